@@ -1,6 +1,7 @@
 /** The page frame: sign-in, navigation, and the banners that all views show. */
 import { useEffect } from "preact/hooks";
 import type { SessionWire } from "../src/http/wire/session.ts";
+import { silentSinceMs } from "./api/contact.ts";
 import { attacks } from "./api/live.ts";
 import { startRunning, status } from "./api/running.ts";
 import { session, signOut } from "./api/session.ts";
@@ -100,7 +101,7 @@ function Head({ who, views }: HeadProps) {
         <SearchButton views={views} />
         <ThemeButton />
         <span class="who">
-          {who.open ? "open API" : who.name} · {who.role}
+          {who.open ? "no sign-in" : who.name} · {who.role}
           {who.tenant !== undefined && ` · tenant ${who.tenant}`}
         </span>
         {!who.open && (
@@ -117,6 +118,9 @@ function Head({ who, views }: HeadProps) {
 function Mode() {
   const { value } = status.state;
   if (value.kind !== "ready") return null;
+  // The overview's line says it.
+  if (place.value.steps.length === 0 && !value.data.dry_run) return null;
+  if (silentSinceMs.value !== null) return <Badge tone="none">not known</Badge>;
   return value.data.dry_run ? <Badge tone="warn">DRY{"\u00a0"}RUN</Badge> : <Badge tone="ok">LIVE</Badge>;
 }
 

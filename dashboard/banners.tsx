@@ -1,6 +1,6 @@
 /** Warnings that every view shows: the data is old, nothing is announced, anyone may act. */
 import type { SessionWire } from "../src/http/wire/session.ts";
-import { contact } from "./api/contact.ts";
+import { contact, silentSinceMs } from "./api/contact.ts";
 import { streamState } from "./api/live.ts";
 import { status, wholeStatus } from "./api/running.ts";
 import { Callout } from "./parts/callout.tsx";
@@ -36,17 +36,17 @@ export function Banners({ who }: { readonly who: SessionWire }) {
 }
 
 export function LostContact() {
-  const { value } = contact;
-  if (value.kind !== "lost") return null;
-  const { sinceMs } = value;
+  const isLost = contact.value.kind === "lost";
+  const sinceMs = silentSinceMs.value;
+  if (!isLost && sinceMs === null) return null;
   return (
     <Callout
       tone="danger"
       title={sinceMs === null ? "No answer" : `No answer since ${momentText(sinceMs, Date.now())}`}
       isAlert
     >
-      Floodwall does not answer; the data shown is from that time. The page keeps trying. Check whether the service
-      runs.
+      Floodwall does not answer: all that is shown is from that time, and times do not go on. The page keeps trying.
+      Check whether the service runs.
     </Callout>
   );
 }

@@ -9,11 +9,24 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
+interface Seen {
+  readonly isSeen: true;
+}
+
+/** Kept with an entry of the browser's history. */
+const SEEN: Seen = { isSeen: true };
+
 export const place = signal<Place>(parsePlace(location.hash));
 
 addEventListener("hashchange", () => {
+  const before = place.peek().steps.join("/");
   place.value = parsePlace(location.hash);
+  // A place that was seen before is gone back to, and the browser restores how far it was scrolled.
+  const isBack = (history.state as Seen | null)?.isSeen === true;
+  history.replaceState(SEEN, "");
+  if (!isBack && place.peek().steps.join("/") !== before) scrollTo(0, 0);
 });
+history.replaceState(SEEN, "");
 
 /** For links: `linkTo(["attacks", id])`. */
 export function linkTo(steps: readonly string[], query: Readonly<Record<string, string>> = {}): string {
@@ -30,7 +43,7 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
     if (value === null || value === "") next.delete(key);
     else next.set(key, value);
   }
-  history.replaceState(null, "", linkTo(steps, Object.fromEntries(next)));
+  history.replaceState(SEEN, "", linkTo(steps, Object.fromEntries(next)));
   place.value = { steps, query: next };
 }
 

@@ -61,6 +61,12 @@ function Search({ views, onClose }: SearchProps) {
   };
   /** The arrow keys go through the field and the results. */
   const step = (event: KeyboardEvent) => {
+    // Before the browser, which clears a search field first.
+    if (event.key === "Escape") {
+      event.preventDefault();
+      onClose();
+      return;
+    }
     const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const form = event.currentTarget;
     if (by === 0 || !(form instanceof HTMLElement)) return;

@@ -2,20 +2,23 @@
  * The display for a wall: the situation, the attacks and the total traffic, in large type and without controls. It
  * refreshes by itself, and needs no more than a viewer's token.
  */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { AttackWire } from "../src/http/wire/attack.ts";
+import type { BanWire } from "../src/http/wire/ban.ts";
 import { attacks, bans } from "./api/live.ts";
 import { groupRates } from "./api/running.ts";
 import { trace } from "./api/traffic-trace.ts";
 import { LostContact } from "./banners.tsx";
 import { Badge } from "./parts/badge.tsx";
-import { now } from "./parts/moment.tsx";
+import { now, Since } from "./parts/moment.tsx";
 import { linkTo } from "./router.ts";
-import { rateOf } from "./text/format/numbers.ts";
+import { bitRate, packetRate, plusMinus, rateOf, scaled } from "./text/format/numbers.ts";
 import { zonedTime } from "./text/format/times.ts";
 import { counted, vectorName } from "./text/format/words.ts";
-import { attackSubject, banOf, byUrgency, effectOf } from "./text/mitigation.ts";
+import { attackSubject, banOf, byUrgency, customerText } from "./text/mitigation.ts";
+import { standingOf } from "./text/standing.ts";
 import { useSituation } from "./views/overview/situation-line.tsx";
-import { HourChart, nowTitle, useTotalHistory } from "./views/overview/traffic-now.tsx";
+import { HourChart, nowTitle, useAttacksOf, useTotalHistory } from "./views/overview/traffic-now.tsx";
 
 /** More do not fit in large type. */
 const SHOWN_MAX = 5;
@@ -58,35 +61,89 @@ function WallAttacks() {
   return (
     <section aria-label="Attacks in progress">
       <ul class="wall-attacks">
-        {urgent.slice(0, SHOWN_MAX).map((attack) => {
-          const { tone, title } = effectOf(attack, banOf(attack, held));
-          const { classification, metric, rate } = attack;
-          return (
-            <li key={attack.id}>
-              <strong>{attackSubject(attack)}</strong>
-              <span>{classification === undefined ? "Kind not known yet" : vectorName(classification.type)}</span>
-              <span class="number">{rateOf(metric, rate)}</span>
-              <Badge tone={tone}>{title}</Badge>
-            </li>
-          );
-        })}
+        {urgent.slice(0, SHOWN_MAX).map((attack) => (
+          <WallAttack key={attack.id} attack={attack} ban={banOf(attack, held)} />
+        ))}
       </ul>
       {urgent.length > SHOWN_MAX && <p>{counted(urgent.length - SHOWN_MAX, "more attack")}, less urgent</p>}
     </section>
   );
 }
 
+function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban: BanWire | undefined }) {
+  const { classification, metric, rate, rates, sampling_error: error, started_at: begin, volume } = attack;
+  const { tone, text } = standingOf(attack, ban);
+  const of = metric === "mbps" ? error?.mbps : metric === "pps" ? error?.pps : undefined;
+  return (
+    <li>
+      <span>
+        <strong>{attackSubject(attack)}</strong>
+        <small>{customerText(attack)}</small>
+      </span>
+      <span>
+        {classification === undefined ? "Kind not known yet" : vectorName(classification.type)}
+        <small>
+          for <Since at={begin} />
+        </small>
+      </span>
+      <span class="number">
+        {rateOf(metric, rate) + plusMinus(of)}
+        <small>{metric.endsWith("mbps") ? packetRate(rates.pps) : bitRate(rates.mbps)}</small>
+      </span>
+      <span>
+        <Badge tone={tone}>{text}</Badge>
+        <small>
+          {volume?.passed_packets === undefined
+            ? "passed here: not known"
+            : `passed here: ${scaled(volume.passed_packets)} packets`}
+        </small>
+      </span>
+    </li>
+  );
+}
+
+/** Of the wall's font: the title above the chart and the legend below it. */
+const AROUND_EM = 4;
+const CHART_PX_MIN = 120;
+
 function WallTraffic() {
   const { incoming } = useTotalHistory(null);
+  const { known } = useAttacksOf(null);
+  const [heightPx, box] = useRoom();
   const { value } = groupRates.state;
   if (value.kind !== "ready" || !value.data.available) return null;
   if (incoming.kind === "ready" && incoming.data.available) {
     return (
-      <section aria-label="Total traffic">
+      <section class="wall-traffic" aria-label="Total traffic" ref={box}>
         <h2 class="unseen">Total traffic</h2>
-        <HourChart direction="incoming" unit="mbps" recorded={incoming.data} chosen={null} look="wall" />
+        {heightPx !== null && (
+          <HourChart
+            direction="incoming"
+            unit="mbps"
+            recorded={incoming.data}
+            chosen={null}
+            known={known}
+            wallPx={heightPx}
+          />
+        )}
       </section>
     );
   }
   return <h2 class="number">{nowTitle(trace.value.at(-1), { direction: "incoming", unit: "mbps" })}</h2>;
+}
+
+/** The height that a chart may have in its element, which fills what the attacks leave; null: not measured yet. */
+function useRoom(): [number | null, (element: HTMLElement | null) => void] {
+  const [heightPx, setHeightPx] = useState<number | null>(null);
+  const [element, setElement] = useState<HTMLElement | null>(null);
+  useEffect(() => {
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      const around = AROUND_EM * Number.parseFloat(getComputedStyle(element).fontSize);
+      setHeightPx(Math.max(CHART_PX_MIN, Math.floor(element.clientHeight - around)));
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return [heightPx, setElement];
 }

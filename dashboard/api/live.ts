@@ -210,6 +210,11 @@ export function startLive(): () => void {
   };
 }
 
+/** After an order whose result is not known from its answer. */
+export function readBans(): void {
+  void live?.readBans();
+}
+
 export function tookBan(ban: BanWire): void {
   live?.tookBan(ban);
 }

@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { HostgroupsRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";
+import { startHeartbeat } from "./heartbeat.ts";
 import { reloads, startLive } from "./live.ts";
 import { Resource } from "./resource.ts";
 import { clearTrace, traced } from "./traffic-trace.ts";
@@ -29,6 +30,7 @@ export function hasDataplane(): boolean {
 /** Returns the function that stops the readings and clears the data. */
 export function startRunning(): () => void {
   const stopLive = startLive();
+  const stopHeartbeat = startHeartbeat();
   status.start();
   groupRates.start();
   const stopTrace = effect(() => {
@@ -39,7 +41,7 @@ export function startRunning(): () => void {
     if (reloads.value > 0) void status.refresh();
   });
   return () => {
-    for (const stop of [stopLive, stopTrace, stopReloads]) stop();
+    for (const stop of [stopLive, stopHeartbeat, stopTrace, stopReloads]) stop();
     for (const resource of [status, groupRates]) {
       resource.stop();
       resource.forget();

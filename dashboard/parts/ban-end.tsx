@@ -1,4 +1,4 @@
-/** When a ban ends: a time, or that it is renewed while its attack lasts. */
+/** When a ban ends: a time, or when its attack has been quiet for a while. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { attacks } from "../api/live.ts";
 import { endOf } from "../text/bans.ts";
@@ -17,7 +17,7 @@ export function BanEnds({ ban, isShort }: BanEndsProps) {
     case "ended":
       return <>–</>;
     case "renewed":
-      return <>{end.calm ?? (isShort === true ? "renewed" : "renewed while it lasts")}</>;
+      return <>{end.calm ?? (isShort === true ? "with the attack" : "stays until the attack has been quiet")}</>;
     case "at":
       return (
         <>

@@ -1,11 +1,13 @@
 /** Shows what a ban of an address would do, before the user confirms it. */
+
 import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { previewSentences } from "../text/ban-preview.ts";
+import { failureText } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
-import { failureText } from "./callout.tsx";
+import { routeWords } from "../text/timeline.ts";
 
 const PAUSE_MS = 250;
 
@@ -40,7 +42,7 @@ function Preview({ ip }: { readonly ip: string }) {
           {hostgroup !== undefined && (
             <p class="muted">
               Hostgroup {hostgroup}
-              {ban.state === "active" && ` · ${ban.route}`}
+              {ban.state === "active" && ` · ${routeWords(ban.route)}`}
             </p>
           )}
         </>

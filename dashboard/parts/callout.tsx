@@ -1,6 +1,7 @@
 /** A message that says what the problem is and what to do. */
 import type { ComponentChildren } from "preact";
 import type { Failure } from "../api/client.ts";
+import { failedTitle, failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 
 export type Tone = "info" | "ok" | "warn" | "danger";
@@ -56,36 +57,18 @@ export function StorageOff({ what }: { readonly what: string }) {
 }
 
 export interface FailedProps {
+  /** Begins a sentence: `hosts`. */
   readonly what: string;
   readonly failure: Failure;
   readonly onRetry?: () => void;
 }
 
+/** A failed reading, which does not say that there is none of it. */
 export function Failed({ what, failure, onRetry }: FailedProps) {
   return (
-    <Callout tone="danger" title={`No ${what}`}>
+    <Callout tone="danger" title={failedTitle(what)}>
       <p>{failureText(failure)}</p>
       {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
     </Callout>
   );
-}
-
-/** The service's message, and what to do about it. */
-export function failureText(failure: Failure): string {
-  if (failure.kind === "unreachable") return "Floodwall does not answer. The page tries again.";
-  const { status, text } = failure;
-  switch (status) {
-    case 401:
-      return `${text}. Sign in again.`;
-    case 403:
-      return `${text}. Ask the administrator of Floodwall for a token with the right to do this.`;
-    case 429:
-      return `${text}. The page tries again.`;
-    case 502:
-      return `${text}. The database does not answer: see Floodwall's log.`;
-    case 503:
-      return `${text}. If this lasts, see Floodwall's log.`;
-    default:
-      return text;
-  }
 }

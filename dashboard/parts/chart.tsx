@@ -52,7 +52,7 @@ export function Chart(props: ChartProps) {
   const plot = useRef<Plot | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   const look = useLook();
-  const form = `${look} ${series.map((each) => `${each.label} ${each.color} ${each.form}`).join()}`;
+  const form = `${look} ${props.heightPx} ${series.map((each) => `${each.label} ${each.color} ${each.form}`).join()}`;
   useEffect(() => {
     if (holder.current === null) return;
     const made = new Plot(holder.current, props, setPointed);

@@ -1,22 +1,21 @@
 /** A button that asks before it acts. Hidden from callers who may not act. */
 import { useState } from "preact/hooks";
 import { mayAct } from "../api/session.ts";
-import { Button, type ButtonProps } from "./button.tsx";
+import { Button } from "./button.tsx";
 import { Confirm, type ConfirmProps } from "./dialog.tsx";
 
 interface CommandButtonProps<T> extends Omit<ConfirmProps<T>, "onClose"> {
   /** For screen readers: names what it is about. */
   readonly label: string;
   readonly text: string;
-  readonly look?: ButtonProps["look"];
 }
 
-export function CommandButton<T>({ label, text, look = "plain", ...confirm }: CommandButtonProps<T>) {
+export function CommandButton<T>({ label, text, ...confirm }: CommandButtonProps<T>) {
   const [isOpen, setOpen] = useState(false);
   if (!mayAct()) return null;
   return (
     <>
-      <Button look={look} label={label} onClick={() => setOpen(true)}>
+      <Button label={label} onClick={() => setOpen(true)}>
         {text}
       </Button>
       {isOpen && <Confirm<T> {...confirm} onClose={() => setOpen(false)} />}

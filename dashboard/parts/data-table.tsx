@@ -1,6 +1,6 @@
 /**
  * A table that stays fast with any number of rows: only the visible rows of a long table are in the page. All rows have
- * the same height. On a narrow screen, columns are hidden by their `width`, so the first cell must have the most
+ * the same height. In a narrow frame, columns are hidden by their `width`, so the first cell must have the most
  * important value.
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
@@ -13,8 +13,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
-  /** The narrowest screen on which the column is shown; default: any. */
-  readonly width?: "medium" | "wide";
+  /** The narrowest frame of the table in which the column is shown; default: any. */
+  readonly width?: "medium" | "wide" | "wider" | "widest";
   /** The value by which the table sorts itself; absent: rows arrive sorted by `isSortable` columns. */
   readonly order?: (row: Row) => number | string;
   readonly isSortable?: boolean;

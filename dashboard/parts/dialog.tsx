@@ -1,9 +1,12 @@
 /** A modal question: the browser keeps the focus inside, and Escape cancels. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { Answer } from "../api/client.ts";
+import type { Answer, Failure } from "../api/client.ts";
+import { type Look, settle } from "../api/doubtful-order.ts";
+import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
-import { Callout, failureText } from "./callout.tsx";
+import { Callout } from "./callout.tsx";
+import { showOutcome } from "./outcome.tsx";
 
 export interface DialogProps {
   readonly title: string;
@@ -47,45 +50,106 @@ export interface ConfirmProps<T> {
   readonly verb: string;
   readonly isDangerous?: boolean;
   readonly act: () => Promise<Answer<T>>;
+  /** Looks whether the order is in force, for one that was not answered. */
+  readonly look: Look;
   readonly onDone: (data: T) => void;
+  /** An order that was not answered turned out to be carried out: reads again what it changed. */
+  readonly onFound?: () => void;
+  /** Whether the refusal is shown at a field of the form. */
+  readonly onRefused?: (failure: Failure) => boolean;
   readonly onClose: () => void;
 }
 
-/** Asks, acts, and stays open with the service's message if the service refuses. */
-export function Confirm<T>({ title, children, verb, isDangerous, act, onDone, onClose }: ConfirmProps<T>) {
-  const [state, setState] = useState<{ readonly isBusy: boolean; readonly refusal: string | null }>({
-    isBusy: false,
-    refusal: null,
-  });
+type State =
+  | { readonly kind: "asking" | "busy" | "doubt" | "not_done" | "at_field" }
+  | { readonly kind: "refused"; readonly text: string };
+
+/**
+ * Asks, acts, and stays open with the service's message if the service refuses. Whether an order without an answer was
+ * carried out is looked up, also after the dialog is closed.
+ */
+export function Confirm<T>(props: ConfirmProps<T>) {
+  const { title, children, verb, isDangerous, act, look, onDone, onFound, onRefused, onClose } = props;
+  const [state, setState] = useState<State>({ kind: "asking" });
+  const isClosed = useRef(false);
+  useEffect(
+    () => () => {
+      isClosed.current = true;
+    },
+    [],
+  );
   const submit = async () => {
-    setState({ isBusy: true, refusal: null });
+    setState({ kind: "busy" });
     const answer = await act();
     if (answer.kind === "answer") {
       onDone(answer.data);
-      onClose();
-    } else setState({ isBusy: false, refusal: failureText(answer) });
+      if (!isClosed.current) onClose();
+    } else if (answer.kind === "refused") {
+      const isAtField = onRefused?.(answer) === true;
+      setState(isAtField ? { kind: "at_field" } : { kind: "refused", text: failureText(answer) });
+    } else await resolve();
+  };
+  const resolve = async () => {
+    setState({ kind: "doubt" });
+    const verdict = await settle(look);
+    if (verdict === "done") {
+      onFound?.();
+      showOutcome(`${title.replace(/\?$/, "")}: carried out. Floodwall had not answered in time.`);
+      if (!isClosed.current) onClose();
+    } else if (isClosed.current)
+      showOutcome(`${title.replace(/\?$/, "")}: not carried out. Floodwall had not answered.`);
+    else setState({ kind: "not_done" });
   };
   return (
     <Dialog title={title} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          if (state.kind !== "doubt") void submit();
         }}
       >
         {children}
-        {state.refusal !== null && (
-          <Callout tone="danger" title="Refused" isAlert>
-            {state.refusal}
-          </Callout>
-        )}
+        <Result state={state} />
         <div class="dialog-buttons">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look={isDangerous === true ? "danger" : "primary"} isBusy={state.isBusy}>
-            {verb}
-          </Button>
+          <Button onClick={onClose}>{state.kind === "doubt" ? "Close" : "Cancel"}</Button>
+          {state.kind !== "doubt" && (
+            <Button type="submit" look={isDangerous === true ? "danger" : "primary"} isBusy={state.kind === "busy"}>
+              {verb}
+            </Button>
+          )}
         </div>
       </form>
     </Dialog>
   );
+}
+
+function Result({ state }: { readonly state: State }) {
+  switch (state.kind) {
+    case "asking":
+    case "busy":
+      return null;
+    case "refused":
+      return (
+        <Callout tone="danger" title="Refused" isAlert>
+          {state.text}
+        </Callout>
+      );
+    case "at_field":
+      return <p class="fault">Refused: see the marked field.</p>;
+    case "doubt":
+      return (
+        <Callout tone="warn" title="Not known whether it was carried out" isAlert>
+          Floodwall did not answer the order. The page looks every second until it knows, and says so, also when this is
+          closed.
+        </Callout>
+      );
+    case "not_done":
+      return (
+        <Callout tone="danger" title="Not carried out" isAlert>
+          Floodwall answers again and does not have it. Order it again.
+        </Callout>
+      );
+    default:
+      return state satisfies never;
+  }
 }

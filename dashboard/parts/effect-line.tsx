@@ -18,7 +18,7 @@ export function EffectLine({ attack, ban }: EffectLineProps) {
       {detail !== null && <span>{detail}</span>}
       {ban?.state === "active" && attack.ban_state === "active" && (
         <span class="muted">
-          Ban: <BanEnds ban={ban} />
+          Ban ends: <BanEnds ban={ban} />
         </span>
       )}
     </p>

@@ -2,11 +2,14 @@
 import { useState } from "preact/hooks";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
+import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
+import { type FieldFault, fieldFault } from "../text/failure.ts";
 import {
   actionText,
   EMPTY_RULE,
   FILTER_RULES_PATH,
+  type FilterRulesWire,
   type FilterRuleWire,
   filterRulePath,
   HANDSHAKE_CHOICES,
@@ -35,8 +38,8 @@ export function OrderRuleButton(props: OrderRuleProps) {
   if (!mayAct()) return null;
   return (
     <>
-      <Button label="Order a filter rule" onClick={() => setOpen(true)}>
-        Order …
+      <Button label="Add rule to the filter rules" onClick={() => setOpen(true)}>
+        Add rule …
       </Button>
       {isOpen && <OrderRuleDialog {...props} onClose={() => setOpen(false)} />}
     </>
@@ -62,20 +65,55 @@ const named = <Value extends string>(values: readonly Value[]) =>
 const PROTOCOLS = named(PROTOCOL_CHOICES);
 const HANDSHAKES = named(HANDSHAKE_CHOICES);
 
+/** The field at which a refusal of a key of the order is shown. */
+const FIELD_OF_KEY: Readonly<Record<string, keyof RuleForm>> = {
+  name: "name",
+  packets_per_second: "packets",
+  mbps: "mbps",
+  destinations: "destinations",
+  source: "source",
+  source_sets: "sets",
+  ports: "ports",
+  source_ports: "sourcePorts",
+  payload: "payload",
+  ttl_seconds: "seconds",
+  reason: "reason",
+};
+
 type TextKey = "name" | "packets" | "mbps" | "destinations" | "source" | "sets" | "ports" | "sourcePorts" | "payload";
 
 function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readonly onClose: () => void }) {
   const [form, setForm] = useState<RuleForm>(EMPTY_RULE);
+  const [fault, setFault] = useState<FieldFault | null>(null);
   const change = (changes: Partial<RuleForm>) => setForm((before) => ({ ...before, ...changes }));
+  // A key that has no field of its own is one of the others.
+  const fieldOf = ({ field }: FieldFault) => FIELD_OF_KEY[field] ?? (form.more.trim() === "" ? null : "more");
+  const faultOf = (key: keyof RuleForm) => {
+    if (fault === null || fieldOf(fault) !== key) return null;
+    return key === "more" ? `${fault.field}: ${fault.rule}` : fault.rule;
+  };
   const text = (key: TextKey, label: string, rest: Partial<TextFieldProps> = {}) => (
-    <TextField label={label} value={form[key]} onInput={(value) => change({ [key]: value })} {...rest} />
+    <TextField
+      label={label}
+      value={form[key]}
+      onInput={(value) => change({ [key]: value })}
+      fault={faultOf(key)}
+      {...rest}
+    />
   );
   return (
     <Confirm<FilterRuleWire>
-      title="Order a filter rule"
-      verb="Order"
+      title="Add a filter rule"
+      verb="Add rule"
       isDangerous
       act={() => command(FILTER_RULES_PATH, ruleOrder(form))}
+      look={ruleLook(form.name.trim(), (rule) => rule !== undefined)}
+      onFound={onChanged}
+      onRefused={(failure) => {
+        const found = fieldFault(failure);
+        setFault(found);
+        return found !== null && fieldOf(found) !== null;
+      }}
       onDone={(rule) => {
         onChanged();
         showOutcome(orderedText(rule));
@@ -125,7 +163,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
         value={form.more}
         onInput={(more) => change({ more })}
         placeholder='{"ttl": "1-5"}'
-        fault={moreFault(form)}
+        fault={moreFault(form) ?? faultOf("more")}
       />
       <div class="filters">
         <TextField
@@ -134,6 +172,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
           value={form.seconds}
           onInput={(seconds) => change({ seconds })}
           placeholder={`1 to ${FILTER_RULE_SECONDS_MAX}`}
+          fault={faultOf("seconds")}
           isRequired
         />
         <TextField
@@ -141,6 +180,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
           value={form.reason}
           onInput={(reason) => change({ reason })}
           maxLength={FILTER_RULE_REASON_MAX}
+          fault={faultOf("reason")}
         />
       </div>
       <p>It is tried before all other rules. All that is filled in must match.</p>
@@ -162,6 +202,8 @@ export function RemoveRuleButton({ name, onChanged }: RemoveRuleProps) {
       verb="Remove"
       isDangerous
       act={() => command(filterRulePath(name), {}, "DELETE")}
+      look={ruleLook(name, (rule) => rule === undefined)}
+      onFound={onChanged}
       onDone={() => {
         onChanged();
         showOutcome(`The rule ${name} is removed.`);
@@ -172,8 +214,12 @@ export function RemoveRuleButton({ name, onChanged }: RemoveRuleProps) {
   );
 }
 
+function ruleLook(name: string, isSo: (rule: FilterRuleWire | undefined) => boolean) {
+  return lookAt<FilterRulesWire>(FILTER_RULES_PATH, ({ rules }) => isSo(rules.find((rule) => rule.name === name)));
+}
+
 function orderedText(rule: FilterRuleWire): string {
   const { name, expires_at: at } = rule;
   const until = at === undefined ? "" : ` until ${momentText(Date.parse(at), Date.now())}`;
-  return `${name}: ${actionText(rule)} ${ruleWhenText(rule)}${until}${rule.dry_run ? ", only counted" : ""}.`;
+  return `${name}: ${actionText(rule)} ${ruleWhenText(rule)}${until}${rule.dry_run ? ", only counted: nothing is dropped" : ""}.`;
 }

@@ -1,17 +1,19 @@
 /** Points in time: the time itself, how long ago it was, and how much is left. All are updated by one clock. */
 import { signal } from "@preact/signals";
-import { serviceNow } from "../api/contact.ts";
+import { serviceNow, silentSinceMs } from "../api/contact.ts";
 import { countdown, duration, momentText } from "../text/format/times.ts";
 
-/** The service's wall clock, ms, updated each second. */
+/** The service's wall clock, ms, updated each second. It stops while the service does not answer: what is shown ended then. */
 export const now = signal(serviceNow());
 
 setInterval(() => {
-  if (document.visibilityState === "visible") now.value = serviceNow();
+  if (document.visibilityState === "visible") goOn();
 }, 1000);
-document.addEventListener("visibilitychange", () => {
-  now.value = serviceNow();
-});
+document.addEventListener("visibilitychange", goOn);
+
+function goOn(): void {
+  if (silentSinceMs.peek() === null) now.value = serviceNow();
+}
 
 /** `03:12:45 CET`. */
 export function Moment({ at }: { readonly at: string }) {

@@ -47,7 +47,7 @@ export function NodeBadges({ node, children }: { readonly node: Node; readonly c
 }
 
 export function LastPoll({ node: { holding, last_seen: at } }: { readonly node: Node }) {
-  if (holding) return <>polls now</>;
+  if (holding) return <>connected</>;
   return at === undefined ? <>never</> : <Ago at={at} />;
 }
 

@@ -6,8 +6,10 @@ import { useState } from "preact/hooks";
 import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
+import { lookAt } from "../api/look.ts";
 import { useResource } from "../api/resource.ts";
 import { mayAct } from "../api/session.ts";
+import { type FieldFault, fieldFault } from "../text/failure.ts";
 import {
   filterFacts,
   maySayWhen,
@@ -44,10 +46,10 @@ export function ProtectButton(props: ProtectButtonProps) {
   return (
     <>
       <Button
-        label={prefix === undefined ? "Choose a protection" : `Change the protection of ${prefix}`}
+        label={prefix === undefined ? "Set profile of a prefix" : `Change the protection of ${prefix}`}
         onClick={() => setOpen(true)}
       >
-        {prefix === undefined ? "Choose …" : "Change …"}
+        {prefix === undefined ? "Set profile …" : "Change …"}
       </Button>
       {isOpen && <ProtectDialog {...props} onClose={() => setOpen(false)} />}
     </>
@@ -61,7 +63,7 @@ function ProtectDialog(props: DialogProps) {
   const { value } = useResource<ProtectionsWire>(PROTECTION_PATH, 0).state;
   if (value.kind === "ready" && value.data.profiles.length > 0) return <ProtectForm {...props} known={value.data} />;
   return (
-    <Dialog title="Choose a protection" onClose={props.onClose}>
+    <Dialog title="Set a protection profile" onClose={props.onClose}>
       <Show loaded={value} what="profiles">
         {() => <p>Nothing may be chosen here: ask your operator for selectable profiles.</p>}
       </Show>
@@ -78,15 +80,25 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
   const [name, setName] = useState(first.choice?.profile ?? "");
   const [when, setWhen] = useState<When>(whenOf(first.choice));
   const [note, setNote] = useState(first.choice?.note ?? "");
+  const [fault, setFault] = useState<FieldFault | null>(null);
   const profile = profiles.find((each) => each.name === name) ?? profiles[0];
   if (profile === undefined) return null;
   const order = protectionOrder({ profile: profile.name, when, note });
   return (
     <Confirm<ProtectionWire>
-      title="Choose a protection"
-      verb="Choose"
-      isDangerous
+      title="Set a protection profile"
+      verb="Set profile"
       act={() => command(protectionPath(prefix.trim()), order, "PUT")}
+      look={lookAt<ProtectionWire>(
+        () => protectionPath(prefix.trim()),
+        ({ choice }) => choice?.profile === profile.name && choice.note === note,
+      )}
+      onFound={onChanged}
+      onRefused={(failure) => {
+        const found = fieldFault(failure);
+        setFault(found);
+        return found !== null && ["prefix", "ip", "note"].includes(found.field);
+      }}
       onDone={(done) => {
         onChanged();
         showOutcome(doneText(done));
@@ -99,6 +111,7 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
         onInput={setPrefix}
         placeholder="203.0.113.0/28"
         hint="Within one hostgroup. The longest prefix decides."
+        fault={fault?.field === "prefix" || fault?.field === "ip" ? fault.rule : null}
         isRequired
       />
       <div class="filters">
@@ -111,7 +124,13 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
         {maySayWhen(known) && <ChoiceField label="When" value={when} options={WHENS} onChange={setWhen} />}
       </div>
       <Facts facts={filterFacts(profile.filter)} />
-      <TextField label="Note" value={note} onInput={setNote} maxLength={PROTECTION_NOTE_MAX} />
+      <TextField
+        label="Note"
+        value={note}
+        onInput={setNote}
+        maxLength={PROTECTION_NOTE_MAX}
+        fault={fault?.field === "note" ? fault.rule : null}
+      />
     </Confirm>
   );
 }
@@ -125,6 +144,8 @@ export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string
       verb="Remove"
       isDangerous
       act={() => command(protectionPath(prefix), {}, "DELETE")}
+      look={lookAt<ProtectionWire>(protectionPath(prefix), ({ choice }) => choice?.prefix !== prefix)}
+      onFound={onChanged}
       onDone={(done) => {
         onChanged();
         showOutcome(doneText(done));

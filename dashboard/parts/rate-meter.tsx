@@ -2,20 +2,23 @@
  * A rate relative to its threshold, which is in the middle of the bar: left of it the rate is below the threshold; each
  * factor of ten fills half of the right side.
  */
-import { rateOf, times } from "../text/format/numbers.ts";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { plusMinus, rateOf, times } from "../text/format/numbers.ts";
 
 export interface RateMeterProps {
   readonly metric: string;
   readonly rate: number;
   readonly threshold: number;
+  /** Of all packets and bits; undefined: the rate is exact. */
+  readonly error?: AttackWire["sampling_error"];
 }
 
-export function RateMeter({ metric, rate, threshold }: RateMeterProps) {
+export function RateMeter({ metric, rate, threshold, error }: RateMeterProps) {
   const factor = threshold > 0 ? rate / threshold : 0;
   return (
     <div class="rate-meter">
       <div class="rate-figures">
-        <strong class="number">{rateOf(metric, rate)}</strong>
+        <strong class="number">{rateOf(metric, rate) + plusMinus(errorOf(metric, error))}</strong>
         <span>
           {times(factor)} the threshold of {rateOf(metric, threshold)}
         </span>
@@ -25,6 +28,11 @@ export function RateMeter({ metric, rate, threshold }: RateMeterProps) {
       </div>
     </div>
   );
+}
+
+/** The error of a part of the traffic is not known: it is larger than that of all. */
+function errorOf(metric: string, error: RateMeterProps["error"]): number | undefined {
+  return metric === "pps" || metric === "mbps" ? error?.[metric] : undefined;
 }
 
 /** 0 to 1: the threshold is at 0.5, a hundred times the threshold at 1. */

@@ -1,12 +1,16 @@
 /**
  * The buttons to block and unblock a source, each with a confirmation dialog. Hidden from callers who may not use them.
  */
-import { useState } from "preact/hooks";
-import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
+import { useRef, useState } from "preact/hooks";
+import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
+import { serviceNow } from "../api/contact.ts";
+import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
+import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { duration, momentText } from "../text/format/times.ts";
+import { isBlocked, isUnblocked } from "../text/order-proof.ts";
 import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
@@ -34,6 +38,11 @@ export function BlockButton({ source = "", victim = "", onChanged }: BlockButton
   );
 }
 
+const SOURCES_PATH = "/api/v1/dataplane/sources";
+
+/** Keys of an order at whose field a refusal is shown; `ip` is one of the addresses. */
+const FIELDS = ["source", "victim", "ttl_seconds", "reason", "ip"];
+
 /** In seconds; with the last one, the dialog asks for the time. */
 const TIMES = [
   ["600", "10 min"],
@@ -54,27 +63,52 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
   const [time, setTime] = useState<Time>("3600");
   const [other, setOther] = useState("");
   const [reason, setReason] = useState("");
+  const [fault, setFault] = useState<FieldFault | null>(null);
+  const endsMs = useRef(0);
   const seconds = Number(time === "other" ? other : time);
   const order = { source: source.trim(), victim: victim.trim(), ttl_seconds: seconds, reason };
+  const faultOf = (field: string, value = "") => {
+    const isIt =
+      fault?.field === field || (fault?.field === "ip" && value !== "" && fault.rule.startsWith(`${value} `));
+    return isIt ? (fault?.rule ?? null) : null;
+  };
   return (
     <Confirm<SourceBlockWire>
       title="Block a source"
       verb="Block"
       isDangerous
-      act={() => command("/api/v1/dataplane/sources", order)}
+      act={() => {
+        endsMs.current = serviceNow() + 1000 * seconds;
+        return command(SOURCES_PATH, order);
+      }}
+      look={lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isBlocked(order, endsMs.current, sources))}
+      onFound={onChanged}
+      onRefused={(failure) => {
+        const found = fieldFault(failure);
+        setFault(found);
+        return found !== null && FIELDS.includes(found.field);
+      }}
       onDone={(block) => {
         onChanged();
         showOutcome(blockedText(block));
       }}
       onClose={onClose}
     >
-      <TextField label="Source" value={source} onInput={setSource} placeholder="198.51.100.9" isRequired />
+      <TextField
+        label="Source"
+        value={source}
+        onInput={setSource}
+        placeholder="198.51.100.9"
+        fault={faultOf("source", order.source)}
+        isRequired
+      />
       <TextField
         label="Victim"
         value={victim}
         onInput={setVictim}
         placeholder="203.0.113.7"
         hint="One of your own addresses. Packets to other addresses are not dropped."
+        fault={faultOf("victim", order.victim)}
         isRequired
       />
       <div class="filters">
@@ -86,11 +120,18 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
             value={other}
             onInput={setOther}
             placeholder={`1 to ${SOURCE_BLOCK_SECONDS_MAX}`}
+            fault={faultOf("ttl_seconds")}
             isRequired
           />
         )}
       </div>
-      <TextField label="Reason" value={reason} onInput={setReason} maxLength={SOURCE_BLOCK_REASON_MAX} />
+      <TextField
+        label="Reason"
+        value={reason}
+        onInput={setReason}
+        maxLength={SOURCE_BLOCK_REASON_MAX}
+        fault={faultOf("reason")}
+      />
       <p>
         {source.trim() === "" || victim.trim() === ""
           ? "Packets from the source to the victim are dropped here."
@@ -114,7 +155,9 @@ export function UnblockButton({ block: { source, victim }, onChanged }: UnblockB
       title={`Unblock ${source}?`}
       verb="Unblock"
       isDangerous
-      act={() => command("/api/v1/dataplane/sources/unblock", { source, victim })}
+      act={() => command(`${SOURCES_PATH}/unblock`, { source, victim })}
+      look={lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources))}
+      onFound={onChanged}
       onDone={() => {
         onChanged();
         showOutcome(`${source} is no longer blocked for ${victim}.`);

@@ -1,40 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { adviceOf, heldText } from "./attack-advice.ts";
+import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { type Accepted, acceptedOf, adviceOf } from "./attack-advice.ts";
 
 const attack = (changes: Partial<AttackWire> = {}) =>
   ({ scope: "host", target: "192.0.2.1", group: "web", dry_run: false, active: true, ...changes }) as AttackWire;
 const ban = (changes: Partial<BanWire> = {}) =>
   ({ state: "active", method: "blackhole", announced: false, dry_run: false, manual: false, ...changes }) as BanWire;
 const banned = attack({ ban_state: "active" });
+const refused = attack({ ban_state: "rejected" });
 const announced = ban({ announced: true, announcement: "announced", sent_to: ["192.0.2.251"] });
-
-describe("who holds an attack", () => {
-  test.each([
-    ["no one without a ban", attack(), undefined, "No"],
-    ["no one in dry run", banned, ban({ dry_run: true }), "No: dry run"],
-    ["no one while nothing is announced or dropped", banned, ban({ announcement: "pending" }), "No"],
-    ["a neighbor", banned, announced, "Yes, by BGP neighbor 192.0.2.251"],
-    ["neighbors that a tenant does not see", banned, ban({ announced: true }), "Yes, by BGP neighbors"],
-    ["this machine", banned, ban({ dropped_packets: 7 }), "Yes, by this machine"],
-    [
-      "neighbors and this machine",
-      banned,
-      ban({ announced: true, sent_to: ["a", "b"], dropped_packets: 1 }),
-      "Yes, by BGP neighbors a, b, and this machine",
-    ],
-    [
-      "a scrub node",
-      banned,
-      ban({ announced: true, method: "divert", node: "fra1", sent_to: ["a"] }),
-      "Yes, by scrub node fra1, by a route at BGP neighbor a",
-    ],
-    ["no one any more", attack({ active: false }), announced, "The attack is over"],
-  ])("%s", (_, row, its, expected) => {
-    expect(heldText(row, its)).toBe(expected);
-  });
-});
+const ALL: Accepted = { ban: null, block: null };
 
 const held = (verdict: "yes" | "no" | "unknown", share: number) =>
   attack({
@@ -45,45 +22,45 @@ const held = (verdict: "yes" | "no" | "unknown", share: number) =>
 
 describe("what to do now", () => {
   test.each([
-    ["held", banned, announced, /^Nothing: the attack is held, and its ban ends by itself\.$/],
+    ["held", banned, announced, /^No action: route at 1 of 1 router, and the ban ends by itself\.$/],
     [
       "held with users in the rules",
       held("no", 0.23),
       announced,
-      /rules match users of the victim too \(about 23 % of them\)/,
+      /^No action, but real users are dropped as well \(about 23 % of them\): consider scrub\.$/,
     ],
     ["held, and little is known", held("unknown", 0), announced, /not known what its users send/],
-    ["held, and users are spared", held("yes", 0), announced, /its ban ends by itself/],
+    ["held, and users are spared", held("yes", 0), announced, /the ban ends by itself/],
     [
       "without a rule, and nothing in its place",
       banned,
       ban({ method: "flowspec", flowspec: [], separability: { verdict: "no" } }),
-      /^Divert or ban the victim by hand .* no rule separates the attack from its users/,
+      /^Ban the victim by hand .* no rule separates the attack from its users/,
     ],
     ["waiting for its rules", banned, ban({ method: "flowspec", flowspec: [] }), /^Wait a second/],
     [
       "not at all neighbors",
       banned,
-      { ...announced, missing_at: [{ neighbor: "b", cause: "x" }] },
-      /^See to b: it lacks/,
+      { ...announced, missing_at: [{ neighbor: "b", cause: "no session" }] },
+      /^Check the session with b: it lacks the route \(no session\), so its traffic is not filtered\.$/,
+    ],
+    [
+      "not at all neighbors, whose names a tenant does not see",
+      banned,
+      { ...announced, reached: { neighbors: 1, of: 2 } },
+      /^Ask the operator of the network: 1 of 2 routers/,
+    ],
+    [
+      "a scrub node that gets nothing",
+      banned,
+      { ...announced, method: "divert", node: "scrub1", node_idle: true },
+      /^See why no traffic reaches scrub1: its report says 0/,
     ],
     ["over", attack({ active: false }), undefined, /^Nothing: the attack is over/],
     ["over, and still banned", attack({ active: false }), ban({ manual: true }), /^Lift the ban/],
     ["without a ban", attack(), undefined, /^Ban the victim by hand .* nothing mitigates it\.$/],
     ["lifted", attack({ ban_state: "withdrawn" }), ban({ state: "withdrawn" }), /its ban has ended/],
-    [
-      "whitelisted",
-      attack({ ban_state: "rejected" }),
-      ban({ state: "rejected", reason: "whitelisted" }),
-      /^Block single/,
-    ],
-    ["at a cap", attack({ ban_state: "rejected" }), ban({ reason: "max_active_bans reached" }), /ban\.max_active_bans/],
-    [
-      "refused otherwise",
-      attack({ ban_state: "rejected" }),
-      ban({ reason: "odd" }),
-      /^Ban .*: the ban was refused: odd\.$/,
-    ],
+    ["refused otherwise", refused, ban({ reason: "odd" }), /^Ban .*: its ban was refused: odd\.$/],
     ["in dry run", attack({ ban_state: "active", dry_run: true }), ban({ dry_run: true }), /^Decide whether/],
     ["being announced", banned, ban({ announcement: "pending" }), /^Wait a few seconds/],
     ["no session", banned, ban({ announcement: "no_session" }), /^Bring up a BGP session/],
@@ -91,9 +68,63 @@ describe("what to do now", () => {
     ["a refused route", banned, ban({ announcement: "failed", announce_error: "x" }), /refused the route \(x\)/],
     ["nothing that announces", banned, ban(), /^Have your routers or your provider/],
     ["a rung that watches", banned, ban({ escalation: [{ after_seconds: 0, action: "none" }] }), /only watches/],
-    ["a hostgroup as a whole", attack({ scope: "group" }), undefined, /never banned/],
     ["a ban that is not in the list", banned, undefined, /^See the list of bans/],
   ] as const)("%s", (_, row, its, expected) => {
-    expect(adviceOf(row, its as BanWire | undefined)).toMatch(expected);
+    expect(adviceOf({ attack: row, ban: its as BanWire | undefined, accepted: ALL }).text).toMatch(expected);
+  });
+
+  test("of a hostgroup that is attacked as a whole, there is a link to its hosts", () => {
+    const { target: _, ...group } = attack({ scope: "group" });
+    expect(adviceOf({ attack: group, ban: undefined, accepted: null }).action).toMatchObject({
+      steps: ["hosts"],
+      query: { group: "web" },
+    });
+  });
+});
+
+describe("is never what the service would refuse", () => {
+  const spared = ban({ state: "rejected", reason: "whitelisted" });
+  const both: Accepted = { ban: "whitelisted", block: "victim is in the protected whitelist" };
+  const noDataplane: Accepted = { ban: "own infrastructure: x", block: "the data plane is absent" };
+
+  test.each([
+    ["a ban, if it would be accepted", attack(), undefined, ALL, /^Ban the victim/, "ban"],
+    [
+      "a whitelisted victim",
+      refused,
+      spared,
+      both,
+      /^Ask your provider .* and source blocks, since the victim is in/,
+      "link",
+    ],
+    ["the same before the service has said so", refused, spared, null, /^Ask your provider/, "link"],
+    ["own infrastructure, without a data plane", attack(), undefined, noDataplane, /^Ask your provider/, null],
+    [
+      "a source block, where only the ban would be refused",
+      attack(),
+      undefined,
+      { ban: "no scrubbing node is alive", block: null },
+      /^Block single sources/,
+      "block",
+    ],
+    [
+      "at a cap",
+      refused,
+      ban({ state: "rejected", reason: "max_active_bans reached" }),
+      { ban: "max_active_bans reached", block: null },
+      /ban\.max_active_bans/,
+      "link",
+    ],
+    ["of a prefix, which is not banned by hand", { ...attack(), target: undefined }, undefined, null, /provider/, null],
+  ] as const)("%s", (_, row, its, accepted, text, action) => {
+    const advice = adviceOf({ attack: row as AttackWire, ban: its, accepted });
+    expect(advice.text).toMatch(text);
+    expect<string | null>(advice.action?.kind ?? null).toBe(action);
+  });
+
+  test("what it would refuse is in the preview of a ban", () => {
+    const preview = { ban: ban({ state: "rejected", reason: "whitelisted" }), refresh: false } as BanPreviewWire;
+    expect(acceptedOf({ ...preview, source_block_refused: "no" })).toEqual({ ban: "whitelisted", block: "no" });
+    expect(acceptedOf({ ...preview, ban: ban() })).toEqual(ALL);
   });
 });

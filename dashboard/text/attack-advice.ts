@@ -1,101 +1,203 @@
-/** Whether an attack is held and by whom, and what an operator should do now. Pure. */
+/** What an operator should do now about an attack, and the order that does it: one that the service would accept. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
-import { isSpared } from "./mitigation.ts";
-import { isHeld } from "./situation.ts";
+import { reachedOf, standingOf } from "./standing.ts";
 
-/** `Yes, by the BGP neighbors 192.0.2.1 and 192.0.2.2, and this machine`. */
-export function heldText(attack: AttackWire, ban: BanWire | undefined): string {
-  if (!attack.active) return "The attack is over";
-  if (ban?.state === "active" && ban.dry_run) return "No: dry run";
-  if (ban === undefined || !isHeld(ban)) return "No";
-  const holders = holdersOf(ban);
-  return holders.length === 0 ? "Yes" : `Yes, by ${holders.join(", and ")}`;
+/** Why the service would refuse an order for the victim now; null: it would accept it. */
+export interface Accepted {
+  readonly ban: string | null;
+  /** A source block, whatever its source. */
+  readonly block: string | null;
 }
 
-function holdersOf(ban: BanWire): string[] {
-  const holders: string[] = [];
-  const { sent_to: sent = [], node } = ban;
-  const route = sent.length === 0 ? "BGP neighbors" : `BGP neighbor${sent.length > 1 ? "s" : ""} ${sent.join(", ")}`;
-  if (ban.announced === true && ban.method === "divert")
-    holders.push(`scrub node ${node ?? ""}, by a route at ${route}`);
-  else if (ban.announced === true) holders.push(route);
-  if ((ban.dropped_packets ?? 0) > 0) holders.push("this machine");
-  return holders;
+export type Action =
+  | { readonly kind: "ban"; readonly target: string }
+  | { readonly kind: "block"; readonly victim: string }
+  | { readonly kind: "unban"; readonly ban: BanWire }
+  | {
+      readonly kind: "link";
+      readonly text: string;
+      readonly steps: readonly string[];
+      readonly query?: Readonly<Record<string, string>>;
+    };
+
+export interface Advice {
+  readonly text: string;
+  /** null: there is none, or none in this page. */
+  readonly action: Action | null;
 }
 
-/** One sentence. */
-export function adviceOf(attack: AttackWire, ban: BanWire | undefined): string {
+export interface Asked {
+  readonly attack: AttackWire;
+  readonly ban: BanWire | undefined;
+  /** null: the victim is no single address, or the service has not said yet. */
+  readonly accepted: Accepted | null;
+}
+
+/** As the preview of a ban says. */
+export function acceptedOf({ ban, source_block_refused: block }: BanPreviewWire): Accepted {
+  return { ban: ban.state === "rejected" ? (ban.reason ?? "it does not say why") : null, block: block ?? null };
+}
+
+/** One sentence, with its action. */
+export function adviceOf(asked: Asked): Advice {
+  const { attack, ban } = asked;
   if (!attack.active) return adviceAfter(ban);
   if (attack.scope === "group" && attack.prefix === undefined) {
-    return "Look which of its hosts are attacked: a hostgroup that is judged as a whole is never banned.";
+    return {
+      text: "See which of its hosts are attacked: a hostgroup that is judged as a whole is never banned.",
+      action: { kind: "link", text: "Its hosts", steps: ["hosts"], query: { group: attack.group } },
+    };
   }
   switch (attack.ban_state) {
     case undefined:
-      return "Ban the victim by hand if the attack does harm: nothing mitigates it.";
+      return byHand(asked, "nothing mitigates it");
     case "withdrawn":
-      return "Ban the victim by hand if the attack still does harm: its ban has ended, and this attack places no other.";
+      return byHand(asked, "its ban has ended, and this attack places no other");
     case "rejected":
-      return adviceRefused(attack, ban);
+      return adviceRefused(asked);
     case "active":
       if (attack.dry_run) return DRY_RUN;
       return ban === undefined
-        ? "See the list of bans: what became of its ban is not known here."
-        : adviceBanned(attack, ban);
+        ? { text: "See the list of bans: what became of its ban is not known here.", action: BANS }
+        : adviceBanned(asked, ban);
     default:
       return attack.ban_state satisfies never;
   }
 }
 
-const DRY_RUN =
-  "Decide whether Floodwall may act: in dry run nothing is announced or dropped, so have your routers or your provider filter it.";
+const BANS: Action = { kind: "link", text: "Bans", steps: ["mitigation"], query: { kind: "ban" } };
+const SETTINGS: Action = { kind: "link", text: "Configuration", steps: ["settings"] };
 
-function adviceAfter(ban: BanWire | undefined): string {
+const DRY_RUN: Advice = {
+  text: "Decide whether Floodwall may act: in dry run nothing is announced or dropped, so have your routers or your provider filter it.",
+  action: SETTINGS,
+};
+
+function adviceAfter(ban: BanWire | undefined): Advice {
   return ban?.state === "active"
-    ? "Lift the ban if the victim should be reachable before it ends by itself: the attack is over."
-    : "Nothing: the attack is over, and nothing is announced or dropped for it.";
+    ? {
+        text: "Lift the ban if the victim should be reachable before it ends by itself: the attack is over.",
+        action: { kind: "unban", ban },
+      }
+    : { text: "Nothing: the attack is over, and nothing is announced or dropped for it.", action: null };
 }
 
-const REFUSED: Readonly<Record<string, string>> = {
-  whitelisted:
-    "Block single sources, or ask your provider to filter: the victim is in protected_whitelist, so it is never banned.",
+/** The order that the service would accept; where it would accept none, what is left. @param why without a full stop */
+function byHand({ attack: { target }, ban, accepted }: Asked, why: string): Advice {
+  if (target === undefined) {
+    return { text: `Ask your provider to filter if the attack does harm: ${why}.`, action: null };
+  }
+  const refusal = accepted === null ? spareReason(ban) : accepted.ban;
+  if (refusal === null) {
+    return { text: `Ban the victim by hand if the attack does harm: ${why}.`, action: { kind: "ban", target } };
+  }
+  const cap = CAPS[refusal];
+  if (cap !== undefined) return { text: cap, action: BANS };
+  const because = REASONS[refusal] ?? refusal;
+  if (accepted?.block === null) {
+    return {
+      text: `Block single sources, or ask your provider to filter: a ban would be refused, since ${because}.`,
+      action: { kind: "block", victim: target },
+    };
+  }
+  return {
+    text: `Ask your provider to filter: Floodwall would refuse a ban and source blocks, since ${because}.`,
+    action: refusal === WHITELISTED ? SETTINGS : null,
+  };
+}
+
+const WHITELISTED = "whitelisted";
+
+const REASONS: Readonly<Record<string, string>> = {
+  [WHITELISTED]: "the victim is in protected_whitelist",
+  "outside configured networks": "the victim is outside of networks",
+};
+
+const CAPS: Readonly<Record<string, string>> = {
   "max_active_bans reached": "Lift a ban that matters less, or raise ban.max_active_bans: no further ban is allowed.",
   "max_banned_fraction reached":
     "Lift a ban that matters less, or raise ban.max_banned_fraction: no further address may be banned.",
 };
 
-function adviceRefused({ target }: AttackWire, ban: BanWire | undefined): string {
-  const reason = ban?.reason;
-  const known = reason === undefined ? undefined : REFUSED[reason];
-  if (known !== undefined) return known;
-  const why = reason === undefined ? "the ban was refused" : `the ban was refused: ${reason}`;
-  const how = target === undefined || isSpared(ban) ? "Ask your provider to filter" : "Ban the victim by hand";
-  return `${how} if the attack does harm: ${why}.`;
+/** Why an order by hand would be refused like the ban of the attack; null: it would not, or it is not known. */
+export function spareReason(ban: BanWire | undefined): string | null {
+  if (ban?.state !== "rejected" || ban.reason === undefined) return null;
+  const { reason } = ban;
+  const isForAll = reason in REASONS || reason in CAPS || reason.startsWith("own infrastructure: ");
+  return isForAll ? reason : null;
 }
 
-function adviceBanned(attack: AttackWire, ban: BanWire): string {
-  const missing = ban.missing_at ?? [];
-  if (isHeld(ban)) {
-    if (missing.length > 0) return `See to ${missing.map(({ neighbor }) => neighbor).join(", ")}: it lacks the route.`;
-    return `Nothing: the attack is held, ${sparesText(attack) ?? "and its ban ends by itself"}.`;
+function adviceRefused(asked: Asked): Advice {
+  const reason = asked.ban?.reason;
+  return byHand(asked, reason === undefined ? "its ban was refused" : `its ban was refused: ${reason}`);
+}
+
+function adviceBanned(asked: Asked, ban: BanWire): Advice {
+  const { attack } = asked;
+  if (ban.node_idle === true) {
+    const node = ban.node ?? "the scrub node";
+    return {
+      text: `See why no traffic reaches ${node}: its report says 0, so nothing is scrubbed. Check the route on the routers.`,
+      action: ban.node === undefined ? null : { kind: "link", text: node, steps: ["scrub", node] },
+    };
   }
   switch (ban.announcement) {
-    case "pending":
-      return "Wait a few seconds: the ban is being announced.";
-    case "speaker_down":
-      return "See to the BGP speaker, and to Floodwall's log: it does not answer, so whether the routers filter is not known.";
-    case "failed":
-      return `See to the BGP speaker: it refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}.`;
-    case "no_session":
-      return "Bring up a BGP session, or have your provider filter: no neighbor has the route.";
     case "announced":
+      return lackAdvice(ban) ?? adviceHeld(attack, ban);
+    case "pending":
+      return { text: "Wait a few seconds: the ban is being announced.", action: null };
+    case "speaker_down":
+      return {
+        text: "See to the BGP speaker, and to Floodwall's log: it does not answer, so whether the routers filter is not known.",
+        action: SESSIONS,
+      };
+    case "failed":
+      return {
+        text: `See to the BGP speaker: it refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}.`,
+        action: SESSIONS,
+      };
+    case "no_session":
+      return {
+        text: "Bring up a BGP session, or have your provider filter: no router has the route.",
+        action: SESSIONS,
+      };
     case undefined:
-      return adviceUnannounced(ban);
+      return standingOf(attack, ban).tone === "ok" ? adviceHeld(attack, ban) : adviceUnannounced(asked, ban);
     default:
       return ban.announcement satisfies never;
   }
+}
+
+const SESSIONS: Action = { kind: "link", text: "BGP sessions", steps: [], query: { see: "bgp" } };
+
+/** null: all routers have the route. */
+function lackAdvice(ban: BanWire): Advice | null {
+  const { missing_at: missing = [] } = ban;
+  const [first] = missing;
+  if (first !== undefined) {
+    const names = missing.map(({ neighbor }) => neighbor).join(" and ");
+    const isOne = missing.length === 1;
+    const text = `Check the session with ${names}: ${isOne ? "it lacks" : "they lack"} the route (${first.cause}), so ${isOne ? "its" : "their"} traffic is not filtered.`;
+    return { text, action: SESSIONS };
+  }
+  const reached = reachedOf(ban);
+  if (reached === null || reached.neighbors >= reached.of) return null;
+  const { neighbors, of } = reached;
+  return {
+    text: `Ask the operator of the network: ${of - neighbors} of ${of} routers lack the route, so their traffic is not filtered.`,
+    action: null,
+  };
+}
+
+function adviceHeld(attack: AttackWire, ban: BanWire): Advice {
+  const spares = sparesText(attack);
+  if (spares !== null) return { text: `No action, ${spares}.`, action: null };
+  const standing = standingOf(attack, ban).text;
+  return { text: `No action: ${lowered(standing)}, and the ban ends by itself.`, action: null };
 }
 
 /** null: its rules are known to spare users, or there are none. */
@@ -104,23 +206,38 @@ export function sparesText({ separability, flowspec = [] }: AttackWire): string 
   const { verdict, users_at_risk: share } = separability;
   if (verdict === "unknown" && (share ?? 0) <= SPARED_SHARE_MAX) return "but it is not known what its users send";
   const part = share === undefined ? "" : ` (about ${Math.max(1, Math.round(100 * share))} % of them)`;
-  return `but its rules match users of the victim too${part}`;
+  return `but real users are dropped as well${part}: consider scrub`;
 }
 
 /** Less of the users is not worth a word. */
 const SPARED_SHARE_MAX = 0.01;
 
-function adviceUnannounced(ban: BanWire): string {
+function adviceUnannounced(asked: Asked, ban: BanWire): Advice {
+  if (isWaitingForRules(ban)) {
+    return { text: "Wait a second: the rules wait for the kind of the attack.", action: null };
+  }
   if (ban.method === "flowspec" && ban.flowspec?.length === 0) {
-    return ban.separability === undefined
-      ? "Wait a second: the rules wait for the kind of the attack."
-      : "Divert or ban the victim by hand if the attack does harm: no rule separates the attack from its users, and ban.fallback does nothing.";
+    return byHand(asked, "no rule separates the attack from its users, and ban.fallback does nothing");
   }
   const next = nextStep(ban);
   if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") {
-    return next === null
-      ? "Ban the victim by hand if the attack does harm: its escalation only watches."
-      : `Wait for the next step of the escalation (${methodName(next.action)}), or ban the victim by hand.`;
+    if (next === null) return byHand(asked, "its escalation only watches");
+    return {
+      text: `Wait for the next step of the escalation (${methodName(next.action)}), or ban the victim by hand.`,
+      action: byHand(asked, "").action,
+    };
   }
-  return "Have your routers or your provider filter it: nothing announces the ban, and this machine drops nothing of it.";
+  return {
+    text: "Have your routers or your provider filter it: nothing announces the ban, and this machine drops nothing of it.",
+    action: null,
+  };
+}
+
+/** Rules are looked for when the kind of the attack is known. */
+export function isWaitingForRules({ method, flowspec, separability }: BanWire): boolean {
+  return method === "flowspec" && (flowspec ?? []).length === 0 && separability === undefined;
+}
+
+function lowered(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

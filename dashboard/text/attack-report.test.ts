@@ -26,7 +26,14 @@ test("a report has all that a ticket asks for, with times in UTC", () => {
     attack,
     timeline: [
       { at: "2026-03-01T12:00:00.200Z", kind: "detected", text: "pps above 1000" },
-      { at: "2026-03-01T12:00:00.214Z", kind: "announced", neighbor: "192.0.2.251", text: "a route" },
+      {
+        at: "2026-03-01T12:00:00.214Z",
+        kind: "announced",
+        neighbor: "192.0.2.251",
+        text: "203.0.113.7/32 next-hop 192.0.2.1",
+      },
+      { at: "2026-03-01T12:00:05.000Z", kind: "rules_changed", text: "r" },
+      { at: "2026-03-01T12:00:06.000Z", kind: "rules_changed", text: "r" },
     ],
     sources: {
       total_packets: 200,
@@ -49,8 +56,9 @@ Total:          1.00 k packets, 1.00 MB
 Passed here:    600 packets, 625 kB (60 %); what routers drop is not known here
 
 What was done:
-  2026-03-01 12:00:00.200 UTC  Detected: pps above 1000
-  2026-03-01 12:00:00.214 UTC  Announced to 192.0.2.251: a route
+  2026-03-01 12:00:00.200 UTC  Detected: packets above 1.00 kpps
+  2026-03-01 12:00:00.214 UTC  Announced to 192.0.2.251: 203.0.113.7 to next hop 192.0.2.1
+  2026-03-01 12:00:05.000 UTC  Rules changed, 2 times, until 2026-03-01 12:00:06.000 UTC: r
 
 Top sources, of 200 sampled packets (addresses may be forged):
     45 %  8.8.8.1  AS64500  Example  DE

@@ -7,7 +7,7 @@ import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { vectorName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
-import { entryTitle } from "./timeline.ts";
+import { entryText, entryTitle, type FoldedEntry, foldedEntries } from "./timeline.ts";
 
 export interface ReportParts {
   readonly attack: AttackWire;
@@ -20,7 +20,7 @@ export interface ReportParts {
 
 export function attackReport({ attack, timeline, sources, nowMs }: ReportParts): string {
   const { started_at: begin, ended_at: end, tenant, group, volume } = attack;
-  const customer = tenant === undefined ? group : `${tenant} (hostgroup ${group})`;
+  const customer = tenant === undefined || tenant === group ? group : `${tenant} (hostgroup ${group})`;
   const lines: (string | null)[] = [
     `DDoS attack on ${attackSubject(attack)}`,
     "",
@@ -34,7 +34,7 @@ export function attackReport({ attack, timeline, sources, nowMs }: ReportParts):
     ...(volume === undefined ? [line("Size", "not known")] : sizeLines(volume)),
     "",
     "What was done:",
-    ...(timeline.length === 0 ? ["  nothing is known"] : timeline.map(entryLine)),
+    ...(timeline.length === 0 ? ["  nothing is known"] : foldedEntries(timeline).map(entryLine)),
     "",
     ...sourceLines(sources),
     "",
@@ -68,8 +68,9 @@ function kindText({ classification }: AttackWire): string {
   return `${name}: ${parts.map(({ type, share }) => `${vectorName(type)} ${percent(share)}`).join(", ")}`;
 }
 
-function entryLine(entry: TimelineWire["entries"][number]): string {
-  const text = entry.text === undefined ? "" : `: ${entry.text}`;
+function entryLine(entry: FoldedEntry): string {
+  const until = entry.times === 1 ? "" : `, until ${utc(entry.lastAt)}`;
+  const text = `${until}${entryText(entry) === "" ? "" : `: ${entryText(entry)}`}`;
   return `  ${utc(entry.at)}  ${entryTitle(entry)}${text}`;
 }
 

@@ -51,7 +51,7 @@ test("times are UTC, whatever the zone of the one who looks", () => {
 test("says who it was", () => {
   expect(actorText(event())).toBe("noc (operator)");
   expect(actorText(event({ tenant: "acme" }))).toBe("noc (operator, acme)");
-  expect(actorText(event({ operator: "" }))).toBe("open API (operator)");
+  expect(actorText(event({ operator: "" }))).toBe("no sign-in (operator)");
   expect(actorText(event({ operator: "", role: "", source: "auto" }))).toBe("detection");
   expect(actorText(event({ operator: "", role: "", source: "signal" }))).toBe("signal");
 });

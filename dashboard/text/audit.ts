@@ -40,7 +40,7 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
 export function actorText({ operator, role, tenant, source }: AuditEventWire): string {
   if (source === "auto") return "detection";
   if (source === "signal") return "signal";
-  const name = operator === "" ? "open API" : operator;
+  const name = operator === "" ? "no sign-in" : operator;
   return `${name}${role === "" ? "" : ` (${role}${tenant === "" ? "" : `, ${tenant}`})`}`;
 }
 

@@ -43,5 +43,5 @@ function doneText({ method, node, matches_all: isAll }: BanWire): string {
 }
 
 function rungText({ action, afterSeconds, isIfUnheld }: RungView): string {
-  return `${methodName(action)} after ${duration(afterSeconds)}${isIfUnheld ? " if the attack is not held" : ""}`;
+  return `${methodName(action)} after ${duration(afterSeconds)}${isIfUnheld ? " if the attack is not stopped by then" : ""}`;
 }

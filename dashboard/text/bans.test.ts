@@ -14,8 +14,8 @@ test("one address has no length, a prefix has", () => {
 test("why: what the service says, else what it is for", () => {
   expect(banWhy(ban({ reason: "ttl expired", metric: "pps", rate: 5 }))).toBe("ttl expired");
   expect(banWhy(ban({ announce_error: "bgp announce failed: no" }))).toBe("bgp announce failed: no");
-  expect(banWhy(ban({ manual: true }))).toBe("ordered");
-  expect(banWhy(ban({ metric: "pps", rate: 12_000 }))).toBe("packets 12.0 kpps");
+  expect(banWhy(ban({ manual: true }))).toBe("ordered by hand");
+  expect(banWhy(ban({ metric: "pps", rate: 12_000 }))).toBe("packets at 12.0 kpps");
   expect(banWhy(ban())).toBe("");
 });
 
@@ -61,7 +61,7 @@ describe("the end of a ban", () => {
 
   test("comes nearer while its attack is calm", () => {
     const calm = { ...attack, calm_seconds: 4.2, calm_of_seconds: 10 };
-    expect(endOf(ban(lasting), [calm])).toEqual({ kind: "renewed", calm: "calm for 4 of 10 s" });
+    expect(endOf(ban(lasting), [calm])).toEqual({ kind: "renewed", calm: "quiet for 4 of 10 s" });
     // It lasts as long as one of its attacks.
     expect(endOf(ban({ attacks: ["a1", "a2"] }), [calm, { ...attack, id: "a2" }])).toEqual({
       kind: "renewed",

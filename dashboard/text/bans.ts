@@ -5,6 +5,7 @@ import { metricName, rateOf } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
 import { rungsOf } from "./ladder.ts";
 import type { StateWord } from "./nodes.ts";
+import { idleText, reachedOf } from "./standing.ts";
 
 /** A single address is shown without prefix length. */
 export function banSubject({ prefix }: BanWire): string {
@@ -15,31 +16,38 @@ export function banSubject({ prefix }: BanWire): string {
 export function banWhy(ban: BanWire): string {
   const said = ban.reason ?? ban.announce_error ?? ban.fallback;
   if (said !== undefined) return said;
-  if (ban.manual) return "ordered";
-  return ban.metric === undefined ? "" : `${metricName(ban.metric)} ${rateOf(ban.metric, ban.rate ?? 0)}`;
+  if (ban.manual) return "ordered by hand";
+  return ban.metric === undefined ? "" : `${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
 }
+
+export const BAN_STATES: Readonly<Record<BanWire["state"], string>> = {
+  active: "in force",
+  rejected: "refused",
+  withdrawn: "ended",
+};
 
 const ANNOUNCEMENTS: Readonly<Record<NonNullable<BanWire["announcement"]>, StateWord>> = {
   pending: { tone: "info", text: "announcing" },
   announced: { tone: "ok", text: "announced" },
-  no_session: { tone: "warn", text: "no session" },
+  no_session: { tone: "danger", text: "no session" },
   speaker_down: { tone: "danger", text: "not known: no speaker" },
   failed: { tone: "danger", text: "refused by the speaker" },
 };
 
 /** Whether the routers have received the route. */
 export function routeWord(ban: BanWire): StateWord {
-  const { state, dry_run: isDry, method, announcement, missing_at, sent_to: sent = [] } = ban;
-  const missing = missing_at ?? [];
-  if (state !== "active") return { tone: "none", text: state };
+  const { state, dry_run: isDry, method, announcement } = ban;
+  if (state !== "active") return { tone: "none", text: BAN_STATES[state] };
   if (isDry) return { tone: "warn", text: "dry\u00a0run" };
   if (method === "scrub") {
     const isInKernel = ban.dropped_packets !== undefined;
     return isInKernel ? { tone: "ok", text: "on this machine" } : { tone: "warn", text: "not in the kernel" };
   }
   if (announcement === undefined) return { tone: "none", text: "not announced" };
-  if (missing.length > 0) {
-    return { tone: "warn", text: `at ${sent.length} of ${sent.length + missing.length} neighbors` };
+  const reached = reachedOf(ban);
+  if (ban.node_idle === true) return { tone: "danger", text: idleText(ban) };
+  if (reached !== null && reached.neighbors < reached.of) {
+    return { tone: "warn", text: `at ${reached.neighbors} of ${reached.of} routers` };
   }
   return ANNOUNCEMENTS[announcement];
 }
@@ -90,10 +98,10 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
 }
 
-/** `calm for 4 of 10 s`; null: it is not calm. */
+/** `quiet for 4 of 10 s`; null: it is not quiet. */
 export function calmText(attack: AttackWire | undefined): string | null {
   if (attack?.calm_seconds === undefined) return null;
-  return `calm for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
+  return `quiet for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
 }
 
 /** The text by which a search finds a ban: the values that the list shows. */

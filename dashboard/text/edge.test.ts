@@ -79,7 +79,7 @@ describe("leverResult", () => {
 
   test("names what may keep it from being felt", () => {
     expect(leverResult({ ...lever, mode: "manual", nodes })).toEqual([
-      "Visitors are challenged from now on.",
+      "Visitors are challenged from now on, by each node as soon as it has the order.",
       "2 of its 3 nodes are alive and informed at once.",
       "In dry run, and so without effect: e2.",
     ]);

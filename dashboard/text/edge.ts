@@ -85,7 +85,9 @@ export function leverResult(lever: Static<typeof LeverWire>): string[] {
   const alive = nodes.filter((node) => node.alive);
   const watching = alive.filter((node) => node.dry_run === true).map(({ name }) => name);
   return [
-    mode === "manual" ? "Visitors are challenged from now on." : "Visitors are challenged when the zone is busy.",
+    mode === "manual"
+      ? "Visitors are challenged from now on, by each node as soon as it has the order."
+      : "Visitors are challenged when the zone is busy.",
     `${alive.length} of its ${counted(nodes.length, "node")} ${alive.length === 1 ? "is" : "are"} alive and informed at once.`,
     ...(lever.zone_watch_only ? ["Its file says policy.dry_run: nodes only count and challenge no one."] : []),
     ...(!lever.zone_watch_only && lever.rung_watch_only

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import {
   actionText,
+  droppedText,
   EMPTY_RULE,
   type FilterRuleWire,
   filterRulePath,
@@ -49,4 +50,11 @@ test("other keys are taken from JSON, over those of the form", () => {
   });
   expect([moreFault({ more: " " }), moreFault({ more: "{}" })]).toEqual([null, null]);
   for (const more of ["ttl", "[1]", "null", '{"a":']) expect(moreFault({ more })).toContain("no JSON object");
+});
+
+test("a rule that only counts has dropped nothing, and says what it would have", () => {
+  const rule = { dry_run: true, dropped_packets: 115_000 } as FilterRuleWire;
+  expect(droppedText(rule)).toBe("would have dropped 115 k");
+  expect(droppedText({ ...rule, dry_run: false })).toBe("115 k");
+  expect(droppedText({ dry_run: false } as FilterRuleWire)).toBeNull();
 });

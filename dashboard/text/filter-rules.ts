@@ -1,9 +1,12 @@
 /** The operator's rules in words, and the order of one. Pure. */
 import type { Static } from "@sinclair/typebox";
 import type { FilterRuleWire as Wire } from "../../src/http/wire/filter-rule.ts";
-import { bitRate, packetRate } from "./format/numbers.ts";
+import { bitRate, packetRate, scaled } from "./format/numbers.ts";
 
 export type FilterRuleWire = Static<typeof Wire>;
+export interface FilterRulesWire {
+  readonly rules: readonly FilterRuleWire[];
+}
 
 export const FILTER_RULES_PATH = "/api/v1/filter-rules";
 
@@ -26,6 +29,12 @@ export const RULE_WHENS = [
 
 export function ruleWhenText({ when }: Pick<FilterRuleWire, "when">): string {
   return when === "always" ? "at all times" : "while attacked";
+}
+
+/** `115 k`, of a rule that only counts `would have dropped 115 k`; null: it is not in the kernel. */
+export function droppedText({ dry_run: isDry, dropped_packets: dropped }: FilterRuleWire): string | null {
+  if (dropped === undefined) return null;
+  return isDry ? `would have dropped ${scaled(dropped)}` : scaled(dropped);
 }
 
 /** For finding a rule. */

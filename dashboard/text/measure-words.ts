@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banWhy, routeWord } from "./bans.ts";
-import { bitRate, scaled } from "./format/numbers.ts";
+import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
 import { counted, methodName } from "./format/words.ts";
 import { MEASURE_KINDS, type Measure, measureSubject } from "./measures.ts";
@@ -101,9 +101,8 @@ function banHolders(ban: BanWire, isRule: boolean): string {
   const all = sent.length === 0 && missing.length === 0 ? ["a neighbor"] : sent;
   const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), `${all.length - NAMED_MAX} more`] : all;
   const lacks = missing.map(({ neighbor }) => neighbor).join(", ");
-  const lack = lacks === "" ? [] : [isRule ? `perhaps not ${lacks}` : `not ${lacks}`];
-  // First, since the end of a long text is cut off.
-  return [...lack, ...named, ...here].join(", ");
+  const lack = lacks === "" ? "" : isRule ? ` (perhaps not ${lacks})` : ` (not ${lacks})`;
+  return [...named, ...here].join(", ") + lack;
 }
 
 /** Why a neighbor does not have it, for those that do not. */
@@ -138,9 +137,7 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   const dropped = droppedPackets(measure);
   if (dropped === undefined) return "–";
   if (measure.kind === "node") {
-    const { report } = measure.node;
-    const load = report?.load_mbps === undefined ? "" : ` of ${bitRate(report.load_mbps)}`;
-    return `${scaled(dropped)} ${report?.dry_run === true ? "would be dropped" : "dropped"}${load}`;
+    return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? "would be dropped" : "dropped"}`;
   }
   const passed = attack?.volume?.passed_packets;
   return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;

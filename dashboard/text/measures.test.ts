@@ -4,7 +4,7 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banWire } from "../../test/fixtures/ban-wire.ts";
 import { effectText, holderText, lackText, ownerText, searchText, stateOrder, wantedText } from "./measure-words.ts";
-import { blockOperators, isLiftable, liftVerb, type Measure, measuresOf } from "./measures.ts";
+import { blockOperators, chosenOf, isLiftable, liftVerb, type Measure, measuresOf } from "./measures.ts";
 
 const ban = (changes: Partial<BanWire> = {}) => banWire({ announcement: "announced", ...changes });
 const block = {
@@ -32,6 +32,14 @@ test("all that is in force is one list, a ban followed by its rules, and each ro
   expect(measuresOf({ ...none, bans })[0]).toBe(rows[0] as Measure);
 });
 
+test("what the filter leaves out is not acted on, though it stays selected", () => {
+  const all = measuresOf({ ...none, bans: [ban(), ban({ prefix: "192.0.2.2/32" })] });
+  const picked = new Set([...all.map(({ key }) => key), "of one that has ended"]);
+  expect(chosenOf(all, picked, () => true)).toEqual(all);
+  expect(chosenOf(all, picked, ({ key }) => key.startsWith("192.0.2.2/"))).toEqual([all[1] as Measure]);
+  expect(chosenOf(all, new Set(), () => true)).toEqual([]);
+});
+
 test("the button says what it ends", () => {
   expect([[ofBan()], [ofBlock()], [ofBan(), ofBlock()]].map(liftVerb)).toEqual([
     "Unban",
@@ -52,7 +60,7 @@ describe("who has it", () => {
   test.each([
     ["the neighbors that were sent it", ofBan({ sent_to: ["a", "b", "c"] }), "a, b, c"],
     ["of many, a few by name", ofBan({ sent_to: ["a", "b", "c", "d"] }), "a, b, 2 more"],
-    ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "not 192.0.2.250, a"],
+    ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "a (not 192.0.2.250)"],
     ["this machine too, where it counts drops", ofBan({ sent_to: ["a"], dropped_packets: 0 }), "a, this machine"],
     ["for a tenant, who does not see the neighbors", ofBan(), "a neighbor"],
     ["no neighbor without a session", ofBan({ announcement: "no_session" }), "not applied"],
@@ -66,13 +74,13 @@ describe("who has it", () => {
 
   test("of a rule it is not known whether it is the one that is missing", () => {
     const [, ofRule] = measuresOf({ ...none, bans: [ban({ flowspec: [rule], sent_to: ["a"], ...lacking })] });
-    expect(holderText(ofRule as Measure)).toBe("perhaps not 192.0.2.250, a");
+    expect(holderText(ofRule as Measure)).toBe("a (perhaps not 192.0.2.250)");
     expect(lackText(ofRule as Measure)).toBe("192.0.2.250: no session");
   });
 });
 
 test("what is not as wanted is before what is", () => {
-  const states = [ofBan(), ofBan({ announcement: "no_session" }), ofBan({ announcement: "failed" })].map(stateOrder);
+  const states = [ofBan(), ofBan({ announcement: "pending" }), ofBan({ announcement: "failed" })].map(stateOrder);
   expect(states.toSorted()).toEqual([states[2], states[1], states[0]] as string[]);
 });
 
@@ -83,7 +91,7 @@ test("the effect has both numbers where both are known, and a node in dry run dr
   expect(effectText(ofBan(), attack)).toBe("–");
   const report = { dropped_packets: 5, load_mbps: 10, dry_run: true };
   const [ofNode] = measuresOf({ ...none, nodes: [{ ...node, report }] });
-  expect(effectText(ofNode as Measure, undefined)).toBe("5 would be dropped of 10.0 Mbit/s");
+  expect(effectText(ofNode as Measure, undefined)).toBe("5 would be dropped");
 });
 
 test("who ordered it: an operator by name, an attack, or a rule of the configuration", () => {
@@ -100,7 +108,7 @@ test("who ordered a block is in the audit trail, the last one first", () => {
   const [measure] = measuresOf({ ...none, blocks: [block], operators });
   expect(ownerText(measure as Measure)).toBe("night");
   expect(ownerText(ofBlock())).toBe("an operator");
-  expect([...blockOperators([event("")]).values()]).toEqual(["open API"]);
+  expect([...blockOperators([event("")]).values()]).toEqual(["no sign-in"]);
 });
 
 test("is found by what the list shows", () => {

@@ -66,7 +66,7 @@ export function blockOperators(events: readonly AuditEventWire[]): Map<string, s
   const operators = new Map<string, string>();
   for (const { action, result, target, operator } of events) {
     if (action !== "source_block" || result !== "blocked" || operators.has(target)) continue;
-    operators.set(target, operator === "" ? "open API" : operator);
+    operators.set(target, operator === "" ? "no sign-in" : operator);
   }
   return operators;
 }
@@ -74,6 +74,18 @@ export function blockOperators(events: readonly AuditEventWire[]): Map<string, s
 /** Whether an operator may end it by itself: rules end with their ban, and nodes are configured. */
 export function isLiftable({ kind }: Measure): boolean {
   return kind === "ban" || kind === "block";
+}
+
+/**
+ * The selected measures that are acted on: neither those that have ended meanwhile, nor those that the filter leaves
+ * out, which are not seen.
+ */
+export function chosenOf(
+  all: readonly Measure[],
+  picked: ReadonlySet<string>,
+  keep: (measure: Measure) => boolean,
+): readonly Measure[] {
+  return picked.size === 0 ? [] : all.filter((measure) => picked.has(measure.key) && keep(measure));
 }
 
 /** `Unban`, `Unblock`, or both. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { attackSubject, banOf, effectOf, isSpared } from "./mitigation.ts";
+import { attackSubject, banOf, customerText, effectOf, isSpared } from "./mitigation.ts";
 
 const attack = (changes: Partial<AttackWire> = {}) =>
   ({ scope: "host", target: "192.0.2.1", group: "web", dry_run: false, ...changes }) as AttackWire;
@@ -50,12 +50,27 @@ describe("what is done about an attack", () => {
         missing_at: [{ neighbor: "192.0.2.3", cause: "no session" }],
       }),
       "warn",
-      "Blackhole announced to 1 of 2 neighbors",
+      "Blackhole at 1 of 2 routers",
     ],
-    ["no neighbor has a session", banned, announcement("no_session"), "warn", "Blackhole not announced"],
+    ["no neighbor has a session", banned, announcement("no_session"), "danger", "Blackhole not announced"],
     ["the speaker does not answer", banned, announcement("speaker_down"), "danger", "Blackhole: not known"],
     ["the speaker refuses it", banned, announcement("failed"), "danger", "Blackhole not announced"],
-    ["there is no announcer", banned, ban({ announced: false }), "warn", "Blackhole not announced"],
+    ["there is no announcer", banned, ban({ announced: false }), "danger", "Blackhole not announced"],
+    [
+      "a tenant sees how many, not which",
+      banned,
+      announcement("announced", { reached: { neighbors: 1, of: 2 } }),
+      "warn",
+      "Blackhole at 1 of 2 routers",
+    ],
+    [
+      "its scrub node gets nothing",
+      banned,
+      announcement("announced", { method: "divert", node: "scrub1", node_idle: true }),
+      "danger",
+      "Blackhole: scrub1 gets 0 of it",
+    ],
+    ["rules that are not there yet", banned, ban({ method: "flowspec" }), "info", "Blackhole: waiting for rules"],
     ["a rung only watches", banned, watching(), "info", "Watch only"],
     [
       "only this machine drops",
@@ -89,9 +104,23 @@ test("names the neighbors that have the route, and why others have not", () => {
   expect(effectOf(banned, announcement("failed")).detail).toBe("bgp announce failed: x");
 });
 
-test("a victim in the whitelist cannot be banned", () => {
+test("a customer is named once", () => {
+  expect(customerText({ tenant: "initech", group: "initech" })).toBe("initech");
+  expect(customerText({ tenant: "initech", group: "web" })).toBe("initech, web");
+  expect(customerText({ group: "web" })).toBe("web");
+});
+
+test("of a scrubbed attack it says whom it challenged, and who was real", () => {
+  const scrubbed = ban({ method: "scrub", dropped_packets: 9, dropped_bytes: 90, challenged_packets: 359_000 });
+  expect(effectOf(banned, scrubbed).detail).toBe(
+    "9 packets (90 B) dropped here; challenged 359 k packets: 0 sources proved real",
+  );
+});
+
+test("a victim that would be refused by hand as well has no ban button", () => {
   expect(isSpared(ban({ state: "rejected", reason: "whitelisted" }))).toBe(true);
-  expect(isSpared(ban({ state: "rejected", reason: "max_active_bans reached" }))).toBe(false);
+  expect(isSpared(ban({ state: "rejected", reason: "own infrastructure: a router" }))).toBe(true);
+  expect(isSpared(ban({ state: "rejected", reason: "cooldown after unban" }))).toBe(false);
   expect(isSpared(ban())).toBe(false);
   expect(isSpared(undefined)).toBe(false);
 });

@@ -1,8 +1,10 @@
 /** The mitigation of an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { isWaitingForRules, spareReason } from "./attack-advice.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
+import { idleText, reachedOf } from "./standing.ts";
 
 export interface Effect {
   readonly tone: "ok" | "warn" | "danger" | "info";
@@ -50,9 +52,14 @@ function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
   return index;
 }
 
-/** Whether the whitelist keeps its address from being banned, also by hand. */
+/** Whether an order by hand would be refused as well, as for an address of the whitelist. */
 export function isSpared(ban: BanWire | undefined): boolean {
-  return ban?.state === "rejected" && ban.reason === "whitelisted";
+  return spareReason(ban) !== null;
+}
+
+/** `initech`, or `initech, web`: the tenant, and the hostgroup where it has another name. */
+export function customerText({ tenant, group }: Pick<AttackWire, "tenant" | "group">): string {
+  return tenant === undefined || tenant === group ? group : `${tenant}, ${group}`;
 }
 
 export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
@@ -97,13 +104,14 @@ function reasonsText({ dropped_by: reasons = {} }: BanWire): string | null {
   return parts.length < 2 ? null : parts.join(", ");
 }
 
-/** `1.20 M packets (840 MB) dropped here; 800 k challenged, 310 times a source proved its address`. */
+/** `1.20 M packets (840 MB) dropped here; challenged 800 k packets: 310 sources proved real`. */
 function scrubbedText(ban: BanWire, dropped: string | null) {
   const { challenged_packets: challenged, validated_sources: proved } = ban;
-  const asked = challenged === undefined ? null : `${scaled(challenged)} challenged`;
-  const proofs = asked === null ? null : `${scaled(proved ?? 0)} times a source proved its address`;
-  const parts = [dropped, reasonsText(ban), [asked, proofs].filter((part) => part !== null).join(", ")];
-  return parts.filter((part) => part !== null && part !== "").join("; ") || null;
+  const asked =
+    challenged === undefined
+      ? null
+      : `challenged ${scaled(challenged)} packets: ${scaled(proved ?? 0)} sources proved real`;
+  return [dropped, reasonsText(ban), asked].filter((part) => part !== null).join("; ") || null;
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -124,7 +132,7 @@ function withoutBan({ scope, prefix }: AttackWire): Effect {
   return {
     tone: "warn",
     title: "No mitigation",
-    detail: "The attack has no ban: its hostgroup has none, or it was lifted.",
+    detail: "The attack has no ban.",
   };
 }
 
@@ -156,19 +164,16 @@ function inForce(method: string, ban: BanWire | undefined): Effect {
   }
 }
 
-function announced(method: string, { sent_to, missing_at }: BanWire, dropped: string | null): Effect {
+function announced(method: string, ban: BanWire, dropped: string | null): Effect {
+  const { sent_to, missing_at } = ban;
   const [sent, missing] = [sent_to ?? [], missing_at ?? []];
   const have = sent.length === 0 ? null : `${list(sent)} ${sent.length === 1 ? "has" : "have"} the route.`;
+  const reached = reachedOf(ban);
   const lacks = missing.map(({ neighbor, cause }) => `Not ${neighbor}: ${cause}.`);
-  const detail = [have, ...lacks, dropped].filter((part) => part !== null).join(" ");
-  return {
-    tone: missing.length === 0 ? "ok" : "warn",
-    title:
-      missing.length === 0
-        ? `${method} announced`
-        : `${method} announced to ${sent.length} of ${sent.length + missing.length} neighbors`,
-    detail: detail === "" ? null : detail,
-  };
+  const detail = [have, ...lacks, dropped].filter((part) => part !== null).join(" ") || null;
+  if (ban.node_idle === true) return { tone: "danger", title: `${method}: ${idleText(ban)}`, detail };
+  if (reached === null || reached.neighbors >= reached.of) return { tone: "ok", title: `${method} announced`, detail };
+  return { tone: "warn", title: `${method} at ${reached.neighbors} of ${reached.of} routers`, detail };
 }
 
 /** No neighbor has a session, or there is nothing that announces. */
@@ -178,11 +183,14 @@ function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): E
     return { tone: "info", title: methodName("none"), detail: "The first step of the escalation announces nothing." };
   }
   if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };
+  if (ban.announcement === undefined && isWaitingForRules(ban)) {
+    return { tone: "info", title: `${method}: waiting for rules`, detail: "They wait for the kind of the attack." };
+  }
   const detail =
     ban.announcement === "no_session"
       ? "No BGP session is established, so no neighbor has the route."
       : "Nothing announces it: see whether bgp is configured.";
-  return { tone: "warn", title: `${method} not announced`, detail };
+  return { tone: "danger", title: `${method} not announced`, detail };
 }
 
 /** `a, b and c`. */

@@ -57,7 +57,7 @@ export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
 
 /** In the order of the form: as it is, always, while attacked. */
 export const WHENS = [
-  ["configured", "As the prefix around it"],
+  ["configured", "Inherit"],
   ["always", "At all times"],
   ["attack", "While attacked"],
 ] as const;

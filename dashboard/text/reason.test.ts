@@ -14,15 +14,16 @@ const attack = (reason: Partial<AttackWire["reason"]>) =>
 test("a fixed threshold is named with its hostgroup", () => {
   expect(reasonSentences(attack({}))).toEqual([
     "Packets went over 3.00 kpps.",
-    "This is the fixed threshold of hostgroup web.",
+    "It was the fixed threshold of hostgroup web.",
   ]);
+  expect(reasonSentences({ ...attack({}), active: true })[1]).toBe("It is the fixed threshold of hostgroup web.");
 });
 
 test("a fixed threshold in the place of a baseline says until when", () => {
   const sentences = reasonSentences(
     attack({ baseline_configured: true, warming_up: true, warmup_remaining_seconds: 90 }),
   );
-  expect(sentences[1]).toEndWith("was not learned yet, for another 1 min 30 s.");
+  expect(sentences[1]).toEndWith("was still being learned then (1 min 30 s left).");
 });
 
 test.each([

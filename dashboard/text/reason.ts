@@ -4,7 +4,7 @@ import { metricName, rateOf } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
 
 /** The first sentence says which limit was exceeded, the others where that limit came from. */
-export function reasonSentences({ metric, threshold, group, reason }: AttackWire): string[] {
+export function reasonSentences({ metric, threshold, group, reason, active }: AttackWire): string[] {
   const over = `${capital(metricName(metric))} went over ${rateOf(metric, threshold)}.`;
   const { baseline, threshold_source: source } = reason;
   if (source === "baseline" && baseline !== undefined) {
@@ -17,14 +17,13 @@ export function reasonSentences({ metric, threshold, group, reason }: AttackWire
     ];
   }
   if (reason.warming_up === true) {
-    const left = reason.warmup_remaining_seconds ?? 0;
-    return [
-      over,
-      `This is the fixed threshold of hostgroup ${group}: the baseline of the address was not learned yet, ` +
-        `for another ${duration(left)}.`,
-    ];
+    const left = duration(reason.warmup_remaining_seconds ?? 0);
+    const learning = active
+      ? `the baseline of the address was still being learned when it began (${left} left then)`
+      : `the baseline of the address was still being learned then (${left} left)`;
+    return [over, `It was the fixed threshold of hostgroup ${group}: ${learning}.`];
   }
-  return [over, `This is the fixed threshold of hostgroup ${group}.`];
+  return [over, `It ${active ? "is" : "was"} the fixed threshold of hostgroup ${group}.`];
 }
 
 function capital(text: string): string {

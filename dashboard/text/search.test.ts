@@ -24,8 +24,8 @@ describe("the search of the whole dashboard", () => {
       "Host 192.0.2.1: its rates, history and thresholds",
       "Attack on 192.0.2.1: attack, in progress",
       "Attack on 192.0.2.1: attack, of 2026-03-01 12:00 UTC",
-      "Ban of 192.0.2.1: Blackhole, active",
-      "Ban of 192.0.2.1: Blackhole, withdrawn",
+      "Ban of 192.0.2.1: Blackhole, in force",
+      "Ban of 192.0.2.1: Blackhole, ended",
       "Earlier attacks on 192.0.2.1: of the last 30 days",
       "Audit trail of 192.0.2.1: of the last 30 days",
     ]);

@@ -1,7 +1,7 @@
 /** Results of the search of the whole dashboard: for an address its host, bans, attacks and audit trail. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { banSubject } from "./bans.ts";
+import { BAN_STATES, banSubject } from "./bans.ts";
 import { looksLikeAddress } from "./format/address.ts";
 import { methodName, vectorName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
@@ -60,7 +60,7 @@ function attackHit(attack: AttackWire): SearchHit {
 function banHit(ban: BanWire): SearchHit {
   return {
     title: `Ban of ${banSubject(ban)}`,
-    detail: `${methodName(ban.method)}, ${ban.state}`,
+    detail: `${methodName(ban.method)}, ${BAN_STATES[ban.state]}`,
     steps: ["mitigation", ban.prefix, ban.started_at],
   };
 }

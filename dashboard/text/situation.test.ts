@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
-import { isHeld, LOSS_TOLERATED, type Situation, situationParts } from "./situation.ts";
+import { LOSS_TOLERATED, type Situation, situationParts } from "./situation.ts";
 
 const ban = { target: "203.0.113.7", prefix: "203.0.113.7/32", state: "active", dry_run: false } as BanWire;
-const attack = { target: "203.0.113.7" } as AttackWire;
-const other = { target: "203.0.113.8" } as AttackWire;
+const attack = { target: "203.0.113.7", active: true } as AttackWire;
+const other = { target: "203.0.113.8", active: true } as AttackWire;
 
 interface World {
   readonly status?: object;
@@ -21,33 +21,39 @@ const CALM = {
   capture: { interfaces: [{ state: "running" }] },
 };
 
-function textsOf({ status = CALM, active = [], bans = [], loss = 0 }: World): string[] {
-  const situation = {
+function situationOf({ status = CALM, active = [], bans = [], loss = 0 }: World): Situation {
+  return {
     status: { kind: "ready", data: status as StatusWire, atMs: 0 },
     attacks: { kind: "ready", data: { active: [...active], recent: [] }, atMs: 0 },
     bans,
     loss,
-  } satisfies Situation;
-  return situationParts(situation).map(({ tone, text }) => `${tone}: ${text}`);
+    silent: null,
+  };
+}
+
+function textsOf(world: World): string[] {
+  return situationParts(situationOf(world)).map(({ tone, text }) => `${tone}: ${text}`);
 }
 
 test("all is well", () => {
   expect(textsOf({})).toEqual(["ok: LIVE", "ok: No attack", "ok: BGP: 2 of 2 neighbors up", "ok: Capture loss 0 %"]);
 });
 
-test("a measure is in force where a neighbor has its route or this machine drops for it", () => {
-  expect(isHeld({ ...ban, announced: true })).toBe(true);
-  expect(isHeld({ ...ban, announced: false, dropped_packets: 1 })).toBe(true);
-  expect(isHeld({ ...ban, announced: false, dropped_packets: 0 })).toBe(false);
-  expect(isHeld({ ...ban, announced: true, dry_run: true })).toBe(false);
-  expect(isHeld({ ...ban, state: "withdrawn", dropped_packets: 9 })).toBe(false);
-  expect(isHeld(undefined)).toBe(false);
+test("attacks are as well off as the worst of them", () => {
+  const held = { ...ban, announcement: "announced", reached: { neighbors: 2, of: 2 } } as BanWire;
+  const lacking = { ...held, reached: { neighbors: 1, of: 2 } };
+  expect(textsOf({ active: [attack], bans: [held] })[1]).toBe("warn: 1 attack: Route at 2 of 2 routers");
+  expect(textsOf({ active: [attack], bans: [lacking] })[1]).toBe("warn: 1 attack: Route at 1 of 2 routers");
+  expect(textsOf({ active: [attack, other], bans: [held] })[1]).toBe("danger: 2 attacks, 1 not stopped, worst: No ban");
+  const both = [lacking, { ...held, target: "203.0.113.8", prefix: "203.0.113.8/32" }];
+  expect(textsOf({ active: [attack, other], bans: both })[1]).toBe(
+    "warn: 2 attacks, 1 stopped in part, worst: Route at 1 of 2 routers",
+  );
 });
 
-test("attacks that nothing stops are counted", () => {
-  const held = { ...ban, announced: true };
-  expect(textsOf({ active: [attack], bans: [held] })[1]).toBe("warn: 1 attack, all held");
-  expect(textsOf({ active: [attack, other], bans: [held] })[1]).toBe("danger: 2 attacks, 1 not held");
+test("of a service that does not answer, nothing is claimed", () => {
+  const parts = situationParts({ ...situationOf({ active: [attack] }), silent: { since: "02:13:05 UTC" } });
+  expect(parts).toEqual([{ name: "mode", tone: "danger", text: "Not known: no answer since 02:13:05 UTC" }]);
 });
 
 test("what is wrong has a tone and words", () => {
@@ -77,8 +83,7 @@ test("exporters are a part where there is flow telemetry, and a fault of one is 
 test("a tenant sees its attacks alone, and nothing is claimed that was not read", () => {
   expect(textsOf({ status: { dry_run: false } })).toEqual(["ok: LIVE", "ok: No attack"]);
   const loading = { kind: "loading" } as const;
-  expect(situationParts({ status: loading, attacks: loading, bans: [], loss: null }).map(({ tone }) => tone)).toEqual([
-    "info",
-    "info",
-  ]);
+  expect(
+    situationParts({ status: loading, attacks: loading, bans: [], loss: null, silent: null }).map(({ tone }) => tone),
+  ).toEqual(["info", "info"]);
 });

@@ -6,9 +6,11 @@ import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { Loaded } from "../api/resource.ts";
+import { isSessionUp } from "./bgp-session.ts";
 import { percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
 import { banOf } from "./mitigation.ts";
+import { standingOf, worstOf } from "./standing.ts";
 
 export interface SituationPart {
   readonly name: "mode" | "attacks" | "bgp" | "capture" | "telemetry";
@@ -25,9 +27,12 @@ export interface Situation {
   readonly bans: readonly BanWire[];
   /** The highest share of lost packets of an interface; null: only one reading so far. */
   readonly loss: number | null;
+  /** Since when the service has not answered: all that is known is from then. null: it answers. */
+  readonly silent: { readonly since: string } | null;
 }
 
-export function situationParts({ status, attacks, bans, loss }: Situation): SituationPart[] {
+export function situationParts({ status, attacks, bans, loss, silent }: Situation): SituationPart[] {
+  if (silent !== null) return [{ name: "mode", tone: "danger", text: `Not known: no answer since ${silent.since}` }];
   const parts = [attacks.kind === "ready" ? attacksPart(attacks.data.active, bans) : unknown("attacks", "Attacks")];
   if (status.kind !== "ready") return [unknown("mode", "Mode"), ...parts];
   const { data } = status;
@@ -40,27 +45,24 @@ export function situationParts({ status, attacks, bans, loss }: Situation): Situ
   return data.telemetry === undefined ? all : [...all, telemetryPart(data.telemetry)];
 }
 
-/** Whether a measure is in force: a neighbor has its route, or this machine drops packets for it. */
-export function isHeld(ban: BanWire | undefined): boolean {
-  if (ban?.state !== "active" || ban.dry_run) return false;
-  return ban.announced === true || (ban.dropped_packets ?? 0) + (ban.challenged_packets ?? 0) > 0;
-}
-
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {
   if (active.length === 0) return { name: "attacks", tone: "ok", text: "No attack" };
-  const open = active.filter((attack) => !isHeld(banOf(attack, bans))).length;
-  return {
-    name: "attacks",
-    tone: open > 0 ? "danger" : "warn",
-    text: `${counted(active.length, "attack")}, ${open === 0 ? "all held" : `${open} not held`}`,
-  };
+  const standings = active.map((attack) => standingOf(attack, banOf(attack, bans)));
+  const worst = worstOf(standings);
+  // An attack in progress is never without a mark, however well it is stopped.
+  const tone = worst.tone === "danger" ? "danger" : "warn";
+  const all = counted(active.length, "attack");
+  if (active.length === 1) return { name: "attacks", tone, text: `${all}: ${worst.text}` };
+  const alike = standings.filter((standing) => standing.tone === worst.tone).length;
+  const part = { danger: `, ${alike} not stopped`, warn: `, ${alike} stopped in part`, info: "", ok: "" }[worst.tone];
+  return { name: "attacks", tone, text: `${all}${part}, worst: ${worst.text}` };
 }
 
 function bgpPart(bgp: StatusWire["bgp"]): SituationPart {
   if (bgp === undefined) return { name: "bgp", tone: "info", text: "BGP not configured" };
   if (!bgp.connected) return { name: "bgp", tone: "danger", text: "BGP speaker does not answer" };
   const { length: all } = bgp.neighbors;
-  const up = bgp.neighbors.filter(({ state }) => state.toLowerCase() === "established").length;
+  const up = bgp.neighbors.filter(({ state }) => isSessionUp(state)).length;
   if (all === 0) return { name: "bgp", tone: "warn", text: "No BGP neighbor" };
   return { name: "bgp", tone: up === all ? "ok" : "danger", text: `BGP: ${up} of ${counted(all, "neighbor")} up` };
 }

@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<State, StateWord>> = {
   no_records: { tone: "warn", text: "no records" },
   untracked: { tone: "warn", text: "too many flows" },
   times_off: { tone: "warn", text: "times are off" },
-  left_out: { tone: "warn", text: "hardly counts" },
+  left_out: { tone: "warn", text: "mostly ignored" },
   clock_skewed: { tone: "warn", text: "clock is off" },
 };
 /** The worst first. */

@@ -1,10 +1,51 @@
 import { expect, test } from "bun:test";
-import { afterFirst, entryTitle } from "./timeline.ts";
+import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
+import { afterFirst, entryText, entryTitle, foldedEntries, routeWords } from "./timeline.ts";
 
+type Entry = TimelineWire["entries"][number];
 const DETECTED = { at: "2026-03-01T12:00:00.200Z", kind: "detected" } as const;
 const ANNOUNCED = { at: "2026-03-01T12:00:00.214Z", kind: "announced", neighbor: "192.0.2.253" } as const;
+const at = DETECTED.at;
 
 test("an entry says what was decided, to whom, and how long after the first one", () => {
-  expect([entryTitle(DETECTED), entryTitle(ANNOUNCED)]).toEqual(["Detected", "Announced to 192.0.2.253"]);
+  expect(foldedEntries([DETECTED, ANNOUNCED]).map(entryTitle)).toEqual(["Detected", "Announced to 192.0.2.253"]);
   expect([afterFirst(DETECTED, DETECTED), afterFirst(ANNOUNCED, DETECTED)]).toEqual(["+0.000 s", "+0.014 s"]);
+});
+
+test("the same again and again is one entry, with how often and until when", () => {
+  const changed = (second: number, text: string): Entry => ({
+    at: `2026-03-01T12:00:0${second}Z`,
+    kind: "rules_changed",
+    text,
+  });
+  const folded = foldedEntries([DETECTED, changed(1, "a"), changed(2, "a"), changed(3, "a"), changed(4, "b")]);
+  expect(folded.map((entry) => [entryTitle(entry), entry.lastAt.slice(17, 19)])).toEqual([
+    ["Detected", "00"],
+    ["Rules changed, 3 times", "03"],
+    ["Rules changed", "04"],
+  ]);
+  expect(foldedEntries([ANNOUNCED, { ...ANNOUNCED, neighbor: "192.0.2.250" }])).toHaveLength(2);
+});
+
+test.each([
+  ["detected", "pps above 2000", "packets above 2.00 kpps"],
+  ["detected", "udp_mbps above 20000", "UDP bandwidth above 20.0 Gbit/s"],
+  ["classified", "udp_flood", "UDP flood"],
+  ["ban_refused", "whitelisted", "the victim is in protected_whitelist"],
+  ["dry_run_changed", "virtual", "nothing is announced or dropped"],
+  [
+    "ban_placed",
+    "in force already: 203.0.113.70/32 next-hop 192.0.2.10 community 64500:2",
+    "in force already: 203.0.113.70 to next hop 192.0.2.10, community 64500:2",
+  ],
+  ["escalated", "step 1: 203.0.113.70/32 blackhole", "step 1: Blackhole, for 203.0.113.70"],
+  ["ban_withdrawn", "manual unban", "manual unban"],
+] as const)("%s %p reads %p", (kind, text, expected) => {
+  expect(entryText({ at, kind, text })).toBe(expected);
+});
+
+test("a route in words", () => {
+  expect(routeWords("2001:db8::/48 next-hop 2001:db8::1 community 64500:1 64500:2 local-pref 200")).toBe(
+    "2001:db8::/48 to next hop 2001:db8::1, communities 64500:1 64500:2, local preference 200",
+  );
 });

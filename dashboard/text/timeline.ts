@@ -1,7 +1,12 @@
 /** The entries of an attack's timeline, in words. Pure. */
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
+import { metricName, rateOf } from "./format/numbers.ts";
+import { methodName, vectorName } from "./format/words.ts";
 
 type Entry = TimelineWire["entries"][number];
+
+/** An entry, with how often it came in a row, and when for the last time. */
+export type FoldedEntry = Entry & { readonly times: number; readonly lastAt: string };
 
 const KINDS: Readonly<Record<Entry["kind"], string>> = {
   detected: "Detected",
@@ -19,9 +24,82 @@ const KINDS: Readonly<Record<Entry["kind"], string>> = {
   ended: "Ended",
 };
 
-export function entryTitle({ kind, neighbor }: Entry): string {
+/** Entries that say the same one after the other are one. */
+export function foldedEntries(entries: readonly Entry[]): FoldedEntry[] {
+  const folded: FoldedEntry[] = [];
+  for (const entry of entries) {
+    const last = folded.at(-1);
+    const isSame = last?.kind === entry.kind && last.text === entry.text && last.neighbor === entry.neighbor;
+    if (last === undefined || !isSame) folded.push({ ...entry, times: 1, lastAt: entry.at });
+    else folded[folded.length - 1] = { ...last, times: last.times + 1, lastAt: entry.at };
+  }
+  return folded;
+}
+
+/** `Announced to 192.0.2.250`, `Rules changed, 44 times`. */
+export function entryTitle({ kind, neighbor, times }: FoldedEntry): string {
   const title = KINDS[kind] ?? kind;
-  return neighbor === undefined ? title : `${title} to ${neighbor}`;
+  return `${neighbor === undefined ? title : `${title} to ${neighbor}`}${times === 1 ? "" : `, ${times} times`}`;
+}
+
+/** Empty: the title says it all. */
+export function entryText({ kind, text = "" }: Entry): string {
+  switch (kind) {
+    case "detected":
+      return detectedText(text);
+    case "classified":
+    case "reclassified":
+      return vectorName(text);
+    case "dry_run_changed":
+      return { virtual: "nothing is announced or dropped", real: "it acts now" }[text] ?? text;
+    case "ban_refused":
+      return text === "whitelisted" ? "the victim is in protected_whitelist" : text;
+    case "ban_placed":
+    case "announced":
+    case "rules_changed":
+    case "escalated":
+    case "deescalated":
+    case "method_changed":
+      return doingText(text);
+    case "ban_withdrawn":
+    case "ended":
+      return text;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** `pps above 2000` is `packets above 2.00 kpps`. */
+function detectedText(text: string): string {
+  const [, metric, threshold] = /^(\w+) above ([\d.]+)$/.exec(text) ?? [];
+  return metric === undefined ? text : `${metricName(metric)} above ${rateOf(metric, Number(threshold))}`;
+}
+
+const BEFORE = /^((?:in force already|dry run|step \d+): )?(.*)$/s;
+
+function doingText(text: string): string {
+  const [, before = "", route = text] = BEFORE.exec(text) ?? [];
+  return before + routeWords(route);
+}
+
+const UNICAST = /^(\S+) next-hop (\S+)(?: community (.+?))?(?: local-pref (\d+))?( \(.*\))?$/;
+
+/** `203.0.113.70/32 next-hop 192.0.2.10 community 64500:2` is `203.0.113.70 to next hop 192.0.2.10, community 64500:2`. */
+export function routeWords(route: string): string {
+  const [, prefix, hop, communities, preference, why = ""] = UNICAST.exec(route) ?? [];
+  if (prefix === undefined) return plainWords(route);
+  const parts = [
+    `${prefix.replace(/\/(32|128)$/, "")} to next hop ${hop}`,
+    communities === undefined ? "" : `${communities.includes(" ") ? "communities" : "community"} ${communities}`,
+    preference === undefined ? "" : `local preference ${preference}`,
+  ];
+  return parts.filter((part) => part !== "").join(", ") + why;
+}
+
+/** `203.0.113.70/32 flowspec`: there is no route yet. */
+function plainWords(text: string): string {
+  const [, prefix = "", method = ""] = /^(\S+) (blackhole|flowspec|divert|scrub)$/.exec(text) ?? [];
+  return method === "" ? text : `${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
 }
 
 /** Seconds after the first entry: `+0.014 s`. */

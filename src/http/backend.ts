@@ -38,6 +38,7 @@ import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { UpdateCheckConfig } from "../release/update-check-config.ts";
 import type { RefusingNode } from "../scrub/node-enforcements.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
+import type { BlockRefusal } from "../sourceblock/admission.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { StorageConfig } from "../storage/storage-config.ts";
@@ -100,6 +101,11 @@ export interface Backend {
   unban(target: IpAddress, operator: string): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
+  /** The refusal that blockSource() would answer now; null: none. @param source null: whatever the source is */
+  blockRefusal(
+    pair: { readonly source: IpAddress | null; readonly victim: IpAddress },
+    by: Holder,
+  ): BlockRefusal | null;
   /** Rejects with a BackendFault when it could not be kept or installed. */
   blockSource(order: BlockRequest): Promise<BlockAnswer>;
   /** Rejects with a BackendFault when that could not be carried out. */
@@ -317,4 +323,8 @@ export interface BanView extends Dropping {
   readonly leftOutRules?: number;
   /** Scrub nodes that do not enforce its rules; absent: not known. */
   readonly refusing?: readonly RefusingNode[];
+  /** Its scrub node reports no traffic at all, a while after the ban began. Absent: false, or not known. */
+  readonly isNodeIdle?: boolean;
+  /** Of the neighbors: how many have been sent all of it, for callers who do not see which. */
+  readonly reached?: { readonly neighbors: number; readonly of: number } | null;
 }

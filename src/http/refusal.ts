@@ -100,6 +100,10 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   no_slots: "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules",
 };
 
+export function blockRefusalText(refusal: BlockRefusal): string {
+  return BLOCK_REFUSALS[refusal];
+}
+
 const LEVER_REFUSALS: Readonly<Record<LeverRefusal, string>> = {
   mode_none: "the zone's policy.mode is none: its requests are not decided, there is nothing to challenge",
   too_many_levers: `${LEVERS_MAX} levers are set: clear one of them`,

@@ -84,6 +84,8 @@ export interface DocumentWatcher {
 const FIRST_VERSION: RuleSupport = new Set();
 /** The longest delay of a later expiry. */
 const EXPIRY_WAIT_MS = 10_000;
+/** Routers have changed their routes, and a node has measured the traffic that they send it. */
+const REPORT_COVERS_MS = 20_000;
 
 export class ScrubNodes {
   readonly #options: ScrubNodesOptions;
@@ -254,6 +256,16 @@ export class ScrubNodes {
   leftOutRulesOf(ban: Ban): number {
     const node = isDiverted(ban) ? ban.measure.node : null;
     return node === null ? 0 : this.#documents.leftOutOf(ban, this.#ruleSupportOf(node));
+  }
+
+  /**
+   * Whether the node of a diverted ban reports that no traffic reaches it, in a report of well after the ban began: then
+   * that of the ban does not come by it. False: some does, or it is not known.
+   */
+  isNodeIdle(ban: Ban): boolean {
+    const node = isDiverted(ban) ? ban.measure.node : null;
+    const report = node === null ? undefined : this.#reports.get(node);
+    return report !== undefined && report.loadMbps === 0 && report.reportedAt - ban.startedAt >= REPORT_COVERS_MS;
   }
 
   /** Generates the documents again from the present bans. */

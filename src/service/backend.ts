@@ -37,6 +37,7 @@ import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
+import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
@@ -308,6 +309,11 @@ export class ServiceBackend implements Backend {
     }
   }
 
+  blockRefusal({ source, victim }: Parameters<Backend["blockRefusal"]>[0], by: Holder): BlockRefusal | null {
+    const { sourceBlocks } = this.#floodwall;
+    return source === null ? sourceBlocks.refusalOfVictim(victim, by) : sourceBlocks.refusalOf({ source, victim }, by);
+  }
+
   blockSource(order: BlockRequest): Promise<BlockAnswer> {
     return orKernelFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
   }
@@ -380,6 +386,7 @@ export class ServiceBackend implements Backend {
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),
       refusing: this.scrub.refusing(ban),
+      isNodeIdle: this.scrub.isNodeIdle(ban),
     };
   }
 }

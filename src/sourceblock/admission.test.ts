@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { pair, policy } from "../../test/fixtures/mitigation/source-blocks.ts";
-import { BLOCK_REFUSALS, blockRefusal, type SourceBlockPolicy, slotsFor } from "./admission.ts";
+import { BLOCK_REFUSALS, blockRefusal, type SourceBlockPolicy, slotsFor, victimRefusal } from "./admission.ts";
 
 const NONE = { isBlocked: false, victims: null, slots: null };
 
@@ -61,4 +61,13 @@ test("of 36 slots, those of 2 bans, of the standing rules and of filter rules ar
 test("slots are never fewer than none, and none without a data plane", () => {
   expect(slotsFor(policy({ maxActiveBans: 9 }), 0)).toBe(0);
   expect(slotsFor(policy({ hasDataplane: false }), 0)).toBe(0);
+});
+
+test("of a victim it is known what holds for every source", () => {
+  const { victim } = pair();
+  expect(victimRefusal(victim, policy())).toBeNull();
+  expect(victimRefusal(victim, policy({ isWhitelisted: () => true }))).toBe("victim_whitelisted");
+  expect(victimRefusal(victim, policy({ isInNetworks: () => false }))).toBe("victim_outside_networks");
+  expect(victimRefusal(victim, policy({ isOwn: () => true }))).toBe("victim_is_own_infrastructure");
+  expect(victimRefusal(victim, policy({ isAllowlisted: () => true }))).toBeNull();
 });

@@ -68,11 +68,17 @@ export function blockRefusal(pair: Pair, policy: SourceBlockPolicy, blocks: Bloc
 }
 
 export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy): PairRefusal | null {
-  if (policy.isWhitelisted(victim)) return "victim_whitelisted";
-  if (!policy.isInNetworks(victim)) return "victim_outside_networks";
-  if (policy.isOwn(victim)) return "victim_is_own_infrastructure";
+  const refusal = victimRefusal(victim, policy);
+  if (refusal !== null) return refusal;
   if (policy.isAllowlisted(source)) return "source_allowlisted";
   return policy.isInNetworks(source) ? "source_in_networks" : null;
+}
+
+/** Whatever the source is. */
+export function victimRefusal(victim: IpAddress, policy: SourceBlockPolicy): PairRefusal | null {
+  if (policy.isWhitelisted(victim)) return "victim_whitelisted";
+  if (!policy.isInNetworks(victim)) return "victim_outside_networks";
+  return policy.isOwn(victim) ? "victim_is_own_infrastructure" : null;
 }
 
 /**

@@ -4,8 +4,9 @@
  * answered; if the kernel refuses, it is removed again. The end of a block takes effect at once, whatever the disk does.
  * Dry run is decided here: then the kernel is not changed.
  */
-import { ADMINISTRATOR, type Room, Shares } from "../access/shares.ts";
+import { ADMINISTRATOR, type Holder, type Room, Shares } from "../access/shares.ts";
 import { SOURCE_BLOCK_SECONDS_MAX } from "../limits.ts";
+import type { IpAddress } from "../net/address.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { type OrderObserver, type OrderTimes, StandingOrders } from "../system/standing-orders.ts";
 import type { Decision } from "../system/stored-order.ts";
@@ -16,6 +17,7 @@ import {
   pairRefusal,
   type SourceBlockPolicy,
   slotsFor,
+  victimRefusal,
 } from "./admission.ts";
 import { BlockIndex } from "./block-index.ts";
 import { type KernelOperation, KernelPairs, SOURCE_BLOCKS_PER_PIECE } from "./kernel-pairs.ts";
@@ -150,6 +152,26 @@ export class SourceBlocks {
     if (refusal !== null) return { kind: "refused", refusal };
     const basis = [existing, this.#policy, this.#clockSteps];
     return { kind: "begins", key: pairName(request), record: blockOf(request, existing, wallMs), basis };
+  }
+
+  /** The refusal that block() would answer now; null: none. Changes nothing. */
+  refusalOf(pair: Pair, by: Holder): BlockRefusal | null {
+    const existing = this.#index.get(pair);
+    return blockRefusal(pair, this.#policy, {
+      isBlocked: existing !== null,
+      victims: this.#index.victimsOverrun(pair.source, nextHolder(by, existing)),
+      slots: this.#slots.refusal(by, this.room),
+    });
+  }
+
+  /** As above for a victim, whatever the source is. */
+  refusalOfVictim(victim: IpAddress, by: Holder): BlockRefusal | null {
+    if (!this.#policy.hasDataplane) return "no_dataplane";
+    const slots = this.#slots.refusal(by, this.room);
+    return (
+      victimRefusal(victim, this.#policy) ??
+      (slots === null ? null : slots === "full" ? "no_slots" : "slots_over_share")
+    );
   }
 
   /** Ends a block for an operator. Rejects with an InstallFault when the kernel refuses: then the block stays. */

@@ -204,6 +204,23 @@ describe("attack sources", () => {
     });
   });
 
+  test("name those that would not be blocked for the victim, and why #attack-sources-not-blockable", async () => {
+    show({});
+    const packets = ["8.8.8.1", "10.0.0.1"].map((src) => ({
+      atMs: NOON,
+      outcome: null,
+      wireBytes: 100,
+      frame: ethernet(ip({ src, dst: OTHER_HOST }, udp())),
+    }));
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
+    server.backend.blockRefusal = ({ source }) => (source === "10.0.0.1" ? "source_in_networks" : null);
+    expect(await read<object>("a1/sources")).toMatchObject({
+      not_blockable: [{ source: "10.0.0.1", reason: "source is inside the protected networks" }],
+    });
+    server.backend.blockRefusal = () => null;
+  });
+
   test("kept packets are those of the capture file, by outcome #attack-sources-kept-packets", async () => {
     show({});
     const [frame, outcomes] = [ethernet(ip({ src: "8.8.8.1", dst: OTHER_HOST }, udp())), ["dropped", "passed", null]];

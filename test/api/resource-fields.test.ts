@@ -172,6 +172,7 @@ async function bans(): Promise<Wire[]> {
         ...{ sentTo: ["192.0.2.249"], maybeInvalidAt: ["192.0.2.249"] },
       },
       leftOutRules: 2,
+      isNodeIdle: true,
       refusing: [{ node: "s2", fault: { kind: "refused", reason: "no" } } as const],
     },
     { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }), isSaved: false },

@@ -6,6 +6,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
+import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { picture } from "../fixtures/browser/pictures.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
@@ -80,15 +81,23 @@ describe("a night shift asks", () => {
 
   test("is it held, by whom, and what should I do now", async () => {
     const { page } = await open(VICTIM, isBanned);
-    await factOf(page, "Held", /^Yes, by BGP neighbor 127\./);
-    await page.getByText(/Nothing: the attack is held, and/).waitFor();
+    await factOf(page, "Stopped", /^Route at 1 of 1 router$/);
+    await page
+      .getByText(/127\.[\d.]+ has the route\./)
+      .first()
+      .waitFor();
+    await page.getByText(/No action: route at 1 of 1 router|No action, but/).waitFor();
     await picture(page, "question-held-by-whom");
   });
 
   test("what of one that is not held", async () => {
     const { page } = await open(WHITELISTED);
-    await factOf(page, "Held", /^No$/);
-    await page.getByText(/Block single sources, .* protected_whitelist/).waitFor();
+    await factOf(page, "Stopped", /^Ban refused$/);
+    await page.getByText(/^What to do now: Ask your provider to filter: .* protected_whitelist\.$/).waitFor();
+    // No button for what would be refused: what can be done is to change the configuration.
+    await page.getByRole("link", { name: "Configuration", exact: true }).waitFor();
+    await page.getByLabel("By address: table").waitFor();
+    expect(await page.getByRole("button", { name: /^(Block|Ban) / }).count()).toBe(0);
     await picture(page, "question-not-held");
   });
 
@@ -155,6 +164,44 @@ describe("a night shift asks", () => {
     await picture(page, "question-report");
   });
 });
+
+test("the head names kind, ports, sources and customer, and a link begins at the top", async () => {
+  const { page } = await open(ACME_VICTIM, isBanned);
+  await page.getByText(/^SYN flood · .*to port 443 · .* sampled packets, the largest .* % · acme, acme-web$/).waitFor();
+  await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+  await page.evaluate(`document.querySelector('a[href$="#/settings/acme-web"]').click()`);
+  await page.getByRole("heading", { name: "Hostgroup acme-web" }).waitFor();
+  expect(await page.evaluate("scrollY")).toBe(0);
+});
+
+test.each([
+  [1440, 900],
+  [1280, 800],
+] as const)(
+  "at %d pixels no table of the page is wider than its frame, and no button is cut",
+  async (width, height) => {
+    const { id } = await attackOn(ACME_VICTIM, isBanned);
+    const { page } = await dashboard.open(`/attacks/${id}`, SECRETS.operator, { viewport: { width, height } });
+    // Networks and countries as a service with their files has them.
+    await page.route(`**/attacks/${id}/sources`, async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { top_sources: object[] };
+      const origin = { asn: 64500, as_name: "EXAMPLE-TRANSIT-AND-HOSTING", country: "DE" };
+      const top = body.top_sources.map((source) => ({ ...source, ...origin }));
+      await route.fulfill({ response: answer, json: { ...body, top_sources: top } });
+    });
+    await page.reload();
+    await page
+      .getByRole("cell", { name: /EXAMPLE-TRANSIT/ })
+      .first()
+      .waitFor();
+    await page
+      .getByRole("button", { name: /^Block \d/ })
+      .first()
+      .waitFor();
+    expect(await cutTables(page)).toEqual([]);
+  },
+);
 
 test("without a clipboard the report is shown to be copied by hand", async () => {
   const { page } = await open(VICTIM);

@@ -28,9 +28,9 @@ test("the list is searched and ordered, and the address of the page says how", a
     return placeOf(first) < placeOf(second);
   };
   await eventually(() => isBefore(VICTIM, ACME_VICTIM), "the strongest is not first");
-  await page.getByRole("button", { name: "Of threshold" }).click();
+  await page.getByRole("button", { name: "× threshold" }).click();
   await eventually(() => isBefore(ACME_VICTIM, VICTIM), "the weaker is not first");
-  const sorted = page.getByRole("columnheader", { name: "Of threshold" });
+  const sorted = page.getByRole("columnheader", { name: "× threshold" });
   expect(await sorted.getAttribute("aria-sort")).toBe("ascending");
   await page.getByLabel("Find").fill("syn acme");
   await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor({ state: "detached" });
@@ -45,7 +45,7 @@ test("one shows how strong it was, why it fired, what it is, what is done and wh
   for (const heading of [
     VICTIM,
     "Kind",
-    "Why it fired",
+    "Why it was detected",
     "Ban",
     "Escalation",
     "Rules",

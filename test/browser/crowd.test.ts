@@ -32,7 +32,11 @@ test("the overview has all as rows, those in sight in the page, and reads the la
     if (request.url().endsWith("/series")) read.add(request.url());
   });
   await page.locator(`table[aria-rowcount="${CROWD + 1}"]`).waitFor();
-  await page.getByRole("link", { name: `${CROWD} attacks, ${CROWD} not held` }).waitFor();
+  await page
+    .getByRole("link", {
+      name: `${CROWD} attacks, ${CROWD} not stopped, worst: Dry run: nothing is announced or dropped`,
+    })
+    .waitFor();
   const list = page.getByRole("region", { name: "Attacks in progress: table" });
   await list
     .getByRole("img", { name: /^Last minute: / })

@@ -65,9 +65,9 @@ test("an operator sets the lever, who is shown what visitors will see, and clear
   await panel.getByText(/^14:\d\d$/).waitFor();
   // The focus is back where it was.
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Challenge …");
-  await page.getByRole("button", { name: `Clear the challenge override of ${SHOP}` }).click();
+  await page.getByRole("button", { name: `Clear override of the challenge of ${SHOP}` }).click();
   await page.getByRole("dialog").getByText("Its file says off").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Clear override", exact: true }).click();
   await panel.getByRole("status").getByText("The zone follows its zones file again.").waitFor();
   await panel.getByText("not set").waitFor();
 });
@@ -133,9 +133,9 @@ test("a tenant sees its own zones, pulls their lever, and sees neither nodes nor
   expect(await page.getByRole("heading", { name: "Events" }).count()).toBe(0);
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Challenge", exact: true }).click();
-  await page.getByText("Visitors are challenged from now on.").waitFor();
-  await page.getByRole("button", { name: `Clear the challenge override of ${SHOP}` }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
+  await page.getByText(/^Visitors are challenged from now on/).waitFor();
+  await page.getByRole("button", { name: `Clear override of the challenge of ${SHOP}` }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Clear override", exact: true }).click();
   await page.getByText("The zone follows its zones file again.").waitFor();
   await page.goto(`${dashboard.world.base}/#/edge/nodes`);
   await page.getByText("Your token does not allow this part").waitFor();

@@ -23,9 +23,9 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   const limit = page.getByRole("row", { name: /^handshakes .* limit to 20 p.* of each source while attacked/ });
   await limit.waitFor();
   await page.getByRole("row", { name: /^bogons built in \d+ – – – up to date$/ }).waitFor();
-  await page.getByRole("button", { name: "Order a filter rule" }).focus();
+  await page.getByRole("button", { name: "Add rule to the filter rules" }).focus();
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Order a filter rule" });
+  const dialog = page.getByRole("dialog", { name: "Add a filter rule" });
   const keys = dialog.getByLabel("Other keys");
   await keys.fill("ttl");
   await dialog.getByText("This is no JSON object").waitFor();
@@ -44,7 +44,7 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   await page.getByText(/^closed: drop at all times until/).waitFor();
-  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Order a filter rule");
+  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Add rule to the filter rules");
   const row = page.getByRole("row", { name: new RegExp(`^closed dst ${VICTIM}/32 .*443.* drop at all times`) });
   await row.getByText("ticket 7").waitFor();
   expect(await page.getByRole("table").first().getByRole("rowheader").allTextContents()).toEqual([
@@ -75,10 +75,32 @@ test("a wide order makes others never match, and the list says so", async () => 
   expect((await service.order("DELETE", "/api/v1/filter-rules/all", {}, SECRETS.operator)).status).toBe(200);
 });
 
+test("a refusal is shown in the service's words, and what was typed stays", async () => {
+  const opened = await dashboard.open(PLACE);
+  opened.expectFault(/status of 4(00|09)/);
+  const { page } = opened;
+  await page.getByRole("button", { name: "Add rule to the filter rules" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("private");
+  const keys = dialog.getByLabel("Other keys");
+  await keys.fill("ttl");
+  await dialog.getByText("This is no JSON object").waitFor();
+  await keys.fill('{"ttl": "1-500"}');
+  for (const [ttl, refusal] of [
+    ["1-500", /ttl: Must be/],
+    ["1-5", "the configuration has a rule of this name: choose another"],
+  ] as const) {
+    await keys.fill(`{"ttl": "${ttl}"}`);
+    await dialog.getByRole("button", { name: "Add rule", exact: true }).click();
+    await dialog.getByRole("alert").getByText(refusal).waitFor();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("private");
+  }
+});
+
 test("a viewer only looks, and a tenant has no such list", async () => {
   const { page } = await dashboard.open(PLACE, SECRETS.viewer);
   await page.getByRole("row", { name: /^handshakes/ }).waitFor();
-  expect(await page.getByRole("button", { name: /order|remove/i }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /add|remove/i }).count()).toBe(0);
   const tenant = await dashboard.open(PLACE, SECRETS.tenantOperator);
   await tenant.page.getByRole("heading", { name: "In force" }).waitFor();
   expect(await tenant.page.getByRole("button", { name: "Filter rules" }).count()).toBe(0);

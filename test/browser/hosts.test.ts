@@ -77,13 +77,14 @@ test("one of them has its rates beside its thresholds, its history, its attack a
   await page.getByRole("heading", { level: 1, name: "Attacks" }).waitFor();
 });
 
-test("a tenant has its own, and is shown why it does not see another's", async () => {
+test("a tenant has its own, and another's is shown as such, not as one to which nothing happens", async () => {
   const opened = await dashboard.open("/hosts", SECRETS.tenantOperator);
   const { page } = opened;
   await page.getByText(/^1 to 1 of 1$/).waitFor();
   expect(await addresses(page)).toEqual([ACME_VICTIM]);
   opened.expectFault(/status of 403/);
   await page.goto(`${dashboard.world.base}/#/hosts/${VICTIM}`);
-  await page.getByText("target is outside your tenant").waitFor();
-  await page.getByText("No traffic now").waitFor();
+  await page.getByText(`${VICTIM} is not yours`).waitFor();
+  for (const text of ["No traffic now", "Not banned", "No attack"]) expect(await page.getByText(text).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /^Ban/ }).count()).toBe(0);
 });

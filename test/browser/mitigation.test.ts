@@ -1,5 +1,6 @@
 /** The mitigation view: all measures in force in one list, one ban in full, and the orders of an operator. */
 import { expect, test } from "bun:test";
+import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
@@ -19,12 +20,12 @@ const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, secon
 test("the list has bans, their rules and the scrub nodes, who has them, and what comes next", async () => {
   const { page } = await dashboard.open("/mitigation", SECRETS.viewer);
   const row = page.getByRole("row", { name: new RegExp(`^${VICTIM}`) });
-  for (const text of ["announced", "attack"]) await row.getByText(text, { exact: true }).waitFor();
+  for (const text of ["announced"]) await row.getByText(text, { exact: true }).waitFor();
   await row.getByText(/^127\.[\d.]+$/).waitFor();
   await row.getByText(/^Blackhole in \d+:\d\d$/).waitFor();
-  await row.getByText("renewed while it lasts").waitFor();
+  await row.getByText("with the attack").waitFor();
   await page.getByRole("row", { name: /^UDP, fragments.* Rule discard announced/ }).waitFor();
-  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen not applied/ }).waitFor();
+  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen – not applied/ }).waitFor();
   await page.getByText(/^127\.[\d.]+ has \d+ routes$/).waitFor();
   await page.getByLabel("Kind").selectOption("FlowSpec rule");
   await row.waitFor({ state: "detached" });
@@ -61,7 +62,7 @@ test("one of them in full: its attack, its rules, its ladder, its audit rows", a
   await page.getByRole("heading", { name: "Escalation" }).waitFor();
   await page.goBack();
   await event.getByRole("link", { name: `The attack on ${VICTIM}` }).click();
-  await page.getByRole("heading", { name: "Why it fired" }).waitFor();
+  await page.getByRole("heading", { name: "Why it was detected" }).waitFor();
   await page.getByRole("link", { name: "Audit trail of that time" }).click();
   await event.waitFor();
   await page.goto(`${dashboard.world.base}/#/mitigation`);
@@ -121,6 +122,64 @@ test("several are selected, confirmed once and ended together, and each has a re
   await page.getByLabel(`Select ${several[0]}`).waitFor({ state: "detached" });
   await page.getByLabel(`Select ${several[1]}`).waitFor();
   expect(await page.getByRole("button", { name: /selected/ }).count()).toBe(0);
+});
+
+test("what the search leaves out is not acted on, and a ban of an attacked victim says what will hit it", async () => {
+  const { service } = dashboard.world;
+  const spare = "203.0.113.94";
+  expect((await service.post("/api/v1/ban", { ip: spare }, SECRETS.operator)).status).toBe(200);
+  const { page } = await dashboard.open("/mitigation?kind=ban");
+  for (const victim of [VICTIM, ACME_VICTIM, spare]) await page.getByLabel(`Select ${victim}`, { exact: true }).check();
+  await page.getByRole("button", { name: "Unban 3 selected" }).click();
+  await page
+    .getByRole("dialog")
+    .getByText(/^2 of these 3 are attacked now: [\d.]+ kpps, [\d.]+ Mbit\/s will reach them\.$/)
+    .waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByLabel("Find").fill(spare);
+  await page.getByRole("button", { name: "Unban 1 selected" }).waitFor();
+  await page.getByLabel("Find").fill("");
+  await page.getByRole("button", { name: `Unban ${VICTIM}/32` }).click();
+  await page.getByText(new RegExp(`^It is attacked now: .* will reach ${VICTIM}\\.$`)).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await service.post("/api/v1/unban", { ip: spare }, SECRETS.operator);
+});
+
+test("an order without an answer is not called refused: the page looks what became of it", async () => {
+  const victim = "203.0.113.95";
+  const opened = await dashboard.open("/mitigation");
+  opened.expectFault(/ERR_FAILED/);
+  const { page } = opened;
+  await page.route("**/api/v1/ban", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  const order = async () => {
+    await page.getByRole("button", { name: "Ban an address" }).click();
+    await page.getByRole("dialog").getByLabel("Address").fill(victim);
+    await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).click();
+  };
+  await order();
+  await page.getByText("Ban an address: carried out. Floodwall had not answered in time.").waitFor();
+  await page.getByRole("row", { name: new RegExp(`^Select ${victim}`) }).waitFor();
+  await dashboard.world.service.post("/api/v1/unban", { ip: victim }, SECRETS.operator);
+  await page.getByRole("row", { name: new RegExp(`^Select ${victim}`) }).waitFor({ state: "detached" });
+  await page.unroute("**/api/v1/ban");
+  await page.route("**/api/v1/ban", (route) => route.abort());
+  await order();
+  await page.getByRole("alert").getByText("Not known whether it was carried out").waitFor();
+  expect(await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).count()).toBe(0);
+  await page.getByRole("alert").getByText("Not carried out").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Ban", exact: true }).waitFor();
+});
+
+test.each([1440, 1280])("at %d pixels the list is not wider than its frame", async (width) => {
+  const { page } = await dashboard.open("/mitigation", SECRETS.operator, { viewport: { width, height: 900 } });
+  await page
+    .getByRole("row", { name: new RegExp(`${VICTIM}`) })
+    .first()
+    .waitFor();
+  expect(await cutTables(page)).toEqual([]);
 });
 
 test("a tenant has its own, and is refused another's where it asks", async () => {

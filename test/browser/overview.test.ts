@@ -21,14 +21,14 @@ describe("under attack", () => {
       "DNS amplification",
       "the threshold of 300 pps",
       "Blackhole announced",
-      /renewed while it lasts/,
+      /stays until the attack has been quiet/,
     ]) {
       await card.getByText(text).waitFor();
     }
     const spared = page.getByRole("listitem").filter({ hasText: WHITELISTED });
     for (const text of ["Not banned", "whitelisted"]) await spared.getByText(text).waitFor();
     expect(await spared.getByRole("button").count()).toBe(0);
-    await page.getByRole("banner").getByText("LIVE", { exact: true }).waitFor();
+    await page.getByRole("navigation", { name: "Situation" }).getByText("LIVE", { exact: true }).waitFor();
     await page.getByText("it is not counted: no hostgroup has thresholds_outgoing").waitFor();
     // What nothing is done about comes first.
     expect(await page.getByRole("list").getByRole("heading").first().textContent()).toBe(WHITELISTED);
@@ -41,7 +41,7 @@ describe("under attack", () => {
     await page.getByRole("button", { name: "Bits" }).click();
     await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now, [\d.]+ % of the link$/ }).waitFor();
     await page.getByRole("row", { name: new RegExp(`${VICTIM} Blackhole announced`) }).waitFor();
-    await page.getByRole("row", { name: /64500 ESTABLISHED/i }).waitFor();
+    await page.getByRole("row", { name: /64500 up/ }).waitFor();
     await page.getByRole("row", { name: /capture\.pcap running/ }).waitFor();
   });
 

@@ -45,7 +45,7 @@ test("a host has its protection and who decided; it is changed by keyboard, and 
   await panel.getByText("tcp/80,443 · udp/443").waitFor();
   await panel.getByRole("button", { name: `Change the protection of ${ACME_VICTIM}` }).focus();
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Choose a protection" });
+  const dialog = page.getByRole("dialog", { name: "Set a protection profile" });
   await dialog.getByLabel("Profile").selectOption("voice");
   await dialog.getByText("udp/5060").waitFor();
   await dialog.getByLabel("When").selectOption("At all times");
@@ -80,10 +80,10 @@ test("the list has choices and hostgroups", async () => {
   const { page } = opened;
   await page.getByText("Nothing is chosen").waitFor();
   await page.getByRole("row", { name: /^acme-web web no tcp\/80,443/ }).waitFor();
-  await page.getByRole("button", { name: "Choose a protection" }).click();
+  await page.getByRole("button", { name: "Set profile of a prefix" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Address or prefix").fill("203.0.113.64/26");
-  await dialog.getByRole("button", { name: "Choose" }).click();
+  await dialog.getByRole("button", { name: "Set profile", exact: true }).click();
   await page.getByRole("row", { name: /^203\.0\.113\.64\/26 web while attacked global noc/ }).waitFor();
   expect(await opened.violations()).toEqual([]);
 });
@@ -98,7 +98,7 @@ test("a tenant chooses from what it may, and sees an operator's choice without i
   expect(await row.getByRole("button").count()).toBe(0);
   expect(await page.getByText(/owes us/).count()).toBe(0);
   expect(await page.getByText(VICTIM).count()).toBe(0);
-  await page.getByRole("button", { name: "Choose a protection" }).click();
+  await page.getByRole("button", { name: "Set profile of a prefix" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Profile").waitFor();
   expect(await dialog.getByLabel("Profile").getByRole("option").allTextContents()).toEqual(["voice"]);

@@ -8,7 +8,7 @@ const PLACES = ["/", "/attacks", "/mitigation", "/hosts", "/scrub", "/edge", "/a
 /** A view says who is signed in whatever else it knows. */
 const ALWAYS_ANSWERED = /\/api\/v1\/(session|events)\b/;
 const REFUSALS = [
-  [429, "Too much at once. The page tries again."],
+  [429, "Too much at once. Try again in a moment."],
   [502, "The history is away. The database does not answer: see Floodwall's log."],
   [503, "Not ready. If this lasts, see Floodwall's log."],
 ] as const;

@@ -70,7 +70,7 @@ describe("signing in", () => {
   test("without tokens there is no sign-in; on this machine itself no warning takes room", async () => {
     await browser.inWorld({ hasTokens: false }, async (own) => {
       const { page } = await own.open("/", null);
-      await page.getByText("open API · operator").waitFor();
+      await page.getByText("no sign-in · operator").waitFor();
       await page.getByRole("banner").getByText("DRY RUN").waitFor();
       expect(await page.getByText("The API is open", { exact: true }).count()).toBe(0);
       expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
@@ -204,6 +204,16 @@ test("says since when what it shows is old, and goes on by itself when the servi
     );
     const { page } = opened;
     await page.getByText("No attack now").waitFor();
+    await page.locator(".badge-ok").first().waitFor();
+    // A service that hangs answers no request, and breaks none.
+    own.world.service.signal("SIGSTOP");
+    await page.getByRole("link", { name: /^Not known: no answer since \d\d:\d\d:\d\d/ }).waitFor();
+    expect(await page.locator(".badge-ok").count()).toBe(0);
+    const stopped = await page.locator("time.clock").textContent();
+    own.world.service.signal("SIGCONT");
+    await page.getByRole("link", { name: "No attack", exact: true }).waitFor();
+    await page.locator(".badge-ok").first().waitFor();
+    await eventually(async () => (await page.locator("time.clock").textContent()) !== stopped, "times do not go on");
     await own.world.service.stop("SIGKILL");
     await page.getByText(/^No answer since \d\d:\d\d:\d\d \S+$/).waitFor();
     expect(await page.getByText("No attack now").count()).toBe(1);

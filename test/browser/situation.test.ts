@@ -10,12 +10,12 @@ const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, secon
 test("the first line says whether all is in force, and links to what explains it", async () => {
   const { page } = await dashboard.open();
   const line = page.getByRole("navigation", { name: "Situation" });
-  for (const text of ["LIVE", "1 attack, all held", "BGP: 1 of 1 neighbor up", "Capture loss 0 %"]) {
+  for (const text of ["LIVE", "1 attack: Route at 1 of 1 router", "BGP: 1 of 1 neighbor up", "Capture loss 0 %"]) {
     await line.getByRole("link", { name: text, exact: true }).waitFor();
   }
   await line.getByRole("link", { name: /BGP/ }).click();
   expect(new URL(page.url()).hash).toBe("#/?see=bgp");
-  await line.getByRole("link", { name: "1 attack" }).click();
+  await line.getByRole("link", { name: /^1 attack: / }).click();
   await page.getByRole("heading", { name: "Attacks", level: 1 }).waitFor();
 });
 
@@ -92,11 +92,20 @@ test("g and a letter go to a view, but not while something is typed", async () =
 
 test("the wall has no controls, and shows a viewer the situation, the attacks and the traffic", async () => {
   const { page } = await dashboard.open("/wall", SECRETS.viewer);
-  for (const text of ["LIVE", "1 attack, all held", "BGP: 1 of 1 neighbor up"]) {
+  for (const text of ["LIVE", "1 attack: Route at 1 of 1 router", "BGP: 1 of 1 neighbor up"]) {
     await page.getByRole("list", { name: "Situation" }).getByText(text, { exact: true }).waitFor();
   }
   const attack = page.getByRole("region", { name: "Attacks in progress" }).getByRole("listitem");
-  for (const text of [VICTIM, "DNS amplification", "Blackhole announced"]) await attack.getByText(text).waitFor();
+  for (const text of [
+    VICTIM,
+    "global",
+    "DNS amplification",
+    /^for \d+ s|^for \d+ min/,
+    "Route at 1 of 1 router",
+    /^passed here: /,
+  ]) {
+    await attack.getByText(text).first().waitFor();
+  }
   await page.getByRole("img", { name: /^Incoming: .* the last hour/ }).waitFor();
   expect(await page.locator("a, button, input, select").count()).toBe(0);
   await page.keyboard.press("Escape");

@@ -37,9 +37,12 @@ test("a block is ordered, shown, found, and ended", async () => {
   await dialog.getByRole("button", { name: "Block" }).click();
   await page.getByText(new RegExp(`^${SOURCE} is blocked for ${FREE} until .*dry run`)).waitFor();
   const row = page.getByRole("row", {
-    name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run not applied – in 5:.* noc`),
+    name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run in 5:.* not applied .*noc`),
   });
-  await row.getByText("scans ports").waitFor();
+  await row
+    .getByRole("link", { name: /audit trail of/ })
+    .and(row.getByTitle("scans ports"))
+    .waitFor();
   await row.getByText(/^5:59:\d\d$/).waitFor();
   await page.getByLabel("Find").fill("elsewhere");
   await page.getByText("Nothing in force matches").waitFor();
@@ -79,7 +82,7 @@ test("refusals are shown in the service's words, and what was typed stays", asyn
   for (const [source, victim, seconds, refusal] of [
     [SOURCE, WHITELISTED, "60", "victim is in the protected whitelist"],
     [SOURCE, ACME_VICTIM, "86401", "from 1 to 86400"],
-    ["nonsense", ACME_VICTIM, "60", "invalid ip: nonsense"],
+    ["nonsense", ACME_VICTIM, "60", "nonsense is no address."],
   ] as const) {
     await dialog.getByLabel("Source").fill(source);
     await dialog.getByLabel("Victim").fill(victim);

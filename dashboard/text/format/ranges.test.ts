@@ -5,6 +5,7 @@ import {
   rangeName,
   rangeQuery,
   rangeSpan,
+  recordedSpan,
   spanQuery,
   spanRequest,
   timeline,
@@ -103,4 +104,13 @@ describe("a range chosen on a chart", () => {
     });
     expect(spanRequest({ from, to: from + 7200 }, 10).step).toBe("20");
   });
+});
+
+test("a chart begins where records do, if that is well within its range", () => {
+  const line = (...times: number[]) => ({ times, points: times.map(() => ({})) });
+  const hour = { from: 0, to: 3600 };
+  expect(recordedSpan(hour, line(3000, 3010), 10)).toEqual({ from: 2990, to: 3600 });
+  expect(recordedSpan(hour, line(3590), 10)).toEqual({ from: 3300, to: 3600 });
+  expect(recordedSpan(hour, line(100, 3000), 10)).toEqual(hour);
+  expect(recordedSpan(hour, line(), 10)).toEqual(hour);
 });

@@ -106,6 +106,18 @@ export function timeline<Point extends { readonly ts: string }>(
   return { times, points: filled };
 }
 
+/** A chart of less shows nothing. */
+const RECORDED_SECONDS_MIN = 300;
+/** As much of a range may be empty before its first record. */
+const EMPTY_SHARE_MAX = 0.1;
+
+/** The range from where records begin, if that is well within it: a service that has just started shows what it has. */
+export function recordedSpan({ from, to }: Span, { times, points }: Timeline<unknown>, stepSeconds: number): Span {
+  const first = times.find((_, i) => points[i] !== null);
+  if (first === undefined || first - from < EMPTY_SHARE_MAX * (to - from)) return { from, to };
+  return { from: Math.max(from, Math.min(first - stepSeconds, to - RECORDED_SECONDS_MIN)), to };
+}
+
 /** Where nothing was recorded: before, between and after the points. */
 export function emptySpans<Point>({ times, points }: Timeline<Point>, { from, to }: Span, stepSeconds: number): Span[] {
   const spans: Span[] = [];

@@ -9,7 +9,7 @@ import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
 import { bitRate, metricName, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
-import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
+import { attackSubject, banOf, customerText, isSpared } from "../../text/mitigation.ts";
 
 export interface AttackCardProps {
   readonly attack: AttackWire;
@@ -18,7 +18,7 @@ export interface AttackCardProps {
 
 export function AttackCard({ attack, bans }: AttackCardProps) {
   const ban = banOf(attack, bans);
-  const { classification, direction, metric, rates, target, tenant, group, sampling_error: error } = attack;
+  const { classification, direction, metric, rates, target, sampling_error: error } = attack;
   return (
     <li class="card">
       <div class="card-head">
@@ -33,16 +33,15 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
         <strong>{classification === undefined ? "Kind not known yet" : vectorName(classification.type)}</strong>
         {direction === "outgoing" && `, ${DIRECTION_NAMES[direction].toLowerCase()}`}
         {attack.prefix !== undefined && `, over ${attack.hosts ?? "many"} hosts`}
-        <span class="muted">
-          {" "}
-          · {group}
-          {tenant !== undefined && ` · tenant ${tenant}`}
-        </span>
+        <span class="muted"> · {customerText(attack)}</span>
       </p>
-      <RateMeter metric={metric} rate={attack.rate} threshold={attack.threshold} />
+      <RateMeter {...attack} error={error} />
       <p class="muted number">
-        {metricName(metric)} · {packetRate(rates.pps) + plusMinus(error?.pps)} ·{" "}
-        {bitRate(rates.mbps) + plusMinus(error?.mbps)}
+        {[
+          metricName(metric),
+          ...(metric === "pps" ? [] : [packetRate(rates.pps) + plusMinus(error?.pps)]),
+          ...(metric === "mbps" ? [] : [bitRate(rates.mbps) + plusMinus(error?.mbps)]),
+        ].join(" · ")}
       </p>
       {attack.volume !== undefined && (
         <p class="muted number">

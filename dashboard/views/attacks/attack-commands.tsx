@@ -1,8 +1,11 @@
-/** Commands about an attack, with their operators: the rows of the audit trail on its victim in its time. */
+/** What was done about an attack, and by whom: the rows of the audit trail on its victim in its time. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
-import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts";
-import { useResource } from "../../api/resource.ts";
+import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";
+import type { AuditWire } from "../../../src/http/wire/audit.ts";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { type Resource, useResource } from "../../api/resource.ts";
+import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -10,46 +13,75 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { auditSpan, auditTarget } from "../../text/attack-audit.ts";
-import { AUDIT_ACTIONS, actorText, auditPath, eventMs } from "../../text/audit.ts";
+import { type Deed, deedsOf } from "../../text/attack-deeds.ts";
+import { auditPath } from "../../text/audit.ts";
+import { stoppedShare, stoppedText } from "../../text/standing.ts";
 
 const EVERY_MS = 10_000;
 
 interface Row {
-  readonly event: AuditEventWire;
+  readonly deed: Deed;
   readonly number: number;
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "time", title: "Time", cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
-  { key: "what", title: "What", cell: ({ event }) => `${AUDIT_ACTIONS[event.action]}: ${event.result}` },
-  { key: "by", title: "By", cell: ({ event }) => actorText(event) },
-  { key: "target", title: "Target", cell: ({ event }) => event.target.replace("->", " → "), width: "medium" },
-  { key: "reason", title: "Reason", cell: ({ event }) => event.reason || "–", width: "wide" },
+  { key: "time", title: "Time", cell: ({ deed }) => <Moment at={new Date(deed.atMs).toISOString()} /> },
+  { key: "what", title: "What", cell: ({ deed }) => deed.what },
+  { key: "by", title: "By", cell: ({ deed }) => deed.by },
+  { key: "target", title: "Target", cell: ({ deed }) => deed.target || "–", width: "medium" },
+  { key: "reason", title: "Reason", cell: ({ deed }) => deed.reason || "–", width: "wide" },
 ];
 
-export function AttackCommands({ attack }: { readonly attack: AttackWire }) {
-  const target = auditTarget(attack);
-  return target === null ? null : <Commands attack={attack} target={target} />;
+export interface AttackCommandsProps {
+  readonly attack: AttackWire;
+  readonly ban: BanWire | undefined;
+  readonly timeline: Resource<TimelineWire>;
 }
 
-function Commands({ attack, target }: { readonly attack: AttackWire; readonly target: string }) {
+export function AttackCommands(props: AttackCommandsProps) {
+  const target = auditTarget(props.attack);
+  return target === null ? null : <Commands {...props} target={target} />;
+}
+
+function Commands({ attack, ban, timeline, target }: AttackCommandsProps & { readonly target: string }) {
   const { id, ended_at: end } = attack;
   const span = useMemo(() => auditSpan(attack), [id, end]);
   const path = useMemo(() => auditPath({ action: null, target, span }, Date.now()), [target, span]);
   const trail = useResource<AuditWire>(path, EVERY_MS);
   const query = { target, range: "own", from: span.from, ...(span.to !== null && { to: span.to }) };
+  const isTenant = !isUnscoped();
   return (
     <Panel title="Who did what" isWide actions={<a href={linkTo(["audit"], query)}>In the audit trail</a>}>
       <Show loaded={trail.state.value} what="audit trail" onRetry={() => void trail.refresh()}>
         {({ available, events }) => {
-          if (!available) return <StorageOff what="audit trail" />;
-          if (events.length === 0) return <Empty title="No operator acted on it, and no ban was placed" />;
-          const rows = events.map((event, number) => ({ event, number }));
+          if (!available && !isTenant) return <StorageOff what="audit trail" />;
           return (
-            <DataTable label="Who did what" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />
+            <Show loaded={timeline.state.value} what="timeline">
+              {({ entries }) => <Deeds attack={attack} deeds={deedsOf({ events, entries, ban, isTenant })} />}
+            </Show>
           );
         }}
       </Show>
     </Panel>
+  );
+}
+
+function Deeds({ attack, deeds }: { readonly attack: AttackWire; readonly deeds: readonly Deed[] }) {
+  if (deeds.length > 0) {
+    const rows = deeds.map((deed, number) => ({ deed, number }));
+    return <DataTable label="Who did what" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />;
+  }
+  const share = stoppedShare(attack) ?? 0;
+  if (share > 0) {
+    return (
+      <Empty title={`No order was given for it: ${stoppedText(share)} of it is stopped here`}>
+        Filter rules, source blocks and limits that were in force before do that.
+      </Empty>
+    );
+  }
+  return attack.ban_state === undefined ? (
+    <Empty title="Nothing was done about it: no order was given, and no ban was placed" />
+  ) : (
+    <Empty title="No operator acted on it" />
   );
 }

@@ -5,6 +5,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../../src/http/wire/attack-series.ts";
 import { type Resource, useResource } from "../../api/resource.ts";
 import { entryAt, marksOf } from "../../text/attack-marks.ts";
+import { foldedEntries } from "../../text/timeline.ts";
 import { AttackChart } from "./attack-chart.tsx";
 import { AttackTimeline } from "./attack-timeline.tsx";
 
@@ -33,8 +34,8 @@ export interface Pointed {
 export function AttackCourse({ attack, course }: { readonly attack: AttackWire; readonly course: Course }) {
   const pointed = useSignal<Pointed | null>(null);
   const { value: loaded } = course.timeline.state;
-  const entries = loaded.kind === "ready" ? loaded.data.entries : undefined;
-  const marks = useMemo(() => marksOf(entries ?? []), [entries]);
+  const entries = useMemo(() => (loaded.kind === "ready" ? foldedEntries(loaded.data.entries) : []), [loaded]);
+  const marks = useMemo(() => marksOf(entries), [entries]);
   const { value } = pointed;
   const now = value === null ? null : (value.entry ?? entryAt(marks, value.at));
   return (
@@ -50,6 +51,7 @@ export function AttackCourse({ attack, course }: { readonly attack: AttackWire; 
       />
       <AttackTimeline
         resource={course.timeline}
+        entries={entries}
         pointed={now}
         onPoint={(entry) => {
           const at = entry === null ? undefined : marks[entry];

@@ -1,12 +1,15 @@
 /** One attack: its strength over time, its cause, its packets, its mitigation and the next step. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import type { BanPreviewWire } from "../../../src/http/wire/ban-preview.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
+import { useResources } from "../../api/resources.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { type Accepted, acceptedOf, adviceOf } from "../../text/attack-advice.ts";
 import { percent } from "../../text/format/numbers.ts";
 import { vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
@@ -58,6 +61,9 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
   const { target } = attack;
   const course = useCourse(attack);
   const sources = useSources(attack);
+  const accepted = useAccepted(attack);
+  const mayBan = target !== undefined && attack.active && (accepted === null ? !isSpared(ban) : accepted.ban === null);
+  const advice = adviceOf({ attack, ban, accepted });
   return (
     <div class="overview">
       <Panel
@@ -66,19 +72,17 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
         actions={
           <div class="choices">
             <AttackTakeAway attack={attack} course={course} sources={sources} />
-            {ban?.state === "active" ? (
-              <UnbanButton ban={ban} />
-            ) : (
-              target !== undefined && attack.active && !isSpared(ban) && <BanButton target={target} />
-            )}
+            {ban?.state === "active"
+              ? advice.action?.kind !== "unban" && <UnbanButton ban={ban} />
+              : mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
           </div>
         }
       >
-        <AttackHead attack={attack} ban={ban} />
+        <AttackHead attack={attack} ban={ban} sources={sources} advice={advice} />
       </Panel>
       <AttackCourse attack={attack} course={course} />
-      <AttackCommands attack={attack} />
-      <AttackSources attack={attack} sources={sources} />
+      <AttackCommands attack={attack} ban={ban} timeline={course.timeline} />
+      <AttackSources attack={attack} sources={sources} accepted={accepted} />
       <div class="masonry">
         <Kind attack={attack} />
         <Reason attack={attack} />
@@ -88,6 +92,23 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
       <AttackSample sample={attack.sample} />
     </div>
   );
+}
+
+/** null: the victim is no single address, the attack is over, or the service has not said yet. */
+function useAccepted({ target, active }: AttackWire): Accepted | null {
+  const { loaded } = useResources<BanPreviewWire>(
+    active && target !== undefined ? [target] : [],
+    previewPath,
+    ACCEPTED_EVERY_MS,
+  );
+  const [preview] = loaded.kind === "ready" ? loaded.data : [];
+  return preview === undefined ? null : acceptedOf(preview);
+}
+
+const ACCEPTED_EVERY_MS = 10_000;
+
+function previewPath(ip: string): string {
+  return `/api/v1/bans/preview?${new URLSearchParams({ ip })}`;
 }
 
 function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
@@ -115,7 +136,7 @@ function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
 function Reason({ attack }: { readonly attack: AttackWire }) {
   const { shares, dominant_share_gate: gate } = attack.reason;
   return (
-    <Panel title="Why it fired">
+    <Panel title="Why it was detected">
       {reasonSentences(attack).map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}

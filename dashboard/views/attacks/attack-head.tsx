@@ -10,27 +10,33 @@ import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { linkTo } from "../../router.ts";
-import { adviceOf, heldText } from "../../text/attack-advice.ts";
+import type { Advice } from "../../text/attack-advice.ts";
 import { volumeFacts } from "../../text/attack-size.ts";
+import { summaryText } from "../../text/attack-summary.ts";
 import { calmText } from "../../text/bans.ts";
 import { bitRate, flowRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
+import { standingOf } from "../../text/standing.ts";
+import { AdviceLine } from "./advice-line.tsx";
+import type { Sources } from "./attack-sources.tsx";
 
 export interface AttackHeadProps {
   readonly attack: AttackWire;
   readonly ban: BanWire | undefined;
+  /** null: not known. */
+  readonly sources: Sources | null;
+  readonly advice: Advice;
 }
 
-export function AttackHead({ attack, ban }: AttackHeadProps) {
+export function AttackHead({ attack, ban, sources, advice }: AttackHeadProps) {
   const { target, active } = attack;
   return (
     <>
-      {active && <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />}
+      <p class="attack-summary">{summaryText(attack, sources)}</p>
+      {active && <RateMeter {...attack} error={attack.sampling_error} />}
       <EffectLine attack={attack} ban={ban} />
-      <p class="advice">
-        <strong>What to do now:</strong> {adviceOf(attack, ban)}
-      </p>
+      <AdviceLine advice={advice} />
       <p class="choices">
         {target !== undefined && <a href={linkTo(["hosts", target])}>Host {target}</a>}
         {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>Its ban</a>}
@@ -40,7 +46,7 @@ export function AttackHead({ attack, ban }: AttackHeadProps) {
         <Facts facts={[...sizeFacts(attack)]} />
         <Facts
           facts={[
-            ["Held", heldText(attack, ban)],
+            ["Stopped", standingOf(attack, ban).text],
             ["Customer", <Customer attack={attack} />],
             target === undefined ? null : ["Attacked before", <Earlier attack={attack} target={target} />],
             attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
@@ -59,9 +65,9 @@ function timeFacts(attack: AttackWire) {
   return [
     volume === undefined ? null : (["Began", <Moment at={volume.began_at} />] as const),
     ["Detected", <Moment at={begin} />] as const,
-    end === undefined ? (["Lasts for", <Since at={begin} />] as const) : (["Ended", <Moment at={end} />] as const),
-    calm === null ? null : (["Near its end", calm] as const),
-    lasted === null ? null : (["Lasted, with the calm at its end", duration(lasted)] as const),
+    end === undefined ? (["Duration", <Since at={begin} />] as const) : (["Ended", <Moment at={end} />] as const),
+    calm === null ? null : (["Near its end", `${calm}, then it is over`] as const),
+    lasted === null ? null : (["Duration", duration(lasted)] as const),
   ];
 }
 
@@ -75,7 +81,9 @@ function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire)
 function Customer({ attack: { group, tenant } }: { readonly attack: AttackWire }) {
   const hostgroup = <a href={linkTo(["settings", group])}>{group}</a>;
   return tenant === undefined ? (
-    <>hostgroup {hostgroup}, of no tenant</>
+    <>– (hostgroup {hostgroup})</>
+  ) : tenant === group ? (
+    hostgroup
   ) : (
     <>
       {tenant}, hostgroup {hostgroup}

@@ -6,7 +6,7 @@ import { HISTORY_LIST_MAX } from "../../../src/limits.ts";
 import { type AttackPages, useAttackPages } from "../../api/attack-pages.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
-import { Callout, Empty, Failed, failureText, Loading, StorageOff, WrongFilter } from "../../parts/callout.tsx";
+import { Callout, Empty, Failed, Loading, StorageOff, WrongFilter } from "../../parts/callout.tsx";
 import { saveCsv } from "../../parts/csv-file.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { FindField, searched } from "../../parts/find-field.tsx";
@@ -16,6 +16,7 @@ import { auditTarget } from "../../text/attack-audit.ts";
 import { attackCsv, victimCounts, victimsText } from "../../text/attack-records.ts";
 import { auditPlace } from "../../text/audit-links.ts";
 import { hasWords } from "../../text/bans.ts";
+import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 import { rangeQuery, spanFault } from "../../text/time-span.ts";
@@ -92,7 +93,7 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
     <>
       <Incomplete pages={pages} onMore={onMore} />
       <div class="filters">
-        <FindField placeholder="address, kind, hostgroup" />
+        <FindField placeholder="address, kind, customer" />
         <Button isDisabled={state === "reading"} onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}>
           Export as CSV
         </Button>
@@ -139,13 +140,13 @@ function recordColumns(counts: ReadonlyMap<string, number>): readonly Column<Row
   return [
     {
       key: "repeated",
-      title: "Of this victim",
+      title: "Attacks on it",
       cell: (row) => <Repeated attack={row.attack} count={countOf(row)} />,
       order: countOf,
       isNumber: true,
       width: "medium",
     },
-    { key: "audit", title: "Orders", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
+    { key: "audit", title: "Audit", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
   ];
 }
 

@@ -6,6 +6,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { byteCount, percent, wholeNumber } from "../../text/format/numbers.ts";
 import { tcpFlagNames } from "../../text/format/words.ts";
+import { withRest } from "../../text/share-rows.ts";
 
 type Source = SampleWire["top_sources"][number];
 type Share = SampleWire["protocols"][number];
@@ -25,9 +26,9 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
   return (
     <Panel title={`Sample of ${wholeNumber(total)} packets at its detection`} isWide>
       <div class="quarters">
-        <Shares title="From port" total={total} shares={sample.top_src_ports} />
-        <Shares title="To port" total={total} shares={sample.top_dst_ports} />
-        <Shares title="Protocols" total={total} shares={sample.protocols} />
+        <Shares title="From port" total={total} shares={sample.top_src_ports} rest="others, or none" />
+        <Shares title="To port" total={total} shares={sample.top_dst_ports} rest="others, or none" />
+        <Shares title="Protocols" total={total} shares={sample.protocols} rest="others" />
       </div>
       {flows.length > 0 && (
         <>
@@ -48,20 +49,51 @@ interface SharesProps {
   readonly title: string;
   readonly total: number;
   readonly shares: readonly Share[];
+  /** The name of what is missing to the total. */
+  readonly rest: string;
+  /** It takes two places. */
+  readonly isWide?: boolean;
   readonly origin?: (share: Source) => string;
   readonly action?: (share: Share) => ComponentChildren;
 }
 
-export function Shares({ title, total, shares, origin, action }: SharesProps) {
+export function Shares({ title, total, shares, rest, isWide, origin, action }: SharesProps) {
+  const isRest = (share: Share) => !shares.includes(share);
   const columns: readonly Column<Share>[] = [
     { key: "key", title, cell: ({ key }) => key },
-    ...(origin === undefined ? [] : [{ key: "origin", title: "Where", cell: origin, width: "wide" as const }]),
+    ...(origin === undefined
+      ? []
+      : [
+          {
+            key: "origin",
+            title: "Where",
+            cell: (share: Share) => (isRest(share) ? "–" : origin(share)),
+            width: "medium" as const,
+          },
+        ]),
     { key: "share", title: "Packets", cell: ({ packets }) => percent(packets / Math.max(1, total)), isNumber: true },
-    { key: "bytes", title: "Bytes", cell: ({ bytes }) => byteCount(bytes), isNumber: true, width: "medium" },
-    ...(action === undefined ? [] : [{ key: "act", title: "Actions", isTitleUnseen: true as const, cell: action }]),
+    {
+      key: "bytes",
+      title: "Bytes",
+      cell: (share) => (isRest(share) ? "–" : byteCount(share.bytes)),
+      isNumber: true,
+      width: "wide",
+    },
+    ...(action === undefined
+      ? []
+      : [
+          {
+            key: "act",
+            title: "Actions",
+            isTitleUnseen: true as const,
+            cell: (share: Share) => (isRest(share) ? null : action(share)),
+          },
+        ]),
   ];
   return shares.length === 0 ? null : (
-    <DataTable label={title} columns={columns} rows={shares} rowKey={({ key }) => key} />
+    <div class={isWide === true ? "share-wide" : ""}>
+      <DataTable label={title} columns={columns} rows={withRest(shares, total, rest)} rowKey={({ key }) => key} />
+    </div>
   );
 }
 

@@ -2,10 +2,10 @@
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
 import { useResource } from "../../api/resource.ts";
-import { hasDataplane } from "../../api/running.ts";
 import { Callout } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { BlockButton } from "../../parts/source-block-actions.tsx";
+import type { Accepted } from "../../text/attack-advice.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { type SpoofingHint, spoofingHint } from "../../text/spoofing.ts";
 import { originsOf, Shares } from "./attack-sample.tsx";
@@ -29,9 +29,11 @@ export function useSources({ id, ended_at: end, sample }: AttackWire): Sources |
 interface AttackSourcesProps {
   readonly attack: AttackWire;
   readonly sources: Sources | null;
+  /** null: not known, or the victim is no single address. */
+  readonly accepted: Accepted | null;
 }
 
-export function AttackSources({ attack, sources }: AttackSourcesProps) {
+export function AttackSources({ attack, sources, accepted }: AttackSourcesProps) {
   if (sources === null) return null;
   const { total_packets: total, top_sources: top, top_prefixes: prefixes = [] } = sources;
   const { target, direction, active } = attack;
@@ -48,25 +50,36 @@ export function AttackSources({ attack, sources }: AttackSourcesProps) {
       <div class="quarters">
         <Shares
           title="By address"
+          isWide
+          rest="others"
           total={total}
           shares={top}
           {...originsOf(sources)}
           {...(isIncoming &&
-            hasDataplane() &&
+            accepted?.block === null &&
             target !== undefined && {
-              action: ({ key }: { readonly key: string }) => (
-                <BlockButton source={key} victim={target} onChanged={() => {}} />
-              ),
+              action: ({ key }: { readonly key: string }) => {
+                const refusal = sources.not_blockable?.find(({ source }) => source === key)?.reason;
+                if (refusal === undefined) return <BlockButton source={key} victim={target} onChanged={() => {}} />;
+                return (
+                  <span class="muted" title={refusal}>
+                    not blockable
+                  </span>
+                );
+              },
             })}
         />
-        <Shares title="By prefix" total={total} shares={prefixes} />
-        <Shares title="By network" total={total} shares={sources.top_asns ?? []} />
-        <Shares title="By country" total={total} shares={sources.top_countries ?? []} />
-        <Shares title="Comes in by" total={1} shares={interfaceShares(sources)} />
+        <Shares title="By prefix" total={total} shares={prefixes} rest="others" />
+        <Shares title="By network" total={total} shares={sources.top_asns ?? []} rest={NOT_KNOWN} />
+        <Shares title="By country" total={total} shares={sources.top_countries ?? []} rest={NOT_KNOWN} />
+        <Shares title="Comes in by" total={1} shares={interfaceShares(sources)} rest={NOT_KNOWN} />
       </div>
     </Panel>
   );
 }
+
+/** Of no entry of the files, or of others than the largest. */
+const NOT_KNOWN = "not known, or others";
 
 /** By the packets that the sampled ones stand for: exporters sample at different rates. */
 function interfaceShares({ top_interfaces: interfaces = [] }: Sources) {

@@ -1,4 +1,5 @@
 /** An attack's files for a ticket or a customer: its report, its traffic as CSV, and its sampled packets. */
+
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
@@ -6,11 +7,11 @@ import type { PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
 import { download } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
-import { failureText } from "../../parts/callout.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
+import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import type { Course } from "./attack-course.tsx";
 import type { Sources } from "./attack-sources.tsx";

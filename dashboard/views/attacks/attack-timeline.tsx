@@ -5,13 +5,11 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { afterFirst, entryTitle } from "../../text/timeline.ts";
-
-type Entry = TimelineWire["entries"][number];
+import { afterFirst, entryText, entryTitle, type FoldedEntry } from "../../text/timeline.ts";
 
 interface Row {
-  readonly entry: Entry;
-  readonly first: Entry;
+  readonly entry: FoldedEntry;
+  readonly first: FoldedEntry;
   readonly place: number;
 }
 
@@ -28,21 +26,23 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   { key: "after", title: "After", cell: ({ entry, first }) => afterFirst(entry, first), isNumber: true },
   { key: "what", title: "What", cell: ({ entry }) => entryTitle(entry) },
-  { key: "text", title: "Details", cell: ({ entry }) => entry.text ?? "" },
+  { key: "text", title: "Details", cell: ({ entry }) => <Details entry={entry} /> },
 ];
 
 export interface AttackTimelineProps {
   readonly resource: Resource<TimelineWire>;
+  /** Of the resource, folded. */
+  readonly entries: readonly FoldedEntry[];
   /** The entry that is marked; null: none. */
   readonly pointed: number | null;
   readonly onPoint: (entry: number | null) => void;
 }
 
-export function AttackTimeline({ resource, pointed, onPoint }: AttackTimelineProps) {
+export function AttackTimeline({ resource, entries, pointed, onPoint }: AttackTimelineProps) {
   return (
     <Panel title="Timeline" isWide>
       <Show loaded={resource.state.value} what="timeline" onRetry={() => void resource.refresh()}>
-        {({ entries }) => {
+        {() => {
           const [first] = entries;
           if (first === undefined) return <p class="muted">Nothing is known of it any more.</p>;
           return (
@@ -58,6 +58,21 @@ export function AttackTimeline({ resource, pointed, onPoint }: AttackTimelinePro
         }}
       </Show>
     </Panel>
+  );
+}
+
+function Details({ entry }: { readonly entry: FoldedEntry }) {
+  const text = entryText(entry);
+  return (
+    <span class="cut cut-wide" title={text}>
+      {entry.times > 1 && (
+        <>
+          until <Moment at={entry.lastAt} />
+          {text === "" ? "" : ": "}
+        </>
+      )}
+      {text}
+    </span>
   );
 }
 

@@ -17,7 +17,7 @@ import { bitRate, byteCount, metricName, packetRate, plusMinus, rateOf, times } 
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { vectorName } from "../../text/format/words.ts";
-import { attackSubject, banOf, effectOf } from "../../text/mitigation.ts";
+import { attackSubject, banOf, customerText, effectOf } from "../../text/mitigation.ts";
 import type { ViewProps } from "../../view.ts";
 import { AttackDetail } from "./attack-detail.tsx";
 import { AttackHistory } from "./attack-history.tsx";
@@ -46,22 +46,21 @@ const COMMON: readonly Column<Row>[] = [
     title: "Kind",
     cell: ({ attack: { classification } }) => (classification === undefined ? "–" : vectorName(classification.type)),
     order: ({ attack }) => attack.classification?.type ?? "",
-    width: "medium",
   },
-  textColumn("Hostgroup", ({ attack }) => attack.group, "wide"),
+  textColumn("Customer", ({ attack }) => customerText(attack), "wide"),
 ];
 
 const RATE: readonly Column<Row>[] = [
   {
     key: "rate",
     title: "Rate",
-    cell: ({ attack }) => rateOf(attack.metric, attack.rate),
+    cell: ({ attack }) => rateOf(attack.metric, attack.rate) + plusMinus(errorOf(attack)),
     order: ({ attack }) => attack.rate,
     isNumber: true,
   },
   {
     key: "factor",
-    title: "Of threshold",
+    title: "× threshold",
     cell: ({ attack }) => times(attack.rate / attack.threshold),
     // Compares the shown values, so that rows that look equal do not change places.
     order: ({ attack }) => Math.round((10 * attack.rate) / attack.threshold),
@@ -70,7 +69,7 @@ const RATE: readonly Column<Row>[] = [
   },
   {
     key: "metric",
-    title: "By",
+    title: "Metric",
     cell: ({ attack }) => metricName(attack.metric),
     order: ({ attack }) => attack.metric,
     width: "wide",
@@ -103,7 +102,7 @@ const STARTED = momentColumn("Detected", ({ attack }: Row) => attack.started_at,
 const ENDED = momentColumn("Ended", ({ attack }: Row) => attack.ended_at);
 
 const COLUMNS: Readonly<Record<Which, readonly Column<Row>[]>> = {
-  active: [...COMMON, ...RATE, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at, "medium"), STARTED],
+  active: [...COMMON, ...RATE, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at), STARTED],
   recent: [
     ...COMMON,
     ...SIZE,
@@ -195,6 +194,11 @@ function NoAttacks({ which }: { readonly which: Which }) {
 function attackText({ attack }: Row): string {
   const kind = attack.classification === undefined ? "" : vectorName(attack.classification.type);
   return `${attackSubject(attack)} ${kind} ${attack.group} ${attack.tenant ?? ""} ${attack.metric}`;
+}
+
+/** The error of a part of the traffic is not known. */
+function errorOf({ metric, sampling_error: error }: AttackWire): number | undefined {
+  return metric === "pps" || metric === "mbps" ? error?.[metric] : undefined;
 }
 
 /** Bytes. */

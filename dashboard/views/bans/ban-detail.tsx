@@ -94,7 +94,7 @@ function Ladder({ ban }: { readonly ban: BanWire }) {
 
 function RungTime({ rung: { state, at, afterSeconds, isIfUnheld } }: { readonly rung: RungView }) {
   if (state === "now") return <Badge tone="info">now</Badge>;
-  if (state === "ahead" && isIfUnheld) return <span class="muted">if the attack is not held</span>;
+  if (state === "ahead" && isIfUnheld) return <span class="muted">if the attack is not stopped by then</span>;
   if (at !== null) {
     return (
       <span>

@@ -9,15 +9,9 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { attacksDuring } from "../../text/audit-links.ts";
-import { attacksOf, banSubject } from "../../text/bans.ts";
+import { attacksOf, BAN_STATES, banSubject } from "../../text/bans.ts";
 import { vectorName } from "../../text/format/words.ts";
 import { BanDetail, BanRules } from "./ban-detail.tsx";
-
-const STATES: Readonly<Record<BanWire["state"], string>> = {
-  active: "in force",
-  rejected: "refused",
-  withdrawn: "ended",
-};
 
 export function BanPage({ prefix, startedAt }: { readonly prefix: string; readonly startedAt: string }) {
   return (
@@ -51,8 +45,8 @@ function Found({ ban }: { readonly ban: BanWire }) {
     <div class="overview">
       <Panel title={banSubject(ban)} isWide actions={<UnbanButton ban={ban} />}>
         <p class="effect">
-          <Badge tone={state === "active" ? "info" : "none"}>{STATES[state]}</Badge>
-          {ban.manual ? "ordered by an operator" : "by detection"}
+          <Badge tone={state === "active" ? "info" : "none"}>{BAN_STATES[state]}</Badge>
+          {ban.manual ? "ordered by an operator" : "placed by detection"}
           {ban.dry_run && ", in dry run"}
           <Held ban={ban} />
         </p>

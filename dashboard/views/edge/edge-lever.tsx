@@ -7,6 +7,7 @@ import type { LeverWire } from "../../../src/http/wire/edge/lever.ts";
 import type { ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { LEVER_REASON_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
+import { lookAt } from "../../api/look.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
@@ -14,6 +15,7 @@ import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { LEVER_DURATIONS, type LeverMode, type LeverSeconds, leverEffect, leverResult } from "../../text/edge.ts";
+import { type FleetStatus, ZONES_PATH } from "./edge-zones.tsx";
 
 type Lever = Static<typeof LeverWire>;
 
@@ -34,15 +36,15 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       title="Challenge"
       actions={
         <div class="choices">
-          {zone.mode === "decide" && <SetLever zone={zone} onDone={onDone} />}
-          {override !== undefined && <ClearLever zone={zone} onDone={onDone} />}
+          {zone.mode === "decide" && <SetLever zone={zone} onDone={onDone} onFound={onChanged} />}
+          {override !== undefined && <ClearLever zone={zone} onDone={onDone} onFound={onChanged} />}
         </div>
       }
     >
       <Facts
         facts={[
           inFile === undefined ? null : ["Configured", inFile],
-          ["In force on nodes", challenge ?? "not reported"],
+          ["Reported by nodes", challenge ?? "not reported"],
           override === undefined
             ? ["Challenge override", "not set"]
             : ["Challenge override", <Badge tone="warn">{override.mode}</Badge>],
@@ -89,6 +91,7 @@ function Active({ challenge: { reason, until, dry_run: isDryRun } }: { readonly 
 interface LeverButtonProps {
   readonly zone: ZoneStatusWire;
   readonly onDone: (lever: Lever) => void;
+  readonly onFound: () => void;
 }
 
 const MODES = [
@@ -96,7 +99,7 @@ const MODES = [
   ["auto", "When it is busy"],
 ] as const;
 
-function SetLever({ zone, onDone }: LeverButtonProps) {
+function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
   const [mode, setMode] = useState<LeverMode>("manual");
   const [seconds, setSeconds] = useState<LeverSeconds>("3600");
   const [reason, setReason] = useState("");
@@ -105,11 +108,12 @@ function SetLever({ zone, onDone }: LeverButtonProps) {
     <CommandButton<Lever>
       label={`Challenge visitors of ${zone.zone}`}
       text="Challenge …"
-      look="danger"
       title={`Challenge visitors of ${zone.zone}?`}
       verb="Challenge"
       isDangerous
       act={() => command(leverPath(zone), order)}
+      look={overrideLook(zone, ({ override }) => override?.mode === mode)}
+      onFound={onFound}
       onDone={onDone}
     >
       <Segments label="Challenge" value={mode} options={MODES} onChange={setMode} />
@@ -122,20 +126,22 @@ function SetLever({ zone, onDone }: LeverButtonProps) {
         hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
       />
       <p>{leverEffect(mode, zone)}</p>
-      <p class="muted">Afterwards the zone follows its file by itself.</p>
+      <p class="muted">Afterwards its file applies again.</p>
     </CommandButton>
   );
 }
 
-function ClearLever({ zone, onDone }: LeverButtonProps) {
+function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {
   const { file_challenge: inFile } = zone;
   return (
     <CommandButton<Lever>
-      label={`Clear the challenge override of ${zone.zone}`}
-      text="Follow the file …"
+      label={`Clear override of the challenge of ${zone.zone}`}
+      text="Clear override …"
       title={`Clear the challenge override of ${zone.zone}?`}
-      verb="Follow the file"
+      verb="Clear override"
       act={() => command(leverPath(zone), {}, "DELETE")}
+      look={overrideLook(zone, ({ override }) => override === undefined)}
+      onFound={onFound}
       onDone={onDone}
     >
       <p>
@@ -145,6 +151,13 @@ function ClearLever({ zone, onDone }: LeverButtonProps) {
       </p>
     </CommandButton>
   );
+}
+
+function overrideLook({ zone }: ZoneStatusWire, isSo: (found: ZoneStatusWire) => boolean) {
+  return lookAt<FleetStatus>(ZONES_PATH, ({ zones }) => {
+    const found = zones.find((each) => each.zone === zone);
+    return found !== undefined && isSo(found);
+  });
 }
 
 function leverPath({ zone }: ZoneStatusWire): string {

@@ -128,7 +128,7 @@ const WOULD_COLUMNS: readonly Column<Would>[] = [
   { key: "source", title: "Source", cell: ({ source }) => source },
   {
     key: "state",
-    title: "Would be",
+    title: "Would deny",
     cell: ({ state }) => state.replace("would-deny", "denied").replace("would-challenge", "challenged"),
   },
   { key: "requests", title: "Requests", cell: ({ requests }) => wholeNumber(requests), isNumber: true },

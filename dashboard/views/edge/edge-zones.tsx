@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
   numberColumn("Requests/s", ({ rps }) => rps, { format: scaled }),
   numberColumn("Denied", ({ denied = 0 }) => denied, COUNT),
   numberColumn("Challenged", ({ challenged = 0 }) => challenged, COUNT),
-  numberColumn("Would be", ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge, COUNT),
+  numberColumn("Would deny", ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge, COUNT),
   {
     key: "nodes",
     title: "Nodes alive",

@@ -7,8 +7,9 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { linkTo } from "../../router.ts";
 import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "../../text/exploration.ts";
+import { type ExplorerLine, lineTexts, type Values } from "../../text/explorer-line.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, rangeSpan } from "../../text/format/ranges.ts";
+import { emptySpans, FIRST_RANGE, rangeSpan, recordedSpan } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestText } from "../../text/highest.ts";
 
@@ -27,15 +28,11 @@ export interface ExplorerChartProps {
   readonly histories: readonly History[];
 }
 
-type Values = readonly (number | null)[];
-
-interface Line extends Series {
-  /** Value of each step; null: not recorded. */
-  readonly means: Values;
-  /** Points with its highest rates; null: they are not recorded of it. */
-  readonly maxima: readonly (Point | null)[] | null;
+interface Line extends Series, ExplorerLine {
   /** It is drawn through its highest rates, not through its means. */
   readonly isOfMaxima?: boolean;
+  /** It is a row of the table alone. */
+  readonly isUndrawn?: boolean;
   /** An address to link to. */
   readonly host?: string;
 }
@@ -60,7 +57,12 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
     [histories, step],
   );
   const lines = useMemo(() => linesOf(exploration, names, rows), [exploration.isStacked, unit, names.join(), rows]);
-  const span = useMemo(() => rangeSpan(range, serviceNow()), [range, histories]);
+  const span = useMemo(() => {
+    const recorded = { times, points: times.map((_, i) => anyOf(rows, i)) };
+    const whole = rangeSpan(range, serviceNow());
+    // A range that was chosen is shown as it is.
+    return range === FIRST_RANGE ? recordedSpan(whole, recorded, step) : whole;
+  }, [range, histories, times, rows, step]);
   const empty = useMemo(
     () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),
     [times, span],
@@ -69,7 +71,8 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
     return <Empty title="No history in this range">Rates are recorded every few seconds while there is traffic.</Empty>;
   }
   const format = (value: number) => rateOf(unit, value);
-  const label = `${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${lines
+  const drawn = lines.filter(({ isUndrawn }) => isUndrawn !== true);
+  const label = `${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${drawn
     .map(({ label: name, values, maxima, isOfMaxima = false }) => {
       const most = isOfMaxima ? highestText(maxima ?? [], unit) : highestOf(values, format);
       return most === null ? `${name}: nothing recorded` : `${name} at most ${most}`;
@@ -77,7 +80,7 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
     .join(", ")}`;
   return (
     <>
-      <Chart label={label} times={times} series={lines} format={format} range={span} empty={empty} heightPx={320} />
+      <Chart label={label} times={times} series={drawn} format={format} range={span} empty={empty} heightPx={320} />
       <DataTable
         label="Means, highest and last rates"
         columns={columnsOf(unit)}
@@ -89,28 +92,16 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
 }
 
 function columnsOf(unit: Unit): readonly Column<Line>[] {
-  const text = (value: number | null) => (value === null ? "–" : rateOf(unit, value));
   return [
     {
       key: "name",
       title: "Name",
       cell: ({ label, host }) => (host === undefined ? label : <a href={linkTo(["hosts", host])}>{label}</a>),
     },
-    { key: "mean", title: "Mean", cell: ({ means }) => text(meanOf(means)), isNumber: true },
-    { key: "highest", title: "Highest", cell: ({ maxima }) => highestText(maxima ?? [], unit) ?? "–", isNumber: true },
-    {
-      key: "last",
-      title: "Last",
-      cell: ({ means }) => text(means.findLast((value) => value !== null) ?? null),
-      isNumber: true,
-    },
+    { key: "mean", title: "Mean", cell: (line) => lineTexts(line, unit).mean, isNumber: true },
+    { key: "highest", title: "Highest", cell: (line) => lineTexts(line, unit).highest, isNumber: true },
+    { key: "last", title: "Last", cell: (line) => lineTexts(line, unit).last, isNumber: true },
   ];
-}
-
-/** null: nothing was recorded. */
-function meanOf(values: Values): number | null {
-  const sum = sumOf(values);
-  return sum === null ? null : sum / values.filter((value) => value !== null).length;
 }
 
 function highestOf(values: Values, format: (value: number) => string): string | null {
@@ -177,6 +168,7 @@ function protocolLines(points: readonly (Point | null)[], unit: Unit, form: "sta
   return [
     ...parts,
     line("Other", "--chart-other", others),
-    { label: "Highest in all", color: "--text", values, means, maxima: points, isOfMaxima: true },
+    { ...line("In all", "--text", means), isUndrawn: true },
+    { label: "Highest in all", color: "--text", values, means, maxima: points, isOfMaxima: true, isMaximaOnly: true },
   ];
 }

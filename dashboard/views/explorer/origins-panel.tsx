@@ -12,6 +12,7 @@ import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
 import { rangeQuery } from "../../text/format/ranges.ts";
+import { withRest } from "../../text/origin-rows.ts";
 
 type Part = TopTrafficWire["parts"][number];
 
@@ -54,7 +55,12 @@ export function OriginsPanel() {
           if (!available) return <StorageOff what="history" />;
           if (parts.length === 0) return <Empty title="Nothing is known in this range">{MISSING[by]}</Empty>;
           const columns = columnsOf(total?.mbps ?? 0);
-          return <DataTable label="The largest parts" columns={columns} rows={parts} rowKey={({ key }) => key} />;
+          const rows = withRest(
+            parts,
+            total ?? { pps: 0, mbps: 0 },
+            by === "prefix" ? "others" : "not known, or others",
+          );
+          return <DataTable label="The largest parts" columns={columns} rows={rows} rowKey={({ key }) => key} />;
         }}
       </Show>
       <p class="muted">Estimated from sampled packets, of the time since it is recorded in the range.</p>

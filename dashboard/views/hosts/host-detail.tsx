@@ -1,15 +1,17 @@
 /** One host: its rates and limits, history, attacks and bans, and the ban button. */
 
+import type { BanPreviewWire } from "../../../src/http/wire/ban-preview.ts";
 import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
 import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
-import { attacks, bans } from "../../api/live.ts";
+import { bans } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
 import { groupRates, hasDataplane, status } from "../../api/running.ts";
+import { isUnscoped } from "../../api/session.ts";
 import { banKey } from "../../api/tables.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
-import { Callout, Empty } from "../../parts/callout.tsx";
+import { Callout, Empty, Loading } from "../../parts/callout.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
@@ -17,13 +19,14 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { METRIC_NAMES, metricName, plusMinus, rateOf } from "../../text/format/numbers.ts";
 import { methodName } from "../../text/format/words.ts";
-import { isSpared } from "../../text/mitigation.ts";
+import { hostStanding } from "../../text/host-standing.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
 import { HostHistory } from "./host-history.tsx";
 import { HostProtection } from "./host-protection.tsx";
 
 const EVERY_MS = 2000;
+const PREVIEW_EVERY_MS = 10_000;
 /** In the order in which thresholds are judged. */
 const METRICS = Object.keys(METRIC_NAMES) as Metric[];
 
@@ -43,6 +46,33 @@ export function HostDetail({ target }: { readonly target: string }) {
 }
 
 function Host({ target }: { readonly target: string }) {
+  const asked = `/api/v1/bans/preview?${new URLSearchParams({ ip: target })}`;
+  const preview = useResource<BanPreviewWire>(asked, PREVIEW_EVERY_MS);
+  const { value } = preview.state;
+  const standing = hostStanding(value, isUnscoped());
+  switch (standing.kind) {
+    case "unknown":
+      return <Loading what="host" />;
+    case "foreign":
+      return (
+        <Empty title={`${target} is not yours`}>
+          It belongs to no hostgroup of your tenant: its traffic, attacks and bans are not shown to you.
+        </Empty>
+      );
+    case "own":
+      return <OwnHost target={target} refusal={standing.refusal} />;
+    default:
+      return standing satisfies never;
+  }
+}
+
+interface OwnHostProps {
+  readonly target: string;
+  /** Why a ban of it would be refused now; null: it would not, or it is not known. */
+  readonly refusal: string | null;
+}
+
+function OwnHost({ target, refusal }: OwnHostProps) {
   const asked = { q: `${target}/${target.includes(":") ? 128 : 32}`, limit: "1" };
   const found = useResource<HostsWire>(`/api/v1/hosts?${new URLSearchParams(asked)}`, EVERY_MS);
   const { value } = found.state;
@@ -52,7 +82,7 @@ function Host({ target }: { readonly target: string }) {
   const name = host?.target ?? target;
   return (
     <div class="overview">
-      <Panel title={name} isWide actions={<Actions target={name} />}>
+      <Panel title={name} isWide actions={<Actions target={name} refusal={refusal} />}>
         <Show loaded={value} what="rates of this host" onRetry={() => void found.refresh()}>
           {() =>
             host === undefined ? (
@@ -77,22 +107,12 @@ function groupOf(host: HostWire | undefined): HostgroupRatesWire | undefined {
   return value.data.hostgroups.find(({ name }) => name === host.group);
 }
 
-function Actions({ target }: { readonly target: string }) {
+function Actions({ target, refusal }: OwnHostProps) {
   const { value } = bans;
   const own = value.kind === "ready" ? value.data.filter((each) => each.target === target) : [];
   const ban = own.find(({ state }) => state === "active");
   if (ban !== undefined) return <UnbanButton ban={ban} />;
-  // A refusal of an earlier attack says nothing of the whitelist of now.
-  return own.some(isSpared) && isAttacked(target) ? (
-    <Badge tone="info">whitelisted</Badge>
-  ) : (
-    <BanButton target={target} />
-  );
-}
-
-function isAttacked(target: string): boolean {
-  const { value } = attacks;
-  return value.kind === "ready" && value.data.active.some((attack) => attack.target === target);
+  return refusal === null ? <BanButton target={target} /> : <Badge tone="info">cannot be banned: {refusal}</Badge>;
 }
 
 interface RatesNowProps {

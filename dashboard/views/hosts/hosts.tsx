@@ -14,6 +14,7 @@ import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { bitRate, flowRate, metricName, packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
+import { searchFault } from "../../text/host-search.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostDetail } from "./host-detail.tsx";
 
@@ -265,12 +266,6 @@ function sortOf(text: string | null): Sort {
 
 function sortText({ key, isDescending }: Sort): string {
   return isDescending ? `-${key}` : key;
-}
-
-/** Finds what the service would refuse in any case; the service checks the rest. */
-function searchFault(text: string): string | null {
-  if (/^[\da-f.:]{1,39}$/i.test(text) || /^[\da-f.:]{2,39}\/\d{1,3}$/i.test(text)) return null;
-  return text.includes("/") ? "A prefix is written as 192.0.2.0/24." : "Part of an address, or a prefix.";
 }
 
 function isWholeAddress(text: string): boolean {

@@ -15,7 +15,14 @@ import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
-import { actionText, FILTER_RULES_PATH, type FilterRuleWire, ruleText, ruleWhenText } from "../../text/filter-rules.ts";
+import {
+  actionText,
+  droppedText,
+  FILTER_RULES_PATH,
+  type FilterRuleWire,
+  ruleText,
+  ruleWhenText,
+} from "../../text/filter-rules.ts";
 import { scaled, wholeNumber } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { NoDataplane } from "./holders.tsx";
@@ -68,7 +75,7 @@ function Rules({ rules, onChanged }: RulesProps) {
   if (rules.length === 0) {
     return (
       <Empty title="There are no rules of your own">
-        Order one, or write it into <code>filter_rules</code>.
+        Add one, or write it into <code>filter_rules</code>.
       </Empty>
     );
   }
@@ -99,7 +106,7 @@ const COLUMNS: readonly Column<FilterRuleWire>[] = [
   },
   { key: "does", title: "Does", cell: (rule) => <Effect rule={rule} /> },
   unordered(numberColumn("Matched", ({ packets }) => packets, { format: scaled })),
-  unordered(numberColumn("Dropped", ({ dropped_packets: dropped }) => dropped, { format: scaled })),
+  { key: "Dropped", title: "Dropped", cell: (rule) => droppedText(rule) ?? "–", isNumber: true },
   {
     key: "while",
     title: "In force",

@@ -3,6 +3,8 @@ import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { wholeStatus } from "../../api/running.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
+import { Since } from "../../parts/moment.tsx";
+import { isSessionUp, sessionWord } from "../../text/bgp-session.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 
@@ -15,8 +17,7 @@ export function Holders() {
     <>
       {dataplane?.state === "failed" && (
         <Callout tone="danger" title="The kernel filter is not in force">
-          {dataplane.error ?? "See Floodwall's log."} It is tried again by itself; until then this machine drops
-          nothing.
+          {dataplane.error ?? "See Floodwall's log."} Floodwall tries again; until then this machine drops nothing.
         </Callout>
       )}
       <p class="badges">
@@ -33,11 +34,18 @@ export function Holders() {
 type NeighborWire = NonNullable<StatusWire["bgp"]>["neighbors"][number];
 
 function Neighbor({ neighbor }: { readonly neighbor: NeighborWire }) {
-  const { address, state, advertised, kept_back: keptBack } = neighbor;
-  if (state.toLowerCase() !== "established") {
+  const { address, state, since, advertised, kept_back: keptBack } = neighbor;
+  const { tone, text } = sessionWord(state);
+  if (!isSessionUp(state)) {
     return (
-      <Badge tone="danger">
-        {address}: {state}
+      <Badge tone={tone}>
+        {address}: {text}
+        {since !== undefined && (
+          <>
+            {" "}
+            for <Since at={since} />
+          </>
+        )}
       </Badge>
     );
   }

@@ -24,7 +24,15 @@ import { place, setQuery } from "../../router.ts";
 import { wordsOf } from "../../text/bans.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { searchText } from "../../text/measure-words.ts";
-import { blockOperators, isLiftable, liftVerb, MEASURE_KINDS, type Measure, measuresOf } from "../../text/measures.ts";
+import {
+  blockOperators,
+  chosenOf,
+  isLiftable,
+  liftVerb,
+  MEASURE_KINDS,
+  type Measure,
+  measuresOf,
+} from "../../text/measures.ts";
 import { Holders, NoDataplane } from "./holders.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";
 import { measureColumns, ORDERS } from "./measure-columns.tsx";
@@ -129,8 +137,7 @@ function Listed({ all, onBlocksChanged }: ListedProps) {
       setPicked((before) => new Set(isPicked ? [...before, key] : [...before].filter((other) => other !== key)));
     return measureColumns({ picked: mayAct() ? picked : null, onPick, onUnblocked: onBlocksChanged });
   }, [picked]);
-  // Measures that have ended meanwhile are no longer selected.
-  const chosen = picked.size === 0 ? [] : all.filter(({ key }) => picked.has(key));
+  const chosen = chosenOf(all, picked, ordering.keep);
   return (
     <>
       <div class="filters">

@@ -2,18 +2,24 @@
  * Ends several bans and source blocks: asks once, with all of them listed, and shows what became of each. It can be
  * stopped in between; what was ended by then stays ended.
  */
+
 import { useRef, useState } from "preact/hooks";
-import type { BanWire } from "../../../src/http/wire/ban.ts";
-import type { SourceBlockWire } from "../../../src/http/wire/source-block.ts";
+import type { BansWire, BanWire } from "../../../src/http/wire/ban.ts";
+import type { SourceBlocksWire, SourceBlockWire } from "../../../src/http/wire/source-block.ts";
 import { type Answer, command } from "../../api/client.ts";
-import { tookBan } from "../../api/live.ts";
+import { type Look, settle } from "../../api/doubtful-order.ts";
+import { attacks, readBans, tookBan } from "../../api/live.ts";
+import { lookAt } from "../../api/look.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { failureText, type Tone } from "../../parts/callout.tsx";
+import { Callout, type Tone } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
+import { liftEffect } from "../../text/lift-effect.ts";
 import { liftVerb, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
+import { isLifted, isUnblocked } from "../../text/order-proof.ts";
 
 /** Orders that are sent at once: each waits for the disk of the service. */
 const AT_ONCE = 4;
@@ -24,6 +30,8 @@ const EFFECT =
 interface Result {
   readonly tone: Tone;
   readonly text: string;
+  /** It is being looked up. */
+  readonly isOpen?: true;
 }
 
 type Phase = "asking" | "running" | "done";
@@ -61,6 +69,9 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
     else if (phase === "done") onClose();
     else isStopped.current = true;
   };
+  const { value } = attacks;
+  const lifted = measures.flatMap((measure) => (measure.kind === "ban" && !measure.ban.dry_run ? [measure.ban] : []));
+  const hit = phase !== "asking" || value.kind !== "ready" ? null : liftEffect(lifted, value.data.active);
   const verb = `${liftVerb(measures)} ${wholeNumber(measures.length)}`;
   return (
     <Dialog title={phase === "asking" ? `${verb}?` : verb} onClose={onLeave}>
@@ -70,6 +81,7 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
           if (phase === "asking") void run();
         }}
       >
+        {hit !== null && <Callout tone="warn" title={hit} />}
         {phase === "asking" && <p>{EFFECT}</p>}
         <Progress phase={phase} results={results} total={measures.length} />
         <div class="dialog-list">
@@ -95,7 +107,7 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
 
 const COLUMNS: readonly Column<Row>[] = [
   { key: "what", title: "What", cell: ({ measure }) => measureSubject(measure) },
-  { key: "kind", title: "Kind", cell: ({ measure }) => MEASURE_KINDS[measure.kind], width: "medium" },
+  { key: "kind", title: "Kind", cell: ({ measure }) => MEASURE_KINDS[measure.kind] },
   {
     key: "result",
     title: "Result",
@@ -110,16 +122,17 @@ interface ProgressProps {
 }
 
 function Progress({ phase, results, total }: ProgressProps) {
-  const refused = [...results.values()].filter(({ tone }) => tone !== "ok").length;
-  const left = total - results.size;
+  const known = [...results.values()].filter(({ isOpen }) => isOpen !== true);
+  const refused = known.filter(({ tone }) => tone !== "ok").length;
+  const left = total - known.length;
   const parts = [
-    `${wholeNumber(results.size - refused)} of ${wholeNumber(total)} ended`,
+    `${wholeNumber(known.length - refused)} of ${wholeNumber(total)} ended`,
     ...(refused === 0 ? [] : [`${wholeNumber(refused)} not, see Result`]),
     ...(phase === "done" && left > 0 ? [`${wholeNumber(left)} left as they are: it was stopped`] : []),
   ];
   return (
     <>
-      {phase === "running" && <progress aria-label="Progress" max={total} value={results.size} />}
+      {phase === "running" && <progress aria-label="Progress" max={total} value={known.length} />}
       <p role="status">{phase === "asking" ? "" : `${parts.join(", ")}.`}</p>
     </>
   );
@@ -135,21 +148,40 @@ async function liftAll(measures: readonly Measure[], { isStopped, onResult }: Li
   const work = async () => {
     for (const measure of waiting) {
       if (isStopped()) return;
-      onResult(measure.key, await lift(measure));
+      const onDoubt = () => onResult(measure.key, DOUBT);
+      onResult(measure.key, await lift(measure, onDoubt));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
-async function lift(measure: Measure): Promise<Result> {
+const DOUBT: Result = { tone: "warn", text: "not known, looking …", isOpen: true };
+const SOURCES_PATH = "/api/v1/dataplane/sources";
+
+/** @param onDoubt called when the order is not answered, before it is looked up */
+async function lift(measure: Measure, onDoubt: () => void): Promise<Result> {
   if (measure.kind === "block") {
     const { source, victim } = measure.block;
-    return resultOf(await command<SourceBlockWire>("/api/v1/dataplane/sources/unblock", { source, victim }));
+    const answer = await command<SourceBlockWire>(`${SOURCES_PATH}/unblock`, { source, victim });
+    const look = lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources));
+    return answer.kind === "unreachable" ? doubtful(look, onDoubt) : resultOf(answer);
   }
-  if (measure.kind !== "ban") return { tone: "warn", text: "cannot be ended by itself" };
-  const answer = await command<BanWire>("/api/v1/unban", { ip: measure.ban.target });
+  if (measure.kind !== "ban") return { tone: "warn", text: "ends with its ban" };
+  const { ban } = measure;
+  const answer = await command<BanWire>("/api/v1/unban", { ip: ban.target });
   if (answer.kind === "answer") tookBan(answer.data);
-  return resultOf(answer);
+  if (answer.kind !== "unreachable") return resultOf(answer);
+  return doubtful(
+    lookAt<BansWire>("/api/v1/bans", ({ bans }) => isLifted(ban, bans)),
+    onDoubt,
+  );
+}
+
+async function doubtful(look: Look, onDoubt: () => void): Promise<Result> {
+  onDoubt();
+  const verdict = await settle(look);
+  readBans();
+  return verdict === "done" ? { tone: "ok", text: "ended" } : { tone: "danger", text: "not ended: no answer" };
 }
 
 function resultOf(answer: Answer<{ readonly saved?: false }>): Result {

@@ -61,9 +61,7 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     { key: "what", title: "What", cell: (measure) => <What measure={measure} picking={picking} />, ...sortable },
     { key: "kind", title: "Kind", cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
     { key: "wanted", title: "Wanted", cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
-    { key: "state", title: "Announced", cell: (measure) => <State measure={measure} />, ...sortable },
-    { key: "held", title: "Held by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
-    { key: "effect", title: "Packets", cell: effectCell, width: "medium", isNumber: true, ...sortable },
+    { key: "state", title: "State", cell: (measure) => <State measure={measure} />, ...sortable },
     {
       key: "ends",
       title: "Ends",
@@ -72,12 +70,14 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       width: "medium",
       ...sortable,
     },
+    { key: "held", title: "Applied by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
+    { key: "effect", title: "Packets", cell: effectCell, width: "wider", isNumber: true, ...sortable },
     { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
     {
       key: "why",
       title: "Why",
       cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
-      width: "wide",
+      width: "widest",
       ...sortable,
     },
     {
@@ -175,6 +175,7 @@ function Owner({ measure }: { readonly measure: Measure }) {
     <a
       href={linkTo(["audit"], auditPlace({ target, from: begunAt(measure) }, serviceNow()))}
       aria-label={`${text}: audit trail of ${about}`}
+      title={whyText(measure) || undefined}
     >
       {text}
     </a>
@@ -192,7 +193,7 @@ function Cut({ text }: { readonly text: string }) {
 
 function Ends({ measure }: { readonly measure: Measure }) {
   if (measure.kind === "node" || measure.kind === "rule") return <>–</>;
-  if (measure.kind === "ban") return <BanEnds ban={measure.ban} />;
+  if (measure.kind === "ban") return <BanEnds ban={measure.ban} isShort />;
   return (
     <>
       in <Until at={measure.block.expires_at} />

@@ -8,9 +8,9 @@ import { Until } from "../../parts/moment.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { linkTo } from "../../router.ts";
 import { nextStep } from "../../text/bans.ts";
-import { bitRate, packetRate, scaled } from "../../text/format/numbers.ts";
+import { bitRate, packetRate, plusMinus, scaled } from "../../text/format/numbers.ts";
 import { methodName, vectorName } from "../../text/format/words.ts";
-import { attackSubject, banOf, effectOf, isSpared } from "../../text/mitigation.ts";
+import { attackSubject, banOf, customerText, effectOf, isSpared } from "../../text/mitigation.ts";
 
 interface Row {
   readonly attack: AttackWire;
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: "customer",
     title: "Customer",
-    cell: ({ attack: { tenant, group } }) => (tenant === undefined ? group : `${tenant}, ${group}`),
+    cell: ({ attack }) => customerText(attack),
     width: "wide",
   },
   {
@@ -36,11 +36,16 @@ const COLUMNS: readonly Column<Row>[] = [
       `${classification === undefined ? "Not known yet" : vectorName(classification.type)}${direction === "outgoing" ? ", outgoing" : ""}`,
     width: "medium",
   },
-  { key: "bits", title: "Bits", cell: ({ attack }) => bitRate(attack.rates.mbps), isNumber: true },
+  {
+    key: "bits",
+    title: "Bits",
+    cell: ({ attack: { rates, sampling_error: error } }) => bitRate(rates.mbps) + plusMinus(error?.mbps),
+    isNumber: true,
+  },
   {
     key: "packets",
     title: "Packets",
-    cell: ({ attack }) => packetRate(attack.rates.pps),
+    cell: ({ attack: { rates, sampling_error: error } }) => packetRate(rates.pps) + plusMinus(error?.pps),
     isNumber: true,
     width: "medium",
   },
@@ -59,9 +64,7 @@ const COLUMNS: readonly Column<Row>[] = [
     key: "passed",
     title: "Passed",
     cell: ({ attack: { volume } }) =>
-      volume?.dropped_packets === undefined
-        ? "–"
-        : `${scaled(Math.max(0, volume.packets - volume.dropped_packets))} packets`,
+      volume?.passed_packets === undefined ? "–" : `${scaled(volume.passed_packets)} packets`,
     isNumber: true,
     width: "wide",
   },

@@ -5,6 +5,7 @@ import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Since } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { isSessionUp, sessionWord } from "../../text/bgp-session.ts";
 
 type Bgp = NonNullable<StatusWire["bgp"]>;
 type Neighbor = Bgp["neighbors"][number];
@@ -12,9 +13,21 @@ type Neighbor = Bgp["neighbors"][number];
 const COLUMNS: readonly Column<Neighbor>[] = [
   { key: "address", title: "Neighbor", cell: ({ address }) => address },
   { key: "asn", title: "AS", cell: ({ remote_asn: asn }) => asn, isNumber: true, width: "medium" },
-  { key: "state", title: "Session", cell: ({ state }) => <Badge tone={isUp(state) ? "ok" : "danger"}>{state}</Badge> },
-  { key: "since", title: "For", cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />) },
+  {
+    key: "state",
+    title: "Session",
+    cell: ({ state }) => {
+      const { tone, text } = sessionWord(state);
+      return <Badge tone={tone}>{text}</Badge>;
+    },
+  },
   { key: "routes", title: "Routes", cell: ({ advertised }) => advertised, isNumber: true },
+  {
+    key: "since",
+    title: "For",
+    cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />),
+    width: "medium",
+  },
 ];
 
 export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
@@ -31,7 +44,7 @@ export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
               {bgp.error ?? "See whether gobgpd runs."}
             </Callout>
           )}
-          {bgp.connected && !bgp.neighbors.some(({ state }) => isUp(state)) && (
+          {bgp.connected && !bgp.neighbors.some(({ state }) => isSessionUp(state)) && (
             <Callout tone="danger" title="No session is established">
               No router receives any ban. Check that this machine is configured as a neighbor on it, and that port 179
               is open between us.
@@ -42,8 +55,4 @@ export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
       )}
     </Panel>
   );
-}
-
-function isUp(state: string): boolean {
-  return state.toLowerCase() === "established";
 }

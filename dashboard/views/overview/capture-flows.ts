@@ -22,10 +22,14 @@ interface Flow {
   readonly dropShare: number | null;
 }
 
+/** The rates of the last view that showed them, until newer ones are known. */
+const kept: { atMs: number; flows: ReadonlyMap<string, Flow> } = { atMs: 0, flows: new Map() };
+const KEPT_MS = 60_000;
+
 /** Computes rates from the counters of two readings. */
 export function useFlows(capture: Capture | undefined): ReadonlyMap<string, Flow> {
   const before = useRef<Seen | null>(null);
-  const [flows, setFlows] = useState<ReadonlyMap<string, Flow>>(new Map());
+  const [flows, setFlows] = useState(() => (Date.now() - kept.atMs < KEPT_MS ? kept.flows : new Map<string, Flow>()));
   useEffect(() => {
     if (capture === undefined) return;
     const seen = {
@@ -34,7 +38,10 @@ export function useFlows(capture: Capture | undefined): ReadonlyMap<string, Flow
     };
     const last = before.current;
     before.current = seen;
-    if (last !== null) setFlows(flowsBetween(last, seen));
+    if (last === null) return;
+    const next = flowsBetween(last, seen);
+    Object.assign(kept, { atMs: seen.atMs, flows: next });
+    setFlows(next);
   }, [capture]);
   return flows;
 }

@@ -4,6 +4,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
+import { captureText } from "../../text/capture-words.ts";
 import { packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
 import { LOSS_TOLERATED } from "../../text/situation.ts";
 import { useFlows } from "./capture-flows.ts";
@@ -48,7 +49,7 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
           <DataTable label="Captured interfaces" columns={columns} rows={interfaces} rowKey={({ name }) => name} />
           <Facts
             facts={[
-              ...interfaces.map(({ name, kind, mode }) => [shortName(name), `${kind}, ${mode}`] as const),
+              ...interfaces.map(({ name, kind, mode }) => [shortName(name), captureText({ kind, mode })] as const),
               ["Hosts tracked", `${wholeNumber(tracked)} of at most ${wholeNumber(most)}`],
             ]}
           />

@@ -15,10 +15,23 @@ const STATES = {
   disabled: { tone: "info", text: "disabled" },
 } as const;
 
+type Verdict = readonly [string, { readonly packets: number; readonly bytes: number }];
+
+function verdictFact([name, { packets, bytes }]: Verdict): readonly [string, string] {
+  return [capital(name.replaceAll("_", " ")), `${scaled(packets)} packets, ${byteCount(bytes)}`];
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) {
   const { state, error, interfaces, pairs, rules, max_dynamic_rules: most } = dataplane;
   const { rules_left_out: leftOut, filter_rules_left_out: withoutRoom } = dataplane;
   const { tone, text } = STATES[state];
+  const verdicts = Object.entries(dataplane.verdicts ?? {}) as Verdict[];
+  const isDrop = ([name, { packets }]: Verdict) => name.startsWith("drop") && packets > 0;
+  const [drops, others] = [verdicts.filter(isDrop), verdicts.filter((verdict) => !isDrop(verdict))];
   return (
     <Panel title="Dropped on this machine">
       {error !== undefined && (
@@ -43,12 +56,15 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
           pairs === undefined
             ? null
             : ["Source blocks and rules", `${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most ?? 0)}`],
-          ...Object.entries(dataplane.verdicts ?? {}).map(
-            ([verdict, { packets, bytes }]) =>
-              [verdict.replaceAll("_", " "), `${scaled(packets)} packets, ${byteCount(bytes)}`] as const,
-          ),
+          ...drops.map(verdictFact),
         ]}
       />
+      {others.length > 0 && (
+        <details>
+          <summary>All verdicts of the kernel filter</summary>
+          <Facts facts={others.map(verdictFact)} />
+        </details>
+      )}
     </Panel>
   );
 }

@@ -136,7 +136,7 @@ function Calm({ recent }: { readonly recent: number }) {
       {recent === 0 ? (
         "There was none since Floodwall started to record attacks."
       ) : (
-        <a href={linkTo(["attacks"])}>{counted(recent, "attack")} before</a>
+        <a href={linkTo(["attacks"], { which: "recent" })}>{counted(recent, "attack")} before</a>
       )}
     </Empty>
   );

@@ -1,8 +1,10 @@
 /** The situation in one line, each part with a link to the panel or view that explains it. */
 import { useEffect } from "preact/hooks";
+import { silentSinceMs } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { status, wholeStatus } from "../../api/running.ts";
 import { linkTo, place } from "../../router.ts";
+import { zonedTime } from "../../text/format/times.ts";
 import { type SituationPart, situationParts } from "../../text/situation.ts";
 import { highestLoss, useFlows } from "./capture-flows.ts";
 
@@ -14,6 +16,7 @@ export function useSituation(): SituationPart[] {
     attacks: attacks.value,
     bans: held,
     loss: highestLoss(flows),
+    silent: silentSinceMs.value === null ? null : { since: zonedTime(silentSinceMs.value) },
   });
 }
 

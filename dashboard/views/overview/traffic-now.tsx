@@ -3,7 +3,9 @@
  * seen since it was opened.
  */
 import { useCallback, useMemo, useState } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { TotalTrafficPointWire, TotalTrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
+import { useAttackPages } from "../../api/attack-pages.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
@@ -21,11 +23,12 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { setQuery } from "../../router.ts";
 import { attackSpans } from "../../text/attack-spans.ts";
-import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
+import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
 import {
   emptySpans,
   rangeQuery,
   rangeSpan,
+  recordedSpan,
   type Span,
   spanQuery,
   spanRequest,
@@ -72,6 +75,7 @@ export interface TrafficNowProps {
 
 export function TrafficNow({ history, chosen }: TrafficNowProps) {
   const [unit, setUnit] = useState<Unit>("pps");
+  const { known, isCut } = useAttacksOf(chosen);
   const past = (direction: Direction) => {
     const loaded = history[direction];
     return loaded.kind === "ready" && loaded.data.available ? loaded.data : null;
@@ -83,7 +87,7 @@ export function TrafficNow({ history, chosen }: TrafficNowProps) {
     return recorded === null ? (
       <TraceChart direction={direction} unit={unit} />
     ) : (
-      <HourChart direction={direction} unit={unit} recorded={recorded} chosen={chosen} />
+      <HourChart {...{ direction, unit, recorded, chosen, known }} />
     );
   };
   return (
@@ -91,7 +95,8 @@ export function TrafficNow({ history, chosen }: TrafficNowProps) {
       <div class="filters">
         <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
         <span class="muted">
-          {past("incoming") !== null && "Tinted: attacks. Drag across a chart to choose a time range."}
+          {past("incoming") !== null &&
+            `Tinted: attacks${isCut ? `, the newest ${wholeNumber(known.length)}` : ""}. Drag across a chart to choose a time range.`}
         </span>
       </div>
       <div class={isSilent ? "" : "pair"}>
@@ -143,20 +148,25 @@ function linkMbps(unit: Unit): number | null {
 interface HourChartProps extends ChartProps {
   readonly recorded: TotalTrafficWire;
   readonly chosen: Span | null;
-  /** `wall`: large, and nothing can be chosen. Default: `panel`. */
-  readonly look?: "panel" | "wall";
+  /** The attacks of the range. */
+  readonly known: readonly AttackWire[];
+  /** On the wall display: its height. It is large, and nothing can be chosen. */
+  readonly wallPx?: number;
 }
 
 /** Means by protocol, and the highest total of each step. */
-export function HourChart({ direction, unit, recorded, chosen, look }: HourChartProps) {
+export function HourChart({ direction, unit, recorded, chosen, known, wallPx }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
   const line = useMemo(() => timeline(points, step), [points, step]);
-  const range = useMemo(() => chosen ?? rangeSpan("1h", serviceNow()), [recorded, chosen]);
+  const range = useMemo(
+    () => chosen ?? recordedSpan(rangeSpan("1h", serviceNow()), line, step),
+    [recorded, chosen, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
   const link = linkMbps(unit);
   const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
   const peak = highestText(points, unit) ?? formatOf(unit)(0);
-  const spans = useAttackSpans(range);
+  const spans = useMemo(() => attackSpans(known, range), [known, range]);
   const title =
     chosen === null
       ? nowTitle(trace.value.at(-1), { direction, unit })
@@ -173,22 +183,35 @@ export function HourChart({ direction, unit, recorded, chosen, look }: HourChart
         range={range}
         empty={empty}
         spans={spans}
-        {...(look === "wall" ? WALL : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
+        {...(wallPx !== undefined
+          ? { heightPx: wallPx, fontPx: WALL_FONT_PX }
+          : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
       />
     </div>
   );
 }
 
 /** Readable from some metres. */
-const WALL = { heightPx: 220, fontPx: 20 };
+const WALL_FONT_PX = 20;
 
-/** The active attacks and the last ended ones. */
-function useAttackSpans(range: Span): readonly Span[] {
+/** The attacks of a range: those that the lists have, and those of the history, which are read once. */
+const DAY_SECONDS = 86_400;
+
+export function useAttacksOf(chosen: Span | null) {
   const { value } = attacks;
-  return useMemo(
-    () => (value.kind === "ready" ? attackSpans([...value.data.active, ...value.data.recent], range) : []),
-    [value, range],
-  );
+  const path = useMemo(() => {
+    const { from, to } = chosen ?? rangeSpan("1h", serviceNow());
+    const text = (seconds: number) => new Date(seconds * 1000).toISOString();
+    // Those that went on in the range may have ended after it.
+    const end = chosen === null ? {} : { to: text(Math.min(serviceNow() / 1000, to + DAY_SECONDS)) };
+    return `/api/v1/attacks/history?${new URLSearchParams({ from: text(from), ...end })}`;
+  }, [chosen]);
+  const { pages } = useAttackPages(path);
+  const known = useMemo(() => {
+    const { active, recent } = value.kind === "ready" ? value.data : { active: [], recent: [] };
+    return [...active, ...recent, ...pages.attacks];
+  }, [value, pages]);
+  return { known, isCut: pages.state === "cut" };
 }
 
 interface HourScale {

@@ -27,7 +27,12 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
     isNumber: true,
     width: "wide",
   },
-  { key: "others", title: "Others", cell: ({ thresholds }) => otherThresholds(thresholds) || "–", width: "wide" },
+  {
+    key: "others",
+    title: "Other thresholds",
+    cell: ({ thresholds }) => otherThresholds(thresholds) || "–",
+    width: "wide",
+  },
   { key: "action", title: "Mitigation", cell: ladderText },
   {
     key: "ttl",
@@ -143,7 +148,7 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
       <Facts
         facts={[
           ["Method", ladderText(group)],
-          ["If it is refused", methodName(group.fallback)],
+          ["Fallback", methodName(group.fallback)],
           ["A ban lasts", duration(group.ttl_seconds)],
           ["After the attack", duration(group.unban_hysteresis_seconds)],
           ["No new ban after an unban for", duration(group.cooldown_seconds)],

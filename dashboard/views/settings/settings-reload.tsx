@@ -1,14 +1,23 @@
 /** Reloads the configuration file and shows the result: the values in force now, or the errors of the file. */
-import { useState } from "preact/hooks";
+
+import { useRef, useState } from "preact/hooks";
+import type { AuditWire } from "../../../src/http/wire/audit.ts";
 import type { ReloadWire } from "../../../src/http/wire/reload.ts";
 import { type Answer, command, type Failure } from "../../api/client.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { lookAt } from "../../api/look.ts";
 import { Button } from "../../parts/button.tsx";
-import { Callout, failureText } from "../../parts/callout.tsx";
+import { Callout } from "../../parts/callout.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { auditPath } from "../../text/audit.ts";
+import { failureText } from "../../text/failure.ts";
 import { rateOf } from "../../text/format/numbers.ts";
 import { zonedTime } from "../../text/format/times.ts";
+import { isAudited } from "../../text/order-proof.ts";
 import { problemLines } from "../../text/settings.ts";
+
+const AN_HOUR = { kind: "last", seconds: 3600 } as const;
 
 export interface ReloadPanelProps {
   /** Keys whose changes take effect at the next restart. */
@@ -25,6 +34,7 @@ interface Result {
 export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanelProps) {
   const [isAsking, setAsking] = useState(false);
   const [result, setResult] = useState<Result | null>(null);
+  const sinceMs = useRef(0);
   return (
     <Panel
       title="Configuration"
@@ -53,10 +63,17 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           title="Reload the configuration?"
           verb="Reload"
           act={async () => {
+            sinceMs.current = serviceNow();
             const answer = await command<ReloadWire>("/api/v1/config/reload");
+            if (answer.kind === "unreachable") return answer;
             // The errors are shown in the view, which has room for them.
             return { kind: "answer", data: { answer, atMs: Date.now() } };
           }}
+          look={lookAt<AuditWire>(
+            () => auditPath({ action: "config_reload", target: null, span: AN_HOUR }, serviceNow()),
+            ({ events }) => isAudited("config_reload", sinceMs.current, events),
+          )}
+          onFound={onReloaded}
           onDone={(done) => {
             setResult(done);
             onReloaded();

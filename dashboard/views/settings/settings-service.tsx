@@ -59,8 +59,8 @@ function Detection({ service: { detection, protected_whitelist: spared, samples 
             status.capture.interfaces.map(({ name }) => name).join(", ") || "nothing: control plane only",
           ],
           ["Window", `${wholeNumber(detection.window_ms)} ms`],
-          ["Judged every", `${wholeNumber(detection.tick_ms)} ms`],
-          ["A rate must hold for", `${wholeNumber(detection.sustain_ms)} ms`],
+          ["Detection interval", `${wholeNumber(detection.tick_ms)} ms`],
+          ["Sustain time", `${wholeNumber(detection.sustain_ms)} ms`],
           ["Samples of attacks", <OnOff isOn={samples} />],
         ]}
       />
@@ -98,8 +98,8 @@ function Bans({
     <Panel title="Bans">
       <Facts
         facts={[
-          ["At once at most", wholeNumber(most)],
-          ["Of all addresses at most", fraction === 0 ? "no such bound" : percent(fraction)],
+          ["Max bans", wholeNumber(most)],
+          ["Max share of addresses", fraction === 0 ? "none" : percent(fraction)],
         ]}
       />
     </Panel>

@@ -66,7 +66,7 @@ function SessionPanel() {
     <Panel title="You" actions={!open && <Button onClick={() => signOut()}>Sign out</Button>}>
       <Facts
         facts={[
-          ["Token", open ? "none: the API is open" : (name ?? "")],
+          ["Token", open ? "none: no sign-in" : (name ?? "")],
           ["Role", role],
           ["Tenant", tenant ?? "none: the whole service"],
           ["Zone of times", Intl.DateTimeFormat().resolvedOptions().timeZone],

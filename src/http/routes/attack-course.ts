@@ -1,6 +1,8 @@
 /** How one attack went: its traffic tick by tick, what was decided, and its sources. A foreign attack is unknown. */
 import type { Principal } from "../../access/principal.ts";
+import { parseAddress } from "../../net/address.ts";
 import type { AttackView, Backend } from "../backend.ts";
+import { blockRefusalText } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
@@ -57,7 +59,7 @@ export function attackTimelineRoute(backend: Attacks): ReadRoute {
 }
 
 export function attackSourcesRoute(
-  backend: Attacks & Pick<Backend, "attackSources" | "attackPacketCounts">,
+  backend: Attacks & Pick<Backend, "attackSources" | "attackPacketCounts" | "blockRefusal">,
 ): ReadRoute {
   return {
     name: "attack_sources",
@@ -75,9 +77,14 @@ export function attackSourcesRoute(
     handle: async ({ principal, params }) => {
       const view = await visibleAttack(backend, principal, params["id"] ?? "");
       if (view === null) return { kind: "unknown_attack" };
-      const { id } = view.attack;
+      const { id, target: victim } = view.attack;
       const sources = sourcesOfTenant(backend.attackSources(id), principal.tenant);
-      return jsonAnswer(200, attackSourcesToWire(id, sources, backend.attackPacketCounts(id)));
+      const refusalOf = (text: string) => {
+        const source = parseAddress(text);
+        const refusal = source === null || victim === null ? null : backend.blockRefusal({ source, victim }, principal);
+        return refusal === null ? null : blockRefusalText(refusal);
+      };
+      return jsonAnswer(200, attackSourcesToWire(id, sources, backend.attackPacketCounts(id), refusalOf));
     },
   };
 }

@@ -43,3 +43,18 @@ test.each([
 ] as const)("%s asking %p gets %d: %s", async (caller, query, status, error) => {
   expect(await ask(caller, query)).toEqual([status, { error }]);
 });
+
+test("GET /api/v1/bans/preview says why a source block for the address would be refused, and nothing if it would not", async () => {
+  server.backend.onPreview = (target) => ({ ban: ban({ target }), group: "web", isRefresh: false });
+  const asked: unknown[] = [];
+  server.backend.blockRefusal = (pair) => {
+    asked.push(pair);
+    return "victim_whitelisted";
+  };
+  const [, refused] = await ask("viewer", `?ip=${ACME_HOST}`);
+  expect(refused).toMatchObject({ source_block_refused: "victim is in the protected whitelist" });
+  expect(asked).toEqual([{ source: null, victim: ACME_HOST }]);
+  server.backend.blockRefusal = () => null;
+  const [, accepted] = await ask("viewer", `?ip=${ACME_HOST}`);
+  expect(accepted).not.toHaveProperty("source_block_refused");
+});

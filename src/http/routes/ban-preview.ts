@@ -7,7 +7,7 @@ import { BanPreviewWire, banPreviewToWire } from "../wire/ban-preview.ts";
 import { AddressText } from "../wire/request-texts.ts";
 
 /** Checked like the ban command, in the same order: the address, the tenant, and policy. */
-export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview">): ReadRoute {
+export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview" | "blockRefusal">): ReadRoute {
   return {
     name: "ban_preview",
     method: "GET",
@@ -23,7 +23,8 @@ export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview">
       const target = parseAddress(text);
       if (target === null) return { kind: "invalid_ip", text };
       if (!backend.tenancy().owns(principal, target)) return { kind: "foreign_target" };
-      return jsonAnswer(200, banPreviewToWire(backend.banPreview(target, principal)));
+      const blockRefusal = backend.blockRefusal({ source: null, victim: target }, principal);
+      return jsonAnswer(200, banPreviewToWire(backend.banPreview(target, principal), blockRefusal));
     },
   };
 }

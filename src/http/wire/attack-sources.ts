@@ -37,6 +37,10 @@ export const AttackSourcesWire = Type.Object(
     /** Absent if nothing says where the packets came into the network, and for tenants. */
     top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
     /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
+    /** Those of `top_sources` that would not be blocked for the victim now, and why. Absent: none. */
+    not_blockable: Type.Optional(
+      Type.Array(Type.Object({ source: Type.String(), reason: Type.String() }, closed), { minItems: 1 }),
+    ),
     kept_packets: Type.Object({ total: Count, passed: Count, dropped: Count, answered: Count }, closed),
   },
   closed,
@@ -48,7 +52,17 @@ export function sourcesOfTenant(sources: AttackSources, tenant: string | null): 
   return tenant === null ? sources : { ...sources, topInterfaces: [] };
 }
 
-export function attackSourcesToWire(id: string, sources: AttackSources, kept: PacketCounts): AttackSourcesWire {
+/** @param refusalOf why a source would not be blocked for the victim; null: it would */
+export function attackSourcesToWire(
+  id: string,
+  sources: AttackSources,
+  kept: PacketCounts,
+  refusalOf: (source: string) => string | null = () => null,
+): AttackSourcesWire {
+  const notBlockable = sources.topSources.flatMap(({ key: source }) => {
+    const reason = refusalOf(source);
+    return reason === null ? [] : [{ source, reason }];
+  });
   const { origins } = sources;
   return omitNulls({
     available: sources.totalPackets > 0,
@@ -64,6 +78,7 @@ export function attackSourcesToWire(id: string, sources: AttackSources, kept: Pa
     top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
     top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
     top_interfaces: sources.topInterfaces.length === 0 ? null : sources.topInterfaces.map(interfaceToWire),
+    not_blockable: notBlockable.length === 0 ? null : notBlockable,
     kept_packets: kept,
   });
 }

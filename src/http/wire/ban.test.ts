@@ -84,6 +84,24 @@ describe("ban", () => {
     expect(banToWire({ ban: ban(), routeState: announced })).not.toHaveProperty("sent_to");
   });
 
+  test("reached says how many neighbors have it, also to those who do not see which", () => {
+    const missing = [{ neighbor: "192.0.2.3", cause: "no session" }];
+    const routeState = { kind: "announced", sentTo: ["192.0.2.2"], missingAt: missing } as const;
+    const view = { ban: ban(), routeState };
+    for (const tenant of [null, "acme"]) {
+      expect(banToWire(ofTenant(view, tenant))).toMatchObject({ reached: { neighbors: 1, of: 2 } });
+    }
+    expect(Value.Check(BanWire, banToWire(ofTenant(view, "acme")))).toBe(true);
+    expect(banToWire({ ban: ban(), routeState: announced })).not.toHaveProperty("reached");
+    expect(banToWire({ ban: ban({ dryRun: true }), routeState })).not.toHaveProperty("reached");
+  });
+
+  test("node_idle says that its scrub node gets nothing", () => {
+    const view = { ban: ban(), routeState: announced };
+    expect(banToWire(ofTenant({ ...view, isNodeIdle: true }, "acme"))).toMatchObject({ node_idle: true });
+    expect(banToWire({ ...view, isNodeIdle: false })).not.toHaveProperty("node_idle");
+  });
+
   test("maybe_invalid_at names the neighbors that may find its rules invalid, to the same tokens", () => {
     const there = ["192.0.2.2"];
     const view = { ban: ban(), routeState: { kind: "announced", sentTo: there, maybeInvalidAt: there } } as const;

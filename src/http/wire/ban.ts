@@ -107,6 +107,10 @@ export const BanWire = Type.Object(
     missing_at: Type.Optional(
       Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
     ),
+    /** Of an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
+    reached: Type.Optional(
+      Type.Object({ neighbors: Type.Integer({ minimum: 0 }), of: Type.Integer({ minimum: 1 }) }, closed),
+    ),
     /** Neighbors over eBGP that have been sent its rules: whether they validate these is not known. As `sent_to`. */
     maybe_invalid_at: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
@@ -117,6 +121,8 @@ export const BanWire = Type.Object(
     refused_by: Type.Optional(
       Type.Array(Type.Object({ node: Type.String(), reason: Type.String() }, closed), { minItems: 1 }),
     ),
+    /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
+    node_idle: Type.Optional(Type.Literal(true)),
     ...SAVED_FIELD,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
@@ -140,7 +146,8 @@ export function routeOf({ measure, prefix, method }: Ban): string {
   return measureText(measure) || `${prefix.text} ${method}`;
 }
 
-export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [], isSaved = true }: BanView): BanWire {
+export function banToWire(view: BanView): BanWire {
+  const { ban, routeState, dropped, leftOutRules, refusing = [], isSaved = true } = view;
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -180,9 +187,11 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     maybe_invalid_at: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.maybeInvalidAt) : null,
+    reached: isInForce ? reachedOf(view) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
     refused_by: refusing.length === 0 ? null : refusing.map(({ node, fault: { reason } }) => ({ node, reason })),
+    node_idle: isInForce && view.isNodeIdle === true ? (true as const) : null,
     ...savedToWire(isSaved),
     ...scrubbedToWire(measure, dropped),
   });
@@ -214,6 +223,13 @@ function announceError(state: RouteState | null): string | null {
   return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
 }
 
+/** null: it is not announced, or by something that does not name the neighbors. */
+function reachedOf({ routeState, reached }: BanView): NonNullable<BanView["reached"]> | null {
+  if (reached !== undefined || routeState?.kind !== "announced") return reached ?? null;
+  const [neighbors, missing] = [routeState.sentTo?.length ?? 0, routeState.missingAt?.length ?? 0];
+  return neighbors + missing === 0 ? null : { neighbors, of: neighbors + missing };
+}
+
 function sentToWire(neighbors: readonly string[] = []): string[] | null {
   return neighbors.length === 0 ? null : [...neighbors];
 }
@@ -223,14 +239,14 @@ function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbo
 }
 
 /**
- * A tenant does not see the neighbors (docs/interface.md#status-bgp), what scrub nodes lack and refuse, and the names of tokens,
+ * A tenant sees how many neighbors have it, but not which (docs/interface.md#status-bgp), nor what scrub nodes lack and refuse, and the names of tokens,
  * which may be those of others.
  */
 export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
   const { leftOutRules: _rules, refusing: _nodes, ban, ...rest } = view;
   const { operator: _name, ...nameless } = ban;
-  const others = { ...rest, ban: nameless };
+  const others = { ...rest, ban: nameless, reached: reachedOf(view) };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
 }
 

@@ -1,0 +1,19 @@
+/** How an interface is captured, in words. Pure. */
+
+const KINDS: Readonly<Record<string, string>> = {
+  af_xdp: "AF_XDP",
+  xdp_inline: "XDP, inline",
+  pcap_live: "libpcap",
+  pcap_file: "capture file",
+  mirror_tunnel: "mirror tunnel",
+  flow: "flow telemetry",
+};
+
+/** `xdp_inline`, `native, filtering, inline, 1 header in 256` is `XDP, inline (native, filtering, 1 header in 256)`. */
+export function captureText({ kind, mode }: { readonly kind: string; readonly mode: string }): string {
+  const name = KINDS[kind] ?? kind.replaceAll("_", " ");
+  const said = name.toLowerCase();
+  if (mode.toLowerCase().startsWith(said)) return mode;
+  const parts = mode.split(", ").filter((part) => part !== "" && !said.includes(part.toLowerCase()));
+  return parts.length === 0 ? name : `${name} (${parts.join(", ")})`;
+}

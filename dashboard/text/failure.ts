@@ -1,0 +1,54 @@
+/** What failed, and what to do about it, in words. Pure. */
+import type { Failure } from "../api/client.ts";
+
+/** `Hosts could not be read`. */
+export function failedTitle(what: string): string {
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)} could not be read`;
+}
+
+/** The service's message, and what to do about it. It promises nothing of what the page does. */
+export function failureText(failure: Failure): string {
+  if (failure.kind === "unreachable") return "Floodwall does not answer.";
+  const { status, text } = failure;
+  switch (status) {
+    case 401:
+      return `${text}. Sign in again.`;
+    case 403:
+      return `${text}. Ask the administrator of Floodwall for a token with the right to do this.`;
+    case 429:
+      return `${text}. Try again in a moment.`;
+    case 502:
+      return `${text}. The database does not answer: see Floodwall's log.`;
+    case 503:
+      return `${text}. If this lasts, see Floodwall's log.`;
+    default:
+      return text;
+  }
+}
+
+export interface FieldFault {
+  /** The key of the order's body: `source_ports`. */
+  readonly field: string;
+  readonly rule: string;
+}
+
+/** `invalid JSON body: source_ports.0: must be …`. */
+const IN_BODY = /^invalid JSON body: ([a-z_]+)(?:\.[\w.]*)?(?:: | (?=must ))(.+)$/;
+/** `invalid ip: 999.1.1.1`, `invalid prefix: 10.0.0.0/33: …`. */
+const OF_VALUE = /^invalid (ip|prefix): ([^\s]*?)(?:: (.+))?$/;
+
+/** The field of a form that the service refused; null: it is about the order as a whole. */
+export function fieldFault(failure: Failure): FieldFault | null {
+  if (failure.kind !== "refused" || failure.status !== 400) return null;
+  const [, field, rule] = IN_BODY.exec(failure.text) ?? [];
+  if (field !== undefined && rule !== undefined) return { field, rule: sentence(rule) };
+  const [, kind, value, why] = OF_VALUE.exec(failure.text) ?? [];
+  if (kind === undefined) return null;
+  const what = value === "" ? "Nothing" : value;
+  return { field: kind, rule: why === undefined ? `${what} is no address.` : `${what}: ${why}.` };
+}
+
+function sentence(rule: string): string {
+  const text = rule.charAt(0).toUpperCase() + rule.slice(1);
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}

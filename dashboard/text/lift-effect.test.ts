@@ -1,0 +1,26 @@
+import { expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { banWire as ban } from "../../test/fixtures/ban-wire.ts";
+import { liftEffect } from "./lift-effect.ts";
+
+const attack = (target: string, pps = 6000) => ({ target, rates: { pps, mbps: pps / 500 } }) as AttackWire;
+const other = ban({ target: "192.0.2.2", prefix: "192.0.2.2/32" });
+
+test("the end of a ban says what will hit its victim", () => {
+  expect(liftEffect([ban()], [attack("192.0.2.1")])).toBe(
+    "It is attacked now: 6.00 kpps, 12.0 Mbit/s will reach 192.0.2.1.",
+  );
+  expect(liftEffect([ban()], [attack("192.0.2.9")])).toBeNull();
+});
+
+test("the end of several says how many are attacked, and the sum", () => {
+  expect(liftEffect([ban(), other], [attack("192.0.2.2", 1000), attack("192.0.2.2", 500)])).toBe(
+    "1 of these 2 is attacked now: 1.50 kpps, 3.00 Mbit/s will reach them.",
+  );
+});
+
+test("an attack on a prefix hits the ban of the prefix", () => {
+  const { target: _, ...spread } = attack("");
+  const whole = ban({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
+  expect(liftEffect([whole], [{ ...spread, prefix: "192.0.2.0/24" }])).toContain("will reach 192.0.2.0/24");
+});

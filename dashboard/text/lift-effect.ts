@@ -1,0 +1,22 @@
+/** What reaches the victims when their bans end, by the attacks in progress. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { banSubject } from "./bans.ts";
+import { bitRate, packetRate, wholeNumber } from "./format/numbers.ts";
+
+/** null: none of them is attacked now. */
+export function liftEffect(bans: readonly BanWire[], active: readonly AttackWire[]): string | null {
+  const bySubject = Map.groupBy(active, ({ target, prefix }) => target ?? prefix ?? "");
+  const attacked = bans.flatMap((ban) => {
+    const own = bySubject.get(banSubject(ban)) ?? [];
+    return own.length === 0 ? [] : [{ ban, own }];
+  });
+  const [first] = attacked;
+  if (first === undefined) return null;
+  const all = attacked.flatMap(({ own }) => own);
+  const sum = (of: (attack: AttackWire) => number) => all.reduce((total, attack) => total + of(attack), 0);
+  const rates = `${packetRate(sum(({ rates: { pps } }) => pps))}, ${bitRate(sum(({ rates: { mbps } }) => mbps))}`;
+  if (bans.length === 1) return `It is attacked now: ${rates} will reach ${banSubject(first.ban)}.`;
+  const are = attacked.length === 1 ? "is" : "are";
+  return `${wholeNumber(attacked.length)} of these ${wholeNumber(bans.length)} ${are} attacked now: ${rates} will reach them.`;
+}

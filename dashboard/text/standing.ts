@@ -1,0 +1,118 @@
+/** How far an attack is stopped, as far as it is known: at the routers, at its scrub node, on this machine. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+
+export interface Standing {
+  readonly tone: Tone;
+  /** `Route at 1 of 2 routers · 98.7 % stopped here`. */
+  readonly text: string;
+}
+
+type Tone = "ok" | "info" | "warn" | "danger";
+
+/** The worst first. */
+const TONES: readonly Tone[] = ["danger", "warn", "info", "ok"];
+/** Less than this share stopped is not enough; less than the other is as good as nothing. */
+const STOPPED_ENOUGH = 0.9;
+const STOPPED_SOME = 0.1;
+
+/** The standing of an attack is its worst part. */
+export function standingOf(attack: AttackWire, ban: BanWire | undefined): Standing {
+  if (!attack.active) return { tone: "info", text: "The attack is over" };
+  const isInForce = ban?.state === "active" && !ban.dry_run;
+  const route = isInForce ? routePart(ban) : null;
+  const here = stoppedPart(attack, route) ?? (isInForce ? droppingPart(ban) : null);
+  const parts = [route, isInForce ? nodePart(ban) : null, here].filter((part) => part !== null);
+  if (parts.length === 0) return { tone: "danger", text: nothingText(ban) };
+  return { tone: worstOf(parts).tone, text: capital(parts.map(({ text }) => text).join(" · ")) };
+}
+
+/** The first of the worst. @param standings at least one */
+export function worstOf(standings: readonly Standing[]): Standing {
+  for (const wanted of TONES) {
+    const found = standings.find(({ tone }) => tone === wanted);
+    if (found !== undefined) return found;
+  }
+  throw new Error("bug: there is no standing");
+}
+
+/** Share of the attack's packets so far that were stopped on this machine; null: not known. */
+export function stoppedShare({ volume }: Pick<AttackWire, "volume">): number | null {
+  if (volume?.passed_packets === undefined || volume.packets === 0) return null;
+  return Math.max(0, 1 - volume.passed_packets / volume.packets);
+}
+
+/** `98.7 %`: rounded down, so that 100 % is all. */
+export function stoppedText(share: number): string {
+  return `${Math.floor(1000 * share) / 10} %`;
+}
+
+/** Where the neighbors have the route; null: nothing is to be announced, or nothing announces. */
+function routePart(ban: BanWire): Standing | null {
+  switch (ban.announcement) {
+    case "announced":
+      return reachedPart(ban);
+    case "pending":
+      return { tone: "info", text: "route is being announced" };
+    case "no_session":
+      return { tone: "danger", text: "no router has the route" };
+    case "speaker_down":
+      return { tone: "danger", text: "not known whether routers have the route" };
+    case "failed":
+      return { tone: "danger", text: "the speaker refused the route" };
+    case undefined:
+      return null;
+    default:
+      return ban.announcement satisfies never;
+  }
+}
+
+function reachedPart(ban: BanWire): Standing {
+  const reached = reachedOf(ban);
+  if (reached === null) return { tone: "ok", text: "routers have the route" };
+  const { neighbors, of } = reached;
+  return { tone: neighbors < of ? "warn" : "ok", text: `route at ${neighbors} of ${of} router${of === 1 ? "" : "s"}` };
+}
+
+/** null: not known. Tenants see the numbers alone. */
+export function reachedOf({ reached, sent_to: sent = [], missing_at: missing = [] }: BanWire) {
+  if (reached !== undefined) return reached;
+  return sent.length + missing.length === 0 ? null : { neighbors: sent.length, of: sent.length + missing.length };
+}
+
+function nodePart(ban: BanWire): Standing | null {
+  return ban.node_idle === true ? { tone: "danger", text: idleText(ban) } : null;
+}
+
+/** `scrub1 gets 0 of it`. */
+export function idleText({ node }: BanWire): string {
+  return `${node ?? "the scrub node"} gets 0 of it`;
+}
+
+/** Where all routers filter, what passes here is what came before they did. */
+function stoppedPart(attack: AttackWire, route: Standing | null): Standing | null {
+  const share = stoppedShare(attack);
+  if (share === null || (share === 0 && route !== null)) return null;
+  const text = `${stoppedText(share)} stopped here`;
+  if (share >= STOPPED_ENOUGH) return { tone: "ok", text };
+  if (share < STOPPED_SOME && route?.tone !== "ok") return { tone: "danger", text };
+  return { tone: "warn", text };
+}
+
+/** Where the attack has no numbers. */
+function droppingPart({ dropped_packets: dropped = 0, challenged_packets: challenged = 0 }: BanWire): Standing | null {
+  return dropped + challenged > 0 ? { tone: "ok", text: "packets are stopped here" } : null;
+}
+
+function nothingText(ban: BanWire | undefined): string {
+  if (ban === undefined) return "No ban";
+  if (ban.state === "rejected") return "Ban refused";
+  if (ban.state === "withdrawn") return "Ban has ended";
+  if (ban.dry_run) return "Dry run: nothing is announced or dropped";
+  if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") return "Only watched";
+  return ban.method === "scrub" ? "Not filtered: it is not in the kernel" : "Nothing announces the ban";
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
