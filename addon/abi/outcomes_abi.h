@@ -34,8 +34,7 @@ struct outcome_row {
 FLOODWALL_ABI_ASSERT(sizeof(struct outcome_row) == 128);
 
 /* The outcome of a verdict. */
-static inline __attribute__((always_inline)) enum packet_outcome packet_outcome_of(__u32 verdict,
-                                                                                   int is_filter_rule) {
+static inline __attribute__((always_inline)) enum packet_outcome packet_outcome_of(__u32 verdict, int is_filter_rule) {
   const int is_dropped = verdict >= FILTER_DROP_RULE && verdict < FILTER_ANSWER_SYN_ACK;
   if (is_filter_rule && is_dropped) return OUTCOME_DROPPED_BY_FILTER_RULE;
   switch (verdict) {

@@ -62,7 +62,7 @@ inline constexpr std::array<const char*, FORWARD_TUNNEL_KINDS> kTunnelKinds = {"
 
 /// In the order of packet_outcome.
 inline constexpr std::array<const char*, OUTCOMES> kPacketOutcomes = {
-    "passed",        "dropped_by_rule",  "dropped_by_filter_rule", "dropped_by_source_block", "dropped_by_limit",
+    "passed",           "dropped_by_rule", "dropped_by_filter_rule", "dropped_by_source_block", "dropped_by_limit",
     "dropped_unproved", "answered"};
 
 inline constexpr std::uint32_t kCpuMax = CPU_SETSIZE - 1;

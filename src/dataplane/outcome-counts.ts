@@ -61,7 +61,8 @@ export class OutcomeCounts {
     // NaN is not above zero either.
     if (!(offered.packets > 0)) return null;
     const kept = amounts.filter(({ cause }) => cause !== null);
-    const by = Object.fromEntries(kept.map(({ cause, packets, bits }) => [cause, { packets, bits }]));
+    const by: Record<string, Amount> = {};
+    for (const { cause, packets, bits } of kept) if (cause !== null) by[cause] = { packets, bits };
     return { ...sumOf(kept), by: by as Record<DropCause, Amount>, offered };
   }
 }

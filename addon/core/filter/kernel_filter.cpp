@@ -20,7 +20,12 @@ constexpr std::chrono::hours kCookieKeyLife{1};
 }  // namespace
 
 KernelFilter::KernelFilter(KernelFilterOptions options)
-    : options_(std::move(options)), pins_(options_.pinPath), maps_(adoptOrMake()), pairs_(maps_), rules_(maps_), outcomes_(maps_) {
+    : options_(std::move(options)),
+      pins_(options_.pinPath),
+      maps_(adoptOrMake()),
+      pairs_(maps_),
+      rules_(maps_),
+      outcomes_(maps_) {
   if (options_.forward) forwarder_.emplace(options_.interfaces, *options_.forward);
   Forwarder* forwarder = forwarder_ ? &*forwarder_ : nullptr;
   for (const std::string& interface : options_.interfaces) {

@@ -46,12 +46,7 @@ export class TickJudge {
   /** Total number of screened rows that did not fit and were not judged. */
   overflow = 0;
 
-  constructor(
-    source: ScreenedRates,
-    detector: Detector,
-    capacity: number,
-    outcomes: WatchedOutcomes | null = null,
-  ) {
+  constructor(source: ScreenedRates, detector: Detector, capacity: number, outcomes: WatchedOutcomes | null = null) {
     this.#source = source;
     this.#outcomes = outcomes;
     this.#detector = detector;
