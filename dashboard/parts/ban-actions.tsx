@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { BAN_REASON_MAX } from "../../src/limits.ts";
 import { command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
 import { attacks, readBans, tookBan } from "../api/live.ts";
@@ -22,6 +23,7 @@ import { showOutcome } from "./outcome.tsx";
 export function BanButton({ target }: { readonly target?: string }) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<FieldFault | null>(null);
+  const [reason, setReason] = useState("");
   const ip = target ?? typed.trim();
   return (
     <CommandButton<BanWire>
@@ -30,7 +32,7 @@ export function BanButton({ target }: { readonly target?: string }) {
       title={target === undefined ? "Ban an address" : `Ban ${target}?`}
       verb="Ban"
       isDangerous
-      act={() => command("/api/v1/ban", { ip })}
+      act={() => command("/api/v1/ban", { ip, ...givenReason(reason) })}
       look={bannedLook(ip)}
       onFound={readBans}
       onRefused={(failure) => {
@@ -41,6 +43,7 @@ export function BanButton({ target }: { readonly target?: string }) {
       onDone={(ban) => {
         tookBan(ban);
         setTyped("");
+        setReason("");
         showOutcome(bannedText(ban));
       }}
     >
@@ -57,12 +60,14 @@ export function BanButton({ target }: { readonly target?: string }) {
           isRequired
         />
       )}
+      <ReasonField value={reason} onInput={setReason} />
       <BanPreview ip={ip} />
     </CommandButton>
   );
 }
 
 export function UnbanButton({ ban }: { readonly ban: BanWire }) {
+  const [reason, setReason] = useState("");
   if (ban.state !== "active") return null;
   const { target, prefix, manual } = ban;
   const { value } = attacks;
@@ -74,11 +79,12 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
       title={`Unban ${prefix}?`}
       verb="Unban"
       isDangerous
-      act={() => command("/api/v1/unban", { ip: target })}
+      act={() => command("/api/v1/unban", { ip: target, ...givenReason(reason) })}
       look={lookAt<BansWire>("/api/v1/bans", ({ bans }) => isLifted(ban, bans))}
       onFound={readBans}
       onDone={(lifted) => {
         tookBan(lifted);
+        setReason("");
         showOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
       }}
     >
@@ -87,6 +93,7 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
         {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
         {manual ? "" : " The current attack does not ban it again; the next attack does."}
       </p>
+      <ReasonField value={reason} onInput={setReason} />
     </CommandButton>
   );
 }
@@ -99,6 +106,20 @@ function bannedLook(ip: string): Look {
     const { target } = preview.data.ban;
     return lookAt<BansWire>("/api/v1/bans", ({ bans }) => isBannedByHand(target, bans))();
   };
+}
+
+interface ReasonFieldProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** For the audit trail. */
+function ReasonField(props: ReasonFieldProps) {
+  return <TextField label="Reason" maxLength={BAN_REASON_MAX} placeholder="ticket 7" {...props} />;
+}
+
+function givenReason(reason: string): { readonly reason?: string } {
+  return reason.trim() === "" ? {} : { reason: reason.trim() };
 }
 
 function bannedText(ban: BanWire): string {

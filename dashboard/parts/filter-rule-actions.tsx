@@ -1,7 +1,7 @@
 /** The buttons to order a rule for the data plane and to remove it, with their dialogs. Hidden from callers who may not use them. */
 import { useState } from "preact/hooks";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../src/limits.ts";
-import { command } from "../api/client.ts";
+import { type Answer, command } from "../api/client.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
@@ -21,10 +21,12 @@ import {
   ruleWhenText,
 } from "../text/filter-rules.ts";
 import { momentText } from "../text/format/times.ts";
+import { nameAgainText, needsName } from "../text/order-effect.ts";
 import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField, type TextFieldProps } from "./field.tsx";
+import { RuleEffect, useRulePreview } from "./order-effect.tsx";
 import { showOutcome } from "./outcome.tsx";
 
 interface OrderRuleProps {
@@ -82,14 +84,83 @@ const FIELD_OF_KEY: Readonly<Record<string, keyof RuleForm>> = {
 
 type TextKey = "name" | "packets" | "mbps" | "destinations" | "source" | "sets" | "ports" | "sourcePorts" | "payload";
 
+/** The order of a rule, whose name must be typed once more where it would drop traffic that is in no attack. */
+function useConfirmedOrder(form: RuleForm) {
+  const [again, setAgain] = useState("");
+  const name = form.name.trim();
+  const { shown, ask } = useRulePreview(form);
+  const isAsked = name !== "" && needsName(form, shown?.kind === "answer" ? shown.data : null);
+  const order = async (): Promise<Answer<FilterRuleWire>> => {
+    // What was shown may be of other fields, or still on its way.
+    const now = await ask();
+    const isNeeded = needsName(form, now.kind === "answer" ? now.data : null);
+    if (isNeeded && again.trim() !== name) return { kind: "refused", status: 0, text: nameAgainText(name), body: null };
+    return command(FILTER_RULES_PATH, ruleOrder(form));
+  };
+  const field = isAsked && (
+    <TextField
+      label="Confirmation"
+      value={again}
+      onInput={setAgain}
+      hint={nameAgainText(name)}
+      fault={again.trim() === "" || again.trim() === name ? null : "This is another name."}
+      isRequired
+    />
+  );
+  return { shown, order, field };
+}
+
+// A key that has no field of its own is one of the others.
+function fieldOf({ field }: FieldFault, form: RuleForm): keyof RuleForm | null {
+  return FIELD_OF_KEY[field] ?? (form.more.trim() === "" ? null : "more");
+}
+
 function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readonly onClose: () => void }) {
   const [form, setForm] = useState<RuleForm>(EMPTY_RULE);
   const [fault, setFault] = useState<FieldFault | null>(null);
-  const change = (changes: Partial<RuleForm>) => setForm((before) => ({ ...before, ...changes }));
-  // A key that has no field of its own is one of the others.
-  const fieldOf = ({ field }: FieldFault) => FIELD_OF_KEY[field] ?? (form.more.trim() === "" ? null : "more");
+  const { shown, order, field } = useConfirmedOrder(form);
+  return (
+    <Confirm<FilterRuleWire>
+      title="Add a filter rule"
+      verb="Add rule"
+      isDangerous
+      act={order}
+      look={ruleLook(form.name.trim(), (rule) => rule !== undefined)}
+      onFound={onChanged}
+      onRefused={(failure) => {
+        const found = fieldFault(failure);
+        setFault(found);
+        return found !== null && fieldOf(found, form) !== null;
+      }}
+      onDone={(rule) => {
+        onChanged();
+        showOutcome(orderedText(rule));
+      }}
+      onClose={onClose}
+    >
+      <RuleFields
+        form={form}
+        fault={fault}
+        sets={sets}
+        onChange={(changes) => setForm((before) => ({ ...before, ...changes }))}
+      />
+      <p>It is tried before all other rules. All that is filled in must match.</p>
+      <RuleEffect shown={shown} />
+      {field}
+    </Confirm>
+  );
+}
+
+interface RuleFieldsProps {
+  readonly form: RuleForm;
+  readonly fault: FieldFault | null;
+  readonly sets: OrderRuleProps["sets"];
+  readonly onChange: (changes: Partial<RuleForm>) => void;
+}
+
+function RuleFields({ form, fault, sets, onChange: change }: RuleFieldsProps) {
   const faultOf = (key: keyof RuleForm) => {
-    if (fault === null || fieldOf(fault) !== key) return null;
+    if (fault === null || fieldOf(fault, form) !== key) return null;
     return key === "more" ? `${fault.field}: ${fault.rule}` : fault.rule;
   };
   const text = (key: TextKey, label: string, rest: Partial<TextFieldProps> = {}) => (
@@ -102,24 +173,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
     />
   );
   return (
-    <Confirm<FilterRuleWire>
-      title="Add a filter rule"
-      verb="Add rule"
-      isDangerous
-      act={() => command(FILTER_RULES_PATH, ruleOrder(form))}
-      look={ruleLook(form.name.trim(), (rule) => rule !== undefined)}
-      onFound={onChanged}
-      onRefused={(failure) => {
-        const found = fieldFault(failure);
-        setFault(found);
-        return found !== null && fieldOf(found) !== null;
-      }}
-      onDone={(rule) => {
-        onChanged();
-        showOutcome(orderedText(rule));
-      }}
-      onClose={onClose}
-    >
+    <>
       <div class="filters">
         {text("name", "Name", { placeholder: "no-chargen", isRequired: true })}
         <ChoiceField label="Action" value={form.action} options={ACTIONS} onChange={(action) => change({ action })} />
@@ -183,8 +237,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
           fault={faultOf("reason")}
         />
       </div>
-      <p>It is tried before all other rules. All that is filled in must match.</p>
-    </Confirm>
+    </>
   );
 }
 

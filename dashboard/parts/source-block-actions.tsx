@@ -15,6 +15,7 @@ import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
+import { BlockEffect } from "./order-effect.tsx";
 import { showOutcome } from "./outcome.tsx";
 
 export interface BlockButtonProps {
@@ -132,6 +133,7 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
         maxLength={SOURCE_BLOCK_REASON_MAX}
         fault={faultOf("reason")}
       />
+      <BlockEffect order={order} />
       <p>
         {source.trim() === "" || victim.trim() === ""
           ? "Packets from the source to the victim are dropped here."

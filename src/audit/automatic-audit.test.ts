@@ -65,13 +65,13 @@ test("a ban that goes back to a milder rung is a row that says from where to whe
   expect(automaticBanEvent({ ban: harder, previous: milder }, 5)).toBeNull();
 });
 
-test("a reload by signal says what was wrong", () => {
-  expect(signalReloadEvent({ problems: [], dryRun: true }, 5)).toMatchObject({
+test("a reload by signal says what changed, or what was wrong", () => {
+  expect(signalReloadEvent({ problems: [], changed: ["ban", "api"], dryRun: true }, 5)).toMatchObject({
     result: "ok",
-    reason: "",
+    reason: "changed: ban, api",
     source: "signal",
   });
-  expect(signalReloadEvent({ problems: ["a", "b"], dryRun: true }, 5)).toMatchObject({
+  expect(signalReloadEvent({ problems: ["a", "b"], changed: [], dryRun: true }, 5)).toMatchObject({
     result: "error",
     reason: "a\nb",
   });

@@ -31,11 +31,20 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
   };
 }
 
+interface SignalReload {
+  readonly problems: readonly string[];
+  /** The sections that are different now. */
+  readonly changed: readonly string[];
+  readonly dryRun: boolean;
+}
+
+/** What a reload that took effect changed: `changed: ban, filter_rules`. */
+export function reloadText(changed: readonly string[]): string {
+  return changed.length === 0 ? "" : `changed: ${changed.join(", ")}`;
+}
+
 /** A reload by SIGHUP. Without problems it took effect. */
-export function signalReloadEvent(
-  { problems, dryRun }: { readonly problems: readonly string[]; readonly dryRun: boolean },
-  wallMs: number,
-): AuditEvent {
+export function signalReloadEvent({ problems, changed, dryRun }: SignalReload, wallMs: number): AuditEvent {
   return {
     ...NO_CALLER,
     wallMs,
@@ -43,7 +52,7 @@ export function signalReloadEvent(
     result: problems.length === 0 ? "ok" : "error",
     target: "",
     targetType: "global",
-    reason: problems.join("\n"),
+    reason: problems.length === 0 ? reloadText(changed) : problems.join("\n"),
     source: "signal",
     banState: "",
     dryRun,

@@ -108,12 +108,12 @@ export class DataPlaneRules {
     this.#operatorReadings = null;
   }
 
-  /** By the name of the operator's rule; null: no filter is in force. At most a second old. */
-  operatorCounts(): ReadonlyMap<string, RuleCounts> | null {
+  /** By the name of the operator's rule; null: no filter is in force. */
+  operatorCounts(maxAgeMs = READ_MS): ReadonlyMap<string, RuleCounts> | null {
     const filter = this.#filter;
     if (filter === null) return null;
     const now = this.#options.monotonicMs();
-    if (this.#operatorReadings === null || now >= this.#operatorReadings.untilMs) {
+    if (this.#operatorReadings === null || now >= this.#operatorReadings.untilMs - READ_MS + maxAgeMs) {
       this.#operatorReadings = {
         untilMs: now + READ_MS,
         byName: countsByName(this.#composed.operators, filter.readRules()),

@@ -200,6 +200,8 @@ export class DataPlane implements PairInstaller {
   }
 
   removePairs(pairs: readonly Pair[]): void {
+    // Their counts go with them: the last ones are kept for the record of the end.
+    this.pairsDropped(pairs.length === 1 ? 0 : READ_MS);
     this.#inForce().removePairs(pairs);
   }
 
@@ -230,16 +232,16 @@ export class DataPlane implements PairInstaller {
   }
 
   /** By the name of the operator's rule; null: unknown. */
-  operatorCounts(): ReadonlyMap<string, RuleCounts> | null {
-    return this.#rules.operatorCounts();
+  operatorCounts(maxAgeMs?: number): ReadonlyMap<string, RuleCounts> | null {
+    return this.#rules.operatorCounts(maxAgeMs);
   }
 
-  /** By the name of the pair; empty if there are very many. At most a second old. */
-  pairsDropped(): ReadonlyMap<string, Dropped> {
+  /** By the name of the pair; empty if there are very many. */
+  pairsDropped(maxAgeMs = READ_MS): ReadonlyMap<string, Dropped> {
     const { monotonicMs, pairs } = this.#options;
     if (this.#filter === null || pairs() > PAIRS_COUNTED_MAX) return new Map();
     const now = monotonicMs();
-    if (this.#pairReadings === null || now >= this.#pairReadings.untilMs) {
+    if (this.#pairReadings === null || now >= this.#pairReadings.untilMs - READ_MS + maxAgeMs) {
       const dropped = new Map(this.#filter.readPairs().map((row) => [pairName(row), row]));
       this.#pairReadings = { untilMs: now + READ_MS, dropped };
     }

@@ -1,6 +1,7 @@
 /** The service's interface for the routes, in domain terms. Implemented by the composition root. */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import type { Principal } from "../access/principal.ts";
 import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
@@ -29,8 +30,9 @@ import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
-import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
+import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -116,6 +118,10 @@ export interface Backend {
   filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null;
   /** Rejects with a BackendFault when it could not be kept. */
   orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer>;
+  /** What orderFilterRule() would answer, and the effect on the last minute's traffic. Changes nothing. */
+  filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview;
+  /** The same of blockSource(). @param by of a tenant, only the traffic of its hosts counts. */
+  sourceBlockPreview(order: BlockRequest, by: Principal): SourceBlockPreview;
   /** Protection profiles chosen at run time. Choosing rejects with a BackendFault if it could not be saved. */
   readonly protections: Protections;
   /** The scrub nodes: their reports and rule documents. */
@@ -129,8 +135,8 @@ export interface Backend {
 }
 
 export type ReloadOutcome =
-  /** Names the keys that keep their running values until a restart. */
-  | { readonly kind: "reloaded"; readonly needsRestart: readonly string[] }
+  /** Names the keys that keep their running values until a restart, and the sections that changed. */
+  | { readonly kind: "reloaded"; readonly needsRestart: readonly string[]; readonly changed: readonly string[] }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */
@@ -304,6 +310,22 @@ export interface Configured
   readonly storage: StorageConfig;
   readonly updateCheck: UpdateCheckConfig;
   readonly needsRestart: readonly string[];
+}
+
+/** `unknown`: nothing is known of the last minute's traffic. */
+export type OrderEffect =
+  | { readonly kind: "unknown"; readonly reason: string }
+  | { readonly kind: "known"; readonly effect: RuleEffect };
+
+export interface FilterRulePreview extends RuleOrderPreview {
+  readonly effect: OrderEffect;
+}
+
+export interface SourceBlockPreview {
+  /** null: it would be accepted. */
+  readonly refusal: BlockRefusal | null;
+  readonly dryRun: boolean;
+  readonly effect: OrderEffect;
 }
 
 export interface BanPreview {

@@ -26,7 +26,12 @@ import { edgeStatusRoute } from "./routes/edge/status.ts";
 import { zonesRoute } from "./routes/edge/zones.ts";
 import { endedAttacksRoute } from "./routes/ended-attacks.ts";
 import { eventsRoute } from "./routes/events.ts";
-import { filterRulesRoute, orderFilterRuleRoute, removeFilterRuleRoute } from "./routes/filter-rules.ts";
+import {
+  filterRulePreviewRoute,
+  filterRulesRoute,
+  orderFilterRuleRoute,
+  removeFilterRuleRoute,
+} from "./routes/filter-rules.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -36,7 +41,7 @@ import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
-import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
+import { sourceBlockPreviewRoute, sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
 import { topTrafficRoute } from "./routes/top-traffic.ts";
@@ -94,8 +99,10 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     sourcesRoute(backend, slicing),
     sourceBlockRoute(backend),
     sourceUnblockRoute(backend),
+    sourceBlockPreviewRoute(backend),
     filterRulesRoute(backend),
     orderFilterRuleRoute(backend, clock),
+    filterRulePreviewRoute(backend, clock),
     removeFilterRuleRoute(backend),
     protectionsRoute(backend),
     protectionRoute(backend),

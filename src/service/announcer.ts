@@ -1,6 +1,7 @@
 /** The announcer as the service runs it. */
 import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "../bgp/speaker/gobgpd-process.ts";
+import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
 import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
 import { type Ban, routesUntilMs } from "../mitigation/ban.ts";
@@ -40,4 +41,17 @@ export function openAnnouncer(options: AnnouncingOptions): GobgpAnnouncer | null
     times: DEFAULT_TIMES,
     ...(speaker === undefined ? {} : { speaker }),
   });
+}
+
+/** Stops the gobgpd of an earlier configuration, whose routes no one would withdraw any more. */
+export async function endGobgpdLeftBehind(
+  { stateDir }: Pick<Config, "stateDir">,
+  { timers, log }: Pick<AnnouncingOptions, "timers" | "log">,
+): Promise<void> {
+  try {
+    const pid = await endManagedGobgpd({ stateDir, timers });
+    if (pid !== null) log.warn({ pid }, "bgp.speaker is not managed any more: the gobgpd left running was ended");
+  } catch (cause) {
+    log.error({ cause }, "the gobgpd left running cannot be ended: its routes stay announced");
+  }
 }

@@ -1,6 +1,7 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import type { Principal } from "../access/principal.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
@@ -20,13 +21,14 @@ import type {
   Configured,
   Dropping,
   EdgeHistory,
+  FilterRulePreview,
   GroupRatesView,
   HostView,
   ReloadOutcome,
+  SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
-
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
@@ -54,6 +56,7 @@ import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
+import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 
 /** Rows read from the addon in one crossing when all hosts are read. */
 const HOST_CHUNK_ROWS = 65_536;
@@ -135,6 +138,7 @@ export class ServiceBackend implements Backend {
   status(tenant: string | null): StatusView {
     const { config, packetPath, dataPlane } = this.#floodwall;
     const { telegram, webhook, slack, email, exec } = config.notify;
+    const telemetry = this.telemetry();
     return {
       version: this.#version,
       uptimeSeconds: (this.#floodwall.now().monotonicMs - this.#floodwall.startedMs) / 1000,
@@ -166,7 +170,7 @@ export class ServiceBackend implements Backend {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
         historyPaused: this.#history?.paused ?? null,
       },
-      telemetry: this.#exporterStates(),
+      telemetry: telemetry && countStates(telemetry.exporters),
       machineProblems: this.#machineProblems(),
       files: this.#faultyFiles(),
     };
@@ -334,13 +338,16 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.filterRules.order(order, rule);
   }
 
-  reload(): Promise<ReloadOutcome> {
-    return this.#floodwall.reload();
+  filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview {
+    return { ...this.filterRules.preview(order, rule), effect: filterRuleEffect(rule, this.#floodwall) };
   }
 
-  #exporterStates(): StatusView["telemetry"] {
-    const view = this.telemetry();
-    return view === null ? null : countStates(view.exporters);
+  sourceBlockPreview(order: BlockRequest, by: Principal): SourceBlockPreview {
+    return sourceBlockPreview(order, this.#floodwall, (host) => this.tenancy().owns(by, host));
+  }
+
+  reload(): Promise<ReloadOutcome> {
+    return this.#floodwall.reload();
   }
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {

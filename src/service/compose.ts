@@ -152,7 +152,9 @@ async function prepareReload(next: Config, edge: EdgeChannel, files: ForeignFile
 async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
   const outcome = await floodwall.reload();
   const problems = outcome.kind === "invalid" ? outcome.problems : [];
-  await audit?.recordAudit(signalReloadEvent({ problems, dryRun: floodwall.config.dryRun }, systemClock.wallMs()));
+  const changed = outcome.kind === "invalid" ? [] : outcome.changed;
+  const { dryRun } = floodwall.config;
+  await audit?.recordAudit(signalReloadEvent({ problems, changed, dryRun }, systemClock.wallMs()));
 }
 
 interface Followers {

@@ -19,15 +19,16 @@ export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly state: StateStore;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly onEnded: FilterRulesObserver["ended"];
 }
 
-export function openFilterRules({ config, state, log, metrics, onChange }: FilterRulesParts): FilterRules {
+export function openFilterRules({ config, state, log, metrics, onChange, onEnded }: FilterRulesParts): FilterRules {
   metrics.filterRules.declare(RULE_ORDER_REFUSALS);
   const store = faultingTable(state.table("filter_rules"));
   const terms = {
     policy: filterRulesPolicy(config),
     read: readFilterRule,
-    observer: observerOf(log, metrics.filterRules),
+    observer: observerOf(log, metrics.filterRules, onEnded),
   };
   return new FilterRules({ ...terms, store, onChange }, state.stored.filter_rules);
 }
@@ -37,7 +38,7 @@ export function filterRulesPolicy({ filterRules, networks, dataplane, prefixSets
   return { configured: filterRules, networks, hasDataplane: dataplane?.enabled === true, sets };
 }
 
-function observerOf(log: Log, metrics: FilterRuleMetrics): FilterRulesObserver {
+function observerOf(log: Log, metrics: FilterRuleMetrics, onEnded: FilterRulesObserver["ended"]): FilterRulesObserver {
   return {
     began: ({ name, rule, expiresAt }) => log.info({ name, rule, expires_at: expiresAt }, "filter rule ordered"),
     refused(refusal) {
@@ -46,6 +47,7 @@ function observerOf(log: Log, metrics: FilterRuleMetrics): FilterRulesObserver {
     },
     ended(end, orders) {
       for (const { name } of orders) log.info({ name, reason: end }, "filter rule ended");
+      onEnded(end, orders);
     },
     unusable: ({ name }) =>
       log.warn(

@@ -2,8 +2,8 @@
  * The running service: attacks come from the packet path; bans and routes follow from them; operators and reloads
  * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
+import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
-import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import { type Attack, type AttackEvent, endAttack } from "../detection/attack/attack.ts";
@@ -28,6 +28,7 @@ import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
+import { endGobgpdLeftBehind } from "./announcer.ts";
 import type { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
@@ -71,6 +72,7 @@ export class Floodwall implements Parts {
   readonly #storedAttacks: RecordTable<Attack>;
   readonly #attackEvents: Listeners<AttackEvent>;
   readonly #banChanges: Listeners<BanChange>;
+  readonly #orderEnds: Listeners<readonly OrderEnd[]>;
   readonly #reloads: Listeners<Config>;
   readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
@@ -88,6 +90,7 @@ export class Floodwall implements Parts {
     this.#limiter = limiter;
     this.#attackEvents = listeners({ limiter, log });
     this.#banChanges = listeners({ limiter, log });
+    this.#orderEnds = listeners({ limiter, log });
     this.#reloads = listeners({ limiter, log });
     this.#ticks = listeners({ limiter, log });
     this.#storedAttacks = state.table("attacks");
@@ -113,6 +116,7 @@ export class Floodwall implements Parts {
       config: () => this.config,
       protectionChanged: () => this.#protectionChanged(),
       banChanged: (change) => this.#banChanges.emit(change),
+      ordersEnded: (ends) => this.#orderEnds.emit(ends),
       attacksChanged: (changes, now) => this.#attacksChanged(changes, now),
       attackHappened: (event, now) => this.#attackHappened(event, now),
       ticked: () => this.#ticks.emit(),
@@ -144,6 +148,10 @@ export class Floodwall implements Parts {
   /** Listeners are added before start(), so that they miss nothing. A listener must return quickly. */
   onAttackEvent(listener: (event: AttackEvent) => void): void {
     this.#attackEvents.add(listener);
+  }
+
+  onOrderEnds(listener: (ends: readonly OrderEnd[]) => void): void {
+    this.#orderEnds.add(listener);
   }
 
   onBanChange(listener: (change: BanChange) => void): void {
@@ -180,7 +188,7 @@ export class Floodwall implements Parts {
       protections: protections.length,
     };
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
-    if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
+    if (this.config.bgp?.speaker !== "managed") void endGobgpdLeftBehind(this.config, { timers, log });
     this.announcer?.onChange(() => this.announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.onChange(() => this.timelines.routesChanged(clock.wallMs()));
     this.announcer?.start();
@@ -248,17 +256,6 @@ export class Floodwall implements Parts {
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.emit(next);
-  }
-
-  /** Stops the gobgpd of an earlier configuration, whose routes no one would withdraw any more. */
-  async #endGobgpdLeftBehind(): Promise<void> {
-    const { timers, log } = this.#options;
-    try {
-      const pid = await endManagedGobgpd({ stateDir: this.config.stateDir, timers });
-      if (pid !== null) log.warn({ pid }, "bgp.speaker is not managed any more: the gobgpd left running was ended");
-    } catch (cause) {
-      log.error({ cause }, "the gobgpd left running cannot be ended: its routes stay announced");
-    }
   }
 
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {

@@ -9,6 +9,7 @@ import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
+import type { MinuteReading } from "../detection/attack/minute-sample.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
 import { type ProfileKeeper, ProfileLoop } from "../detection/attack/profile-loop.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
@@ -174,6 +175,11 @@ export class PacketPath {
   /** See Detection. */
   users(): Uint8Array {
     return this.detection.users(this.#options.now().monotonicMs);
+  }
+
+  /** See Detection. */
+  minute(): MinuteReading {
+    return this.detection.minute(this.#options.now().monotonicMs);
   }
 
   /** null: no flow records are received. */

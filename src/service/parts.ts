@@ -4,6 +4,7 @@
  * bound when all of them are built.
  */
 import { randomUUIDv7 } from "bun";
+import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
@@ -32,6 +33,7 @@ import { openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
+import { blocksEnded, rulesEnded } from "./order-ends.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
 import { openRuleFinder, type RuleFinder } from "./rule-finder.ts";
@@ -67,6 +69,7 @@ export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks"
   readonly config: () => Config;
   readonly protectionChanged: () => void;
   readonly banChanged: (change: BanChange) => void;
+  readonly ordersEnded: (ends: readonly OrderEnd[]) => void;
   /** All changes of one tick. */
   readonly attacksChanged: (changes: readonly AttackChange[], now: Now) => void;
   readonly attackHappened: (event: AttackEvent, now: Now) => void;
@@ -162,7 +165,11 @@ function makeAnnouncements({ options: { metrics } }: Given, { bans }: Made<"bans
 }
 
 function makeFilterRules({ options, later }: Given): FilterRules {
-  return openFilterRules({ ...options, onChange: () => later.get().dataPlane?.rulesChanged() });
+  return openFilterRules({
+    ...options,
+    onChange: () => later.get().dataPlane?.rulesChanged(),
+    onEnded: (...ended) => later.get().ordersEnded(rulesEnded(...ended, later.get())),
+  });
 }
 
 function makeDataPlane(
@@ -183,7 +190,7 @@ function makeDataPlane(
 }
 
 function makeSourceBlocks(
-  { options: { config, state, log, metrics }, limiter }: Given,
+  { options: { config, state, log, metrics }, limiter, later }: Given,
   { filterRules, dataPlane }: Made<"filterRules" | "dataPlane">,
   slots: KernelSlots,
 ): SourceBlocks {
@@ -191,6 +198,7 @@ function makeSourceBlocks(
     ...{ config, log, limiter, metrics: metrics.sourceBlocks },
     ...{ store: faultingTable(state.table("source_blocks")), installer: dataPlane, slots: slots.shares },
     filterRuleSlots: () => filterRules.places,
+    onEnded: (...ended) => later.get().ordersEnded(blocksEnded(...ended, later.get())),
   });
 }
 

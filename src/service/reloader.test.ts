@@ -46,12 +46,13 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
 test("a reload puts the file in force and names what needs a restart #reload-names-keys", async () => {
   const { reloader, applied, said } = harness();
   writeFileSync(path, config(2, "detection: {tick_ms: 50}\n"));
-  expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"] });
+  const changed = ["ban"];
+  expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"], changed });
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
     expect.stringMatching(/some of it may be unintended .*dry_run: warning: is true/),
-    'configuration reloaded {"dry_run":true,"needs_restart":["detection.tick_ms"]}',
+    'configuration reloaded {"dry_run":true,"changed":["ban"],"needs_restart":["detection.tick_ms"]}',
   ]);
 });
 

@@ -2,6 +2,8 @@
  * Carries out reloads requested by the API or by a signal, one after the other. Each file is read off the event loop
  * and then put in force in one step, or refused, and the running configuration stays unchanged.
  */
+
+import { changedSections } from "../config/changed-sections.ts";
 import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
@@ -76,10 +78,11 @@ export class Reloader<Opened> {
     }
     if (this.#isStopped) return STOPPING;
     this.needsRestart = needsRestart;
+    const changed = changedSections(running(), next);
     apply(next, opened);
     logWarnings(log, checked.warnings);
-    log.info({ dry_run: next.dryRun, needs_restart: needsRestart }, "configuration reloaded");
-    return { kind: "reloaded", needsRestart };
+    log.info({ dry_run: next.dryRun, changed, needs_restart: needsRestart }, "configuration reloaded");
+    return { kind: "reloaded", needsRestart, changed };
   }
 
   #refuse(problems: readonly string[]): ReloadOutcome {

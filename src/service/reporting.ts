@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { randomUUIDv7 } from "bun";
 import type { Tenancy } from "../access/tenancy.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
+import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
@@ -92,6 +93,7 @@ export class Reporting {
     });
     floodwall.onAttackEvent((event) => this.#attackHappened(event));
     floodwall.onBanChange((change) => this.#banChanged(change));
+    floodwall.onOrderEnds((ends) => this.#ordersEnded(ends));
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
     floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
@@ -161,6 +163,11 @@ export class Reporting {
     this.#caps.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void history?.recordAudit(event);
+  }
+
+  #ordersEnded(ends: readonly OrderEnd[]): void {
+    const { history, clock } = this.#options;
+    for (const event of orderEndEvents(ends, clock.wallMs())) void history?.recordAudit(event);
   }
 
   #publishBan(ban: Ban): RouteState | null {

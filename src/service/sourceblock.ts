@@ -20,13 +20,14 @@ export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: SourceBlockMetrics;
+  readonly onEnded: SourceBlockObserver["ended"];
 }
 
 /** Pairs that one log line lists; it counts the rest. */
 const PAIRS_LOGGED = 20;
 
 export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
-  const { log: _log, limiter: _limiter, metrics, ...parts } = options;
+  const { log: _log, limiter: _limiter, onEnded: _onEnded, metrics, ...parts } = options;
   metrics.declare({ refusals: [...BLOCK_REFUSALS, "not_blocked"], ends: BLOCK_ENDS, operations: KERNEL_OPERATIONS });
   const policy = sourceBlockPolicy(config);
   const blocks: SourceBlocks = new SourceBlocks({
@@ -37,7 +38,7 @@ export function openSourceBlocks({ config, ...options }: SourceBlockingOptions):
 }
 
 function observerOf(options: Omit<SourceBlockingOptions, "config">, isDryRun: () => boolean): SourceBlockObserver {
-  const { log, limiter, metrics } = options;
+  const { log, limiter, metrics, onEnded } = options;
   return {
     began({ source, victim, createdAt, expiresAt }) {
       metrics.ordered();
@@ -47,6 +48,7 @@ function observerOf(options: Omit<SourceBlockingOptions, "config">, isDryRun: ()
     ended(end, blocks) {
       metrics.ended(end, blocks.length);
       logEnd(log, end, blocks);
+      if (blocks.length > 0) onEnded(end, blocks);
     },
     kernelFault(operation, cause) {
       metrics.kernelFailed(operation);

@@ -142,14 +142,9 @@ export class SourceBlocks {
 
   #decide(request: BlockRequest, wallMs: number): Decision<SourceBlock, BlockRefusal> {
     this.#expire(wallMs);
-    const existing = this.#index.get(request);
-    const by = nextHolder(request.by ?? ADMINISTRATOR, existing);
-    const refusal = blockRefusal(request, this.#policy, {
-      isBlocked: existing !== null,
-      victims: this.#index.victimsOverrun(request.source, by),
-      slots: this.#slots.refusal(by, this.room),
-    });
+    const refusal = this.refusalOf(request, request.by ?? ADMINISTRATOR);
     if (refusal !== null) return { kind: "refused", refusal };
+    const existing = this.#index.get(request);
     const basis = [existing, this.#policy, this.#clockSteps];
     return { kind: "begins", key: pairName(request), record: blockOf(request, existing, wallMs), basis };
   }
@@ -160,7 +155,7 @@ export class SourceBlocks {
     return blockRefusal(pair, this.#policy, {
       isBlocked: existing !== null,
       victims: this.#index.victimsOverrun(pair.source, nextHolder(by, existing)),
-      slots: this.#slots.refusal(by, this.room),
+      slots: this.#slots.refusal(nextHolder(by, existing), this.room),
     });
   }
 

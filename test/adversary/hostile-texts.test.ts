@@ -17,6 +17,8 @@ const send = (method: string, path: string, body: object) =>
 test.each([
   ["POST", "/api/v1/dataplane/sources", { ...BLOCK, reason: "\u202eok" }, "reason"],
   ["POST", "/api/v1/dataplane/sources/unblock", { ...BLOCK, reason: "a\nb" }, "reason"],
+  ["POST", "/api/v1/ban", { ip: "192.0.2.1", reason: "a\u009bb" }, "reason"],
+  ["POST", "/api/v1/unban", { ip: "192.0.2.1", reason: "\u2028" }, "reason"],
   ["PUT", "/api/v1/protection/192.0.2.1", { profile: "web", note: "\u2066x" }, "note"],
   ["POST", "/api/v1/filter-rules", { name: "r", action: "drop", ttl_seconds: 60, reason: "\u001b[31m" }, "reason"],
 ] as const)(

@@ -73,6 +73,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/dataplane/sources", READ],
   ["POST /api/v1/dataplane/sources", COMMAND, { ...PAIR, ttl_seconds: 60 }],
   ["POST /api/v1/dataplane/sources/unblock", LIFT, PAIR],
+  ["POST /api/v1/dataplane/sources/preview", COMMAND, { ...PAIR, ttl_seconds: 60 }],
   ["GET /api/v1/protection", READ],
   [`GET /api/v1/protection/${ACME_HOST}`, READ],
   // Tenants may choose nothing, unless the operator allows it.
@@ -81,6 +82,11 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/filter-rules", UNSCOPED_READ],
   [
     "POST /api/v1/filter-rules",
+    { ...COMMAND, tenantOperator: UNSCOPED },
+    { name: "a", action: "drop", ttl_seconds: 60 },
+  ],
+  [
+    "POST /api/v1/filter-rules/preview",
     { ...COMMAND, tenantOperator: UNSCOPED },
     { name: "a", action: "drop", ttl_seconds: 60 },
   ],

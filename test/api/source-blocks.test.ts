@@ -197,7 +197,7 @@ describe("source block audit", () => {
     await unblock({}, "acme");
     const own = { ...PAIR, wallMs: NOON, operator: "acme", role: "operator", tenant: "acme" };
     expect<unknown>(blocks.running.audited).toEqual([
-      { ...own, action: "source_block", result: "blocked", reason: "scan" },
+      { ...own, action: "source_block", result: "blocked", reason: expect.stringMatching(/^for \d+ s: scan$/) },
       { ...own, action: "source_unblock", result: "removed", reason: "" },
     ]);
   });

@@ -13,12 +13,12 @@ describe("with some orders", () => {
   const dashboard = browser.useWorld({ config: "dataplane: { enabled: true, interfaces: [lo] }" }, async (world) => {
     const order = (path: string, body: object, secret: string = SECRETS.operator) =>
       world.service.post(`/api/v1/${path}`, body, secret);
-    await order("ban", { ip: FREE });
+    await order("ban", { ip: FREE, reason: '=HYPERLINK("http://198.51.100.9","x")' });
     await order("ban", { ip: WHITELISTED });
     await order("ban", { ip: ACME_VICTIM }, SECRETS.tenantOperator);
     await order("unban", { ip: FREE });
     const block = { source: "198.51.100.9", victim: FREE, ttl_seconds: 60 };
-    await order("dataplane/sources", { ...block, reason: '=HYPERLINK("http://198.51.100.9","x")' });
+    await order("dataplane/sources", { ...block, reason: "scan" });
     await order("config/reload", {});
   });
 
@@ -78,7 +78,8 @@ describe("with some orders", () => {
     const lines = readFileSync(await download.path(), "utf8").split("\r\n");
     expect(lines).toHaveLength(8);
     expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,config_reload,ok,noc,operator,,,global,,api,,1$/);
-    expect(lines[2]).toContain(`,"'=HYPERLINK(""http://198.51.100.9"",""x"")",api,`);
+    expect(lines[2]).toContain(",for 60 s: scan,api,");
+    expect(lines[6]).toContain(`,"'=HYPERLINK(""http://198.51.100.9"",""x"")",api,`);
   });
 });
 

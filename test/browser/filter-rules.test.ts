@@ -97,6 +97,33 @@ test("a refusal is shown in the service's words, and what was typed stays", asyn
   }
 });
 
+test("a rule for all traffic shows its effect, and is ordered once its name is typed again", async () => {
+  const opened = await dashboard.open(PLACE);
+  const { page } = opened;
+  await page.getByRole("button", { name: "Order a filter rule" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("everything");
+  await dialog.getByText(/^Its effect is not known: /).waitFor();
+  await dialog.getByText("Behind it never match: private, handshakes.").waitFor();
+  const again = dialog.getByLabel("Confirmation");
+  await again.fill("anything");
+  await dialog.getByText("This is another name.").waitFor();
+  await dialog.getByRole("button", { name: "Order" }).click();
+  await dialog
+    .getByRole("alert")
+    .getByText(/Type “everything” again to go on/)
+    .waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await dialog.getByLabel("Protocol").selectOption("tcp");
+  await again.waitFor({ state: "detached" });
+  await dialog.getByLabel("Protocol").selectOption("any");
+  await again.fill("everything");
+  await dialog.getByRole("button", { name: "Order" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const { service } = dashboard.world;
+  expect((await service.order("DELETE", "/api/v1/filter-rules/everything", {}, SECRETS.operator)).status).toBe(200);
+});
+
 test("a viewer only looks, and a tenant has no such list", async () => {
   const { page } = await dashboard.open(PLACE, SECRETS.viewer);
   await page.getByRole("row", { name: /^handshakes/ }).waitFor();

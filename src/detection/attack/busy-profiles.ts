@@ -6,6 +6,7 @@ import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import { outcomeOf } from "../../traffic/packet-outcome.ts";
+import { type MinuteHeader, MinuteSample } from "./minute-sample.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { looksLikeUser, RecentUsers } from "./recent-users.ts";
 import { seededDraws } from "./seeded-draws.ts";
@@ -53,6 +54,8 @@ export class BusyProfiles {
   readonly #profiles = new Map<IpAddress, Profiled>();
   /** Users of hosts that were not attacked. */
   readonly users = new RecentUsers();
+  /** Of all protected hosts, attacked ones too. */
+  readonly minute: MinuteSample;
   readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
   /** Oldest first. */
   #pending: Pass[] = [];
@@ -61,10 +64,12 @@ export class BusyProfiles {
   constructor(headers: HeaderSamples, seed: number) {
     this.#headers = headers;
     this.#seed = seed;
+    this.minute = new MinuteSample(seededDraws(seed, "minute"));
   }
 
   /** Call about once a second. @param isAttacked hosts from which nothing is learned. */
-  learn(nowMs: number, { isProtected, isAttacked, foundAfterMs }: Hosts): void {
+  learn(nowMs: number, hosts: Hosts): void {
+    const { isAttacked, isInAttack = isAttacked, foundAfterMs } = hosts;
     const last = this.#lastMs;
     this.#lastMs = nowMs;
     if (last === null || nowMs <= last) return;
@@ -74,7 +79,8 @@ export class BusyProfiles {
       ...pass,
       byHost: new Map([...pass.byHost].filter(([host]) => isKept(host))),
     }));
-    this.#pending.push(this.#read(nowMs, nowMs - last, (host) => isProtected(host) && isKept(host)));
+    this.minute.attacked(isInAttack, nowMs - foundAfterMs - DELAY_MS);
+    this.#pending.push(this.#read(nowMs, nowMs - last, { ...hosts, isInAttack }));
     while (nowMs - (this.#pending[0]?.atMs ?? nowMs) >= foundAfterMs + DELAY_MS)
       this.#add(this.#pending.shift() as Pass);
   }
@@ -91,18 +97,22 @@ export class BusyProfiles {
     return this.#profiles.size;
   }
 
-  #read(atMs: number, elapsedMs: number, isWanted: (host: IpAddress) => boolean): Pass {
+  #read(atMs: number, elapsedMs: number, { isProtected, isAttacked, isInAttack }: Required<Hosts>): Pass {
     const records = new HeaderRecords(HEADERS_READ);
     const count = this.#headers.readSamples(this.#anywhere, records.bytes, 0);
     const byHost = new Map<IpAddress, Learned[]>();
+    const minute: MinuteHeader[] = [];
     let spanMs = 0;
     for (let i = 0; i < count; i++) {
       const ageMs = records.ageMs(i);
       if (ageMs >= elapsedMs) continue;
       spanMs = Math.max(spanMs, ageMs);
       const header = decodeHeader(records.frame(i));
-      if (header === null || !isWanted(header.destination)) continue;
+      if (header === null || !isProtected(header.destination)) continue;
       const verdict = records.verdict(i);
+      const [wireBytes, packets] = [records.wireBytes(i), records.standsFor(i)];
+      minute.push({ header, wireBytes, packets, isAttacked: isInAttack(header.destination), verdict });
+      if (isAttacked(header.destination)) continue;
       // A source that the data plane drops already is no user.
       const isThrough = verdict === null || outcomeOf(verdict) === "passed";
       const learned = { index: i, user: isThrough && looksLikeUser(header) ? header.source : null };
@@ -112,6 +122,9 @@ export class BusyProfiles {
     }
     // Of a busy counter the newest headers may be those of a few ticks. Ages are whole ticks.
     const seconds = (count < HEADERS_READ ? elapsedMs : Math.min(elapsedMs, spanMs + 100)) / 1000;
+    const factor = elapsedMs / 1000 / seconds;
+    const inFull = minute.map((one) => ({ ...one, packets: one.packets * factor }));
+    this.minute.add(atMs, elapsedMs / 1000, inFull);
     return { atMs, seconds, records, byHost };
   }
 
@@ -165,6 +178,8 @@ interface Hosts {
   /** Inside of the configured networks. */
   readonly isProtected: (host: IpAddress) => boolean;
   readonly isAttacked: (host: IpAddress) => boolean;
+  /** The same for hosts that are attacked as a part of a prefix or a hostgroup, too. Absent: isAttacked. */
+  readonly isInAttack?: (host: IpAddress) => boolean;
   /** An attack is found at most this long after it began, ms. */
   readonly foundAfterMs: number;
 }

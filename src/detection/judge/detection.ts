@@ -8,6 +8,7 @@ import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import type { NetworkLookup, NetworksTable } from "../../traffic/network-lookup.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
 import { BusyProfiles } from "../attack/busy-profiles.ts";
+import type { MinuteReading } from "../attack/minute-sample.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
 import { type ProfileSource, TrafficProfiles } from "../attack/traffic-profile.ts";
 import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
@@ -15,6 +16,7 @@ import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
 import type { OpenPrefixSums } from "../carpet/prefix-sums.ts";
 import type { Hostgroup } from "../hostgroup.ts";
+import { attackedHosts } from "./attacked-hosts.ts";
 import type { Detector } from "./detector.ts";
 import { carpetPolicy, type DetectionSections, type Lookups, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
@@ -103,8 +105,14 @@ export class Detection {
     this.#busy.learn(nowMs, {
       isProtected: (host) => this.#lookup.network(host) >= 0,
       isAttacked: (host) => active.ofHost(host, "incoming") !== null,
+      isInAttack: attackedHosts(active, { lookup: this.#lookup, hostgroups: this.#hostgroups }),
       foundAfterMs: this.#foundAfterMs,
     });
+  }
+
+  /** Headers of the last minute: see MinuteSample. Empty while samples are off. */
+  minute(nowMs: number): MinuteReading {
+    return this.#busy.minute.read(nowMs);
   }
 
   /** Users of the last minute: see RecentUsers. */

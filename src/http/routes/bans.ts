@@ -1,4 +1,5 @@
 /** The bans, and the two commands on them (docs/interface.md#ban-command). */
+import { BAN_REASON_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Backend, BanView } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
@@ -8,6 +9,7 @@ import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
 import { BanFields, BanRequest, BansWire, BanWire, banToWire, ofTenant, sortBans } from "../wire/ban.ts";
+import { plainTextFault } from "../wire/plain-text.ts";
 
 export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
   const bans = new TablePass(() => sortBans(backend.bans()), slicing);
@@ -46,7 +48,9 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     },
     audit: auditOf("ban"),
     handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, async (target) => outcomeOf(call, await backend.ban(target, call.principal))),
+      onOwnTarget(backend, call, fields, async (target) =>
+        outcomeOf(call, fields, await backend.ban(target, call.principal)),
+      ),
   };
 }
 
@@ -68,7 +72,7 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
     handle: (call, fields) =>
       onOwnTarget(backend, call, fields, async (target) => {
         const view = await backend.unban(target, call.principal.operator);
-        return view === null ? { kind: "no_active_ban", target } : outcomeOf(call, view);
+        return view === null ? { kind: "no_active_ban", target } : outcomeOf(call, fields, view);
       }),
   };
 }
@@ -77,18 +81,22 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
 function onOwnTarget(
   backend: Backend,
   { principal }: Call,
-  { ip }: BanFields,
+  { ip, reason = "" }: BanFields,
   act: (target: IpAddress) => Promise<Outcome | Refusal>,
 ): Outcome | Refusal | Promise<Outcome | Refusal> {
   const target = parseAddress(ip);
   if (target === null) return { kind: "invalid_ip", text: ip };
+  const detail = plainTextFault("reason", reason, BAN_REASON_MAX);
+  if (detail !== null) return { kind: "invalid_body", detail };
   return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
 }
 
-function outcomeOf({ principal }: Call, view: BanView): Outcome {
+/** The row has the reason of the policy, if there is one, and the caller's. */
+function outcomeOf({ principal }: Call, { reason: given = "" }: BanFields, view: BanView): Outcome {
   const { state, reason, dryRun } = view.ban;
+  const reasons = [reason ?? "", given.toWellFormed()].filter((text) => text !== "");
   const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(ofTenant(view, principal.tenant)));
-  return { kind: "outcome", response, result: state, reason: reason ?? "", banState: state, dryRun };
+  return { kind: "outcome", response, result: state, reason: reasons.join(": "), banState: state, dryRun };
 }
 
 function auditOf(action: "ban" | "unban"): AuditRule<BanFields> {

@@ -1,5 +1,6 @@
 /** The configuration in force, and the command to reload it (docs/interface.md#reload). */
 
+import { reloadText } from "../../audit/automatic-audit.ts";
 import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
@@ -39,7 +40,7 @@ export function reloadRoute(backend: Backend): CommandRoute {
       const outcome = await backend.reload();
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
       const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart));
-      return { kind: "outcome", response, result: "ok" };
+      return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed) };
     },
   };
 }

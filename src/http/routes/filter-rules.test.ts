@@ -62,10 +62,17 @@ test("only rules that were ordered can be removed, and every command is audited 
   await post({ ...ORDER, name: "own" });
   await remove("no-chargen");
   for (const name of ["no-chargen", "own"]) await expectError(remove(name), 404, "no rule of this name was ordered");
+  const words = "drop proto udp src-port 19";
   expect(server.audited).toMatchObject([
-    { action: "filter_rule", result: "set", target: "no-chargen", targetType: "rule", reason: "flood" },
+    {
+      action: "filter_rule",
+      result: "set",
+      target: "no-chargen",
+      targetType: "rule",
+      reason: `${words} for 60 s: flood`,
+    },
     { action: "filter_rule", result: "rejected", target: "own" },
-    { action: "filter_rule", result: "cleared", target: "no-chargen" },
+    { action: "filter_rule", result: "cleared", target: "no-chargen", reason: words },
     { action: "filter_rule", result: "rejected", target: "no-chargen" },
     { action: "filter_rule", result: "rejected", target: "own" },
   ]);

@@ -1,4 +1,6 @@
 /** The operator's rules for the data plane: reads them with what they matched, adds and removes those of orders. */
+import type { RuleOrder } from "../../mitigation/operator/filter-rules.ts";
+import { orderedRuleText } from "../../mitigation/operator/operator-rule.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import type { AuditRule, CommandRoute, ReadRoute } from "../route.ts";
@@ -10,6 +12,7 @@ import {
   filterRuleCheck,
   filterRuleToWire,
 } from "../wire/filter-rule.ts";
+import { FilterRulePreviewWire, filterRulePreviewToWire } from "../wire/order-effect.ts";
 
 const PATH = "/api/v1/filter-rules";
 /** A longer name is none of a rule, and is shortened in the audit trail. */
@@ -53,15 +56,42 @@ export function orderFilterRuleRoute(backend: Backend, clock: Pick<Clock, "wallM
       },
     },
     audit: auditOf((_, fields) => fields?.rule.name ?? ""),
-    handle: async (_, { rule, file, ttlSeconds, reason }) => {
-      const createdAt = clock.wallMs();
-      const expiresAt = createdAt + ttlSeconds * 1000;
-      const answer = await backend.orderFilterRule({ name: rule.name, rule: file, createdAt, expiresAt, reason }, rule);
+    handle: async (_, request) => {
+      const { rule } = request;
+      const answer = await backend.orderFilterRule(orderOf(request, clock.wallMs()), rule);
       if (answer.kind === "refused") return { kind: "filter_rule_refused", refusal: answer.refusal };
       const response = jsonAnswer(200, filterRuleToWire(answer.view, null, answer.isSaved));
-      return { kind: "outcome", response, result: "set", reason };
+      return { kind: "outcome", response, result: "set", reason: orderedText(request) };
     },
   };
+}
+
+export function filterRulePreviewRoute(
+  backend: Backend,
+  clock: Pick<Clock, "wallMs">,
+): CommandRoute<FilterRuleRequest> {
+  return {
+    name: "filter_rule_preview",
+    method: "POST",
+    path: `${PATH}/preview`,
+    access: "operator",
+    unscopedOnly: true,
+    body: filterRuleCheck,
+    about: {
+      summary: "What an order would do to the traffic of the last minute; nothing is done",
+      answers: {
+        200: { text: "The rule, whether it would be refused, and its effect.", schema: FilterRulePreviewWire },
+      },
+    },
+    handle: (_, request) => {
+      const order = orderOf(request, clock.wallMs());
+      return jsonAnswer(200, filterRulePreviewToWire(backend.filterRulePreview(order, request.rule)));
+    },
+  };
+}
+
+function orderOf({ rule, file, ttlSeconds, reason }: FilterRuleRequest, createdAt: number): RuleOrder {
+  return { name: rule.name, rule: file, createdAt, expiresAt: createdAt + ttlSeconds * 1000, reason };
 }
 
 export function removeFilterRuleRoute(backend: Backend): CommandRoute {
@@ -86,9 +116,15 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute {
       const isSaved = await backend.filterRules.remove(name);
       if (isSaved === null) return { kind: "unknown_filter_rule" };
       const response = view === undefined ? {} : filterRuleToWire(view, null, isSaved);
-      return { kind: "outcome", response: jsonAnswer(200, response), result: "cleared" };
+      const reason = view === undefined ? "" : orderedRuleText(view.rule);
+      return { kind: "outcome", response: jsonAnswer(200, response), result: "cleared", reason };
     },
   };
+}
+
+/** `drop proto udp src-port 19 for 3600 s: ticket 7`. */
+function orderedText({ rule, ttlSeconds, reason }: FilterRuleRequest): string {
+  return `${orderedRuleText(rule)} for ${ttlSeconds} s${reason === "" ? "" : `: ${reason}`}`;
 }
 
 function auditOf<Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> {

@@ -12,6 +12,7 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
+import { SourceBlockPreviewWire, sourceBlockPreviewToWire } from "../wire/order-effect.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 import {
   SourceBlockFields,
@@ -67,7 +68,29 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
         const order = { ...pair, ttlSeconds, reason: reasonOf(fields), by: call.principal };
         const answer = await backend.blockSource(order);
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
-        return outcomeOf("blocked", answer, answer.view.block.reason);
+        return outcomeOf("blocked", answer, orderedText(ttlSeconds, answer.view.block.reason));
+      });
+    },
+  };
+}
+
+export function sourceBlockPreviewRoute(backend: Backend): CommandRoute<BlockFields> {
+  return {
+    name: "source_block_preview",
+    method: "POST",
+    path: "/api/v1/dataplane/sources/preview",
+    access: "operator",
+    body: { ...fieldCheck(SourceBlockFields), schema: SourceBlockRequest },
+    about: {
+      summary: "What a block would do to the traffic of the last minute; nothing is done",
+      answers: { 200: { text: "Whether it would be refused, and its effect.", schema: SourceBlockPreviewWire } },
+    },
+    handle: (call, fields) => {
+      const { ttl_seconds: ttlSeconds } = fields;
+      return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), (pair) => {
+        const order = { ...pair, ttlSeconds, reason: reasonOf(fields), by: call.principal };
+        const preview = backend.sourceBlockPreview(order, call.principal);
+        return jsonAnswer(200, sourceBlockPreviewToWire(pair, preview));
       });
     },
   };
@@ -103,13 +126,13 @@ export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields
  * Bad input is refused first, then a foreign victim, then what the current state forbids
  * (docs/interface.md#order-of-checks).
  */
-function onOwnVictim(
+function onOwnVictim<Answer>(
   backend: Backend,
   { principal }: Call,
   fields: UnblockFields,
   refusal: Refusal | null,
-  act: (pair: Pair) => Promise<Outcome | Refusal>,
-): Outcome | Refusal | Promise<Outcome | Refusal> {
+  act: (pair: Pair) => Answer,
+): Refusal | Answer {
   const pair = readPair(fields);
   if ("kind" in pair) return pair;
   const badInput = refusal ?? reasonRefusal(reasonOf(fields));
@@ -139,6 +162,11 @@ function reasonOf({ reason = "" }: UnblockFields): string {
 function reasonRefusal(reason: string): Refusal | null {
   const detail = plainTextFault("reason", reason, SOURCE_BLOCK_REASON_MAX);
   return detail === null ? null : { kind: "invalid_body", detail };
+}
+
+/** `for 3600 s: ticket 7`; the row's target says the rest. */
+function orderedText(ttlSeconds: number, reason: string): string {
+  return `for ${ttlSeconds} s${reason === "" ? "" : `: ${reason}`}`;
 }
 
 function outcomeOf(result: "blocked" | "removed", { view, isSaved }: Done, reason: string): Outcome {

@@ -1,5 +1,6 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
+import { BAN_REASON_MAX } from "../../limits.ts";
 import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
@@ -18,9 +19,12 @@ import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
-export const BanRequest = Type.Object({ ip: AddressText }, closed);
+export const BanRequest = Type.Object(
+  { ip: AddressText, reason: Type.Optional(Type.String({ maxLength: BAN_REASON_MAX })) },
+  closed,
+);
 /** The route itself checks the address, so that the refusal names it. */
-export const BanFields = Type.Object({ ip: Type.String() }, closed);
+export const BanFields = Type.Object({ ip: Type.String(), reason: Type.Optional(Type.String()) }, closed);
 export type BanFields = Static<typeof BanFields>;
 
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);

@@ -68,6 +68,14 @@ export type RuleOrderAnswer =
   | { readonly kind: "done"; readonly view: FilterRuleView; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: RuleOrderRefusal };
 
+export interface RuleOrderPreview {
+  readonly view: FilterRuleView;
+  /** null: it would be accepted. */
+  readonly refusal: RuleOrderRefusal | null;
+  /** Names of the rules that would never match behind it. */
+  readonly hides: readonly string[];
+}
+
 const TIMES: OrderTimes<RuleOrder> = {
   endsAt: ({ expiresAt }) => expiresAt,
   endingAt: (order, expiresAt) => ({ ...order, expiresAt }),
@@ -133,6 +141,15 @@ export class FilterRules {
     if (outcome.kind === "refused") return outcome;
     const view = this.views().find(({ order: one }) => one === order) ?? { rule, order, hiddenBy: null };
     return { kind: "done", view, isSaved: outcome.isSaved };
+  }
+
+  /** What order() would answer now. Changes nothing, and counts no refusal. */
+  preview(order: RuleOrder, rule: OperatorRule): RuleOrderPreview {
+    const others = this.#all().filter(({ order: one }) => one?.name !== rule.name);
+    const rules = [rule, ...others.map((one) => one.rule)];
+    const hidden = hiddenRules(rules, this.#policy.networks);
+    const hides = [...hidden].flatMap(([i, by]) => (by === rule ? [(rules[i] as OperatorRule).name] : []));
+    return { view: { rule, order, hiddenBy: null }, refusal: this.#refusal(rule), hides };
   }
 
   /** null: there is no order of this name. Otherwise resolves with whether its end is on disk. */

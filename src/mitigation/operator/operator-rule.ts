@@ -28,6 +28,27 @@ export interface RateLimit {
   readonly ipv6Length: number;
 }
 
+/** The match of a rule may name 64 destinations; a record has this much of it. */
+const RECORDED_CHARACTERS_MAX = 500;
+
+/** The rule as a record keeps it: `limit each source to 20 packets/s proto tcp dst-port 443 while attacked`. */
+export function orderedRuleText(rule: OperatorRule): string {
+  const { action, when, isDryRun, limit } = rule;
+  const does = limit === null ? action : limitText(limit);
+  const match = operatorRuleText(rule);
+  const short =
+    match.length <= RECORDED_CHARACTERS_MAX ? match : `${match.slice(0, RECORDED_CHARACTERS_MAX).toWellFormed()}…`;
+  return `${does} ${short}${when === "attacked" ? " while attacked" : ""}${isDryRun ? ", only counted," : ""}`;
+}
+
+function limitText({ packetsPerSecond, bytesPerSecond, isPerSource }: RateLimit): string {
+  const rates = [
+    packetsPerSecond === 0 ? "" : `${packetsPerSecond} packets/s`,
+    bytesPerSecond === 0 ? "" : `${(bytesPerSecond * 8) / 1e6} Mbit/s`,
+  ].filter((text) => text !== "");
+  return `limit${isPerSource ? " each source" : ""} to ${rates.join(" and ")}`;
+}
+
 /** `dst 192.0.2.0/24 proto udp src-port 19 length 100-200`. */
 export function operatorRuleText({ destinations, match }: OperatorRule): string {
   const parts = [

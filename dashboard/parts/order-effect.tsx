@@ -1,0 +1,75 @@
+/** Shows what an order would do, while its dialog is filled in. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { FilterRulePreviewWire, SourceBlockPreviewWire } from "../../src/http/wire/order-effect.ts";
+import { type Answer, command } from "../api/client.ts";
+import { failureText } from "../text/failure.ts";
+import { FILTER_RULES_PATH, type RuleForm, ruleOrder } from "../text/filter-rules.ts";
+import { looksLikeAddress } from "../text/format/address.ts";
+import { blockPreviewSentences, canPreview, rulePreviewSentences } from "../text/order-effect.ts";
+
+const PAUSE_MS = 400;
+
+interface RulePreview {
+  /** null: no answer yet. */
+  readonly shown: Answer<FilterRulePreviewWire> | null;
+  /** Asks for what is filled in now. */
+  readonly ask: () => Promise<Answer<FilterRulePreviewWire>>;
+}
+
+export function useRulePreview(form: RuleForm): RulePreview {
+  const order = { ...ruleOrder(form), name: form.name.trim() || "unnamed", reason: "" };
+  const ask = () => command<FilterRulePreviewWire>(`${FILTER_RULES_PATH}/preview`, order);
+  const shown = useAnswer(canPreview(form) ? JSON.stringify(order) : null, ask);
+  return { shown, ask };
+}
+
+export function RuleEffect({ shown }: Pick<RulePreview, "shown">) {
+  return <Sentences of={shown === null ? [] : sentencesOf(shown, rulePreviewSentences)} />;
+}
+
+interface BlockEffectProps {
+  readonly order: { readonly source: string; readonly victim: string; readonly ttl_seconds: number };
+}
+
+export function BlockEffect({ order: { source, victim, ttl_seconds } }: BlockEffectProps) {
+  const order = { source, victim, ttl_seconds };
+  const isComplete = looksLikeAddress(source) && looksLikeAddress(victim) && ttl_seconds > 0;
+  const ask = () => command<SourceBlockPreviewWire>("/api/v1/dataplane/sources/preview", order);
+  const shown = useAnswer(isComplete ? JSON.stringify(order) : null, ask);
+  return <Sentences of={shown === null ? [] : sentencesOf(shown, blockPreviewSentences)} />;
+}
+
+/** The answer for what has not changed for PAUSE_MS. @param key of the request; null: there is none. */
+function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>): Answer<T> | null {
+  const [shown, setShown] = useState<{ readonly key: string; readonly answer: Answer<T> } | null>(null);
+  const latest = useRef(ask);
+  latest.current = ask;
+  useEffect(() => {
+    if (key === null) return;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      void latest.current().then((answer) => {
+        if (!isOver) setShown({ key, answer });
+      });
+    }, PAUSE_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  return shown !== null && shown.key === key ? shown.answer : null;
+}
+
+function sentencesOf<T>(answer: Answer<T>, words: (data: T) => string[]): string[] {
+  return answer.kind === "answer" ? words(answer.data) : [failureText(answer)];
+}
+
+function Sentences({ of }: { readonly of: readonly string[] }) {
+  return (
+    <div role="status" class="ban-preview">
+      {of.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+/** What an order would have done to the last minute's traffic, as the running service knows it. */
+import { ADMINISTRATOR } from "../access/shares.ts";
+import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
+import type { OrderEffect, SourceBlockPreview } from "../http/backend.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import { pairRule, rememberedByHost, ruleEffect } from "../mitigation/operator/rule-effect.ts";
+import { ANY_MATCH } from "../mitigation/rules/match.ts";
+import type { IpAddress } from "../net/address.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import { PrefixTable } from "../net/prefix-table.ts";
+import type { BlockRequest } from "../sourceblock/source-block.ts";
+import type { Now } from "../system/now.ts";
+import type { Floodwall } from "./floodwall.ts";
+
+/** Fewer say nothing: a share of a tenth is then known to a factor of two at best. */
+export const EFFECT_HEADERS_MIN = 40;
+
+type Running = Pick<Floodwall, "config"> & {
+  readonly bans: Pick<Floodwall["bans"], "active">;
+  readonly packetPath: Pick<NonNullable<Floodwall["packetPath"]>, "minute"> | null;
+};
+
+export function filterRuleEffect(rule: OperatorRule, running: Running): OrderEffect {
+  // Source blocks come before.
+  return effectOf(rule, running, { isOwn: () => true, isBlocked: ({ verdict }) => verdict === "drop_source" });
+}
+
+/** @param isOwn whether the caller may see the host. */
+export function sourceBlockPreview(
+  order: BlockRequest,
+  running: Running & {
+    readonly sourceBlocks: Pick<Floodwall["sourceBlocks"], "refusalOf" | "isDryRun">;
+    readonly now: () => Pick<Now, "wallMs">;
+  },
+  isOwn: (host: IpAddress) => boolean,
+): SourceBlockPreview {
+  const { sourceBlocks } = running;
+  const rule = pairRule(hostPrefix(order.source), hostPrefix(order.victim), ANY_MATCH);
+  return {
+    refusal: sourceBlocks.refusalOf(order, order.by ?? ADMINISTRATOR),
+    dryRun: sourceBlocks.isDryRun,
+    effect: effectOf(rule, running, { isOwn, isBlocked: () => false }),
+  };
+}
+
+interface Seen {
+  readonly isOwn: (host: IpAddress) => boolean;
+  readonly isBlocked: (one: MinuteHeader) => boolean;
+}
+
+function effectOf(rule: OperatorRule, { config, bans, packetPath }: Running, { isOwn, isBlocked }: Seen): OrderEffect {
+  const unknown = (reason: string): OrderEffect => ({ kind: "unknown", reason });
+  if (config.dataplane?.enabled !== true) return unknown("there is no data plane: nothing is dropped on this machine");
+  if (packetPath === null) return unknown("nothing is captured: no section capture or telemetry is configured");
+  if (!config.samples.enabled) return unknown("samples.enabled is false: no packet headers are kept");
+  const { headers: all, seconds } = packetPath.minute();
+  const isSeen = rememberedByHost(isOwn);
+  const headers = all.filter(({ header }) => isSeen(header.destination));
+  if (headers.length < EFFECT_HEADERS_MIN) {
+    return unknown(
+      `too few packet headers of the last minute: ${headers.length}, and ${EFFECT_HEADERS_MIN} are needed`,
+    );
+  }
+  // A virtual ban has no rules in the kernel.
+  const inForce = [...bans.active.values()].filter(({ dryRun }) => !dryRun);
+  const banned = PrefixTable.of(inForce.map(({ prefix }) => prefix));
+  const groupOf = (host: IpAddress) => config.hostgroups[config.lookup.group(host)]?.name ?? "global";
+  const isExempt = (host: IpAddress) => config.whitelist.find(host) >= 0 || config.own.refusalOf(host) !== null;
+  const isAllowed = allowedBy(config);
+  const effect = ruleEffect(rule, {
+    ...{ minute: { headers, seconds }, isBanned: (host) => banned.find(host) >= 0, groupOf, isExempt },
+    isDecided: (one) => isBlocked(one) || isAllowed(one.header.source),
+  });
+  return { kind: "known", effect };
+}
+
+/** Sources that pass before rules and blocks are tried: docs/operations/filter-rules.md. */
+function allowedBy({ dataplane }: Floodwall["config"]): (source: IpAddress) => boolean {
+  const allowlist = dataplane?.allowlist ?? [];
+  const table = PrefixTable.of(allowlist);
+  return (source) => allowlist.length > 0 && table.find(source) >= 0;
+}
