@@ -89,7 +89,7 @@ function useConfirmedOrder(form: RuleForm) {
   const [again, setAgain] = useState("");
   const name = form.name.trim();
   const { shown, ask } = useRulePreview(form);
-  const isAsked = name !== "" && needsName(form, shown?.kind === "answer" ? shown.data : null);
+  const isRequested = name !== "" && needsName(form, shown?.kind === "answer" ? shown.data : null);
   const order = async (): Promise<Answer<FilterRuleWire>> => {
     // What was shown may be of other fields, or still on its way.
     const now = await ask();
@@ -97,7 +97,7 @@ function useConfirmedOrder(form: RuleForm) {
     if (isNeeded && again.trim() !== name) return { kind: "refused", status: 0, text: nameAgainText(name), body: null };
     return command(FILTER_RULES_PATH, ruleOrder(form));
   };
-  const field = isAsked && (
+  const field = isRequested && (
     <TextField
       label="Confirmation"
       value={again}
