@@ -130,6 +130,21 @@ describe.skipIf(bpfUnavailable !== null)(`outcomes${bpfUnavailable === null ? ""
     expect(causesOf(OTHER)).toEqual({ rules: 3 });
   });
 
+  test("are known of a new host from the first reading after it is watched, of others as they were read last", () => {
+    filter.setRules([discard(VICTIM), discard(OTHER, "other")]);
+    watch(OTHER);
+    send(SOURCE, OTHER, 3);
+    outcomes.read();
+    send(SOURCE, OTHER);
+    watch(VICTIM, OTHER);
+    send(SOURCE, VICTIM);
+    expect(outcomes.droppedOf(address(VICTIM))).toBeNull();
+    expect(outcomes.droppedOf(address(OTHER))?.packets).toBe(3);
+    outcomes.read();
+    expect(outcomes.droppedOf(address(VICTIM))?.packets).toBe(1);
+    expect(outcomes.droppedOf(address(OTHER))?.packets).toBe(4);
+  });
+
   test("are of the first hosts where there are more than can be watched", () => {
     const hosts = Array.from({ length: WATCHED_DESTINATIONS_MAX + 1 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);
     filter.setRules([discard("10.7.0.0/16")]);

@@ -29,18 +29,28 @@ export class OutcomeCounts {
   /** The kernel counts from now on; null: it does not. */
   use(counter: Counter | null): void {
     this.#counter = counter;
+    this.#rows.clear();
     this.watch(this.#addresses);
   }
 
-  /** Replaces the watched hosts: 16 bytes each. One that stays keeps its counts. Throws if the kernel refuses. */
+  /**
+   * Replaces the watched hosts: 16 bytes each. One that stays keeps its counts, of one that is new nothing is known until
+   * the next reading. Throws if the kernel refuses.
+   */
   watch(addresses: Uint8Array): void {
+    this.#counter?.watchDestinations(addresses);
     this.#addresses = addresses;
     const hosts = Math.min(addresses.length / ADDRESS_BYTES, WATCHED_DESTINATIONS_MAX);
-    this.#rows = new Map();
-    for (let row = 0; row < hosts; row++) this.#rows.set(addressFromBytes(addresses, row * ADDRESS_BYTES), row);
-    this.#counts = new Float64Array(hosts * COLUMNS).fill(Number.NaN);
-    this.#counter?.watchDestinations(addresses);
-    this.read();
+    const [rows, counts] = [new Map<IpAddress, number>(), new Float64Array(hosts * COLUMNS).fill(Number.NaN)];
+    for (let row = 0; row < hosts; row++) {
+      const host = addressFromBytes(addresses, row * ADDRESS_BYTES);
+      rows.set(host, row);
+      const before = this.#rows.get(host);
+      if (before === undefined) continue;
+      counts.set(this.#counts.subarray(before * COLUMNS, (before + 1) * COLUMNS), row * COLUMNS);
+    }
+    this.#rows = rows;
+    this.#counts = counts;
   }
 
   /** Reads all watched hosts in one crossing. Call it once a tick. */

@@ -100,7 +100,7 @@ test("a refusal is shown in the service's words, and what was typed stays", asyn
 test("a rule for all traffic shows its effect, and is ordered once its name is typed again", async () => {
   const opened = await dashboard.open(PLACE);
   const { page } = opened;
-  await page.getByRole("button", { name: "Order a filter rule" }).click();
+  await page.getByRole("button", { name: "Add rule to the filter rules" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name", { exact: true }).fill("everything");
   await dialog.getByText(/^Its effect is not known: /).waitFor();
@@ -108,7 +108,7 @@ test("a rule for all traffic shows its effect, and is ordered once its name is t
   const again = dialog.getByLabel("Confirmation");
   await again.fill("anything");
   await dialog.getByText("This is another name.").waitFor();
-  await dialog.getByRole("button", { name: "Order" }).click();
+  await dialog.getByRole("button", { name: "Add rule", exact: true }).click();
   await dialog
     .getByRole("alert")
     .getByText(/Type “everything” again to go on/)
@@ -118,7 +118,7 @@ test("a rule for all traffic shows its effect, and is ordered once its name is t
   await again.waitFor({ state: "detached" });
   await dialog.getByLabel("Protocol").selectOption("any");
   await again.fill("everything");
-  await dialog.getByRole("button", { name: "Order" }).click();
+  await dialog.getByRole("button", { name: "Add rule", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
   const { service } = dashboard.world;
   expect((await service.order("DELETE", "/api/v1/filter-rules/everything", {}, SECRETS.operator)).status).toBe(200);
