@@ -66,14 +66,14 @@ function effect(fields: Partial<OperatorRule> = {}, scene: Scene = {}): OrderEff
 }
 
 describe("order effect", () => {
-  test("rates are means of all, of what is in no attack, of what matches and of what is dropped", () => {
+  test("has rates, means of all, of what is in no attack, of what matches and of what is dropped #order-effect-rates", () => {
     expect(effect()).toMatchObject({
       ...{ total: { pps: 100, mbps: 0.1 }, unattacked: { pps: 10 }, matched: { pps: 100 } },
       ...{ dropped: { pps: 100, mbps: 0.1 }, dropped_unattacked: { pps: 10, mbps: 0.01 }, dropped_before: { pps: 90 } },
     });
   });
 
-  test("shares are of all, of what is dropped, and of what is in no attack", () => {
+  test("has shares of all, of what is dropped, and of what is in no attack #order-effect-shares", () => {
     const destinations = [{ ...ban({ target: VICTIM }).prefix }];
     expect(effect()).toMatchObject({ packets_share: 1, unattacked_share: 0.1, collateral_share: 1 });
     expect(effect({ destinations })).toMatchObject({
@@ -81,21 +81,21 @@ describe("order effect", () => {
     });
   });
 
-  test("is what the rule is: pass drops nothing, a limit what is over, a dry run what it would", () => {
+  test("is that of its action: pass drops nothing, a limit what is over, a dry run what it would #order-effect-is-what-the-rule-is", () => {
     expect(effect({ action: "pass" })).toMatchObject({ matched: { pps: 100 }, dropped: { pps: 0 }, packets_share: 0 });
     const limit = { packetsPerSecond: 25, bytesPerSecond: 0, isPerSource: false, ipv4Length: 32, ipv6Length: 64 };
     expect(effect({ action: "limit", limit })).toMatchObject({ matched: { pps: 100 }, packets_share: 0.75 });
     expect(effect({ isDryRun: true })).toMatchObject({ packets_share: 1 });
   });
 
-  test("is what the rule is: while attacked by the bans in force now, without virtual ones", () => {
+  test("while attacked is by the bans in force now, without virtual ones #order-effect-is-what-the-rule-is", () => {
     const dropped = (...bans: Ban[]) => effect({ when: "attacked" }, { bans });
     expect(dropped()).toMatchObject({ packets_share: 0 });
     expect(dropped(ban({ target: VICTIM }))).toMatchObject({ packets_share: 0.9, unattacked_share: 0 });
     expect(dropped(ban({ target: VICTIM, dryRun: true }))).toMatchObject({ packets_share: 0 });
   });
 
-  test("is what the rule is: without what passes before it, or what source blocks drop", () => {
+  test("leaves out what passes before it, and what source blocks drop #order-effect-is-what-the-rule-is", () => {
     const headers = [
       ...many(40, VICTIM),
       ...many(5, "192.0.2.53"),
@@ -105,18 +105,18 @@ describe("order effect", () => {
     expect(effect({}, { headers })).toMatchObject({ headers: 55, total: { pps: 55 }, dropped: { pps: 40 }, hosts: 1 });
   });
 
-  test("hosts and hostgroups are those that lose packets", () => {
+  test("names the hosts and hostgroups that lose packets #order-effect-hosts", () => {
     expect(effect()).toMatchObject({ hosts: 2, hostgroups: ["global", "web"] });
     expect(effect({ when: "attacked" })).toMatchObject({ hosts: 0, hostgroups: [] });
     expect(effect({ action: "pass" })).toMatchObject({ hosts: 2 });
   });
 
-  test("not judged are the keys that headers do not show", () => {
+  test("names the keys that headers do not show #order-effect-not-judged", () => {
     const match = { ...ANY_MATCH, inSets: ["blocked"], ttl: { from: 1, to: 5 } };
     expect(effect({ match })).toMatchObject({ not_judged: ["source_sets", "ttl"], packets_share: 1 });
   });
 
-  test("rests on headers and their time", () => {
+  test("says on how many headers of how many seconds it rests #order-effect-rests-on", () => {
     expect(effect()).toMatchObject({ available: true, headers: 100, seconds: 60 });
   });
 
@@ -131,7 +131,7 @@ describe("order effect", () => {
     expect(effect({}, { headers: enough }).available).toBe(true);
   });
 
-  test("of a tenant is of the traffic of its hosts alone", () => {
+  test("of a tenant is of the traffic of its hosts alone #order-effect-of-a-tenant", () => {
     const order = { source: SOURCE, victim: VICTIM, ttlSeconds: 60, reason: "" };
     const blocks = { sourceBlocks: { refusalOf: () => null, isDryRun: false }, now: () => ({ wallMs: 0 }) };
     const headers = [...many(60, VICTIM), ...many(20, VICTIM, { source: "198.51.100.2" }), ...many(20, OTHER)];

@@ -44,7 +44,7 @@ async function ruleThatDropped(packets: number): Promise<void> {
 }
 
 describe("audit end of an order", () => {
-  test("that was removed says what it dropped in the end", async () => {
+  test("that was removed says what it dropped in the end #audit-end-of-an-order", async () => {
     await ruleThatDropped(7);
     await service.order("DELETE", "/api/v1/filter-rules/chargen", null, "noc");
     const row = { action: "filter_rule", result: "cleared", target: "chargen", source: "auto", operator: "" };
@@ -53,13 +53,13 @@ describe("audit end of an order", () => {
     ]);
   });
 
-  test("that expired says it, too", async () => {
+  test("that expired says it, too #audit-end-of-an-order", async () => {
     await ruleThatDropped(9);
     clock.advance(60_000);
     expect(rows()).toMatchObject([{ reason: expect.stringMatching(/^expired: dropped 9 packets, /) }]);
   });
 
-  test("of a source block is known, though its counts end with it", async () => {
+  test("of a source block is known, though its counts end with it #audit-end-of-an-order", async () => {
     const post = (path: string, body: object) => service.post(`/api/v1/dataplane/sources${path}`, body, "noc");
     expect((await post("", BLOCK)).status).toBe(200);
     await post("/unblock", BLOCK);
@@ -76,7 +76,7 @@ describe("audit end of an order", () => {
 describe("preview of an order", () => {
   const preview = (path: string, body: object) => service.post<Record<string, unknown>>(path, body, "noc");
 
-  test("changes nothing, and says why no effect is known", async () => {
+  test("changes nothing, and says why no effect is known #preview-of-an-order-changes-nothing #order-effect-unavailable", async () => {
     const { status, body } = await preview("/api/v1/filter-rules/preview", RULE);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -88,7 +88,7 @@ describe("preview of an order", () => {
     expect(service.audited).toEqual([]);
   });
 
-  test("has the refusal of the order", async () => {
+  test("has the refusal of the order #preview-of-an-order-has-the-refusal", async () => {
     const outside = { ...RULE, destinations: ["198.51.100.1"] };
     const refusal = "a destination is outside configured networks";
     expect((await preview("/api/v1/filter-rules/preview", outside)).body).toMatchObject({ refusal });

@@ -37,7 +37,7 @@ async function ask(path: string, body: object, caller: Caller = "operator"): Pro
   return [answer.status, await answer.json()];
 }
 
-test("order effect rates and shares: a preview has the rule in words, what it hides, and its effect", async () => {
+test("a preview has the rule in words, what it hides, and its effect #order-effect-rates #order-effect-shares", async () => {
   server.backend.previews.effect = { kind: "known", effect: EFFECT };
   const [status, body] = await ask(RULES, ORDER);
   expect(status).toBe(200);
@@ -53,7 +53,7 @@ test("order effect rates and shares: a preview has the rule in words, what it hi
   expect(server.audited).toEqual([]);
 });
 
-test("preview of an order has the refusal of the order, in its words", async () => {
+test("a preview has the refusal of the order, in its words #preview-of-an-order-has-the-refusal", async () => {
   const refusal = "the configuration has a rule of this name: choose another";
   expect((await ask(RULES, { ...ORDER, name: "own" }))[1]).toMatchObject({ refusal });
   server.backend.previews.blockRefusal = "victim_whitelisted";
@@ -76,7 +76,7 @@ test.each<[string, object, Caller, number, object]>([
   expect(await ask(path, body, caller)).toMatchObject([status, answer]);
 });
 
-test("ban command reason is kept in the audit trail, beside the policy's", async () => {
+test("the reason of a ban is kept in the audit trail, beside the policy's #ban-command-reason", async () => {
   const reason = "ticket 7, Zürich";
   expect((await ask("ban", { ip: ACME_HOST, reason }))[0]).toBe(200);
   const { ban } = server.backend.onBan(prefix("192.0.2.9/32").address);
