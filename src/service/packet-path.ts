@@ -63,6 +63,8 @@ export interface PacketPathOptions {
   /** An attack has its first classification, another one, or one based on many more packets. */
   readonly onClassified: (event: ClassifiedEvent) => void;
   readonly onSeen: (attack: Attack) => void;
+  /** Attacks that were read before are read less often meanwhile. */
+  readonly isBehind: () => boolean;
   readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];
@@ -113,10 +115,10 @@ export class PacketPath {
     });
     this.#learning = this.#makeLearning(options);
     this.#profiles = this.#makeProfiles(options);
-    const { onSampled, onClassified, onSeen, onTick, onFault } = options;
+    const { onSampled, onClassified, onSeen, onTick, onFault, isBehind } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
-    const handlers = { onSampled, onClassified, onSeen, onFault };
+    const handlers = { isBehind, onSampled, onClassified, onSeen, onFault };
     this.#sampling = new SamplingLoop({ sampler, detector, after, nextTurn, now, ...handlers });
     this.#loop = new DetectionLoop({
       counter: this.engine,

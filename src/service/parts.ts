@@ -99,7 +99,7 @@ export function buildParts(given: Given): Parts {
   const dataPlane = makeDataPlane(given, { protections, bans, filterRules });
   const sourceBlocks = makeSourceBlocks(given, { filterRules, dataPlane }, slots);
   const now = makeNow(given, { bans, filterRules, sourceBlocks });
-  const packetPath = makePacketPath(given, { detector, bans, dataPlane, now });
+  const packetPath = makePacketPath(given, { detector, bans, dataPlane, rules, now });
   const telemetry = makeTelemetry(given, { packetPath });
   const ofAttacks = { detector, timelines, announcements, packetPath, telemetry };
   const ofMitigation = { announcer, scrub, protections, rules, bans, filterRules, dataPlane, sourceBlocks };
@@ -222,7 +222,7 @@ function makeNow(
 
 function makePacketPath(
   { options, limiter, later }: Given,
-  { detector, bans, dataPlane, now }: Made<"detector" | "bans" | "dataPlane" | "now">,
+  { detector, bans, dataPlane, rules, now }: Made<"detector" | "bans" | "dataPlane" | "rules" | "now">,
 ): PacketPath | null {
   const { config, native, log, timers, metrics, originOf = null, baselineKeeper, profileKeeper = null } = options;
   const { capture } = config;
@@ -242,6 +242,7 @@ function makePacketPath(
       later.get().attackHappened(event, now());
     },
     onSeen: (attack) => bans.attackClassified(attack, now().wallMs, "newer"),
+    isBehind: () => rules.isBehind,
     onTick: ({ summary, busyMs, isStale }) => {
       const { foldMicros, screened: screenedRows } = summary;
       metrics.detection.tick({ foldSeconds: foldMicros / 1e6, busySeconds: busyMs / 1000, screenedRows });

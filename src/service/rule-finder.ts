@@ -85,6 +85,11 @@ export class RuleFinder {
     return this.#orders.waiting;
   }
 
+  /** More attacks wait than the thread looks for at once. */
+  get isBehind(): boolean {
+    return this.waiting > ATTACKS_AT_ONCE;
+  }
+
   #look(): void {
     if (this.#thread === null) void this.#lookHere();
     else this.#send(this.#thread);

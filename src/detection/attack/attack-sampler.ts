@@ -62,6 +62,9 @@ interface Request {
   readonly each: number;
 }
 
+/** An attack that was read before waits at most so much longer for its next reading, ms. */
+const READ_AGAIN_LATER_MS = 2000;
+
 export interface AttackSamplerOptions {
   /** null: none are kept. */
   readonly profiles?: Pick<TrafficProfiles, "of"> | null;
@@ -142,9 +145,12 @@ export class AttackSampler {
     for (const watched of this.#watched.values()) watched.profile ??= this.#profileOf(watched.attack);
   }
 
-  /** Whether a reading is due. */
-  isDue(now: Now): boolean {
-    for (const watched of this.#watched.values()) if (isDue(watched, now)) return true;
+  /**
+   * Whether a reading is due.
+   * @param isBehind what follows from earlier readings is not done yet: attacks that were read wait READ_AGAIN_LATER_MS more.
+   */
+  isDue(now: Now, isBehind = false): boolean {
+    for (const watched of this.#watched.values()) if (isDue(watched, now, isBehind)) return true;
     return false;
   }
 
@@ -164,8 +170,8 @@ export class AttackSampler {
    * The same with the crossing on another thread. One at a time. The generator takes the event loop about 50 µs a reading:
    * a caller pauses, and goes on before the next call. null: nothing is due.
    */
-  async taken(now: Now): Promise<Generator<Reading> | null> {
-    const request = this.#request(now);
+  async taken(now: Now, isBehind = false): Promise<Generator<Reading> | null> {
+    const request = this.#request(now, isBehind);
     if (request === null) return null;
     const { places, each } = request;
     await this.#headers.readSamplesOfAsync(places, this.#records.bytes, this.#counts, each);
@@ -202,8 +208,8 @@ export class AttackSampler {
     return target === null || direction === "outgoing" ? null : (this.#profiles?.of(target) ?? null);
   }
 
-  #request(now: Now): Request | null {
-    const due = [...this.#watched.values()].filter((watched) => isDue(watched, now));
+  #request(now: Now, isBehind = false): Request | null {
+    const due = [...this.#watched.values()].filter((watched) => isDue(watched, now, isBehind));
     if (this.#policy === null || due.length === 0) return null;
     due.sort(readFirst);
     const each = Math.max(HEADERS_EACH_MIN, Math.min(HEADERS_EACH_MAX, Math.floor(HEADERS_MAX / due.length)));
@@ -277,6 +283,7 @@ function readFirst(a: Watched, b: Watched): number {
 }
 
 /** During a calm phase there are no packets of the attack: the classification stays. */
-function isDue({ attack, isSampled, dueMs }: Watched, now: Now): boolean {
-  return dueMs <= now.monotonicMs && (!isSampled || attack.calmSinceMs === null);
+function isDue({ attack, isSampled, dueMs }: Watched, now: Now, isBehind: boolean): boolean {
+  const laterMs = isBehind && isSampled ? READ_AGAIN_LATER_MS : 0;
+  return dueMs + laterMs <= now.monotonicMs && (!isSampled || attack.calmSinceMs === null);
 }

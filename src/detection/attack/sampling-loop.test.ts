@@ -35,6 +35,7 @@ function harness() {
   /** How much was seen when other work had its turn. */
   const turns: number[] = [];
   const again: string[] = [];
+  const load = { isBehind: false };
   const loop = new SamplingLoop({
     sampler: new AttackSampler(headers, {
       windowMs: 1000,
@@ -50,6 +51,7 @@ function harness() {
       turns.push(seen.length);
     },
     now,
+    isBehind: () => load.isBehind,
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
     onClassified: ({ attack: { target, classification }, isNewKind }) =>
       seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type}`),
@@ -65,7 +67,7 @@ function harness() {
     clock.advance(ms);
     await settled();
   };
-  return { clock, advance, headers, detector, seen, turns, again, loop, tick };
+  return { clock, advance, headers, detector, seen, turns, again, load, loop, tick };
 }
 
 /** More turns of promises than a reading takes. */
@@ -116,6 +118,24 @@ describe("samples", () => {
     // About once a second.
     expect(again).toEqual(["a1", "a1"]);
     expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
+  });
+
+  test("are read later for judgement while the search for rules is behind, and first ones at once", async () => {
+    const { advance, headers, seen, again, load, tick } = harness();
+    const to = (dst: string) => ({ frame: ethernet(ip({ src: "198.51.100.1", dst }, udp())) });
+    headers.frames = [VICTIM, OTHER].flatMap((target) => new Array(100).fill(to(target)));
+    load.isBehind = true;
+    for (let ticks = 0; ticks < 30; ticks++) {
+      tick(...(ticks < 15 ? [VICTIM] : [VICTIM, OTHER]));
+      await advance(TICK_MS);
+    }
+    expect(seen).toContain(`${OTHER} udp_flood`);
+    expect(again).toEqual([]);
+    for (let ticks = 0; ticks < 10; ticks++) {
+      tick(VICTIM, OTHER);
+      await advance(TICK_MS);
+    }
+    expect(again).toEqual(["a1"]);
   });
 
   test("report the kind again when it is confirmed by many more packets", async () => {

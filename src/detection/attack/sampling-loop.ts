@@ -23,6 +23,8 @@ export interface SamplingLoopOptions {
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
   readonly now: () => Now;
+  /** Whether what follows from earlier readings, as the search for rules, is far from done: first readings go on. */
+  readonly isBehind: () => boolean;
   readonly onSampled: (attack: Attack) => void;
   /** The attack has its first classification, another one, or the same from many more packets. */
   readonly onClassified: (event: ClassifiedEvent) => void;
@@ -58,9 +60,9 @@ export class SamplingLoop {
 
   /** Call this with each tick, even without changes. */
   attacksChanged(changes: readonly AttackChange[], at: Now): void {
-    const { sampler, after } = this.#options;
+    const { sampler, after, isBehind } = this.#options;
     sampler.attacksChanged(changes, at);
-    if (this.#isStopped || this.#work !== null || !sampler.isDue(at)) return;
+    if (this.#isStopped || this.#work !== null || !sampler.isDue(at, isBehind())) return;
     this.#cancel ??= after(READ_AFTER_MS, () => {
       this.#cancel = null;
       this.#work = this.#read().finally(() => {
@@ -71,9 +73,9 @@ export class SamplingLoop {
 
   /** Never rejects. */
   async #read(): Promise<void> {
-    const { sampler, now, nextTurn, onFault } = this.#options;
+    const { sampler, now, nextTurn, isBehind, onFault } = this.#options;
     try {
-      const readings = await sampler.taken(now());
+      const readings = await sampler.taken(now(), isBehind());
       let beganMs = now().monotonicMs;
       for (const reading of readings ?? []) {
         if (this.#isStopped) return;
