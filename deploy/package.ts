@@ -6,6 +6,9 @@ import { chmodSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, stat
 import { basename, dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json";
+import { completion } from "../src/cli/ctl/completion.ts";
+import { COMMANDS, COMMON } from "../src/cli/ctl/ctl.ts";
+import { manualPage } from "../src/cli/ctl/help.ts";
 import { compile, EXECUTABLES, ROOT, strippedAddon } from "./compile.ts";
 
 const DEBIAN = join(ROOT, "deploy/debian");
@@ -105,6 +108,9 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));
   }
+  put(stage, "usr/share/man/man1/floodwall-ctl.1.gz", zipped(manualPage(COMMANDS, COMMON, version)));
+  put(stage, "usr/share/bash-completion/completions/floodwall", `${completion("bash", COMMANDS, COMMON)}\n`);
+  put(stage, "usr/share/fish/vendor_completions.d/floodwall.fish", `${completion("fish", COMMANDS, COMMON)}\n`);
   for (const path of globSync("docs/**/*.md", { cwd: ROOT })) {
     put(stage, join(DOC, path), readFileSync(join(ROOT, path), "utf8"));
   }

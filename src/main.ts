@@ -2,12 +2,16 @@
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
 import { check } from "./cli/check.ts";
+import { ctl } from "./cli/ctl/ctl.ts";
 import { dataplaneStatus } from "./cli/dataplane-status.ts";
 import { replay } from "./cli/replay.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
 import { telemetry } from "./cli/telemetry.ts";
+import { systemClock } from "./system/clock.ts";
+import { environmentNow } from "./system/environment.ts";
 import { messageOf } from "./system/error-message.ts";
+import { systemTimers } from "./system/timers.ts";
 import { VERSION } from "./version.ts";
 
 const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
@@ -28,7 +32,9 @@ const USAGE = `usage:
     --seed N    chooses other packets where not all are sampled (default 0, as the service)
     --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
                 with --suggest one JSON document
+  floodwall ctl COMMAND ...                  asks a running service and gives it orders: see floodwall ctl help
   floodwall version
+  floodwall help
 exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
   3 the capture is damaged: what came before that is printed;
   of dataplane status 0 healthy, 3 no program on an interface, 4 nothing is there, 5 of another version`;
@@ -44,7 +50,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return await run(argv);
   } catch (cause) {
     if (cause instanceof UsageError) {
-      console.error(`floodwall: ${cause.message}\n${USAGE}`);
+      console.error(`floodwall: ${cause.message}; see floodwall help`);
       return 2;
     }
     throw cause;
@@ -52,6 +58,9 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
+  const [first, ...words] = argv;
+  if (first === "ctl") return asked(words);
+  if (first === "help" || first === "--version") return shown(first === "help" ? USAGE : `floodwall ${VERSION}`);
   const {
     role,
     operands,
@@ -64,10 +73,7 @@ async function run(argv: readonly string[]): Promise<number> {
     seconds,
     seed,
   } = parse(argv);
-  if (help) {
-    console.log(USAGE);
-    return 0;
-  }
+  if (help) return shown(USAGE);
   if (json && role !== "replay" && role !== "dataplane" && role !== "telemetry") {
     throw new UsageError("--json goes with replay, telemetry and dataplane status alone");
   }
@@ -112,11 +118,21 @@ async function run(argv: readonly string[]): Promise<number> {
       });
     case "version":
       expectOperands(operands, []);
-      console.log(`floodwall ${VERSION}`);
-      return 0;
+      return shown(`floodwall ${VERSION}`);
     default:
       throw new UsageError(role === undefined ? "a command is missing" : `unknown command ${role}`);
   }
+}
+
+function asked(words: readonly string[]): Promise<number> {
+  const sleep = (ms: number) => new Promise<void>((resolve) => systemTimers.after(ms, resolve));
+  const io = { env: environmentNow(), clock: systemClock, sleep };
+  return ctl(words, { ...io, print: console.log, complain: console.error });
+}
+
+function shown(text: string): number {
+  console.log(text);
+  return 0;
 }
 
 function parse(argv: readonly string[]) {

@@ -105,6 +105,7 @@ test("it has all that a machine needs, and nothing that only we do", () => {
   const needed = [
     ...EXECUTABLES.flatMap(({ name }) => [`/usr/bin/${name}`, `/lib/systemd/system/${name}.service`]),
     ...EXECUTABLES.map(({ name }) => `/usr/share/man/man1/${name}.1.gz`),
+    ...["/usr/share/man/man1/floodwall-ctl.1.gz", "/usr/share/bash-completion/completions/floodwall"],
     ...[`${doc}/copyright`, `${doc}/examples/control-plane.yaml`],
     ...[`${doc}/docs/operations/README.md.gz`, `${doc}/docs/operations/attack-at-night.md`],
   ];

@@ -32,6 +32,10 @@ const replay = (path: string, config = good) => ["replay", path, "--config", con
 /** The exit code, and the one stream on which something is written. */
 test.each<readonly [readonly string[], number, "lines" | "errors", RegExp]>([
   [["version"], 0, "lines", /^floodwall \d+\.\d+\.\d+$/],
+  [["--version"], 0, "lines", /^floodwall \d+\.\d+\.\d+$/],
+  [["help"], 0, "lines", /^usage:\n[\s\S]*floodwall ctl COMMAND/],
+  [["ctl", "help"], 0, "lines", /^usage: floodwall ctl COMMAND/],
+  [["ctl", "dance"], 2, "errors", /unknown command dance: one of /],
   [["--help"], 0, "lines", /^usage:\n[\s\S]*3 the capture is damaged/],
   [["serve", "-h"], 0, "lines", /^usage:\n/],
   [["check", good], 0, "lines", /dry_run: warning/],
@@ -44,8 +48,8 @@ test.each<readonly [readonly string[], number, "lines" | "errors", RegExp]>([
   [replay("/nowhere.pcap"), 1, "errors", /\/nowhere\.pcap/],
   [replay(capture, bad), 1, "errors", /bad\.yaml:1: nonsense: /],
   [replay(capture, samples), 1, "errors", /\/nowhere\.mmdb cannot be read/],
-  [[], 2, "errors", /a command is missing[\s\S]*usage:/],
-  [["dance"], 2, "errors", /unknown command dance[\s\S]*usage:/],
+  [[], 2, "errors", /^floodwall: a command is missing; see floodwall help\n$/],
+  [["dance"], 2, "errors", /^floodwall: unknown command dance; see floodwall help\n$/],
   [["check"], 2, "errors", /FILE is missing/],
   [["version", "now"], 2, "errors", /unexpected now/],
   [["serve", "--fast"], 2, "errors", /--fast/],

@@ -19,8 +19,8 @@ inline constexpr std::uint64_t kReasonWork = 16, kOptionWork = 16, kOptionChange
 /// says something new in each short record is complete after the second time. More are counted as without room.
 inline constexpr std::size_t kOptionChangesLeast = 8, kBytesAnOptionChange = 8;
 
-/// No datagram takes more steps than these together; what waited for its templates is of its bytes. Generated templates
-/// took up to 34 a byte.
+/// No datagram takes more steps than these together; what waited for its templates is of its bytes. With
+/// generated templates the most was 34 for a byte.
 inline constexpr std::uint64_t kWorkPerDatagram = 4096, kWorkPerByte = 48;
 
 }  // namespace floodwall

@@ -1,0 +1,150 @@
+/** The commands that order something. */
+import { messageOf } from "../../system/error-message.ts";
+import { type Json, Refused } from "./api.ts";
+import { type Answered, type CtlCommand, CtlUsage, given, type Options, reasonOf, secondsOf } from "./command.ts";
+import { BLOCK_COLUMNS, RULE_COLUMNS } from "./reading.ts";
+import { lines, partOf, plain, rowsOf, table } from "./table.ts";
+
+const REASON = { name: "reason", value: "TEXT", help: "kept in the audit trail" } as const;
+const TTL = { name: "ttl", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" } as const;
+/** Addresses of one command line. */
+const ORDERS_MAX = 1000;
+
+/** One order for each; a refusal does not keep the others from being given. */
+async function* each(
+  targets: readonly string[],
+  order: (target: string) => Promise<Answered>,
+): AsyncGenerator<Answered | Error> {
+  for (const target of targets) {
+    try {
+      yield await order(target);
+    } catch (cause) {
+      if (!(cause instanceof Refused)) throw cause;
+      yield new Refused(`${target}: ${cause.message}`);
+    }
+  }
+}
+
+function banned(answer: Json, verb: string): Answered {
+  const dryRun = answer["dry_run"] === true ? " (dry run: nothing is announced)" : "";
+  const saved = answer["saved"] === false ? "; not on disk yet" : "";
+  return { answer, text: `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${dryRun}${saved}` };
+}
+
+export const ORDERING: readonly CtlCommand[] = [
+  {
+    name: "ban",
+    ...{ operands: "ADDRESS...", count: [1, ORDERS_MAX], options: [REASON] },
+    ...{ summary: "bans addresses by the method of their hostgroup", example: "ban 203.0.113.7 --reason 'ticket 7'" },
+    run: ({ api, operands, options }) =>
+      each(operands, async (ip) => banned(await api.post("/ban", { ip, ...reasonOf(options) }), "banned")),
+  },
+  {
+    name: "unban",
+    ...{ operands: "ADDRESS...", count: [1, ORDERS_MAX], options: [REASON] },
+    ...{ summary: "ends bans", example: "unban 203.0.113.7 203.0.113.8 --reason 'ticket 7'" },
+    run: ({ api, operands, options }) =>
+      each(operands, async (ip) => banned(await api.post("/unban", { ip, ...reasonOf(options) }), "unbanned")),
+  },
+  {
+    name: "block",
+    ...{ operands: "SOURCE VICTIM", count: [2, 2], example: "block 198.51.100.9 203.0.113.7 --ttl 1h --reason scan" },
+    summary: "drops packets of a source to a victim on this machine",
+    options: [TTL, REASON, { name: "preview", value: null, help: "only say what it would drop" }],
+    async *run({ api, operands: [source = "", victim = ""], options }) {
+      const order = { source, victim, ttl_seconds: secondsOf("ttl", required(options, "ttl")), ...reasonOf(options) };
+      if (options["preview"] === true) yield effect(await api.post("/dataplane/sources/preview", order));
+      else {
+        const answer = await api.post("/dataplane/sources", order);
+        yield { answer, text: table([answer], BLOCK_COLUMNS, "") };
+      }
+    },
+  },
+  {
+    name: "unblock",
+    ...{ operands: "SOURCE VICTIM", count: [2, 2], options: [REASON], example: "unblock 198.51.100.9 203.0.113.7" },
+    summary: "ends a source block",
+    async *run({ api, operands: [source = "", victim = ""], options }) {
+      const answer = await api.post("/dataplane/sources/unblock", { source, victim, ...reasonOf(options) });
+      yield { answer, text: `${plain(source)} is no longer blocked for ${plain(victim)}` };
+    },
+  },
+  {
+    name: "rules",
+    operands: "[add RULE | remove NAME]",
+    ...{
+      count: [0, 2],
+      example: `rules add '{name: no-chargen, action: drop, protocol: udp, source_ports: ["19"]}' --ttl 1h`,
+    },
+    summary: "filter rules in force; adds one before all others, written as in the configuration, or removes one",
+    options: [TTL, REASON, { name: "preview", value: null, help: "only say what the rule would drop" }],
+    async *run({ api, operands: [verb, operand], options }) {
+      if (verb === undefined) {
+        const answer = await api.get("/filter-rules");
+        yield { answer, text: table(rowsOf(answer, "rules"), RULE_COLUMNS, "No filter rule.") };
+      } else if (verb === "remove" && operand !== undefined) {
+        const answer = await api.delete(`/filter-rules/${encodeURIComponent(operand)}`);
+        yield { answer, text: `the rule ${plain(operand)} is removed` };
+      } else if (verb === "add" && operand !== undefined) {
+        const ttl = secondsOf("ttl", required(options, "ttl"));
+        const order = { ...ruleIn(operand), ttl_seconds: ttl, ...reasonOf(options) };
+        if (options["preview"] === true) yield effect(await api.post("/filter-rules/preview", order));
+        else {
+          const answer = await api.post("/filter-rules", order);
+          yield { answer, text: table([answer], RULE_COLUMNS, "") };
+        }
+      } else throw new CtlUsage("rules takes nothing, add RULE, or remove NAME");
+    },
+  },
+  {
+    name: "reload",
+    ...{ operands: "", count: [0, 0], options: [], example: "reload" },
+    summary: "reads the configuration file again; a file with errors changes nothing",
+    async *run({ api }) {
+      const answer = await api.post("/config/reload", null);
+      const restart = Array.isArray(answer["needs_restart"]) ? answer["needs_restart"] : [];
+      const rest = restart.length === 0 ? "" : `; after a restart only: ${plain(restart)}`;
+      yield { answer, text: `reloaded, ${answer["dry_run"] === true ? "in dry run" : "live"}${rest}` };
+    },
+  },
+];
+
+function required(options: Options, name: string): string {
+  const value = given(options, name);
+  if (value !== undefined) return value;
+  throw new CtlUsage(`--${name} is missing`);
+}
+
+/** A rule in the words of the configuration, which is YAML; the service judges what is in it. */
+function ruleIn(text: string): Json {
+  const example = 'write it as {name: no-chargen, action: drop, protocol: udp, source_ports: ["19"]}';
+  let rule: unknown;
+  try {
+    rule = Bun.YAML.parse(text);
+  } catch (cause) {
+    throw new CtlUsage(`the rule is no YAML: ${messageOf(cause)}; ${example}`);
+  }
+  if (typeof rule === "object" && rule !== null && !Array.isArray(rule)) return rule as Json;
+  throw new CtlUsage(`the rule has no keys: ${example}`);
+}
+
+function effect(answer: Json): Answered {
+  const { effect: of, refusal } = { effect: partOf(answer, "effect"), refusal: answer["refusal"] };
+  const percent = (share: unknown) => (typeof share === "number" ? `${(100 * share).toFixed(1)} %` : "not known");
+  const isKnown = of["available"] === true;
+  return {
+    answer,
+    text: lines([
+      ["order", refusal === undefined ? "would be accepted" : `would be refused: ${plain(refusal)}`],
+      [
+        "would drop",
+        isKnown
+          ? `${percent(of["packets_share"])} of the packets of the last minute, to ${plain(of["hosts"])} hosts`
+          : `not known: ${plain(of["reason"])}`,
+      ],
+      ["of it in no attack", isKnown ? percent(of["unattacked_share"]) : null],
+      ["hostgroups", of["hostgroups"]],
+      ["rules that would never match", answer["hides"]],
+    ]),
+  };
+}

@@ -1,0 +1,203 @@
+/** `floodwall ctl` against a real service: what it prints, for people and for programs, and how it ends. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { COMMANDS, COMMON, ctl, EXIT } from "../../src/cli/ctl/ctl.ts";
+import { manualPage } from "../../src/cli/ctl/help.ts";
+import { plain, short, since } from "../../src/cli/ctl/table.ts";
+import { systemClock } from "../../src/system/clock.ts";
+import { freePort, ServiceProcess } from "../fixtures/service.ts";
+import { Undo } from "../fixtures/undo.ts";
+
+const CONFIG = `
+dry_run: true
+networks: [203.0.113.0/24]
+protected_whitelist: [203.0.113.99]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+`;
+const TOKENS = "tokens: [{ name: noc, token_env: NOC, role: operator }, { name: eye, token_env: EYE, role: viewer }]";
+const SECRETS = { NOC: "noc-secret-0123456789", EYE: "eye-secret-0123456789" };
+
+const undo = new Undo();
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  service = await ServiceProcess.start({ config: CONFIG, api: TOKENS, env: SECRETS });
+  undo.add(() => service.remove());
+});
+afterAll(() => undo.all());
+
+/** Runs a command as the token's owner; `null` has none. */
+async function run(words: readonly string[], token: string | null = SECRETS.NOC, env: Record<string, string> = {}) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  const url = `http://127.0.0.1:${service.port}`;
+  const code = await ctl(words, {
+    env: { FLOODWALL_URL: url, ...(token === null ? {} : { FLOODWALL_TOKEN: token }), ...env },
+    clock: systemClock,
+    sleep: (ms) => Bun.sleep(ms),
+    print: (line) => printed.push(line),
+    complain: (line) => complaints.push(line),
+  });
+  return { code, out: printed.join("\n"), complaint: complaints.join("\n"), printed };
+}
+
+describe("commands that read", () => {
+  test.each([
+    ["status", /^mode +dry run: nothing is announced/m],
+    ["attacks", /^No attack\.$/],
+    ["top", /^No host has traffic\.$/],
+    ["bans", /^No ban\.$/],
+    ["blocks", /^No source block\.$/],
+    ["rules", /^No filter rule\.$/],
+    ["nodes", /^No node is configured\.$/],
+    ["zones", /^No zone is configured\.$/],
+    ["audit --target 203.0.113.200", /^No entry\.$/],
+    ["watch --times 2 --every 1s", /No attack\.[\s\S]*No attack\./],
+  ])("%s says in words what there is, and with --json what the interface answers", async (line, text) => {
+    const words = line.split(" ");
+    const people = await run(words, SECRETS.EYE);
+    expect(people).toMatchObject({ code: EXIT.done, complaint: "" });
+    expect(people.out).toMatch(text);
+    const programs = await run([...words, "--json"], SECRETS.EYE);
+    expect(programs.code).toBe(EXIT.done);
+    for (const each of programs.printed) expect(typeof JSON.parse(each)).toBe("object");
+  });
+
+  test("preview says what a ban would be answered", async () => {
+    expect((await run(["preview", "203.0.113.7"])).out).toMatch(/^ban +blackhole, dry run\nroute +203\.0\.113\.7\/32/);
+    expect((await run(["preview", "203.0.113.99"])).out).toMatch(/^ban +refused: whitelisted$/m);
+    expect((await run(["bans"])).out).toBe("No ban.");
+  });
+});
+
+describe("commands that order", () => {
+  test("ban several addresses, and a refusal of one does not keep the others from it", async () => {
+    const words = ["ban", "203.0.113.7", "203.0.113.99", "203.0.113.8", "--reason", "ticket 7"];
+    const { code, out, complaint } = await run(words);
+    expect(out).toMatch(/^203\.0\.113\.7\/32 banned: .*dry run.*\n203\.0\.113\.8\/32 banned: /);
+    expect(complaint).toBe("floodwall ctl: 203.0.113.99: whitelisted");
+    expect(code).toBe(EXIT.refused);
+    expect((await run(["bans"])).out).toMatch(/203\.0\.113\.7\/32 +blackhole +active, dry run .*noc/);
+    const audit = await run(["audit", "--from", "10m", "--action", "ban", "--target", "203.0.113.7"]);
+    expect(audit.out).toMatch(/ban +203\.0\.113\.7 +active +noc +.*ticket 7/);
+    expect(await run(["unban", "203.0.113.7", "203.0.113.8"])).toMatchObject({ code: EXIT.done, complaint: "" });
+    expect((await run(["bans"])).out).toBe("No ban.");
+    expect((await run(["bans", "--all"])).out).toMatch(/203\.0\.113\.7\/32 +blackhole +withdrawn/);
+  });
+
+  test("pass on why the service refuses", async () => {
+    const block = ["block", "198.51.100.9", "203.0.113.7", "--ttl", "1h"];
+    const rule = [
+      "rules",
+      "add",
+      "{name: no-chargen, action: drop, protocol: udp, source_ports: ['19']}",
+      "--ttl",
+      "1h",
+    ];
+    for (const words of [block, rule]) {
+      const { code, complaint } = await run(words);
+      expect(`${complaint} ${code}`).toMatch(/data ?plane.* 1$/);
+    }
+    const unknown = await run(["unban", "203.0.113.50"]);
+    expect(unknown).toMatchObject({ code: 1, complaint: expect.stringContaining("no active ban for 203.0.113.50") });
+    expect((await run(["rules", "remove", "nothing"])).code).toBe(EXIT.refused);
+    const wrong = await run(["rules", "add", "{name: a, action: dance}", "--ttl", "1h"]);
+    expect(wrong.complaint).toMatch(/action/);
+  });
+
+  test("need the rights for it", async () => {
+    const viewer = await run(["ban", "203.0.113.7"], SECRETS.EYE);
+    expect(viewer.code).toBe(EXIT.refused);
+    const stranger = await run(["status"], null);
+    expect(stranger.code).toBe(EXIT.refused);
+    expect(stranger.complaint).toMatch(/give a token by FLOODWALL_TOKEN or --token-file FILE$/);
+  });
+
+  test("reload says what is in force, and of a file with errors which", async () => {
+    expect((await run(["reload"])).out).toBe("reloaded, in dry run");
+    service.writeConfig(`${CONFIG}nonsense: 1\n`);
+    const { code, complaint } = await run(["reload"]);
+    service.writeConfig(CONFIG);
+    expect(code).toBe(EXIT.refused);
+    expect(complaint).toContain("nonsense");
+  });
+});
+
+test("the token comes from a file, and options come before the environment", async () => {
+  const file = join(undo.folder("ctl"), "token");
+  writeFileSync(file, `${SECRETS.EYE}\n`);
+  expect((await run(["status", "--token-file", file], "wrong")).code).toBe(EXIT.done);
+  expect((await run(["status"], "wrong", { FLOODWALL_TOKEN_FILE: file })).code).toBe(EXIT.done);
+  writeFileSync(file, "two words\n");
+  expect(await run(["status", "--token-file", file])).toMatchObject({ code: EXIT.usage, out: "" });
+});
+
+test("an order without an answer may have been carried out, and it says so", async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const order = await run(["ban", "203.0.113.7", "--url", url]);
+  expect(order.code).toBe(EXIT.unreachable);
+  expect(order.complaint).toContain("whether it was carried out is not known");
+  const read = await run(["status", "--url", url]);
+  expect(`${read.code} ${read.complaint.includes("not known")}`).toBe(`${EXIT.unreachable} false`);
+});
+
+test.each([
+  [[], "a command is missing"],
+  [["dance"], "unknown command dance: one of status, attacks"],
+  [["ban"], "ban needs ADDRESS..."],
+  [["status", "now"], "status does not take now"],
+  [["status", "--fast"], "see floodwall ctl help status"],
+  [["block", "198.51.100.9", "203.0.113.7"], "--ttl is missing"],
+  [["block", "198.51.100.9", "203.0.113.7", "--ttl", "soon"], "--ttl soon: write a time as 90s, 15m, 1h or 2d"],
+  [["audit", "--from", "yesterday"], "--from yesterday: write a time as"],
+  [["rules", "add", "a: [", "--ttl", "1h"], "the rule is no YAML"],
+  [["rules", "show"], "rules takes nothing, add RULE, or remove NAME"],
+  [["status", "--url", "ftp://here"], "ftp://here is not a URL of the service"],
+])("%p is wrong usage, and the reason is the last that is said", async (words, reason) => {
+  const { code, out, complaint } = await run(words);
+  expect({ code, out }).toEqual({ code: EXIT.usage, out: "" });
+  expect(complaint.split("\n").at(-1)).toContain(reason);
+});
+
+describe("help, completion and the manual page", () => {
+  test("name every command and every option", async () => {
+    const help = (await run(["help"])).out;
+    const manual = manualPage(COMMANDS, COMMON, "1.0.0");
+    for (const { name, options } of COMMANDS) {
+      expect(help).toMatch(new RegExp(`^  ${name} `, "m"));
+      const own = (await run(["help", name])).out;
+      expect((await run([name, "--help"])).out).toBe(own);
+      expect(manual).toContain(`.SS floodwall ctl ${name}`);
+      for (const option of [...options, ...COMMON]) {
+        expect(own).toContain(`--${option.name}`);
+        expect(manual).toContain(`\\-\\-${option.name.replaceAll("-", "\\-")}`);
+      }
+    }
+  });
+
+  test("of bash completes commands and their options", async () => {
+    const script = (await run(["completion", "bash"])).out;
+    const completed = (...words: string[]) => {
+      const list = words.map((word) => `'${word}'`).join(" ");
+      const code = `${script}\nCOMP_WORDS=(${list}) COMP_CWORD=${words.length - 1}\n_floodwall\necho "\${COMPREPLY[@]}"`;
+      return Bun.spawnSync(["bash", "-c", code]).stdout.toString().trim();
+    };
+    expect(completed("floodwall", "ctl", "un")).toBe("unban unblock");
+    expect(completed("floodwall", "ctl", "ban", "--r")).toBe("--reason");
+    expect(completed("floodwall", "ctl", "completion", "f")).toBe("fish");
+  });
+});
+
+test("texts of others cannot command the terminal", () => {
+  expect(plain("a\u001b[2Jb\u202ec")).toBe("a?[2Jb?c");
+  expect([plain(undefined), plain(["a", "b"]), plain(true)]).toEqual(["-", "a, b", "yes"]);
+});
+
+test("figures and times are short", () => {
+  expect([0, 12, 213_402.5, 1e7, Number.NaN].map(short)).toEqual(["0", "12", "213 k", "10 M", "-"]);
+  const begin = "2026-03-01T12:00:00Z";
+  expect(since(begin, "2026-03-01T12:00:30Z")).toBe("30 s");
+  expect(since(begin, "2026-03-01T12:05:00Z")).toBe("5 min");
+  expect(since(begin, "2026-03-01T14:05:00Z")).toBe("2 h 5 min");
+});
