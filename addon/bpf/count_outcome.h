@@ -26,17 +26,25 @@ static __always_inline __u32 find_watched(const struct filter_head* head, const 
   return 0;
 }
 
-/* Not static for the reason of parse_packet. */
-__noinline int count_watched(struct packet* packet, __u32 verdict, __u32 is_filter_rule, __u32 wire) {
+/* Verdicts on frames that have no destination. */
+static __always_inline int is_of_error(__u32 verdict) {
+  return verdict == FILTER_PASS_NOT_IP || verdict == FILTER_PASS_MALFORMED || verdict == FILTER_DROP_TAGS;
+}
+
+/* Not static for the reason of parse_packet. It looks the statistics up again, since what the caller keeps for it is on
+ * the stack of all calls below: Linux 6.1 has 512 bytes for these together. */
+__noinline int count_watched(struct packet* packet, __u32 verdict, __u32 wire) {
   struct filter_head* head = filter_head_of();
-  if (!packet || !head) return 0;
+  __u32 slot = 0;
+  struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
+  if (!packet || !head || !stats || is_of_error(verdict)) return 0;
   const __u32 number = find_watched(head, &packet->destination);
   if (number == 0) return 0;
   const __u32 stripe = bpf_get_smp_processor_id() & (head->stripes - 1);
   __u32 index = stripe * OUTCOME_DESTINATIONS_MAX + number - 1;
   struct outcome_row* row = bpf_map_lookup_elem(&outcome_rows, &index);
   if (!row) return 0;
-  struct filter_count* count = &row->outcomes[bounded(packet_outcome_of(verdict, is_filter_rule), OUTCOMES)];
+  struct filter_count* count = &row->outcomes[bounded(packet_outcome_of(verdict, (int)stats->is_filter_rule), OUTCOMES)];
   if (head->are_stripes_shared) {
     __sync_fetch_and_add(&count->packets, 1);
     __sync_fetch_and_add(&count->bytes, wire);
