@@ -39,6 +39,7 @@ export function AttackHead({ attack, ban, sources, advice }: AttackHeadProps) {
       <AdviceLine advice={advice} />
       <p class="choices">
         {target !== undefined && <a href={linkTo(["hosts", target])}>Host {target}</a>}
+        {attack.incident !== undefined && <a href={linkTo(["incidents", attack.incident])}>Its incident</a>}
         {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>Its ban</a>}
       </p>
       <div class="columns">
