@@ -75,7 +75,7 @@ describe("an incident", () => {
   });
 });
 
-test("a deed is of a token, or of somebody whose name the reader may not see", () => {
+test("a deed is of a token, or of one whose name the reader may not see", () => {
   expect(byText({ at: AT, of: "operator", by: "noc" }, false)).toBe("noc");
   expect(byText({ at: AT, of: "operator" }, true)).toBe("an operator");
   expect(byText({ at: AT, of: "operator" }, false)).toBe("no sign-in");

@@ -9,7 +9,7 @@ type Deed = NonNullable<IncidentRowWire["owner"]>;
 export type IncidentNoteWire = IncidentWire["notes"][number];
 export type MemberWire = IncidentWire["members"][number];
 
-/** From so many attacks on, the overview has incidents in their place. */
+/** From this number of attacks on, the overview has incidents in their place. */
 export const INCIDENTS_FROM = 11;
 
 export const VERDICTS: Readonly<Record<Verdict, string>> = {

@@ -189,6 +189,9 @@ describe("an incident", () => {
     world.table.tick();
     expect(world.only().sums.packets).toBe(1050);
     expect(world.only().peaks.packets.rate).toBe(1050);
+    world.end("host");
+    world.end("other");
+    expect(world.only().sums.packets).toBe(1050);
   });
 
   test("lists its victims once, by /24 and /48, and says when there are more than it lists", () => {
@@ -247,7 +250,10 @@ describe("the table", () => {
     for (let i = 0; i < INCIDENTS_KEPT; i++) world.start(`a${i}`, { group: `g${i}` });
     expect(world.start("one more", { group: "more" })).toBeUndefined();
     expect(world.unplaced).toBe(1);
+    // It is counted once.
+    expect(world.classify("one more", "syn_flood")).toBeUndefined();
     expect(world.end("one more")).toBeUndefined();
+    expect(world.unplaced).toBe(1);
   });
 
   test("restores incidents, the attacks that last, and people's work", async () => {

@@ -87,6 +87,7 @@ export interface IncidentsOptions {
 interface Entry {
   readonly id: string;
   key: IncidentKey;
+  readonly customer: string;
   readonly startedAt: number;
   attacks: IncidentAttacks;
   work: Work;
@@ -122,7 +123,8 @@ export class Incidents {
       const { id, tenant, group, direction, kind, startedAt, work } = incident;
       const lasting = own.get(id) ?? [];
       const attacks = IncidentAttacks.restored(incident, lasting);
-      const entry = { id, key: { tenant, group, direction, kind }, startedAt, attacks, work };
+      const customer = customerOf({ tenant, group });
+      const entry = { id, key: { tenant, group, direction, kind }, customer, startedAt, attacks, work };
       this.#entries.set(id, { ...entry, isUnsaved: false, isUnseen: false });
       for (const attack of lasting) this.#ofAttack.set(attack.id, this.#entries.get(id) as Entry);
     }
@@ -133,7 +135,7 @@ export class Incidents {
   recorded(event: AttackEvent): AttackEvent {
     const { kind, attack } = event;
     if (kind === "lasts") return event;
-    if (!this.#ofAttack.has(attack.id) && kind !== "ended") this.#join(attack);
+    if (kind === "started" && !this.#ofAttack.has(attack.id)) this.#join(attack);
     if (kind === "classified") this.#classified(attack);
     const stamped = { ...event, attack: this.stamped(attack) };
     if (kind === "ended") this.#end(attack);
@@ -276,9 +278,9 @@ export class Incidents {
   #openOf(key: IncidentKey, atMs: number, isAnyKind: boolean): Entry | null {
     const customer = customerOf(key);
     const isOpen = (entry: Entry) =>
+      entry.customer === customer &&
       entry.key.direction === key.direction &&
       (isAnyKind || entry.key.kind === key.kind) &&
-      customerOf(entry.key) === customer &&
       stateOf(figuresOf(entry), atMs) !== "closed";
     return [...this.#entries.values()].findLast(isOpen) ?? null;
   }
@@ -288,7 +290,8 @@ export class Incidents {
     if (this.#entries.size >= INCIDENTS_KEPT && !this.#makeRoom()) return null;
     const id = this.#options.newId();
     const attacks = new IncidentAttacks(startedAt);
-    const entry: Entry = { id, key, startedAt, attacks, work: NO_WORK, isUnsaved: true, isUnseen: true };
+    const customer = customerOf(key);
+    const entry: Entry = { id, key, customer, startedAt, attacks, work: NO_WORK, isUnsaved: true, isUnseen: true };
     this.#entries.set(id, entry);
     this.#options.observer.opened(this.#viewOf(entry));
     return entry;
@@ -297,9 +300,9 @@ export class Incidents {
   /** Of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
     const closed = [...this.#entries.values()].filter((entry) => this.#stateOf(entry) === "closed");
-    const byCustomer = [...Map.groupBy(this.#entries.values(), ({ key }) => customerOf(key))];
+    const byCustomer = [...Map.groupBy(this.#entries.values(), (entry) => entry.customer)];
     for (const [customer] of byCustomer.sort(([, a], [, b]) => b.length - a.length)) {
-      const oldest = closed.find(({ key }) => customerOf(key) === customer);
+      const oldest = closed.find((entry) => entry.customer === customer);
       if (oldest === undefined) continue;
       this.#options.observer.dropped(this.#viewOf(oldest));
       this.#forget(oldest);

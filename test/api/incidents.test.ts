@@ -131,6 +131,15 @@ describe("incidents", () => {
     ]);
   });
 
+  test("are as they were after a stop and a start #incident-kept", async () => {
+    const id = attacked("1");
+    const size = { packets: 100, bits: 1e5, beganAt: 0, durationMs: 1, peakOverMs: 1, peakPps: 900, peakBps: 9e6 };
+    over("1", { volume: { ...size, dropped: null } });
+    const before = await shown(id);
+    await fresh.restart();
+    expect(await shown(id)).toEqual(before);
+  });
+
   test("have a severity where the capacity of the links is known, for tenants without the share #incident-severity", async () => {
     await fresh.restart(`${CONFIG}capture: { pcap_file: /nowhere.pcap, link_mbps: 100 }\n`);
     const id = attacked("1");
