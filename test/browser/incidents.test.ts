@@ -120,3 +120,23 @@ test("a tenant sees its own, without the words and names of the operator, and wh
   await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
   await page.getByRole("region", { name: "Notes" }).getByText("our shop is slow").waitFor();
 });
+
+test("a customer has a page with what is going on, the days before, and what it sees itself", async () => {
+  const opened = await two.open("/incidents");
+  const { page } = opened;
+  await page.getByRole("link", { name: "SYN flood on acme, acme-web" }).click();
+  await page.getByRole("link", { name: "acme, acme-web", exact: true }).click();
+  await page.getByRole("heading", { name: "acme now" }).waitFor();
+  await page.getByText("Attacks: 1 attack in 1 incident in the last 7 days; none in the 7 days before.").waitFor();
+  await page
+    .getByRole("region", { name: "Now: table" })
+    .getByRole("row", { name: /^SYN flood on acme/ })
+    .waitFor();
+  await page.getByRole("row", { name: /^\d{4}-\d\d-\d\d 1 1 / }).waitFor();
+  await page.getByText("Tokens with the tenant acme see these incidents").waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("dialog", { name: "Search" });
+  await search.getByLabel(/^Address, part of one/).fill("acme");
+  await search.getByText("Customer acme").waitFor();
+});

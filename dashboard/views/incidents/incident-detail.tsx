@@ -11,6 +11,7 @@ import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
+import { customerOf, customerSteps } from "../../text/customers.ts";
 import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import {
@@ -77,7 +78,7 @@ function Head({ incident }: Props) {
           ["State", <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
           ["Began", <Moment at={began} />],
           ended === undefined ? ["For", <Since at={began} />] : ["Last attack ended", <Moment at={ended} />],
-          ["Customer", customerText(incident)],
+          ["Customer", <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
           ["Kind", kindText(incident)],
         ]}
       />

@@ -10,8 +10,10 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
+import { customerOfSteps } from "../../text/customers.ts";
 import { incidentText } from "../../text/incidents.ts";
 import type { ViewProps } from "../../view.ts";
+import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
 import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
@@ -28,6 +30,8 @@ type Which = (typeof STATES)[number][0];
 
 export function Incidents({ steps }: ViewProps) {
   const [id] = steps;
+  const customer = customerOfSteps(steps);
+  if (customer !== null) return <CustomerPage key={steps.join(" ")} customer={customer} />;
   return id === undefined ? <IncidentList /> : <IncidentDetail key={id} id={id} />;
 }
 
