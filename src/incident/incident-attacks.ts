@@ -35,6 +35,8 @@ export class IncidentAttacks {
   readonly #active = new Map<string, Attack>();
   /** Those of them that are spread over a prefix: few. */
   readonly #spread = new Map<string, Prefix>();
+  /** Of the listed ones. */
+  #over = 0;
   #attacks = 0;
   #ended: Sums = NO_SUMS;
   #peaks: Peaks = NO_PEAKS;
@@ -59,9 +61,15 @@ export class IncidentAttacks {
       const isLost = member.endedAt === null && !lasts.has(member.id);
       const endedAt = Math.max(record.lastEndedAt, member.startedAt);
       restored.#members.set(member.id, isLost ? { ...member, endedAt } : member);
+      if (isLost || member.endedAt !== null) restored.#over++;
       if (isLost) restored.#ended = plus(restored.#ended, UNKNOWN);
     }
-    for (const attack of active) restored.#keep(attack);
+    for (const attack of active) {
+      // It began after the record was written, or is not listed.
+      const isNew = !restored.#members.has(attack.id) && restored.isWhole;
+      if (isNew) restored.add(attack, attack.classification !== null);
+      else restored.#keep(attack);
+    }
     return restored;
   }
 
@@ -92,9 +100,11 @@ export class IncidentAttacks {
     this.#keep(attack);
     this.#victims = null;
     if (this.#members.size >= INCIDENT_MEMBERS_KEPT) {
-      const oldest = [...this.#members.values()].find(({ endedAt }) => endedAt !== null);
+      // Not looked for in vain: of a large attack all last.
+      const oldest = this.#over === 0 ? undefined : this.#members.values().find(({ endedAt }) => endedAt !== null);
       if (oldest === undefined) return;
       this.#members.delete(oldest.id);
+      this.#over--;
     }
     this.#members.set(attack.id, memberOf(attack, isPlaced));
   }
@@ -126,7 +136,10 @@ export class IncidentAttacks {
     const member = this.#members.get(attack.id);
     const isWithin = this.#isWithin(attack);
     this.#leave(attack.id);
-    if (member !== undefined) this.#members.set(attack.id, { ...memberOf(attack, member.isPlaced), endedAt });
+    if (member !== undefined) {
+      this.#members.set(attack.id, { ...memberOf(attack, member.isPlaced), endedAt });
+      this.#over++;
+    }
     this.#rank([attack]);
     const { peakPps = 0, peakBps = 0, peakError = 0 } = attack.volume ?? {};
     this.#peaks = {

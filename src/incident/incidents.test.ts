@@ -108,7 +108,9 @@ describe("an attack joins", () => {
   test("another incident when its kind turns out to be another one, once #incident-kind", () => {
     const world = new World();
     const first = world.start("a");
-    world.start("b");
+    world.start("b", { volume: volume(9e6) });
+    world.table.tick();
+    expect(world.only().worst?.id).toBe("b");
     world.classify("a", "udp_flood");
     const second = world.classify("b", "syn_flood");
     expect(second).not.toBe(first);
@@ -116,6 +118,7 @@ describe("an attack joins", () => {
       ["syn_flood", 1],
       ["udp_flood", 1],
     ]);
+    expect(world.table.get(first ?? "")?.worst).toBeNull();
     // It stays where it is when it is said to be yet another one.
     world.start("c");
     world.classify("c", "syn_flood");
@@ -271,13 +274,18 @@ describe("the table", () => {
     later.nowMs = world.nowMs;
     const lasting = world.table.stamped(world.active.get("a") as Attack);
     later.active.set("a", lasting);
-    later.table.restore([...file.rows.incidents.values()], [lasting]);
+    // It began after the record was written.
+    const unwritten = { ...lasting, id: "unwritten", volume: null };
+    later.table.restore([...file.rows.incidents.values()], [lasting, unwritten]);
     const restored = later.only();
-    expect(restored).toMatchObject({ id, attacks: 3, active: 1, work: { owner: { by: ADMIN } } });
+    expect(restored).toMatchObject({ id, attacks: 4, active: 2, work: { owner: { by: ADMIN } } });
     // The end of the attack that is gone was not seen.
     expect(restored.sums).toMatchObject({ packets: 15, unmeasured: 1 });
     expect(restored.members().find((member) => member.id === "lost")?.endedAt).not.toBeNull();
+    expect(restored.members().map((member) => member.id)).toEqual(["a", "lost", "b", "unwritten"]);
     expect(later.end("a")).toBe(id);
+    later.active.set("unwritten", unwritten);
+    later.end("unwritten");
     expect(later.only().state).toBe("quiet");
   });
 

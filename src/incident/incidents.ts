@@ -100,6 +100,8 @@ export class Incidents {
   readonly #options: IncidentsOptions;
   /** Oldest first. */
   readonly #entries = new Map<string, Entry>();
+  /** By customer, oldest first; none is empty. */
+  readonly #ofCustomer = new Map<string, Entry[]>();
   /** The incident of each attack in progress. */
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
@@ -125,8 +127,10 @@ export class Incidents {
       const attacks = IncidentAttacks.restored(incident, lasting);
       const customer = customerOf({ tenant, group });
       const entry = { id, key: { tenant, group, direction, kind }, customer, startedAt, attacks, work };
-      this.#entries.set(id, { ...entry, isUnsaved: false, isUnseen: false });
-      for (const attack of lasting) this.#ofAttack.set(attack.id, this.#entries.get(id) as Entry);
+      const restored: Entry = { ...entry, isUnsaved: false, isUnseen: false };
+      this.#add(restored);
+      if (this.#stateOf(restored) === "quiet") this.#quiet.add(restored);
+      for (const attack of lasting) this.#ofAttack.set(attack.id, restored);
     }
     for (const attack of active) if (!this.#ofAttack.has(attack.id)) this.#join(attack);
   }
@@ -278,11 +282,10 @@ export class Incidents {
   #openOf(key: IncidentKey, atMs: number, isAnyKind: boolean): Entry | null {
     const customer = customerOf(key);
     const isOpen = (entry: Entry) =>
-      entry.customer === customer &&
       entry.key.direction === key.direction &&
       (isAnyKind || entry.key.kind === key.kind) &&
       stateOf(figuresOf(entry), atMs) !== "closed";
-    return [...this.#entries.values()].findLast(isOpen) ?? null;
+    return this.#ofCustomer.get(customer)?.findLast(isOpen) ?? null;
   }
 
   /** null: there is no room, since all are open. */
@@ -292,17 +295,15 @@ export class Incidents {
     const attacks = new IncidentAttacks(startedAt);
     const customer = customerOf(key);
     const entry: Entry = { id, key, customer, startedAt, attacks, work: NO_WORK, isUnsaved: true, isUnseen: true };
-    this.#entries.set(id, entry);
+    this.#add(entry);
     this.#options.observer.opened(this.#viewOf(entry));
     return entry;
   }
 
   /** Of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
-    const closed = [...this.#entries.values()].filter((entry) => this.#stateOf(entry) === "closed");
-    const byCustomer = [...Map.groupBy(this.#entries.values(), (entry) => entry.customer)];
-    for (const [customer] of byCustomer.sort(([, a], [, b]) => b.length - a.length)) {
-      const oldest = closed.find((entry) => entry.customer === customer);
+    for (const own of [...this.#ofCustomer.values()].sort((a, b) => b.length - a.length)) {
+      const oldest = own.find((entry) => this.#stateOf(entry) === "closed");
       if (oldest === undefined) continue;
       this.#options.observer.dropped(this.#viewOf(oldest));
       this.#forget(oldest);
@@ -311,8 +312,18 @@ export class Incidents {
     return false;
   }
 
+  #add(entry: Entry): void {
+    this.#entries.set(entry.id, entry);
+    const own = this.#ofCustomer.get(entry.customer);
+    if (own === undefined) this.#ofCustomer.set(entry.customer, [entry]);
+    else own.push(entry);
+  }
+
   #forget(entry: Entry): void {
     this.#entries.delete(entry.id);
+    const others = (this.#ofCustomer.get(entry.customer) ?? []).filter((other) => other !== entry);
+    if (others.length === 0) this.#ofCustomer.delete(entry.customer);
+    else this.#ofCustomer.set(entry.customer, others);
     this.#quiet.delete(entry);
     this.#options.store.queue(entry.id, null);
   }
