@@ -75,6 +75,12 @@ export const SCRUB_SERVICES_MAX = 32;
 export const PROTECTION_CHOICES_MAX = 1024;
 export const PROTECTION_CHOICES_PER_TENANT = 64;
 export const PROTECTION_NOTE_MAX = 200;
+/** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */
+export const INCIDENTS_KEPT = 500;
+export const INCIDENT_MEMBERS_KEPT = 1000;
+/** Notes of one incident, and characters of a note. */
+export const INCIDENT_NOTES_MAX = 32;
+export const INCIDENT_NOTE_MAX = 500;
 /** A host without packets for this long leaves the host table, ms. */
 export const HOST_IDLE_MS = 60_000;
 /**

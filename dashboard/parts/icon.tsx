@@ -3,6 +3,7 @@
 const PATHS = {
   overview: "M2 2h5v6H2zM9 2h5v4H9zM9 8h5v6H9zM2 10h5v4H2z",
   attacks: "M8 1.500 14.500 13.500H1.500zM8 6v4M8 11.500v.8",
+  incidents: "M2.500 2h11v4h-11zM2.500 8h11v2h-11zM2.500 12h11v2h-11z",
   bans: "M8 1.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13M3.500 3.500l9 9",
   hosts: "M2 2.500h12v4.500H2zM2 9h12v4.500H2zM4.500 4.750h.1M4.500 11.250h.1",
   nodes: "M8 5V2M8 14v-3M2 8h3M11 8h3M5 5h6v6H5z",

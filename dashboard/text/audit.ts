@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   filter_rule: "Filter rule",
   protection: "Protection",
   packet_download: "Packet download",
+  incident: "Incident",
 };
 
 /** As in the query of the page's address. */

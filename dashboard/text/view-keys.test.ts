@@ -21,6 +21,7 @@ test("no letter is of two views", () => {
   const views = [
     "",
     "attacks",
+    "incidents",
     "mitigation",
     "hosts",
     "explorer",

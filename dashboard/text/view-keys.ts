@@ -4,6 +4,7 @@
 const LETTERS: Readonly<Record<string, string>> = {
   "": "o",
   attacks: "a",
+  incidents: "i",
   mitigation: "m",
   hosts: "h",
   explorer: "x",

@@ -5,6 +5,7 @@ import { Audit } from "./audit/audit.tsx";
 import { Edge } from "./edge/edge.tsx";
 import { Explorer } from "./explorer/explorer.tsx";
 import { Hosts } from "./hosts/hosts.tsx";
+import { Incidents } from "./incidents/incidents.tsx";
 import { Mitigation } from "./mitigation/mitigation.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { ScrubNodes } from "./scrub/scrub-nodes.tsx";
@@ -14,6 +15,7 @@ import { Telemetry } from "./telemetry/telemetry.tsx";
 export const VIEWS: readonly View[] = [
   { name: "", title: "Overview", icon: "overview", Content: Overview },
   { name: "attacks", title: "Attacks", icon: "attacks", Content: Attacks },
+  { name: "incidents", title: "Incidents", icon: "incidents", Content: Incidents },
   { name: "mitigation", title: "Mitigation", icon: "bans", Content: Mitigation, formerNames: ["bans", "sources"] },
   { name: "hosts", title: "Hosts", icon: "hosts", Content: Hosts },
   { name: "explorer", title: "Explorer", icon: "explorer", Content: Explorer },

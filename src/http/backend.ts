@@ -25,6 +25,7 @@ import type {
   EdgeSourcesQuery,
   EdgeSourceTotal,
 } from "../edge/reports/edge-history.ts";
+import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -66,6 +67,8 @@ export interface Backend {
   attack(id: string, asker: Tenant): Promise<AttackView | null>;
   /** Newest end first; null: storage is off. Rejects with a HistoryFault. */
   endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null>;
+  /** Attacks by customer, kind and time. Orders reject with a BackendFault if they could not be saved. */
+  readonly incidents: Pick<Incidents, "views" | "get" | "order" | "note">;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */

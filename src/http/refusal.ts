@@ -1,8 +1,10 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
 import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/zones/levers.ts";
+import type { WorkRefusal } from "../incident/work.ts";
 import {
   FILTER_RULE_ORDERS_MAX,
+  INCIDENT_NOTES_MAX,
   LEVERS_MAX,
   LIVE_CHALLENGES_MAX,
   PROTECTION_CHOICES_MAX,
@@ -49,6 +51,9 @@ export type Refusal =
   | { readonly kind: "not_one_hostgroup" }
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_attack" }
+  /** There is none with this id, or it belongs to another tenant. */
+  | { readonly kind: "unknown_incident" }
+  | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
   /** None with the requested outcome. */
@@ -133,6 +138,15 @@ const PROTECTION_REFUSALS: Readonly<Record<ProtectionRefusal, string>> = {
   slots_over_share: "your share of policy slots is taken: remove a protection or a source block that you ordered",
 };
 
+const INCIDENT_REFUSALS: Readonly<Record<WorkRefusal, string>> = {
+  decided_by_operator: "an operator decided it: ask them to change it",
+  not_owner: "you are not the owner of this incident: take it first",
+  taken_before: "you took this incident before the note was written: take it again",
+  no_handover: "there is no note for the next shift to acknowledge",
+  too_many_notes: `the incident has ${INCIDENT_NOTES_MAX} notes, and takes no more`,
+  notes_over_share: "your share of the notes of this incident is taken: it takes no more of yours",
+};
+
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
 const CHALLENGE_RETRY_SECONDS = 60;
 
@@ -180,6 +194,7 @@ const ABSENT = {
   no_packets_of_outcome:
     "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old",
   unknown_attack: "unknown attack",
+  unknown_incident: "unknown incident",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
@@ -244,6 +259,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "protection_refused":
       return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
+    case "incident_refused":
+      return { status: 409, error: INCIDENT_REFUSALS[refusal.refusal] };
     case "foreign_zone":
       return { status: 403, error: "zone is outside your tenant" };
     case "node_needs_token":

@@ -35,6 +35,7 @@ import {
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
+import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } from "./routes/incidents.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
@@ -81,6 +82,10 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackTimelineRoute(backend),
     attackSourcesRoute(backend),
     attackPcapRoute(backend),
+    incidentsRoute(backend),
+    incidentRoute(backend),
+    incidentOrderRoute(backend),
+    incidentNoteRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     prefixSetsRoute(backend, clock),

@@ -2,7 +2,7 @@
 import { MetricGroup } from "./metric-group.ts";
 
 const ENDS = ["left", "slow", "refused", "stopped"] as const;
-const EVENTS = ["attack", "ban", "exporter", "reload", "reset"] as const;
+const EVENTS = ["attack", "ban", "exporter", "incident", "reload", "reset"] as const;
 
 export class EventMetrics extends MetricGroup {
   readonly #streams = this.gauge("svc_api_event_streams", "Open event streams.");

@@ -15,6 +15,7 @@ import { exposition } from "./exposition.ts";
 import { FileMetrics } from "./file-metrics.ts";
 import { FilterRuleMetrics } from "./filter-rule-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
+import { IncidentMetrics } from "./incident-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
@@ -39,6 +40,7 @@ export class Metrics {
   readonly storage: StorageMetrics;
   readonly sourceBlocks: SourceBlockMetrics;
   readonly protection: ProtectionMetrics;
+  readonly incidents: IncidentMetrics;
   readonly scrub: ScrubMetrics;
   readonly edge: EdgeMetrics;
   readonly dataplane: DataplaneMetrics;
@@ -68,6 +70,7 @@ export class Metrics {
     this.storage = new StorageMetrics(this.#registry);
     this.sourceBlocks = new SourceBlockMetrics(this.#registry);
     this.protection = new ProtectionMetrics(this.#registry);
+    this.incidents = new IncidentMetrics(this.#registry);
     this.scrub = new ScrubMetrics(this.#registry);
     this.edge = new EdgeMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);

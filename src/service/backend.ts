@@ -13,6 +13,7 @@ import { type AttackSources, sourcesOf } from "../detection/attack/attack-source
 import { NO_PACKETS, type PacketCounts } from "../detection/attack/outcome-rings.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
+  AttacksView,
   AttackView,
   Backend,
   BanPreview,
@@ -29,6 +30,7 @@ import type {
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
@@ -53,6 +55,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -176,31 +179,20 @@ export class ServiceBackend implements Backend {
     };
   }
 
-  attacks() {
-    const { bans, detector } = this.#floodwall;
-    const view = (attack: AttackView["attack"]): AttackView => ({ attack, ban: bans.banOf(attack) });
-    return {
-      active: [...detector.active.values()].map((attack) => ({
-        ...view(attack),
-        calm: this.#floodwall.detector.calmOf(attack, this.#floodwall.now().monotonicMs),
-      })),
-      recent: this.#floodwall.attackLog.ended.map(view),
-    };
+  attacks(): AttacksView {
+    return attackViews(this.#floodwall);
   }
 
-  async attack(id: string, asker: Tenant): Promise<AttackView | null> {
-    const { active, recent } = this.attacks();
-    const known = [...active, ...recent].find(({ attack }) => attack.id === id);
-    if (known !== undefined) return { ...known, attack: this.#floodwall.timelines.filled(known.attack) };
-    if (this.#history === null) return null;
-    const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }, asker));
-    return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
+  attack(id: string, asker: Tenant): Promise<AttackView | null> {
+    return attackView(id, this.#floodwall, { history: this.#history, asker });
   }
 
-  async endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null> {
-    if (this.#history === null) return null;
-    const attacks = await orHistoryFault(this.#history.ask("endedAttacks", question, asker));
-    return attacks.map((attack) => ({ attack, ban: this.#floodwall.bans.banOf(attack) }));
+  endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null> {
+    return endedViews(question, this.#floodwall, { history: this.#history, asker });
+  }
+
+  get incidents(): Incidents {
+    return this.#floodwall.incidents;
   }
 
   attackSeries(id: string): AttackSeries | null {

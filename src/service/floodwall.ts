@@ -13,6 +13,7 @@ import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
+import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_ATTACKS_KEPT } from "../limits.ts";
 import type { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
@@ -53,6 +54,7 @@ export class Floodwall implements Parts {
   readonly bans: BanEngine;
   readonly rules: RuleFinder;
   readonly timelines: AttackTimelines;
+  readonly incidents: Incidents;
   readonly announcements: AnnouncementTimer;
   readonly sourceBlocks: SourceBlocks;
   readonly filterRules: FilterRules;
@@ -101,6 +103,7 @@ export class Floodwall implements Parts {
     this.bans = parts.bans;
     this.rules = parts.rules;
     this.timelines = parts.timelines;
+    this.incidents = parts.incidents;
     this.announcements = parts.announcements;
     this.sourceBlocks = parts.sourceBlocks;
     this.filterRules = parts.filterRules;
@@ -171,11 +174,12 @@ export class Floodwall implements Parts {
   /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log, hasRuleThread = false } = this.#options;
-    const { attacks, bans, source_blocks: blocks, protections } = state.stored;
+    const { attacks, bans, source_blocks: blocks, protections, incidents } = state.stored;
     const isWatched = this.packetPath !== null;
     if (isWatched && hasRuleThread) this.rules.start();
     if (isWatched) this.detector.restore(attacks);
     this.timelines.restore(attacks);
+    this.incidents.restore(incidents, attacks);
     this.protections.restore(protections);
     for (const ban of bans) this.scrub.banChanged(ban);
     this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
@@ -186,6 +190,7 @@ export class Floodwall implements Parts {
       bans: this.bans.active.size,
       source_blocks: this.sourceBlocks.size,
       protections: protections.length,
+      incidents: incidents.length,
     };
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void endGobgpdLeftBehind(this.config, { timers, log });
@@ -209,6 +214,7 @@ export class Floodwall implements Parts {
       this.sourceBlocks.tick(wallMs);
       this.filterRules.tick(wallMs);
       this.timelines.routesChanged(wallMs);
+      this.incidents.tick();
     });
   }
 
@@ -231,6 +237,7 @@ export class Floodwall implements Parts {
     this.rules.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
+    this.incidents.save();
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
     await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
   }
@@ -266,13 +273,16 @@ export class Floodwall implements Parts {
   }
 
   #attackHappened(event: AttackEvent, { wallMs }: Now): void {
-    this.#attackEvents.emit(this.timelines.recorded(event, wallMs));
+    this.#attackEvents.emit(this.incidents.recorded(this.timelines.recorded(event, wallMs)));
   }
 
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#storedAttacks.queue(attack.id, attack.endedAt === null ? this.timelines.filled(attack) : null);
+    this.#storedAttacks.queue(
+      attack.id,
+      attack.endedAt === null ? this.incidents.stamped(this.timelines.filled(attack)) : null,
+    );
   }
 
   #protectionChanged(): void {

@@ -11,6 +11,7 @@ import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import type { BanChange } from "../mitigation/ban.ts";
@@ -31,6 +32,7 @@ import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
 import { openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
+import { openIncidents } from "./incidents.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
 import { blocksEnded, rulesEnded } from "./order-ends.ts";
@@ -50,6 +52,7 @@ export interface Parts {
   readonly rules: RuleFinder;
   readonly bans: BanEngine;
   readonly timelines: AttackTimelines;
+  readonly incidents: Incidents;
   readonly announcements: AnnouncementTimer;
   readonly filterRules: FilterRules;
   /** null: none is configured. */
@@ -94,6 +97,7 @@ export function buildParts(given: Given): Parts {
   const rules = makeRules(given);
   const bans = makeBans(given, { announcer, detector, scrub, protections, rules });
   const timelines = new AttackTimelines(bans);
+  const incidents = makeIncidents(given, { detector });
   const announcements = makeAnnouncements(given, { bans });
   const filterRules = makeFilterRules(given);
   const dataPlane = makeDataPlane(given, { protections, bans, filterRules });
@@ -101,7 +105,7 @@ export function buildParts(given: Given): Parts {
   const now = makeNow(given, { bans, filterRules, sourceBlocks });
   const packetPath = makePacketPath(given, { detector, bans, dataPlane, rules, now });
   const telemetry = makeTelemetry(given, { packetPath });
-  const ofAttacks = { detector, timelines, announcements, packetPath, telemetry };
+  const ofAttacks = { detector, timelines, incidents, announcements, packetPath, telemetry };
   const ofMitigation = { announcer, scrub, protections, rules, bans, filterRules, dataPlane, sourceBlocks };
   return { ...ofAttacks, ...ofMitigation, now };
 }
@@ -157,6 +161,16 @@ function makeBans(
     onChange: (ban, previous) => later.get().banChanged({ ban, previous }),
     onFault: (cause) =>
       limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
+  });
+}
+
+function makeIncidents({ options, limiter, later }: Given, { detector }: Made<"detector">): Incidents {
+  const { state, log, metrics } = options;
+  return openIncidents({
+    ...{ state, limiter, log, metrics: metrics.incidents },
+    present: () => later.get().config(),
+    attacks: () => detector.active.values(),
+    wallMs: () => later.get().now().wallMs,
   });
 }
 

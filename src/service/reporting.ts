@@ -12,6 +12,7 @@ import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
 import { exporterToWire } from "../http/wire/telemetry.ts";
+import type { IncidentView } from "../incident/incidents.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { Notifier } from "../notify/notifier.ts";
@@ -93,6 +94,7 @@ export class Reporting {
     });
     floodwall.onAttackEvent((event) => this.#attackHappened(event));
     floodwall.onBanChange((change) => this.#banChanged(change));
+    floodwall.incidents.onChange((view) => this.#incidentChanged(view));
     floodwall.onOrderEnds((ends) => this.#ordersEnded(ends));
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
@@ -163,6 +165,10 @@ export class Reporting {
     this.#caps.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void history?.recordAudit(event);
+  }
+
+  #incidentChanged(view: IncidentView): void {
+    this.#options.feed.publish({ kind: "incident", view });
   }
 
   #ordersEnded(ends: readonly OrderEnd[]): void {

@@ -2,6 +2,7 @@
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
+import type { Incidents } from "../incident/incidents.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
@@ -21,6 +22,7 @@ export interface ScrapedParts {
   readonly rules: Pick<RuleFinder, "waiting">;
   readonly sourceBlocks: SourceBlocks;
   readonly protections: Protections;
+  readonly incidents: Pick<Incidents, "counts">;
   readonly filterRules: Pick<FilterRules, "counts">;
   readonly scrub: ScrubNodes;
   readonly dataPlane: DataPlane | null;
@@ -43,6 +45,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.mitigation.setRulesWaiting(parts.rules.waiting);
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.protection.set(protections.counts());
+  metrics.incidents.set(parts.incidents.counts());
   metrics.scrub.set(scrub.views());
   metrics.filterRules.setRules(filterRules.counts());
   if (dataPlane !== null) {

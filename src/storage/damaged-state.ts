@@ -20,7 +20,7 @@ export interface StateDamage {
   readonly salvaged: Readonly<Record<TableName, number>>;
 }
 
-export type TableName = "bans" | "attacks" | "source_blocks" | "levers" | "filter_rules" | "protections";
+export type TableName = "bans" | "attacks" | "source_blocks" | "levers" | "filter_rules" | "protections" | "incidents";
 
 /** Columns of each table, those of its primary key first; a record repeats its key. */
 const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
@@ -30,6 +30,7 @@ const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; rea
   levers: { keys: ["zone"], others: ["record"] },
   filter_rules: { keys: ["name"], others: ["record"] },
   protections: { keys: ["prefix"], others: ["record"] },
+  incidents: { keys: ["id"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as TableName[];
 
@@ -93,6 +94,7 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
     levers: 0,
     filter_rules: 0,
     protections: 0,
+    incidents: 0,
   };
   db.transaction(() => {
     for (const [name, of] of rows) {

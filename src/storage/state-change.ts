@@ -1,6 +1,7 @@
 /** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
+import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
@@ -8,7 +9,7 @@ import type { SourceBlock } from "../sourceblock/source-block.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection.
+ * of a protection, id of an incident.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -17,6 +18,7 @@ export interface StateRecords {
   readonly levers: Lever;
   readonly filter_rules: RuleOrder;
   readonly protections: ProtectionChoice;
+  readonly incidents: Incident;
 }
 
 export type StateTable = keyof StateRecords;

@@ -44,6 +44,7 @@ const BLOCK = { victim: address("192.0.2.1"), createdAt: 1, reason: "a \ud800 sc
 const LEVER = { mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as const;
 const RULE = { rule: { name: "a", action: "drop" }, createdAt: 1, expiresAt: 2, reason: "é" };
 const CHOICE = { profile: "web", always: null, note: "é", operator: "noc", tenant: null, chosenAt: 1 };
+const INCIDENT = { tenant: null, group: "é", direction: "incoming", kind: null, startedAt: 1, members: [] };
 const ORDERS: readonly (readonly [keyof StateRecords, string, (key: string, i: number) => object])[] = [
   [
     "source_blocks",
@@ -53,6 +54,7 @@ const ORDERS: readonly (readonly [keyof StateRecords, string, (key: string, i: n
   ["levers", "%.example.net", (zone, i) => ({ ...LEVER, zone, untilMs: i })],
   ["filter_rules", "rule-%", (name, i) => ({ ...RULE, name, expiresAt: i })],
   ["protections", "192.0.2.%/32", (prefix, i) => ({ ...CHOICE, prefix, always: i === 2 })],
+  ["incidents", "incident-%", (id, i) => ({ ...INCIDENT, id, attacks: i })],
 ];
 
 test.each(ORDERS)("%s come back by their key, as they were left last", (table, key, make) => {
@@ -246,7 +248,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 8");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 9");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -336,6 +338,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   for (const record of [ban, old]) {
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
+  raw.run("DROP TABLE incidents");
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 5");
@@ -360,6 +363,7 @@ test("rules of a build before several protocols keep theirs", () => {
   });
   expect(old).toContain('"protocol":null');
   raw.query(INSERT_BAN).run("b2", old);
+  raw.run("DROP TABLE incidents");
   raw.run("PRAGMA user_version = 7");
   raw.close();
   const state = new StateDatabase(dir);
@@ -377,6 +381,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
   raw.run("DROP TABLE levers");
+  raw.run("DROP TABLE incidents");
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 3");

@@ -1,5 +1,5 @@
 /**
- * The state that a restart must not lose: bans, source blocks, active attacks, levers and protections, in one SQLite file that one
+ * The state that a restart must not lose: bans, source blocks, active attacks, levers, protections and incidents, in one SQLite file that one
  * process owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
  * Calls wait for the disk: they run in the thread that owns the file.
  */
@@ -8,6 +8,7 @@ import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
+import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
@@ -23,6 +24,7 @@ import type { StateChange, StoredState } from "./state-change.ts";
 import {
   canMigrate,
   FILTER_RULES,
+  INCIDENTS,
   LEVERS,
   migrate,
   PROTECTIONS,
@@ -37,6 +39,7 @@ const SCHEMA = `
   ${LEVERS}
   ${FILTER_RULES}
   ${PROTECTIONS}
+  ${INCIDENTS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -91,6 +94,7 @@ export class StateDatabase {
       levers: this.levers(),
       filter_rules: this.filterRules(),
       protections: this.protections(),
+      incidents: this.incidents(),
     };
   }
 
@@ -192,6 +196,20 @@ export class StateDatabase {
     return this.#records("SELECT record FROM protections", (record) => JSON.parse(record) as ProtectionChoice);
   }
 
+  saveIncident(incident: Incident): void {
+    const values = [incident.id, JSON.stringify(incident)];
+    this.#write("INSERT OR REPLACE INTO incidents (id, record) VALUES (?, ?)", values);
+  }
+
+  removeIncident(id: string): void {
+    this.#write("DELETE FROM incidents WHERE id = ?", [id]);
+  }
+
+  /** In no order. */
+  incidents(): Incident[] {
+    return this.#records("SELECT record FROM incidents", (record) => JSON.parse(record) as Incident);
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -221,6 +239,10 @@ export class StateDatabase {
       case "protections":
         if (record === null) this.removeProtection(key);
         else this.saveProtection(record);
+        break;
+      case "incidents":
+        if (record === null) this.removeIncident(key);
+        else this.saveIncident(record);
         break;
       default:
         table satisfies never;

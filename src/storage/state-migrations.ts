@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -23,6 +23,10 @@ export const PROTECTIONS = `
   CREATE TABLE protections (prefix TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const INCIDENTS = `
+  CREATE TABLE incidents (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
@@ -32,6 +36,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   5: (db) => rewriteBans(db, filteredBan),
   6: (db) => db.run(FILTER_RULES + PROTECTIONS),
   7: (db) => rewriteBans(db, (ban) => withProtocols(ban) as Json),
+  8: (db) => db.run(INCIDENTS),
 };
 
 /** Whether the file can be migrated to this build's version. */

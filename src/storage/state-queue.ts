@@ -35,11 +35,13 @@ export class StateQueue {
     levers: 0,
     filter_rules: 0,
     protections: 0,
+    incidents: 0,
   };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
 
-  constructor({ bans, attacks, source_blocks: blocks, levers, filter_rules: rules, protections }: StoredState) {
+  constructor(stored: StoredState) {
+    const { bans, attacks, source_blocks: blocks, levers, filter_rules: rules, protections, incidents } = stored;
     this.#stored = new Set([
       ...bans.map(({ id }) => nameOf("bans", id)),
       ...attacks.map(({ id }) => nameOf("attacks", id)),
@@ -47,6 +49,7 @@ export class StateQueue {
       ...levers.map(({ zone }) => nameOf("levers", zone)),
       ...rules.map(({ name }) => nameOf("filter_rules", name)),
       ...protections.map(({ prefix }) => nameOf("protections", prefix)),
+      ...incidents.map(({ id }) => nameOf("incidents", id)),
     ]);
   }
 

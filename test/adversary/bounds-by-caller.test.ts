@@ -14,6 +14,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   "src/mitigation/ended-bans.ts": ["ENDED_BANS_KEPT"],
   "src/sourceblock/block-index.ts": ["DYNAMIC_RULES_MAX", "VICTIMS_PER_SOURCE"],
   "src/mitigation/protection/protections.ts": ["PROTECTION_CHOICES_MAX", "PROTECTION_CHOICES_PER_TENANT"],
+  "src/incident/work.ts": ["INCIDENT_NOTES_MAX"],
   "src/http/server/request-shares.ts": ["STATE_ORDERS_MAX", "HISTORY_READS_MAX"],
   "src/storage/sqlite/file-thread.ts": ["HISTORY_QUERY_MS"],
   "src/storage/history-store.ts": ["HISTORY_QUERIES_MAX"],
@@ -33,7 +34,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "only tokens without a tenant may fill it": words("FILTER_RULE_ORDERS_MAX HISTORY_LIST_STEP HISTORY_LIST_MAX"),
   "it bounds one request, record or answer, not what several callers fill": words(`BODY_BYTES_MAX BODY_DEPTH_MAX
     FILTER_RULE_DESTINATIONS_MAX FILTER_RULE_SECONDS_MAX FILTER_RULE_REASON_MAX SOURCE_BLOCK_SECONDS_MAX
-    SOURCE_BLOCK_REASON_MAX BAN_REASON_MAX PROTECTION_NOTE_MAX EDGE_ORDER_BYTES_MAX LEVER_SECONDS_MIN LEVER_SECONDS_MAX
+    SOURCE_BLOCK_REASON_MAX BAN_REASON_MAX PROTECTION_NOTE_MAX INCIDENT_NOTE_MAX EDGE_ORDER_BYTES_MAX LEVER_SECONDS_MIN LEVER_SECONDS_MAX
     LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
     STEP_SECONDS_MAX HISTORY_ROWS_MAX HISTORY_ATTACKS_MAX PART_KEYS_MAX NOTIFY_TEXT_CHARACTERS_MAX
     UPDATE_ANSWER_BYTES_MAX EVENT_QUEUE_BYTES`),
@@ -49,7 +50,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "polls are of nodes and of the administrator alone, and each node with a token of its own has a place beyond the bound":
     words("HOLDS_PER_TOKEN HOLDS_PER_NODE HOLDS_LEAST RULES_HOLD_MS ZONES_HOLD_MS"),
   "senders of packets fill it, not callers; the largest attacks have the room, or each attack the same": words(
-    "ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX DOUBTFUL_TARGETS_MAX CARPETS_MAX",
+    "ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX DOUBTFUL_TARGETS_MAX CARPETS_MAX INCIDENTS_KEPT INCIDENT_MEMBERS_KEPT",
   ),
   "an address fills it before its token is known: it is divided by address": words(
     "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX",

@@ -171,3 +171,17 @@ test("ban metric, rate and threshold of an automatic one are its attack's #ban-m
     expect.objectContaining({ target: OTHER_VICTIM }),
   ]);
 });
+
+test("attacks on one customer are one incident, which is quiet when they are over #attack-incident", async () => {
+  const { incidents } = await get<{ incidents: (Json & { id: string })[] }>("incidents");
+  const [incident] = incidents;
+  if (incident === undefined) throw new Error("there is no incident");
+  expect(incidents).toHaveLength(1);
+  for (const attack of [...readings, ended, otherEnded]) expect(attack["incident"]).toBe(incident.id);
+  expect(incident).toMatchObject({ tenant: "acme", group: "web", state: "quiet", attacks: 2, active_attacks: 0 });
+  expect(incident).toMatchObject({ victims: 2, prefixes: [{ prefix: "203.0.113.0/24", victims: 2 }] });
+  const packets = [ended, otherEnded].map(({ volume }) => (volume as { packets: number }).packets);
+  expect(incident["packets"]).toBe(packets.reduce((a, b) => a + b));
+  const { members } = await get<{ members: Json[] }>(`incidents/${incident.id}`);
+  expect(new Set(members.map(({ id }) => id))).toEqual(new Set([ended.id, otherEnded.id]));
+});

@@ -137,7 +137,7 @@ const ATTACKS = [
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, by: CAUSES } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
-  view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
+  view({ endedAt: NOON + 1, incident: "i1", sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ samplingError: ERROR, sample: { ...SAMPLE, topPrefixes: [SHARE], topInterfaces: INTERFACES } }),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
   view({}, { method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY } }),

@@ -54,6 +54,10 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/sources", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   [CAPTURE_FILE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["GET /api/v1/incidents", READ],
+  ["GET /api/v1/incidents/i0001", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["POST /api/v1/incidents/i0001", { ...COMMAND, tenantOperator: 404 }, { owner: "take" }],
+  ["POST /api/v1/incidents/i0001/notes", { ...COMMAND, tenantOperator: 404 }, { text: "seen" }],
   ["GET /api/v1/session", READ],
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
@@ -148,6 +152,7 @@ beforeAll(() => {
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);
+  backend.incidents.recorded({ kind: "started", attack: attack() });
   backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());

@@ -127,7 +127,7 @@ test("on a phone every view of the navigation is in sight", async () => {
   const views = page.getByRole("navigation", { name: "Views" }).getByRole("link");
   await views.first().waitFor();
   const links = await views.all();
-  expect(links.length).toBe(10);
+  expect(links.length).toBe(11);
   for (const link of links) {
     const box = await link.boundingBox();
     if (box === null) throw new Error("a link is not shown");

@@ -15,6 +15,7 @@ thresholds: { pps: 500, mbps: 1000, flows_per_sec: 100000 }
 interface Attack {
   readonly id: string;
   readonly started_at: string;
+  readonly incident?: string;
   readonly volume?: { readonly packets: number; readonly began_at: string };
 }
 
@@ -29,16 +30,24 @@ async function attackOf(service: ServiceProcess, packets: number): Promise<Attac
   return found as Attack;
 }
 
-test("volume and timeline go on where they were", async () => {
+test("volume, timeline and incident go on where they were", async () => {
   const config = CONFIG + scene.capture(evenly(new Array<Uint8Array>(120_000).fill(FRAME), { stepMs: 0.5 }));
   const first = await scene.start(config);
   const before = await attackOf(first, 3000);
+  const path = `/api/v1/incidents/${before.incident}`;
+  expect((await first.post(path, { owner: "take" })).status).toBe(200);
   await first.stop();
 
   const second = await scene.start(config);
   const after = await attackOf(second, (before.volume?.packets ?? 0) + 1000);
-  expect(after).toMatchObject({ id: before.id, volume: { began_at: before.volume?.began_at } });
+  expect(after).toMatchObject({
+    id: before.id,
+    incident: before.incident,
+    volume: { began_at: before.volume?.began_at },
+  });
   const { entries } = (await second.get<{ entries: object[] }>(`/api/v1/attacks/${after.id}/timeline`)).body;
   expect(entries[0]).toMatchObject({ kind: "detected", at: before.started_at });
   expect(entries.map((entry) => (entry as { kind: string }).kind)).toContain("ban_placed");
+  const incident = (await second.get<object>(path)).body;
+  expect(incident).toMatchObject({ state: "active", attacks: 1, active_attacks: 1, owner: { of: "operator" } });
 }, 60_000);

@@ -14,6 +14,7 @@ import type { Advice } from "../../text/attack-advice.ts";
 import { volumeFacts } from "../../text/attack-size.ts";
 import { summaryText } from "../../text/attack-summary.ts";
 import { calmText } from "../../text/bans.ts";
+import { customerOf, customerSteps } from "../../text/customers.ts";
 import { bitRate, flowRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
@@ -39,6 +40,8 @@ export function AttackHead({ attack, ban, sources, advice }: AttackHeadProps) {
       <AdviceLine advice={advice} />
       <p class="choices">
         {target !== undefined && <a href={linkTo(["hosts", target])}>Host {target}</a>}
+        {attack.incident !== undefined && <a href={linkTo(["incidents", attack.incident])}>Its incident</a>}
+        <a href={linkTo(customerSteps(customerOf(attack)))}>Incidents of the customer</a>
         {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>Its ban</a>}
       </p>
       <div class="columns">

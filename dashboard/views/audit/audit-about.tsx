@@ -39,6 +39,8 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
           rule
         </a>
       );
+    case "incident":
+      return <a href={linkTo(["incidents", target])}>incident</a>;
     case "config_reload":
       return <>–</>;
     default:

@@ -12,6 +12,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { chosenSpan, rangeSpan, type Span, spanQuery, spanText } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
+import { INCIDENTS_FROM } from "../../text/incidents.ts";
 import { byUrgency } from "../../text/mitigation.ts";
 import { shifted, zoomed } from "../../text/zoom.ts";
 import { AttackCard } from "../attacks/attack-card.tsx";
@@ -21,6 +22,7 @@ import { BgpPanel } from "./bgp-panel.tsx";
 import { BusiestPanel } from "./busiest-panel.tsx";
 import { CapturePanel } from "./capture-panel.tsx";
 import { DroppingPanel } from "./dropping-panel.tsx";
+import { IncidentsNow } from "./incidents-now.tsx";
 import { SituationLine, useSought } from "./situation-line.tsx";
 import { TrafficNow, useTotalHistory } from "./traffic-now.tsx";
 
@@ -116,6 +118,7 @@ function AttacksNow() {
           if (active.length === 0) return <Calm recent={recent.length} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
           const urgent = active.toSorted(byUrgency);
+          if (urgent.length >= INCIDENTS_FROM) return <IncidentsNow attacks={urgent} bans={held} />;
           if (urgent.length > CARDS_MAX) return <AttackRows attacks={urgent} bans={held} />;
           return (
             <ul class="cards">

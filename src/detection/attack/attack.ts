@@ -50,6 +50,8 @@ export interface Attack {
   readonly timeline: readonly TimelineEntry[];
   /** Kept with ended attacks, since their bans are forgotten earlier; absent: none, or while the attack lasts. */
   readonly mitigation?: AttackMitigation;
+  /** Kept with stored and ended attacks: the incident that it belongs to; absent: in none, or while the attack lasts. */
+  readonly incident?: string;
   /** Monotonic ms: start of the calm in which all rates are within the thresholds; null while one is above. */
   readonly calmSinceMs: number | null;
 }

@@ -1,5 +1,5 @@
 /**
- * Streams attacks, bans and faults of exporters to callers as server-sent events (HTML Standard, section 9.2). Content and visibility of
+ * Streams attacks, incidents, bans and faults of exporters to callers as server-sent events (HTML Standard, section 9.2). Content and visibility of
  * events are as in the lists. A caller that reconnects gets the events that it missed, or an event that says that it
  * must read the lists again. Does not know where the events come from.
  */
@@ -7,6 +7,7 @@ import type { Principal } from "../../access/principal.ts";
 import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
+import type { IncidentView } from "../../incident/incidents.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -17,6 +18,7 @@ import type { Call } from "../route.ts";
 import { eventStreamAnswer } from "../server/answer.ts";
 import { attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { banToWire, ofTenant } from "../wire/ban.ts";
+import { incidentRow } from "../wire/incident.ts";
 import type { ExporterWire } from "../wire/telemetry.ts";
 import { EventRing, type RingEvent } from "./event-ring.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
@@ -26,7 +28,8 @@ export type FeedEvent =
   | { readonly kind: "attack"; readonly view: AttackView }
   | { readonly kind: "ban"; readonly view: BanView }
   /** Without what it sends: its state and faults. */
-  | { readonly kind: "exporter"; readonly row: ExporterWire };
+  | { readonly kind: "exporter"; readonly row: ExporterWire }
+  | { readonly kind: "incident"; readonly view: IncidentView };
 
 export type EventName = FeedEvent["kind"] | "reload" | "reset";
 
@@ -245,6 +248,8 @@ function keyOf(event: FeedEvent): { readonly key: string; readonly phase: string
       return { key: `attack ${event.view.attack.id}`, phase: attackPhase(event.view.attack) };
     case "ban":
       return { key: `ban ${event.view.ban.id}`, phase: banPhase(event.view) };
+    case "incident":
+      return { key: `incident ${event.view.id}`, phase: incidentPhase(event.view) };
     case "exporter": {
       const { name, address, faults } = event.row;
       return { key: `exporter ${name} ${address}`, phase: faults.map(({ kind }) => kind).join(" ") };
@@ -269,6 +274,13 @@ function textsOf(event: FeedEvent, tenancy: Tenancy) {
       const tenantText = tenant === null ? text : JSON.stringify(banToWire(ofTenant(event.view, tenant)));
       return { tenant, text, tenantText };
     }
+    case "incident": {
+      const { view } = event;
+      const isOwn = view.tenant !== null && tenancy.hasGroup({ tenant: view.tenant }, view.group);
+      const tenant = isOwn ? view.tenant : null;
+      const text = JSON.stringify(incidentRow(view, { tenant: null }));
+      return { tenant, text, tenantText: tenant === null ? text : JSON.stringify(incidentRow(view, { tenant })) };
+    }
     case "exporter": {
       const text = JSON.stringify(event.row);
       return { tenant: null, text, tenantText: text };
@@ -281,6 +293,12 @@ function textsOf(event: FeedEvent, tenancy: Tenancy) {
 /** The state of the announcement is part of it: routes are announced within the throttle's pause. */
 function banPhase({ ban, routeState }: BanView): string {
   return `${ban.state} ${routeStateText(routeState)}`;
+}
+
+/** What people do is shown at once. */
+function incidentPhase({ state, kind, work }: IncidentView): string {
+  const { owner, acknowledged, verdict, notes } = work;
+  return [state, kind, owner?.atMs, acknowledged?.atMs, verdict?.atMs, notes.length].join(" ");
 }
 
 function attackPhase({ endedAt, classification }: Attack): string {

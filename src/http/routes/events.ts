@@ -10,11 +10,11 @@ export function eventsRoute(feed: EventFeed): ReadRoute {
     path: "/api/v1/events",
     access: "viewer",
     about: {
-      summary: "Changes of attacks, bans and exporters, as server-sent events",
+      summary: "Changes of attacks, incidents, bans and exporters, as server-sent events",
       answers: {
         200: {
           text:
-            "Events `attack` and `ban`, whose data are rows as in the lists, and `exporter`, the state and faults of an " +
+            "Events `attack`, `incident` and `ban`, whose data are rows as in the lists, and `exporter`, the state and faults of an " +
             "exporter of flow telemetry, for tokens without a tenant. `reload`: the configuration has changed, " +
             "`reset`: events were missed; after both the lists must be read again. The header Last-Event-ID is honoured.",
           schema: Type.String(),

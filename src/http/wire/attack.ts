@@ -42,6 +42,8 @@ export const AttackWire = Type.Object(
   {
     /** Stable over a restart. */
     id: Type.String(),
+    /** The incident that it belongs to; absent where it is in none. */
+    incident: Type.Optional(Type.String()),
     scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
     /** Absent if a hostgroup as a whole is attacked. */
     target: Type.Optional(Type.String()),
@@ -112,6 +114,7 @@ export function attackOfTenant(view: AttackView, tenant: string | null): AttackV
 export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: string | null = null): AttackWire {
   return omitNulls({
     id: attack.id,
+    incident: attack.incident ?? null,
     scope: attack.scope,
     target: attack.target,
     group: attack.group,

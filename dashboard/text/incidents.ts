@@ -1,0 +1,105 @@
+/** Incidents in words: what each is, its size, and what people said of it. Pure. */
+import type { IncidentRowWire, IncidentWire } from "../../src/http/wire/incident.ts";
+import { percent, wholeNumber } from "./format/numbers.ts";
+import { counted, vectorName } from "./format/words.ts";
+import { customerText } from "./mitigation.ts";
+
+type Verdict = NonNullable<IncidentRowWire["classification"]>["is"];
+type Deed = NonNullable<IncidentRowWire["owner"]>;
+export type IncidentNoteWire = IncidentWire["notes"][number];
+export type MemberWire = IncidentWire["members"][number];
+
+/** From this number of attacks on, the overview has incidents in their place. */
+export const INCIDENTS_FROM = 11;
+
+export const VERDICTS: Readonly<Record<Verdict, string>> = {
+  real: "Real attack",
+  expected: "Expected traffic",
+  false_alarm: "False alarm",
+};
+
+export const STATE_WORDS = {
+  active: { tone: "danger", text: "active" },
+  quiet: { tone: "warn", text: "quiet" },
+  closed: { tone: "none", text: "closed" },
+} as const satisfies Readonly<Record<IncidentRowWire["state"], object>>;
+
+export const SEVERITY_TONES = {
+  low: "none",
+  medium: "info",
+  high: "warn",
+  critical: "danger",
+} as const satisfies Readonly<Record<NonNullable<IncidentRowWire["severity"]>, string>>;
+
+export function incidentPath(id: string): string {
+  return `/api/v1/incidents/${encodeURIComponent(id)}`;
+}
+
+/** `UDP flood`, `UDP flood, outgoing`. */
+export function kindText({ kind, direction }: IncidentRowWire): string {
+  const name = kind === undefined ? "Kind not known" : vectorName(kind);
+  return direction === "outgoing" ? `${name}, outgoing` : name;
+}
+
+/** `UDP flood on acme, web`. */
+export function incidentTitle(incident: IncidentRowWire): string {
+  return `${kindText(incident)} on ${customerText(incident)}`;
+}
+
+/** `1 000 victims in 4 networks`; a hostgroup that is attacked as a whole has no address. */
+export function victimsText({
+  victims,
+  victims_at_least: isMore,
+  prefixes,
+  prefix_count: count,
+}: IncidentRowWire): string {
+  if (victims === 0) return "the hostgroup as a whole";
+  const [only] = prefixes;
+  const where = count === 1 && only !== undefined ? `in ${only.prefix}` : `in ${counted(count, "network")}`;
+  const number = victims === 1 ? "1 victim" : `${wholeNumber(victims)} victims`;
+  return `${isMore === true ? "at least " : ""}${number} ${where}`;
+}
+
+/** `3 of 1 000 last`. */
+export function attacksText({ attacks, active_attacks: active }: IncidentRowWire): string {
+  if (active === 0) return attacks === 1 ? "1, over" : `${wholeNumber(attacks)}, all over`;
+  return active === attacks ? wholeNumber(attacks) : `${wholeNumber(active)} of ${wholeNumber(attacks)} last`;
+}
+
+/** Of its packets; undefined: not known. */
+export function stoppedOf({ packets, dropped_packets: dropped }: IncidentRowWire): number | undefined {
+  return packets === undefined || dropped === undefined || packets === 0 ? undefined : Math.min(1, dropped / packets);
+}
+
+export function severityText({ severity, link_share: share }: IncidentRowWire): string | undefined {
+  if (severity === undefined) return undefined;
+  return share === undefined ? severity : `${severity}, peak ${percent(share)} of the link`;
+}
+
+/** `noc`, `an operator`, `a tenant`, `no sign-in`. */
+export function byText({ by, of }: Deed, isTenantReader: boolean): string {
+  if (by !== undefined) return by;
+  if (isTenantReader) return of === "operator" ? "an operator" : "your tenant";
+  return of === "operator" ? "no sign-in" : "a tenant";
+}
+
+export function verdictText({ classification }: IncidentRowWire): string | undefined {
+  return classification === undefined ? undefined : VERDICTS[classification.is];
+}
+
+/** The notes for the next shift that are not acknowledged. */
+export function openHandovers({ notes }: IncidentWire): IncidentNoteWire[] {
+  return notes.filter(({ handover, acknowledged }) => handover && acknowledged === undefined);
+}
+
+/** By which a search finds it. */
+export function incidentText(incident: IncidentRowWire): string {
+  const { prefixes, owner } = incident;
+  const networks = prefixes.map(({ prefix }) => prefix).join(" ");
+  return `${incidentTitle(incident)} ${networks} ${owner?.by ?? ""} ${verdictText(incident) ?? ""} ${incident.state}`;
+}
+
+/** Active ones first, then the largest by the most recent. */
+export function byWeight(a: IncidentRowWire, b: IncidentRowWire): number {
+  return b.active_attacks - a.active_attacks || (a.id < b.id ? 1 : -1);
+}

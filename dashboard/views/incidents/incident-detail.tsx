@@ -1,0 +1,192 @@
+/** One incident: how large it was and of whom, who works on it, and its attacks. */
+import type { IncidentWire } from "../../../src/http/wire/incident.ts";
+import { useResource } from "../../api/resource.ts";
+import { isUnscoped } from "../../api/session.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { momentColumn, numberColumn } from "../../parts/columns.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment, Since } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { SearchedTable } from "../../parts/searched-table.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { amountText } from "../../text/attack-size.ts";
+import { customerOf, customerSteps } from "../../text/customers.ts";
+import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
+import { subjectOrder } from "../../text/format/subject-order.ts";
+import {
+  attacksText,
+  byText,
+  incidentPath,
+  incidentTitle,
+  kindText,
+  type MemberWire,
+  STATE_WORDS,
+  severityText,
+  stoppedOf,
+  VERDICTS,
+  victimsText,
+} from "../../text/incidents.ts";
+import { customerText } from "../../text/mitigation.ts";
+import { IncidentActions } from "./incident-actions.tsx";
+import { IncidentNotes } from "./incident-notes.tsx";
+
+const EVERY_MS = 2000;
+
+export function IncidentDetail({ id }: { readonly id: string }) {
+  const read = useResource<IncidentWire>(incidentPath(id), EVERY_MS);
+  const onChanged = () => void read.refresh();
+  return (
+    <>
+      <p>
+        <a href={linkTo(["incidents"])}>All incidents</a>
+      </p>
+      <Show loaded={read.state.value} what="incident" onRetry={onChanged}>
+        {(incident) => (
+          <div class="overview">
+            <Panel
+              title={incidentTitle(incident)}
+              isWide
+              actions={<IncidentActions incident={incident} onChanged={onChanged} />}
+            >
+              <Head incident={incident} />
+            </Panel>
+            <IncidentNotes incident={incident} onChanged={onChanged} />
+            <Networks incident={incident} />
+            <Attacks incident={incident} />
+          </div>
+        )}
+      </Show>
+    </>
+  );
+}
+
+interface Props {
+  readonly incident: IncidentWire;
+}
+
+function Head({ incident }: Props) {
+  const { state, started_at: began, ended_at: ended, owner, acknowledged, classification } = incident;
+  const { worst_attack: worst, peak_sampling_error: error, packets, bits } = incident;
+  const isTenant = !isUnscoped();
+  const stopped = stoppedOf(incident);
+  const severity = severityText(incident);
+  return (
+    <div class="columns">
+      <Facts
+        facts={[
+          ["State", <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
+          ["Began", <Moment at={began} />],
+          ended === undefined ? ["For", <Since at={began} />] : ["Last attack ended", <Moment at={ended} />],
+          ["Customer", <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
+          ["Kind", kindText(incident)],
+        ]}
+      />
+      <Facts
+        facts={[
+          ["Victims", victimsText(incident)],
+          ["Attacks", attacksText(incident)],
+          ["Peak", `${bitRate(incident.peak_mbps)}, ${packetRate(incident.peak_pps)}${plusMinus(error)}`],
+          packets === undefined || bits === undefined
+            ? ["Size", "not known of each attack"]
+            : ["Size", amountText(packets, bits)],
+          ["Stopped here", stopped === undefined ? "not known of each attack" : percent(stopped)],
+          severity === undefined ? null : ["Severity", severity],
+          worst === undefined ? null : ["Worst", <a href={linkTo(["attacks", worst])}>the largest attack</a>],
+        ]}
+      />
+      <Facts
+        facts={[
+          ["Owner", owner === undefined ? "none" : <Who deed={owner} isTenant={isTenant} />],
+          ["Acknowledged", acknowledged === undefined ? "no" : <Who deed={acknowledged} isTenant={isTenant} />],
+          classification === undefined
+            ? ["Was", "not said"]
+            : [
+                "Was",
+                <>
+                  {VERDICTS[classification.is]}, by <Who deed={classification} isTenant={isTenant} />
+                </>,
+              ],
+        ]}
+      />
+    </div>
+  );
+}
+
+interface WhoProps {
+  readonly deed: NonNullable<IncidentWire["owner"]>;
+  readonly isTenant: boolean;
+}
+
+export function Who({ deed, isTenant }: WhoProps) {
+  return (
+    <>
+      {byText(deed, isTenant)}, <Moment at={deed.at} />
+    </>
+  );
+}
+
+type Prefix = IncidentWire["prefixes"][number];
+
+const NETWORK_COLUMNS: readonly Column<Prefix>[] = [
+  { key: "prefix", title: "Network", cell: ({ prefix }) => prefix, order: ({ prefix }) => subjectOrder(prefix) },
+  numberColumn("Victims", ({ victims }) => victims),
+];
+
+function Networks({ incident: { prefixes, prefix_count: count } }: Props) {
+  if (prefixes.length === 0) return null;
+  return (
+    <Panel title="Networks">
+      <DataTable label="Networks" columns={NETWORK_COLUMNS} rows={prefixes} rowKey={({ prefix }) => prefix} />
+      {count > prefixes.length && (
+        <p class="muted">
+          The {prefixes.length} with most victims, of {count}.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+const MEMBER_COLUMNS: readonly Column<MemberWire>[] = [
+  {
+    key: "victim",
+    title: "Victim",
+    cell: ({ id, victim }) => <a href={linkTo(["attacks", id])}>{victim ?? "the hostgroup"}</a>,
+    order: ({ victim }) => subjectOrder(victim ?? ""),
+  },
+  {
+    key: "state",
+    title: "State",
+    cell: ({ active }) => <Badge tone={active ? "danger" : "none"}>{active ? "lasts" : "over"}</Badge>,
+    order: ({ active }) => (active ? 0 : 1),
+  },
+  numberColumn("Peak", ({ peak_mbps }) => peak_mbps, { format: bitRate }),
+  numberColumn("Peak packets", ({ peak_pps }) => peak_pps, { format: packetRate, width: "medium" }),
+  momentColumn("Detected", ({ started_at }) => started_at, "medium"),
+  momentColumn("Ended", ({ ended_at }) => ended_at, "wide"),
+];
+
+const FIRST_SORT = { key: "Peak", isDescending: true };
+
+function Attacks({ incident: { members, attacks } }: Props) {
+  return (
+    <Panel title="Attacks" isWide>
+      <SearchedTable
+        label="Attacks of the incident"
+        what="attack"
+        placeholder="address"
+        isCounted
+        columns={MEMBER_COLUMNS}
+        rows={members}
+        rowKey={({ id }) => id}
+        textOf={({ victim = "" }) => victim}
+        firstSort={FIRST_SORT}
+      />
+      {attacks > members.length && (
+        <p class="muted">
+          {members.length} of {attacks}: those that ended first are not listed any more.
+        </p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,92 @@
+/** Incidents as rows, of the list and of the overview: a thousand victims are one row that leads to its attacks. */
+import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
+import type { Column } from "../../parts/data-table.tsx";
+import { linkTo } from "../../router.ts";
+import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
+import {
+  attacksText,
+  incidentTitle,
+  SEVERITY_TONES,
+  STATE_WORDS,
+  stoppedOf,
+  verdictText,
+  victimsText,
+} from "../../text/incidents.ts";
+
+type Row = IncidentRowWire;
+
+const TITLE: Column<Row> = {
+  key: "title",
+  title: "Incident",
+  cell: (row) => <a href={linkTo(["incidents", row.id])}>{incidentTitle(row)}</a>,
+  order: incidentTitle,
+};
+
+const STATE: Column<Row> = {
+  key: "state",
+  title: "State",
+  cell: ({ state, open_handovers: open }) => (
+    <>
+      <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>
+      {open > 0 && (
+        <>
+          {" "}
+          <Badge tone="info">hand-over</Badge>
+        </>
+      )}
+    </>
+  ),
+  order: ({ state }) => state,
+};
+
+const SIZE: readonly Column<Row>[] = [
+  {
+    key: "victims",
+    title: "Victims",
+    cell: victimsText,
+    order: ({ victims }) => victims,
+    width: "medium",
+  },
+  { key: "attacks", title: "Attacks", cell: attacksText, order: ({ attacks }) => attacks, isNumber: true },
+  numberColumn("Peak", ({ peak_mbps }) => peak_mbps, {
+    format: (rate, row) => bitRate(rate) + plusMinus(row.peak_sampling_error),
+  }),
+  numberColumn("Peak packets", ({ peak_pps }) => peak_pps, {
+    format: (rate, row) => packetRate(rate) + plusMinus(row.peak_sampling_error),
+    width: "wide",
+  }),
+  numberColumn("Stopped here", stoppedOf, { format: percent, width: "wide" }),
+  {
+    key: "severity",
+    title: "Severity",
+    cell: ({ severity }) => (severity === undefined ? "–" : <Badge tone={SEVERITY_TONES[severity]}>{severity}</Badge>),
+    order: ({ severity }) => ["low", "medium", "high", "critical"].indexOf(severity ?? ""),
+    width: "medium",
+  },
+];
+
+const OWNER = textColumn<Row>(
+  "Owner",
+  ({ owner }) => (owner === undefined ? undefined : (owner.by ?? owner.of)),
+  "medium",
+);
+
+export const INCIDENT_COLUMNS: readonly Column<Row>[] = [
+  TITLE,
+  STATE,
+  ...SIZE,
+  OWNER,
+  textColumn("Was", verdictText, "wide"),
+  momentColumn("Began", ({ started_at }) => started_at),
+  momentColumn("Ended", ({ ended_at }) => ended_at, "wide"),
+];
+
+/** Those that are going on. */
+export const ACTIVE_COLUMNS: readonly Column<Row>[] = [
+  TITLE,
+  ...SIZE,
+  OWNER,
+  sinceColumn("For", ({ started_at }) => started_at),
+];

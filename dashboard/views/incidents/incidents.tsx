@@ -1,0 +1,88 @@
+/** The incidents, the newest first, and the view of one. */
+import { useState } from "preact/hooks";
+import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
+import { useKept, useResource } from "../../api/resource.ts";
+import { Button } from "../../parts/button.tsx";
+import { Empty } from "../../parts/callout.tsx";
+import type { Sort } from "../../parts/data-table.tsx";
+import { Segments } from "../../parts/field.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { SearchedTable } from "../../parts/searched-table.tsx";
+import { Show } from "../../parts/show.tsx";
+import { place, setQuery } from "../../router.ts";
+import { customerOfSteps } from "../../text/customers.ts";
+import { incidentText } from "../../text/incidents.ts";
+import type { ViewProps } from "../../view.ts";
+import { CustomerPage } from "./customer.tsx";
+import { IncidentDetail } from "./incident-detail.tsx";
+import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
+
+const EVERY_MS = 3000;
+const FIRST_SORT: Sort = { key: "Began", isDescending: true };
+
+const STATES = [
+  ["all", "All"],
+  ["active", "Active"],
+  ["quiet", "Quiet"],
+  ["closed", "Closed"],
+] as const;
+type Which = (typeof STATES)[number][0];
+
+export function Incidents({ steps }: ViewProps) {
+  const [id] = steps;
+  const customer = customerOfSteps(steps);
+  if (customer !== null) return <CustomerPage key={steps.join(" ")} customer={customer} />;
+  return id === undefined ? <IncidentList /> : <IncidentDetail key={id} id={id} />;
+}
+
+function IncidentList() {
+  const { query } = place.value;
+  const which = STATES.find(([name]) => name === query.get("state"))?.[0] ?? "all";
+  const before = query.get("before");
+  const asked = new URLSearchParams({ ...(which !== "all" && { state: which }), ...(before !== null && { before }) });
+  const read = useResource<IncidentsWire>(`/api/v1/incidents?${asked}`, EVERY_MS);
+  const [sort, setSort] = useState(FIRST_SORT);
+  return (
+    <Panel
+      title="Incidents"
+      actions={
+        <Segments<Which>
+          label="Which incidents"
+          value={which}
+          options={STATES}
+          onChange={(state) => setQuery({ state: state === "all" ? null : state, before: null })}
+        />
+      }
+    >
+      <Show loaded={useKept(read.state.value)} what="incidents" onRetry={() => void read.refresh()}>
+        {({ incidents, next }) => (
+          <>
+            {incidents.length === 0 ? (
+              <Empty title="No incident">
+                Attacks on one customer, of one kind, that follow each other are one incident. It stays here when they
+                are over.
+              </Empty>
+            ) : (
+              <SearchedTable
+                label="Incidents"
+                what="incident"
+                placeholder="customer, kind, network, owner"
+                isCounted
+                columns={INCIDENT_COLUMNS}
+                rows={incidents}
+                rowKey={({ id }) => id}
+                textOf={incidentText}
+                sort={sort}
+                onSort={setSort}
+              />
+            )}
+            <div class="choices">
+              {before !== null && <Button onClick={() => setQuery({ before: null })}>Newest</Button>}
+              {next !== undefined && <Button onClick={() => setQuery({ before: next })}>Older</Button>}
+            </div>
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}

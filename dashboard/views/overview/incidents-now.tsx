@@ -1,0 +1,46 @@
+/** Many attacks at once as their incidents: a thousand victims are one row. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
+import { useResource } from "../../api/resource.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { byWeight } from "../../text/incidents.ts";
+import { ACTIVE_COLUMNS } from "../incidents/incident-rows.tsx";
+import { AttackRows } from "./attack-rows.tsx";
+
+const EVERY_MS = 2000;
+
+interface IncidentsNowProps {
+  /** In the order of their urgency. */
+  readonly attacks: readonly AttackWire[];
+  readonly bans: readonly BanWire[];
+}
+
+export function IncidentsNow({ attacks, bans }: IncidentsNowProps) {
+  const read = useResource<IncidentsWire>("/api/v1/incidents?state=active", EVERY_MS);
+  const alone = attacks.filter(({ incident }) => incident === undefined);
+  return (
+    <>
+      <Show loaded={read.state.value} what="incidents" onRetry={() => void read.refresh()}>
+        {({ incidents, next }) => (
+          <>
+            <DataTable
+              label="Incidents in progress"
+              columns={ACTIVE_COLUMNS}
+              rows={incidents.toSorted(byWeight)}
+              rowKey={({ id }) => id}
+            />
+            <p class="muted">
+              {next !== undefined && "The newest 100. "}
+              <a href={linkTo(["attacks"])}>All {wholeNumber(attacks.length)} attacks</a>
+            </p>
+          </>
+        )}
+      </Show>
+      {alone.length > 0 && <AttackRows attacks={alone} bans={bans} />}
+    </>
+  );
+}

@@ -1,0 +1,194 @@
+/** Incidents: the list in pages, one of them, and what people add to it. A foreign incident is an unknown one. */
+import { Type } from "@sinclair/typebox";
+import type { Principal } from "../../access/principal.ts";
+import { INCIDENT_STATES } from "../../incident/incident.ts";
+import type { IncidentAnswer, IncidentView } from "../../incident/incidents.ts";
+import type { NoteOrder, WorkOrder } from "../../incident/work.ts";
+import type { Backend } from "../backend.ts";
+import type { Refusal } from "../refusal.ts";
+import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { invalidQuery, parameter } from "../server/query.ts";
+import {
+  IncidentsWire,
+  IncidentWire,
+  incidentNoteCheck,
+  incidentOrderCheck,
+  incidentRow,
+  incidentToWire,
+} from "../wire/incident.ts";
+import { oneOf } from "../wire/one-of.ts";
+
+type Incidents = Pick<Backend, "incidents" | "tenancy">;
+
+const PATH = "/api/v1/incidents";
+const PAGE_ROWS = 100;
+/** A longer text is the id of none, and is shortened in the audit trail. */
+const ID_CHARACTERS_MAX = 36;
+
+const ABSENT = { 404: { text: "Unknown incident, or another tenant's." } } as const;
+const COMMAND_ANSWERS = {
+  200: { text: "The incident as it is now.", schema: IncidentWire },
+  ...ABSENT,
+  409: { text: "An operator decided it, the caller is not its owner, or there are too many notes." },
+} as const;
+
+export function incidentsRoute(backend: Incidents): ReadRoute {
+  return {
+    name: "incidents",
+    method: "GET",
+    path: PATH,
+    access: "viewer",
+    about: {
+      summary: "Incidents, newest first: attacks on one customer, of one kind, that follow each other",
+      query: {
+        state: { text: "Only those in this state.", schema: oneOf(...INCIDENT_STATES) },
+        tenant: { text: "Only those of this tenant.", schema: Type.String() },
+        hostgroup: { text: "Only those that began in this hostgroup.", schema: Type.String() },
+        kind: { text: "Only those of this kind of attack.", schema: Type.String() },
+        before: { text: "Only those before this id: the `next` of the page before.", schema: Type.String() },
+      },
+      answers: { 200: { text: `At most ${PAGE_ROWS}.`, schema: IncidentsWire } },
+    },
+    handle: ({ principal, query }) => {
+      const state = parameter(query, "state");
+      if (state !== null && !INCIDENT_STATES.some((known) => known === state)) {
+        return invalidQuery(`state must be one of ${INCIDENT_STATES.join(", ")}: ${state}`);
+      }
+      const isWanted = wantedBy(query);
+      const found: IncidentView[] = [];
+      for (const view of backend.incidents.views()) {
+        if (isWanted(view) && maySee(backend, principal, view)) found.push(view);
+        if (found.length > PAGE_ROWS) break;
+      }
+      const page = found.slice(0, PAGE_ROWS);
+      return jsonAnswer(200, {
+        incidents: page.map((view) => incidentRow(view, principal)),
+        ...(found.length > PAGE_ROWS && { next: page.at(-1)?.id }),
+      });
+    },
+  };
+}
+
+export function incidentRoute(backend: Incidents): ReadRoute {
+  return {
+    name: "incident",
+    method: "GET",
+    path: `${PATH}/:id`,
+    access: "viewer",
+    about: {
+      summary: "One incident with its attacks and notes",
+      answers: { 200: { text: "The incident.", schema: IncidentWire }, ...ABSENT },
+    },
+    handle: ({ principal, params }) => {
+      const view = visible(backend, principal, params);
+      if (view === null) return { kind: "unknown_incident" };
+      return jsonAnswer(200, incidentToWire(view, principal));
+    },
+  };
+}
+
+export function incidentOrderRoute(backend: Incidents): CommandRoute<WorkOrder> {
+  return {
+    name: "incident_order",
+    method: "POST",
+    path: `${PATH}/:id`,
+    access: "operator",
+    checkPath: ({ principal, params }) =>
+      visible(backend, principal, params) === null ? { kind: "unknown_incident" } : null,
+    body: incidentOrderCheck,
+    about: {
+      summary: "Take or release an incident, acknowledge it, say what it was, acknowledge notes for the next shift",
+      answers: COMMAND_ANSWERS,
+    },
+    audit: AUDIT,
+    handle: (call, order) =>
+      onVisible(backend, call, async (id) =>
+        outcomeOf(call, await backend.incidents.order(id, order, call.principal), orderText(order)),
+      ),
+  };
+}
+
+export function incidentNoteRoute(backend: Incidents): CommandRoute<NoteOrder> {
+  return {
+    name: "incident_note",
+    method: "POST",
+    path: `${PATH}/:id/notes`,
+    access: "operator",
+    checkPath: ({ principal, params }) =>
+      visible(backend, principal, params) === null ? { kind: "unknown_incident" } : null,
+    body: incidentNoteCheck,
+    about: { summary: "Add a note to an incident, also one for the next shift", answers: COMMAND_ANSWERS },
+    audit: AUDIT,
+    handle: (call, note) =>
+      onVisible(backend, call, async (id) => {
+        const reason = `${note.isHandover ? "note for the next shift" : "note"}: ${note.text}`;
+        return outcomeOf(call, await backend.incidents.note(id, note, call.principal), reason);
+      }),
+  };
+}
+
+function wantedBy(query: URLSearchParams): (view: IncidentView) => boolean {
+  const [state, tenant, hostgroup, kind, before] = ["state", "tenant", "hostgroup", "kind", "before"].map((name) =>
+    parameter(query, name),
+  );
+  return (view) =>
+    (state == null || view.state === state) &&
+    (tenant == null || view.tenant === tenant) &&
+    (hostgroup == null || view.group === hostgroup) &&
+    (kind == null || view.kind === kind) &&
+    (before == null || view.id < before);
+}
+
+/** Of a tenant: what was its own when it began, while the hostgroup is. */
+function maySee(backend: Incidents, principal: Principal, { tenant, group }: IncidentView): boolean {
+  if (principal.tenant === null) return true;
+  return tenant === principal.tenant && backend.tenancy().hasGroup(principal, group);
+}
+
+function visible(backend: Incidents, principal: Principal, params: Call["params"]): IncidentView | null {
+  const view = backend.incidents.get(params["id"] ?? "");
+  return view !== null && maySee(backend, principal, view) ? view : null;
+}
+
+/** A reload may have happened while the body was received. */
+function onVisible(
+  backend: Incidents,
+  { principal, params }: Call,
+  act: (id: string) => Promise<Outcome | Refusal>,
+): Refusal | Promise<Outcome | Refusal> {
+  const view = visible(backend, principal, params);
+  return view === null ? { kind: "unknown_incident" } : act(view.id);
+}
+
+function outcomeOf({ principal }: Call, answer: IncidentAnswer, reason: string): Outcome | Refusal {
+  if (answer.kind === "refused") {
+    const { refusal } = answer;
+    return refusal === "unknown" ? { kind: "unknown_incident" } : { kind: "incident_refused", refusal };
+  }
+  const { view, isSaved } = answer;
+  const response = jsonAnswer(200, incidentToWire(view, principal, isSaved));
+  return { kind: "outcome", response, result: "set", reason };
+}
+
+/** `owner taken, acknowledged, classified as real`. */
+function orderText({ owner, acknowledge, classification, handover }: WorkOrder): string {
+  return [
+    owner === undefined ? "" : owner === "take" ? "owner taken" : "owner released",
+    acknowledge === true ? "acknowledged" : "",
+    classification === undefined
+      ? ""
+      : classification === null
+        ? "classification removed"
+        : `classified as ${classification}`,
+    handover === undefined ? "" : "notes for the next shift acknowledged",
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
+}
+
+const AUDIT: AuditRule<unknown> = {
+  action: "incident",
+  targetType: "incident",
+  target: ({ params }) => (params["id"] ?? "").slice(0, ID_CHARACTERS_MAX),
+};

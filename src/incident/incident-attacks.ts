@@ -1,0 +1,294 @@
+/**
+ * The attacks of one incident: which last, what they were together, and whom they hit. Lists up to INCIDENT_MEMBERS_KEPT of
+ * them; further ones count, and replace those that ended first. Times are wall clock, ms.
+ */
+import { type Attack, isActive } from "../detection/attack/attack.ts";
+import { INCIDENT_MEMBERS_KEPT } from "../limits.ts";
+import { parseAddress } from "../net/address.ts";
+import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
+import { higher, type Incident, type Member, NO_PEAKS, NO_SUMS, type Peaks, type Sums } from "./incident.ts";
+
+/** Prefixes of an incident that are listed, those with the most victims first. */
+const PREFIXES_SHOWN = 32;
+/** What victims are listed by: a network as it is announced at its smallest. */
+const PREFIX_LENGTHS = { 4: 24, 6: 48 } as const;
+
+export interface VictimPrefix {
+  readonly prefix: string;
+  readonly victims: number;
+}
+
+export interface Victims {
+  /** Different addresses and prefixes among the listed attacks. */
+  readonly count: number;
+  readonly prefixes: readonly VictimPrefix[];
+  /** Of all prefixes, also those that are not listed. */
+  readonly prefixCount: number;
+}
+
+type Record = Pick<Incident, "lastEndedAt" | "attacks" | "members" | "ended" | "peaks" | "worst">;
+
+export class IncidentAttacks {
+  /** Oldest first. */
+  readonly #members = new Map<string, Member>();
+  /** As they were last seen. */
+  readonly #active = new Map<string, Attack>();
+  /** Those of them that are spread over a prefix: few. */
+  readonly #spread = new Map<string, Prefix>();
+  /** Of the listed ones. */
+  #over = 0;
+  #attacks = 0;
+  #ended: Sums = NO_SUMS;
+  #peaks: Peaks = NO_PEAKS;
+  #worst: Incident["worst"] = null;
+  #lastEndedAt: number;
+  #victims: Victims | null = null;
+
+  constructor(startedAt: number) {
+    this.#lastEndedAt = startedAt;
+  }
+
+  /** Attacks that lasted when the record was written, and do not any more, ended then for all that is known. */
+  static restored(record: Record & { readonly startedAt: number }, active: readonly Attack[]): IncidentAttacks {
+    const restored = new IncidentAttacks(record.startedAt);
+    const lasts = new Set(active.map(({ id }) => id));
+    restored.#attacks = record.attacks;
+    restored.#ended = record.ended;
+    restored.#peaks = record.peaks;
+    restored.#worst = record.worst;
+    restored.#lastEndedAt = record.lastEndedAt;
+    for (const member of record.members) {
+      const isLost = member.endedAt === null && !lasts.has(member.id);
+      const endedAt = Math.max(record.lastEndedAt, member.startedAt);
+      restored.#members.set(member.id, isLost ? { ...member, endedAt } : member);
+      if (isLost || member.endedAt !== null) restored.#over++;
+      if (isLost) restored.#ended = plus(restored.#ended, UNKNOWN);
+    }
+    for (const attack of active) {
+      // It began after the record was written, or is not listed.
+      const isNew = !restored.#members.has(attack.id) && restored.isWhole;
+      if (isNew) restored.add(attack, attack.classification !== null);
+      else restored.#keep(attack);
+    }
+    return restored;
+  }
+
+  get active(): number {
+    return this.#active.size;
+  }
+
+  get attacks(): number {
+    return this.#attacks;
+  }
+
+  /** Of the attack that ended last. */
+  get lastEndedAt(): number {
+    return this.#lastEndedAt;
+  }
+
+  has(id: string): boolean {
+    return this.#active.has(id);
+  }
+
+  member(id: string): Member | null {
+    return this.#members.get(id) ?? null;
+  }
+
+  /** One that lasts. */
+  add(attack: Attack, isPlaced: boolean): void {
+    this.#attacks++;
+    this.#keep(attack);
+    this.#victims = null;
+    if (this.#members.size >= INCIDENT_MEMBERS_KEPT) {
+      // Not looked for in vain: of a large attack all last.
+      const oldest = this.#over === 0 ? undefined : this.#members.values().find(({ endedAt }) => endedAt !== null);
+      if (oldest === undefined) return;
+      this.#members.delete(oldest.id);
+      this.#over--;
+    }
+    this.#members.set(attack.id, memberOf(attack, isPlaced));
+  }
+
+  /** Its kind was known, and stays. */
+  place(id: string): void {
+    const member = this.#members.get(id);
+    if (member !== undefined) this.#members.set(id, { ...member, isPlaced: true });
+  }
+
+  /** One that lasts and belongs to another incident. */
+  remove(id: string): void {
+    this.#attacks--;
+    this.#leave(id);
+    this.#members.delete(id);
+    this.#victims = null;
+    if (this.#worst?.id === id) this.#worst = null;
+  }
+
+  /** The rates of attacks that last, about once a second. */
+  see(attacks: readonly Attack[]): void {
+    for (const attack of attacks) this.#keep(attack);
+    this.#rank(attacks);
+    this.#peaks = peaksOf(this.#peaks, this.#countedOnce());
+  }
+
+  end(attack: Attack): void {
+    const endedAt = attack.endedAt ?? attack.startedAt;
+    const member = this.#members.get(attack.id);
+    const isWithin = this.#isWithin(attack);
+    this.#leave(attack.id);
+    if (member !== undefined) {
+      this.#members.set(attack.id, { ...memberOf(attack, member.isPlaced), endedAt });
+      this.#over++;
+    }
+    this.#rank([attack]);
+    const { peakPps = 0, peakBps = 0, peakError = 0 } = attack.volume ?? {};
+    this.#peaks = {
+      packets: higher(this.#peaks.packets, { rate: peakPps, error: peakError }),
+      bits: higher(this.#peaks.bits, { rate: peakBps, error: peakError }),
+    };
+    if (!isWithin) this.#ended = plus(this.#ended, sumsOf(attack));
+    this.#lastEndedAt = Math.max(this.#lastEndedAt, endedAt);
+  }
+
+  /** Of attacks that ended and those that last. */
+  get sums(): Sums {
+    return this.#countedOnce().reduce((sum, attack) => plus(sum, sumsOf(attack)), this.#ended);
+  }
+
+  get victims(): Victims {
+    this.#victims ??= victimsOf([...this.#members.values()]);
+    return this.#victims;
+  }
+
+  /** Whether every attack is listed, and so every victim. */
+  get isWhole(): boolean {
+    return this.#members.size >= this.#attacks;
+  }
+
+  /** Oldest first, those that last with their rates so far. */
+  members(): readonly Member[] {
+    return [...this.#members.values()].map((member) => {
+      const attack = this.#active.get(member.id);
+      return attack === undefined ? member : memberOf(attack, member.isPlaced);
+    });
+  }
+
+  record(): Record {
+    return {
+      lastEndedAt: this.#lastEndedAt,
+      attacks: this.#attacks,
+      members: this.members(),
+      ended: this.#ended,
+      peaks: this.#peaks,
+      worst: this.#worst,
+    };
+  }
+
+  get peaks(): Peaks {
+    return this.#peaks;
+  }
+
+  get worst(): Incident["worst"] {
+    return this.#worst;
+  }
+
+  #rank(attacks: readonly Attack[]): void {
+    for (const attack of attacks) {
+      const { peakBps: bps } = peakOf(attack);
+      if (bps > (this.#worst?.bps ?? 0)) this.#worst = { id: attack.id, bps };
+    }
+  }
+
+  /** The traffic of a host within a spread attack is a part of that one's. */
+  #countedOnce(): Attack[] {
+    return [...this.#active.values()].filter((attack) => !this.#isWithin(attack));
+  }
+
+  #isWithin({ id, target }: Attack): boolean {
+    if (target === null) return false;
+    for (const [other, prefix] of this.#spread) if (other !== id && prefixContains(prefix, target)) return true;
+    return false;
+  }
+
+  #keep(attack: Attack): void {
+    this.#active.set(attack.id, attack);
+    if (attack.carpet !== null) this.#spread.set(attack.id, canonicalPrefix(attack.carpet.prefix));
+  }
+
+  #leave(id: string): void {
+    this.#active.delete(id);
+    this.#spread.delete(id);
+  }
+}
+
+const UNKNOWN: Sums = { ...NO_SUMS, unmeasured: 1, unaccounted: 1 };
+
+function plus(a: Sums, b: Sums): Sums {
+  return {
+    packets: a.packets + b.packets,
+    bits: a.bits + b.bits,
+    droppedPackets: a.droppedPackets + b.droppedPackets,
+    droppedBits: a.droppedBits + b.droppedBits,
+    unmeasured: a.unmeasured + b.unmeasured,
+    unaccounted: a.unaccounted + b.unaccounted,
+  };
+}
+
+/** Of an attack that has just begun nothing is counted yet, which is no gap. */
+function sumsOf(attack: Attack): Sums {
+  const { volume } = attack;
+  if (volume === null) return isActive(attack) ? NO_SUMS : UNKNOWN;
+  const { packets, bits, dropped } = volume;
+  return {
+    packets,
+    bits,
+    droppedPackets: dropped?.packets ?? 0,
+    droppedBits: dropped?.bits ?? 0,
+    unmeasured: 0,
+    unaccounted: dropped === null ? 1 : 0,
+  };
+}
+
+function memberOf(attack: Attack, isPlaced: boolean): Member {
+  const { id, target, carpet, startedAt, endedAt } = attack;
+  return { id, victim: carpet?.prefix ?? target, startedAt, endedAt, ...peakOf(attack), isPlaced };
+}
+
+function peakOf({ volume, rates }: Attack): { readonly peakPps: number; readonly peakBps: number } {
+  return { peakPps: volume?.peakPps ?? rates[0] ?? 0, peakBps: volume?.peakBps ?? (rates[1] ?? 0) * 1e6 };
+}
+
+/** Rates of different victims are estimated from different packets: the squares of their errors add up. */
+function peaksOf(before: Peaks, attacks: readonly Attack[]): Peaks {
+  let [pps, bps, ppsSquares, bpsSquares] = [0, 0, 0, 0];
+  for (const { rates, samplingError } of attacks) {
+    const [packets, bits] = [rates[0] ?? 0, (rates[1] ?? 0) * 1e6];
+    pps += packets;
+    bps += bits;
+    ppsSquares += (packets * (samplingError?.pps ?? 0)) ** 2;
+    bpsSquares += (bits * (samplingError?.mbps ?? 0)) ** 2;
+  }
+  return {
+    packets: higher(before.packets, { rate: pps, error: Math.sqrt(ppsSquares) / Math.max(pps, 1) }),
+    bits: higher(before.bits, { rate: bps, error: Math.sqrt(bpsSquares) / Math.max(bps, 1) }),
+  };
+}
+
+function victimsOf(members: readonly Member[]): Victims {
+  const victims = new Set(members.map(({ victim }) => victim).filter((victim) => victim !== null));
+  const counts = new Map<string, number>();
+  for (const victim of victims) {
+    const prefix = prefixAround(victim);
+    counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
+  }
+  const prefixes = [...counts].map(([prefix, count]) => ({ prefix, victims: count }));
+  const largest = prefixes.toSorted((a, b) => b.victims - a.victims || (a.prefix < b.prefix ? -1 : 1));
+  return { count: victims.size, prefixes: largest.slice(0, PREFIXES_SHOWN), prefixCount: prefixes.length };
+}
+
+/** A spread attack has its own prefix. */
+function prefixAround(victim: string): string {
+  const address = parseAddress(victim);
+  if (address === null) return victim;
+  return enclosingPrefix(address, PREFIX_LENGTHS[address.includes(":") ? 6 : 4]).text;
+}

@@ -1,0 +1,335 @@
+/** Which attacks are one incident, what its figures are, and that people's work is on disk first. */
+import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { incidents } from "../../test/fixtures/incidents.ts";
+import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
+import { attack, classification, NOON } from "../../test/fixtures/views.ts";
+import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
+import type { AttackVolume } from "../detection/attack/attack-volume.ts";
+import type { Vector } from "../detection/attack/vector.ts";
+import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
+import { INCIDENT_QUIET_MS } from "./incident.ts";
+import type { Incidents, IncidentView } from "./incidents.ts";
+
+const ADMIN = { operator: "noc", tenant: null };
+
+function volume(packets: number, dropped: number | null = null): AttackVolume {
+  const amount = dropped === null ? null : { packets: dropped, bits: dropped * 1000 };
+  const size = { packets, bits: packets * 1000, beganAt: NOON, durationMs: 1000, peakOverMs: 100 };
+  return { ...size, peakPps: packets, peakBps: packets * 1000, dropped: amount };
+}
+
+/** Attacks of a service, whose clock goes on only where a test says so. */
+class World {
+  nowMs = NOON;
+  readonly active = new Map<string, Attack>();
+  readonly dropped: string[] = [];
+  unplaced = 0;
+  readonly table: Incidents;
+
+  constructor(options: Parameters<typeof incidents>[0] = {}) {
+    const observer = { dropped: ({ id }: IncidentView) => this.dropped.push(id), unplaced: () => void this.unplaced++ };
+    this.table = incidents({
+      attacks: () => this.active.values(),
+      wallMs: () => this.nowMs,
+      ...options,
+      observer: { ...observer, dropped: ({ id }) => void this.dropped.push(id) },
+    });
+  }
+
+  /** Returns the id of its incident. */
+  start(id: string, changes: Partial<Attack> = {}): string | undefined {
+    return this.#happens("started", attack({ id, startedAt: this.nowMs, ...changes }));
+  }
+
+  classify(id: string, type: Vector): string | undefined {
+    const known = { ...(this.active.get(id) as Attack), classification: classification({ type }) };
+    return this.#happens("classified", known);
+  }
+
+  end(id: string, changes: Partial<Attack> = {}): string | undefined {
+    const ended = { ...(this.active.get(id) as Attack), ...changes, endedAt: this.nowMs };
+    return this.#happens("ended", ended);
+  }
+
+  only(): IncidentView {
+    const [view, ...others] = [...this.table.views()];
+    if (view === undefined || others.length > 0) throw new Error(`${others.length} more`);
+    return view;
+  }
+
+  #happens(kind: "started" | "classified" | "ended", of: Attack): string | undefined {
+    if (kind === "ended") this.active.delete(of.id);
+    else this.active.set(of.id, of);
+    const event: AttackEvent = kind === "classified" ? { kind, attack: of, isNewKind: true } : { kind, attack: of };
+    return this.table.recorded(event).attack.incident;
+  }
+}
+
+describe("an attack joins", () => {
+  test("the incident of its customer and kind while it has not been quiet for ten minutes", () => {
+    const world = new World();
+    const first = world.start("a", { classification: classification() });
+    world.end("a");
+    world.nowMs += INCIDENT_QUIET_MS - 1;
+    expect(world.only().state).toBe("quiet");
+    expect(world.start("b", { classification: classification() })).toBe(first);
+    world.end("b");
+    world.nowMs += INCIDENT_QUIET_MS;
+    expect(world.only().state).toBe("closed");
+    expect(world.start("c", { classification: classification() })).not.toBe(first);
+  });
+
+  test("no incident of another hostgroup, tenant, direction or kind", () => {
+    const owners: Record<string, string> = { web: "acme", mail: "acme" };
+    const world = new World({ ownerOf: ({ group }) => owners[group] ?? null });
+    const kind = classification();
+    const ids = [
+      world.start("a", { classification: kind }),
+      world.start("b", { classification: kind, group: "other" }),
+      world.start("c", { classification: kind, group: "web" }),
+      world.start("d", { classification: kind, direction: "outgoing" }),
+      world.start("e", { classification: classification({ type: "syn_flood" }) }),
+    ];
+    expect(new Set(ids).size).toBe(5);
+    // The customer is the tenant, whatever the hostgroup.
+    expect(world.start("f", { classification: kind, group: "mail" })).toBe(ids[2]);
+  });
+
+  test("the customer's newest open incident while its kind is not known, and gives a new one its kind", () => {
+    const world = new World();
+    const first = world.start("a");
+    expect(world.start("b")).toBe(first);
+    expect(world.classify("a", "udp_flood")).toBe(first);
+    expect(world.classify("b", "udp_flood")).toBe(first);
+    expect(world.only()).toMatchObject({ kind: "udp_flood", attacks: 2, active: 2 });
+  });
+
+  test("another incident when its kind turns out to be another one, once #incident-kind", () => {
+    const world = new World();
+    const first = world.start("a");
+    world.start("b", { volume: volume(9e6) });
+    world.table.tick();
+    expect(world.only().worst?.id).toBe("b");
+    world.classify("a", "udp_flood");
+    const second = world.classify("b", "syn_flood");
+    expect(second).not.toBe(first);
+    expect([...world.table.views()].map(({ kind, attacks }) => [kind, attacks])).toEqual([
+      ["syn_flood", 1],
+      ["udp_flood", 1],
+    ]);
+    expect(world.table.get(first ?? "")?.worst).toBeNull();
+    // It stays where it is when it is said to be yet another one.
+    world.start("c");
+    world.classify("c", "syn_flood");
+    expect(world.classify("c", "udp_flood")).toBe(second);
+  });
+
+  test("an open incident of its kind, and the one without a kind that it was in is gone #incident-kind", () => {
+    const world = new World();
+    const seen: string[] = [];
+    world.table.onChange(({ id, attacks }) => seen.push(`${id} ${attacks}`));
+    const first = world.start("a", { classification: classification({ type: "udp_flood" }) });
+    world.end("a");
+    const other = world.start("b", { classification: classification({ type: "syn_flood" }) });
+    expect(world.start("c")).toBe(other);
+    expect(world.classify("c", "udp_flood")).toBe(first);
+    expect(world.table.get(other ?? "")).toMatchObject({ attacks: 1 });
+    expect(world.table.get(first ?? "")).toMatchObject({ attacks: 2, state: "active" });
+    world.end("b");
+    world.nowMs += INCIDENT_QUIET_MS;
+    const third = world.start("d", { direction: "outgoing" }) ?? "";
+    world.start("e", { direction: "outgoing", classification: classification({ type: "syn_flood" }) });
+    expect(world.classify("d", "syn_flood")).not.toBe(third);
+    expect(world.table.get(third)).toBeNull();
+    expect(seen).toEqual([`${third} 0`]);
+  });
+});
+
+describe("an incident", () => {
+  test("has the sums of its attacks, and what is not known of one is not known of all", () => {
+    const world = new World();
+    for (const [id, dropped] of [
+      ["a", 60],
+      ["b", 40],
+    ] as const) {
+      world.start(id);
+      world.end(id, { volume: volume(100, dropped) });
+    }
+    expect(world.only().sums).toMatchObject({ packets: 200, droppedPackets: 100, unmeasured: 0, unaccounted: 0 });
+    world.start("c", { volume: volume(50) });
+    expect(world.only().sums).toMatchObject({ packets: 250, unmeasured: 0, unaccounted: 1 });
+    world.end("c", { volume: null });
+    expect(world.only().sums).toMatchObject({ packets: 200, unmeasured: 1, unaccounted: 1 });
+  });
+
+  test("has the peak of its attacks together, its error, and the worst attack", () => {
+    const world = new World({ linkMbps: () => 100 });
+    const error = { pps: 0.3, mbps: 0.4 };
+    world.start("a", { rates: [300, 30], samplingError: error, volume: volume(30_000) });
+    world.start("b", { rates: [400, 40], samplingError: error, volume: volume(40_000) });
+    world.table.tick();
+    world.active.set("a", { ...(world.active.get("a") as Attack), rates: [1, 1] });
+    world.nowMs += 1000;
+    world.table.tick();
+    const { peaks, worst, severity } = world.only();
+    // The root of the sum of squares: 0.3 × 500 of 700.
+    expect(peaks.packets).toEqual({ rate: 700, error: 0.3 * (500 / 700) });
+    expect(peaks.bits.rate).toBe(70e6);
+    expect(worst?.id).toBe("b");
+    expect(severity).toEqual({ severity: "high", linkShare: 0.7 });
+    world.end("b", { volume: { ...volume(40_000), peakBps: 120e6, peakPps: 900 } });
+    expect(world.only().peaks).toEqual({ packets: { rate: 900, error: 0 }, bits: { rate: 120e6, error: 0 } });
+    expect(world.only().severity?.severity).toBe("critical");
+  });
+
+  test("counts the traffic of a host within a spread attack once", () => {
+    const world = new World();
+    const carpet = { prefix: "192.0.2.0/24", hosts: 40 };
+    world.start("wide", { target: null, carpet, rates: [1000, 10], volume: volume(1000) });
+    world.start("host", { rates: [600, 6], volume: volume(600) });
+    world.start("other", { target: address("198.51.100.1"), rates: [50, 1], volume: volume(50) });
+    world.table.tick();
+    expect(world.only().sums.packets).toBe(1050);
+    expect(world.only().peaks.packets.rate).toBe(1050);
+    world.end("host");
+    world.end("other");
+    expect(world.only().sums.packets).toBe(1050);
+  });
+
+  test("lists its victims once, by /24 and /48, and says when there are more than it lists", () => {
+    const world = new World();
+    const victims = ["192.0.2.1", "192.0.2.1", "192.0.2.9", "198.51.100.1", "2001:db8::1", "2001:db8:0:9::1"];
+    for (const [i, victim] of victims.entries()) {
+      world.start(`v${i}`, { target: address(victim) });
+      world.end(`v${i}`);
+    }
+    const { victims: found, isWhole } = world.only();
+    expect(isWhole).toBe(true);
+    expect(found).toEqual({
+      count: 5,
+      prefixes: [
+        { prefix: "192.0.2.0/24", victims: 2 },
+        { prefix: "2001:db8::/48", victims: 2 },
+        { prefix: "198.51.100.0/24", victims: 1 },
+      ],
+      prefixCount: 3,
+    });
+    for (let i = 0; i < INCIDENT_MEMBERS_KEPT; i++) world.start(`more${i}`);
+    const full = world.only();
+    expect(full).toMatchObject({ attacks: INCIDENT_MEMBERS_KEPT + victims.length, isWhole: false });
+    expect(full.members()).toHaveLength(INCIDENT_MEMBERS_KEPT);
+    // Those that last took the places of those that ended.
+    expect(full.members().every(({ endedAt }) => endedAt === null)).toBe(true);
+    world.start("unlisted");
+    expect(world.end("unlisted")).toBe(full.id);
+    expect(world.only()).toMatchObject({
+      attacks: INCIDENT_MEMBERS_KEPT + victims.length + 1,
+      active: INCIDENT_MEMBERS_KEPT,
+    });
+  });
+});
+
+describe("the table", () => {
+  test("forgets the oldest closed incident of the customer with most #incident-kept", () => {
+    const world = new World();
+    world.start("quiet-one", { group: "small" });
+    world.end("quiet-one");
+    for (let i = 1; i < INCIDENTS_KEPT; i++) {
+      world.nowMs += INCIDENT_QUIET_MS;
+      world.start(`a${i}`, { group: "large" });
+      world.end(`a${i}`);
+    }
+    expect(world.dropped).toEqual([]);
+    world.nowMs += INCIDENT_QUIET_MS;
+    world.start("new", { group: "third" });
+    // i0001 is the only one of the small customer.
+    expect(world.dropped).toEqual(["i0002"]);
+    expect(world.table.get("i0001")).not.toBeNull();
+  });
+
+  test("leaves an attack without an incident while all are open, and counts it #incident-kept", () => {
+    const world = new World();
+    for (let i = 0; i < INCIDENTS_KEPT; i++) world.start(`a${i}`, { group: `g${i}` });
+    expect(world.start("one more", { group: "more" })).toBeUndefined();
+    expect(world.unplaced).toBe(1);
+    // It is counted once.
+    expect(world.classify("one more", "syn_flood")).toBeUndefined();
+    expect(world.end("one more")).toBeUndefined();
+    expect(world.unplaced).toBe(1);
+  });
+
+  test("restores incidents, the attacks that last, and people's work", async () => {
+    const { file, store, flush } = memoryStore();
+    const world = new World({ store: store.table("incidents") });
+    const id = world.start("a", { volume: volume(10) });
+    world.start("lost");
+    world.start("b");
+    world.end("b", { volume: volume(5, 5) });
+    await world.table.order(id ?? "", { owner: "take" }, ADMIN);
+    world.nowMs += 1000;
+    world.table.tick();
+    await flush();
+    const later = new World();
+    later.nowMs = world.nowMs;
+    const lasting = world.table.stamped(world.active.get("a") as Attack);
+    later.active.set("a", lasting);
+    // It began after the record was written.
+    const unwritten = { ...lasting, id: "unwritten", volume: null };
+    later.table.restore([...file.rows.incidents.values()], [lasting, unwritten]);
+    const restored = later.only();
+    expect(restored).toMatchObject({ id, attacks: 4, active: 2, work: { owner: { by: ADMIN } } });
+    // The end of the attack that is gone was not seen.
+    expect(restored.sums).toMatchObject({ packets: 15, unmeasured: 1 });
+    expect(restored.members().find((member) => member.id === "lost")?.endedAt).not.toBeNull();
+    expect(restored.members().map((member) => member.id)).toEqual(["a", "lost", "b", "unwritten"]);
+    expect(later.end("a")).toBe(id);
+    later.active.set("unwritten", unwritten);
+    later.end("unwritten");
+    expect(later.only().state).toBe("quiet");
+  });
+
+  test("takes nothing into effect that the disk refuses", async () => {
+    const { file, store } = memoryStore();
+    const world = new World({ store: store.table("incidents") });
+    const id = world.start("a") ?? "";
+    file.isBroken = true;
+    const refused = world.table.note(id, { text: "seen", isHandover: false }, ADMIN).catch((cause: Error) => cause);
+    expect(await refused).toMatchObject({ message: "disk full" });
+    expect(world.only().work.notes).toEqual([]);
+    file.isBroken = false;
+    const answer = await world.table.note(id, { text: "seen", isHandover: false }, ADMIN);
+    expect(answer).toMatchObject({ kind: "done", isSaved: true });
+    expect(file.rows.incidents.get(id)?.work.notes).toMatchObject([{ id: 1, text: "seen" }]);
+  });
+
+  test("keeps both of two notes that are written at once", async () => {
+    const { file, store } = memoryStore();
+    const world = new World({ store: store.table("incidents") });
+    const id = world.start("a") ?? "";
+    const write = (text: string) => world.table.note(id, { text, isHandover: false }, ADMIN);
+    await Promise.all([write("one"), write("two")]);
+    expect(world.only().work.notes.map((note) => `${note.id} ${note.text}`)).toEqual(["1 one", "2 two"]);
+    expect(file.rows.incidents.get(id)?.work.notes).toHaveLength(2);
+  });
+
+  test("calls listeners with what changed, at most once a second", () => {
+    const world = new World();
+    const seen: string[] = [];
+    world.table.onChange(({ state, attacks }) => seen.push(`${state} ${attacks}`));
+    world.start("a");
+    world.start("b");
+    world.table.tick();
+    world.table.tick();
+    expect(seen).toEqual(["active 2"]);
+    world.end("a");
+    world.end("b");
+    world.nowMs += 1000;
+    world.table.tick();
+    world.nowMs += 1000;
+    world.table.tick();
+    world.nowMs += INCIDENT_QUIET_MS;
+    world.table.tick();
+    expect(seen).toEqual(["active 2", "quiet 2", "closed 2"]);
+  });
+});

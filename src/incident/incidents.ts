@@ -1,0 +1,399 @@
+/**
+ * Owns the table of incidents: puts each attack into one, and takes what people add, which is stored before it takes
+ * effect (docs/interface.md#incident). Figures are stored within a second; a restart may lose the last of them.
+ */
+import type { Callers, Holder } from "../access/shares.ts";
+import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
+import { INCIDENTS_KEPT } from "../limits.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import { carryOut, type Decision } from "../system/stored-order.ts";
+import {
+  customerOf,
+  type Incident,
+  type IncidentKey,
+  type IncidentState,
+  type Member,
+  type Peaks,
+  type Severity,
+  type Sums,
+  severityOf,
+  stateOf,
+} from "./incident.ts";
+import { IncidentAttacks, type Victims } from "./incident-attacks.ts";
+import {
+  type Deed,
+  NO_WORK,
+  type NoteOrder,
+  noted,
+  ordered,
+  type Work,
+  type WorkAnswer,
+  type WorkOrder,
+  type WorkRefusal,
+} from "./work.ts";
+
+/** Figures are stored, and shown to those who listen, at most this often, ms. */
+const LOOK_MS = 1000;
+
+export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "startedAt" | "work" | "worst"> {
+  readonly state: IncidentState;
+  /** null while an attack lasts. */
+  readonly endedAt: number | null;
+  readonly attacks: number;
+  readonly active: number;
+  readonly victims: Victims;
+  /** False: not every attack is listed, so there may be more victims. */
+  readonly isWhole: boolean;
+  readonly sums: Sums;
+  readonly peaks: Peaks;
+  /** null: the capacity of the links is not known. */
+  readonly severity: { readonly severity: Severity; readonly linkShare: number } | null;
+  /** The listed attacks, oldest first. */
+  members(): readonly Member[];
+}
+
+export type IncidentRefusal = WorkRefusal | "unknown";
+
+/** `isSaved` false: it is in force, and the disk has not taken it yet. */
+export type IncidentAnswer =
+  | { readonly kind: "done"; readonly view: IncidentView; readonly isSaved: boolean }
+  | { readonly kind: "refused"; readonly refusal: IncidentRefusal };
+
+export interface IncidentObserver {
+  opened(view: IncidentView): void;
+  /** Over the bound. */
+  dropped(view: IncidentView): void;
+  /** All incidents are open: the attack is in none. */
+  unplaced(attack: Attack): void;
+  worked(view: IncidentView): void;
+  refused(refusal: WorkRefusal): void;
+}
+
+export interface IncidentsOptions {
+  /** By id. */
+  readonly store: RecordTable<Incident>;
+  readonly newId: () => string;
+  /** Of the configuration in force. */
+  readonly ownerOf: (attack: Attack) => string | null;
+  readonly callers: () => Callers;
+  /** Capacity of all links together; null: not known. */
+  readonly linkMbps: () => number | null;
+  /** Those in progress, with their present rates. */
+  readonly attacks: () => Iterable<Attack>;
+  readonly wallMs: () => number;
+  readonly observer: IncidentObserver;
+}
+
+interface Entry {
+  readonly id: string;
+  key: IncidentKey;
+  readonly customer: string;
+  readonly startedAt: number;
+  attacks: IncidentAttacks;
+  work: Work;
+  /** Changed since it was stored, and since listeners were called. */
+  isUnsaved: boolean;
+  isUnseen: boolean;
+}
+
+export class Incidents {
+  readonly #options: IncidentsOptions;
+  /** Oldest first. */
+  readonly #entries = new Map<string, Entry>();
+  /** By customer, oldest first; none is empty. */
+  readonly #ofCustomer = new Map<string, Entry[]>();
+  /** The incident of each attack in progress. */
+  readonly #ofAttack = new Map<string, Entry>();
+  readonly #listeners: ((view: IncidentView) => void)[] = [];
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those that were quiet when looked at last: they close by themselves. */
+  readonly #quiet = new Set<Entry>();
+
+  constructor(options: IncidentsOptions) {
+    this.#options = options;
+  }
+
+  /** Called for each incident that changed, at most once a second. */
+  onChange(listener: (view: IncidentView) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** @param active the attacks in progress of the earlier process. */
+  restore(incidents: readonly Incident[], active: readonly Attack[]): void {
+    const own = Map.groupBy(active, ({ incident }) => incident ?? "");
+    for (const incident of incidents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+      const { id, tenant, group, direction, kind, startedAt, work } = incident;
+      const lasting = own.get(id) ?? [];
+      const attacks = IncidentAttacks.restored(incident, lasting);
+      const customer = customerOf({ tenant, group });
+      const entry = { id, key: { tenant, group, direction, kind }, customer, startedAt, attacks, work };
+      const restored: Entry = { ...entry, isUnsaved: false, isUnseen: false };
+      this.#add(restored);
+      if (this.#stateOf(restored) === "quiet") this.#quiet.add(restored);
+      for (const attack of lasting) this.#ofAttack.set(attack.id, restored);
+    }
+    for (const attack of active) if (!this.#ofAttack.has(attack.id)) this.#join(attack);
+  }
+
+  /** Puts the attack where it belongs, and returns the event with the incident in its attack. */
+  recorded(event: AttackEvent): AttackEvent {
+    const { kind, attack } = event;
+    if (kind === "lasts") return event;
+    if (kind === "started" && !this.#ofAttack.has(attack.id)) this.#join(attack);
+    if (kind === "classified") this.#classified(attack);
+    const stamped = { ...event, attack: this.stamped(attack) };
+    if (kind === "ended") this.#end(attack);
+    return stamped;
+  }
+
+  /** The attack with its incident. */
+  stamped(attack: Attack): Attack {
+    const id = this.#ofAttack.get(attack.id)?.id;
+    return id === undefined || id === attack.incident ? attack : { ...attack, incident: id };
+  }
+
+  /** Newest first. */
+  *views(): Generator<IncidentView> {
+    for (const entry of [...this.#entries.values()].reverse()) yield this.#viewOf(entry);
+  }
+
+  get(id: string): IncidentView | null {
+    const entry = this.#entries.get(id);
+    return entry === undefined ? null : this.#viewOf(entry);
+  }
+
+  counts(): Record<IncidentState, number> {
+    const counts = { active: 0, quiet: 0, closed: 0 };
+    for (const entry of this.#entries.values()) counts[this.#stateOf(entry)]++;
+    return counts;
+  }
+
+  /** Rejects with the store's error; then nothing has changed. */
+  order(id: string, order: WorkOrder, by: Holder): Promise<IncidentAnswer> {
+    return this.#work(id, by, (work, deed) => ordered(work, order, deed));
+  }
+
+  note(id: string, note: NoteOrder, by: Holder): Promise<IncidentAnswer> {
+    return this.#work(id, by, (work, deed) => noted(work, note, deed, this.#options.callers()));
+  }
+
+  /** Reads rates, stores figures and calls listeners, about once a second. */
+  tick(): void {
+    const nowMs = this.#options.wallMs();
+    if (Math.abs(nowMs - this.#lookedAtMs) < LOOK_MS) return;
+    this.#lookedAtMs = nowMs;
+    const lasting = [...this.#options.attacks()].filter(({ id }) => this.#ofAttack.has(id));
+    for (const [entry, attacks] of Map.groupBy(lasting, ({ id }) => this.#ofAttack.get(id) as Entry)) {
+      entry.attacks.see(attacks);
+      entry.isUnseen = true;
+    }
+    for (const entry of this.#quiet) {
+      if (this.#stateOf(entry) === "quiet") continue;
+      this.#quiet.delete(entry);
+      entry.isUnseen = true;
+    }
+    this.save();
+    for (const entry of this.#entries.values()) if (entry.isUnseen) this.#show(entry);
+  }
+
+  /** Queues what is not stored yet. */
+  save(): void {
+    for (const entry of this.#entries.values()) {
+      if (!entry.isUnsaved) continue;
+      entry.isUnsaved = false;
+      this.#options.store.queue(entry.id, recordOf(entry));
+    }
+  }
+
+  #show(entry: Entry): void {
+    entry.isUnseen = false;
+    if (this.#listeners.length === 0) return;
+    const view = this.#viewOf(entry);
+    for (const listener of this.#listeners) listener(view);
+  }
+
+  /**
+   * An attack whose kind is not known yet joins the incident of its customer that was attacked last; when its kind is
+   * known, it moves if that is another one.
+   */
+  #join(attack: Attack): void {
+    const kind = attack.classification?.type ?? null;
+    const key = this.#keyOf(attack, kind);
+    const entry = this.#openOf(key, attack.startedAt, kind === null) ?? this.#begin(key, attack.startedAt);
+    if (entry === null) this.#options.observer.unplaced(attack);
+    else this.#put(entry, attack, kind !== null);
+  }
+
+  #classified(attack: Attack): void {
+    const entry = this.#ofAttack.get(attack.id);
+    const kind = attack.classification?.type ?? null;
+    if (entry === undefined || kind === null || entry.attacks.member(attack.id)?.isPlaced !== false) return;
+    if (entry.key.kind === kind) {
+      entry.attacks.place(attack.id);
+      return;
+    }
+    const key = this.#keyOf(attack, kind);
+    const open = this.#openOf(key, attack.startedAt, false);
+    if (open === null && (entry.key.kind === null || entry.attacks.attacks === 1)) {
+      entry.key = { ...entry.key, kind };
+      entry.attacks.place(attack.id);
+      changed(entry);
+      return;
+    }
+    const other = open ?? this.#begin(key, attack.startedAt);
+    if (other === null) return;
+    this.#takeOut(entry, attack);
+    this.#put(other, attack, true);
+  }
+
+  #put(entry: Entry, attack: Attack, isPlaced: boolean): void {
+    entry.attacks.add(attack, isPlaced);
+    this.#ofAttack.set(attack.id, entry);
+    this.#quiet.delete(entry);
+    changed(entry);
+  }
+
+  /** An incident without attacks stays only for what people wrote. */
+  #takeOut(entry: Entry, { id }: Attack): void {
+    entry.attacks.remove(id);
+    this.#ofAttack.delete(id);
+    changed(entry);
+    if (entry.attacks.attacks === 0 && entry.work === NO_WORK) {
+      this.#show(entry);
+      this.#forget(entry);
+    } else if (entry.attacks.active === 0) this.#quiet.add(entry);
+  }
+
+  #end(attack: Attack): void {
+    const entry = this.#ofAttack.get(attack.id);
+    if (entry === undefined) return;
+    entry.attacks.end(attack);
+    this.#ofAttack.delete(attack.id);
+    if (entry.attacks.active === 0) this.#quiet.add(entry);
+    changed(entry);
+  }
+
+  #keyOf(attack: Attack, kind: string | null): IncidentKey {
+    const { group, direction } = attack;
+    return { tenant: this.#options.ownerOf(attack), group, direction, kind };
+  }
+
+  /** The newest that an attack may join at this moment. @param isAnyKind whatever its kind is. */
+  #openOf(key: IncidentKey, atMs: number, isAnyKind: boolean): Entry | null {
+    const customer = customerOf(key);
+    const isOpen = (entry: Entry) =>
+      entry.key.direction === key.direction &&
+      (isAnyKind || entry.key.kind === key.kind) &&
+      stateOf(figuresOf(entry), atMs) !== "closed";
+    return this.#ofCustomer.get(customer)?.findLast(isOpen) ?? null;
+  }
+
+  /** null: there is no room, since all are open. */
+  #begin(key: IncidentKey, startedAt: number): Entry | null {
+    if (this.#entries.size >= INCIDENTS_KEPT && !this.#makeRoom()) return null;
+    const id = this.#options.newId();
+    const attacks = new IncidentAttacks(startedAt);
+    const customer = customerOf(key);
+    const entry: Entry = { id, key, customer, startedAt, attacks, work: NO_WORK, isUnsaved: true, isUnseen: true };
+    this.#add(entry);
+    this.#options.observer.opened(this.#viewOf(entry));
+    return entry;
+  }
+
+  /** Of the customer that has most, so that attacks on one do not take those of the others. */
+  #makeRoom(): boolean {
+    for (const own of [...this.#ofCustomer.values()].sort((a, b) => b.length - a.length)) {
+      const oldest = own.find((entry) => this.#stateOf(entry) === "closed");
+      if (oldest === undefined) continue;
+      this.#options.observer.dropped(this.#viewOf(oldest));
+      this.#forget(oldest);
+      return true;
+    }
+    return false;
+  }
+
+  #add(entry: Entry): void {
+    this.#entries.set(entry.id, entry);
+    const own = this.#ofCustomer.get(entry.customer);
+    if (own === undefined) this.#ofCustomer.set(entry.customer, [entry]);
+    else own.push(entry);
+  }
+
+  #forget(entry: Entry): void {
+    this.#entries.delete(entry.id);
+    const others = (this.#ofCustomer.get(entry.customer) ?? []).filter((other) => other !== entry);
+    if (others.length === 0) this.#ofCustomer.delete(entry.customer);
+    else this.#ofCustomer.set(entry.customer, others);
+    this.#quiet.delete(entry);
+    this.#options.store.queue(entry.id, null);
+  }
+
+  async #work(id: string, by: Holder, change: (work: Work, deed: Deed) => WorkAnswer): Promise<IncidentAnswer> {
+    const deed: Deed = { by: { operator: by.operator, tenant: by.tenant }, atMs: this.#options.wallMs() };
+    const outcome = await carryOut<Incident, IncidentRefusal>({
+      table: this.#options.store,
+      decide: () => this.#decide(id, (work) => change(work, deed)),
+      present: () => {
+        const entry = this.#entries.get(id);
+        return entry === undefined ? null : recordOf(entry);
+      },
+      takeEffect: ({ work }) => {
+        const entry = this.#entries.get(id);
+        if (entry === undefined) return;
+        entry.work = work;
+        changed(entry);
+      },
+    });
+    const view = this.get(id);
+    if (outcome.kind === "refused") {
+      if (outcome.refusal !== "unknown") this.#options.observer.refused(outcome.refusal);
+      return outcome;
+    }
+    if (view === null) return { kind: "refused", refusal: "unknown" };
+    this.#options.observer.worked(view);
+    return { kind: "done", view, isSaved: outcome.isSaved };
+  }
+
+  #decide(id: string, change: (work: Work) => WorkAnswer): Decision<Incident, IncidentRefusal> {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return { kind: "refused", refusal: "unknown" };
+    const answer = change(entry.work);
+    if (answer.kind === "refused") return answer;
+    return { kind: "begins", key: id, record: { ...recordOf(entry), work: answer.work }, basis: [entry.work] };
+  }
+
+  #stateOf(entry: Entry): IncidentState {
+    return stateOf(figuresOf(entry), this.#options.wallMs());
+  }
+
+  #viewOf(entry: Entry): IncidentView {
+    const { id, key, startedAt, attacks, work } = entry;
+    return {
+      ...{ id, ...key, startedAt, work },
+      state: this.#stateOf(entry),
+      endedAt: attacks.active > 0 ? null : attacks.lastEndedAt,
+      attacks: attacks.attacks,
+      active: attacks.active,
+      victims: attacks.victims,
+      isWhole: attacks.isWhole,
+      sums: attacks.sums,
+      peaks: attacks.peaks,
+      severity: severityOf(attacks.peaks, this.#options.linkMbps()),
+      worst: attacks.worst,
+      members: () => attacks.members(),
+    };
+  }
+}
+
+function changed(entry: Entry): void {
+  entry.isUnsaved = true;
+  entry.isUnseen = true;
+}
+
+function figuresOf({ attacks: { active, lastEndedAt } }: Entry) {
+  return { active, lastEndedAt };
+}
+
+function recordOf({ id, key, startedAt, attacks, work }: Entry): Incident {
+  return { id, ...key, startedAt, ...attacks.record(), work };
+}

@@ -1,0 +1,49 @@
+/** Attacks as the API shows them: each with its ban and its incident. Those of the past come from the history. */
+import type { Tenant } from "../access/fair-queue.ts";
+import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
+import type { AttacksView, AttackView } from "../http/backend.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
+import { orHistoryFault } from "./faults.ts";
+import type { Floodwall } from "./floodwall.ts";
+
+type Engines = Pick<Floodwall, "bans" | "detector" | "attackLog" | "timelines" | "incidents" | "now">;
+type History = Pick<HistoryStore, "ask"> | null;
+
+export function attackViews({ bans, detector, attackLog, incidents, now }: Engines): AttacksView {
+  const { monotonicMs } = now();
+  return {
+    active: [...detector.active.values()].map((attack) => ({
+      ...{ attack: incidents.stamped(attack), ban: bans.banOf(attack) },
+      calm: detector.calmOf(attack, monotonicMs),
+    })),
+    recent: attackLog.ended.map((attack) => ({ attack, ban: bans.banOf(attack) })),
+  };
+}
+
+/** Active, ended or recorded; null: unknown id. */
+export async function attackView(
+  id: string,
+  engines: Engines,
+  { history, asker }: { readonly history: History; readonly asker: Tenant },
+): Promise<AttackView | null> {
+  const { active, recent } = attackViews(engines);
+  const known = [...active, ...recent].find(({ attack }) => attack.id === id);
+  if (known !== undefined) return { ...known, attack: engines.timelines.filled(known.attack) };
+  if (history === null) return null;
+  const attack = await orHistoryFault(history.ask("endedAttack", { id }, asker));
+  return attack === null ? null : withBan(attack, engines);
+}
+
+export async function endedViews(
+  question: EndedAttacksQuery,
+  engines: Engines,
+  { history, asker }: { readonly history: History; readonly asker: Tenant },
+): Promise<readonly AttackView[] | null> {
+  if (history === null) return null;
+  const attacks = await orHistoryFault(history.ask("endedAttacks", question, asker));
+  return attacks.map((attack) => withBan(attack, engines));
+}
+
+function withBan(attack: Attack, { bans }: Engines): AttackView {
+  return { attack, ban: bans.banOf(attack) };
+}

@@ -1,0 +1,44 @@
+/** Incidents in the event stream: to whom, and with whose names (docs/interface.md#event-stream-of-incidents). */
+import { afterEach, expect, test } from "bun:test";
+import { address } from "../fixtures/host-rows.ts";
+import { ACME_HOST, admitCallers, as, OTHER_HOST } from "../fixtures/http/callers.ts";
+import { EventReader, type SentEvent } from "../fixtures/http/event-reader.ts";
+import { TestServer } from "../fixtures/http/http.ts";
+import { incidents } from "../fixtures/incidents.ts";
+import { attack } from "../fixtures/views.ts";
+
+const server = TestServer.started();
+const readers: EventReader[] = [];
+afterEach(async () => {
+  for (const reader of readers) reader.leave();
+  await server.http.stop();
+});
+
+async function open(headers: Readonly<Record<string, string>>): Promise<EventReader> {
+  const reader = await EventReader.open(server.base, headers);
+  readers.push(reader);
+  return reader;
+}
+
+const nameOf = (sent: SentEvent | null) => [sent?.event, (sent?.data as { id?: string } | undefined)?.id].join(" ");
+
+test("an incident is sent as it changes, to its tenant without names of others #event-stream-of-incidents", async () => {
+  admitCallers(server);
+  const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
+  const table = incidents({ ownerOf: ({ group }) => (group === "mail" ? "other" : "acme") });
+  const publish = () => {
+    for (const view of table.views()) server.http.events.publish({ kind: "incident", view });
+  };
+  table.recorded({ kind: "started", attack: attack({ id: "a1", group: "mail", target: address(OTHER_HOST) }) });
+  table.recorded({ kind: "started", attack: attack({ id: "a2", group: "web", target: address(ACME_HOST) }) });
+  publish();
+  await table.order("i0002", { owner: "take" }, { operator: "noc", tenant: null });
+  publish();
+  expect([nameOf(await operator.next()), nameOf(await operator.next())]).toEqual(["incident i0002", "incident i0001"]);
+  expect((await operator.next())?.data).toMatchObject({ id: "i0002", owner: { of: "operator", by: "noc" } });
+  expect(nameOf(await tenant.next())).toBe("incident i0002");
+  const own = (await tenant.next())?.data as { owner: object };
+  expect(own).toMatchObject({ id: "i0002", owner: { of: "operator" } });
+  expect(JSON.stringify(own)).not.toContain("noc");
+  expect(own).not.toHaveProperty("members");
+});

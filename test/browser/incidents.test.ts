@@ -1,0 +1,142 @@
+/** Incidents in the dashboard: many victims are one row that leads to its attacks, and people work on it. */
+import { expect, test } from "bun:test";
+import { crowdWorld } from "../fixtures/browser/crowd.ts";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+import { eventually } from "../fixtures/service.ts";
+
+const CROWD = 300;
+const SECONDS = 240;
+
+const browser = useBrowser();
+const crowd = browser.useWorld(crowdWorld(CROWD, SECONDS));
+const span = { fromSeconds: 0, toSeconds: SECONDS };
+const floods = [
+  { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
+  { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
+] as const;
+const two = browser.useWorld({ capture: { floods, seconds: SECONDS } });
+
+interface Listed {
+  readonly incidents: readonly { readonly id: string; readonly tenant?: string; readonly kind?: string }[];
+}
+
+test("many victims are one row on the overview, which leads to all of its attacks", async () => {
+  const opened = await crowd.open();
+  const { page } = opened;
+  const list = page.getByRole("region", { name: "Incidents in progress: table" });
+  await list.getByRole("row", { name: new RegExp(`${CROWD} victims in 2 networks`) }).waitFor();
+  expect(await list.getByRole("row").count()).toBe(2);
+  await page.getByRole("link", { name: `All ${CROWD} attacks` }).waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await list.getByRole("link", { name: /on global$/ }).click();
+  await page.getByRole("heading", { name: /on global$/ }).waitFor();
+  const attacks = page.getByRole("region", { name: "Attacks of the incident: table" });
+  await page.locator(`table[aria-rowcount="${CROWD + 1}"]`).waitFor();
+  await page.getByRole("row", { name: "203.0.112.0/24 255" }).waitFor();
+  await page.getByLabel("Find").fill("203.0.112.77");
+  await attacks.getByRole("link", { name: "203.0.112.77", exact: true }).click();
+  await page.getByRole("heading", { name: "203.0.112.77" }).waitFor();
+  await page.getByRole("link", { name: "Its incident" }).click();
+  await page.getByRole("heading", { name: /on global$/ }).waitFor();
+}, 60_000);
+
+test("an operator takes it, says what it was, and hands it over to the next shift", async () => {
+  const opened = await crowd.open("/incidents");
+  const { page } = opened;
+  await page.getByRole("link", { name: /on global$/ }).click();
+  const notes = page.getByRole("region", { name: "Notes" });
+  await notes.getByText("No note").waitFor();
+  await page.getByRole("button", { name: "Take this incident" }).click();
+  await page.getByRole("dialog").getByText("It has no owner.").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Take" }).click();
+  await page.getByText("The incident is yours.").waitFor();
+  await page.getByRole("button", { name: "Release this incident" }).waitFor();
+  expect(await page.getByRole("button", { name: "Acknowledge this incident" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Classify this incident" }).click();
+  await page.getByLabel("Classification").selectOption("False alarm");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.getByText(/^False alarm, by noc/).waitFor();
+  await page.getByRole("button", { name: "Add a note" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a note" });
+  await dialog.getByLabel("Text").fill("provider called, ticket 7");
+  await dialog.getByLabel("For", { exact: true }).selectOption("The next shift");
+  expect(await opened.violations()).toEqual([]);
+  await dialog.getByRole("button", { name: "Add", exact: true }).click();
+  const open = notes.getByText("For the next shift", { exact: true });
+  await open.waitFor();
+  await notes.getByText("provider called, ticket 7").waitFor();
+  expect(await opened.violations()).toEqual([]);
+  // The row says that something is left to do.
+  await page.getByRole("link", { name: "All incidents" }).click();
+  await page.getByRole("row", { name: /on global active hand-over/ }).waitFor();
+  await page.getByRole("link", { name: /on global$/ }).click();
+  // The next shift has the same token.
+  await notes.getByRole("button", { name: "Take this incident" }).click();
+  await page.getByRole("dialog").getByText("It is yours already: you take it for a new shift.").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Take" }).click();
+  await notes.getByText("handed over to noc").waitFor();
+  expect(await open.count()).toBe(0);
+  await page.goto(`${crowd.world.base}/#/incidents`);
+  await page.getByRole("row", { name: /on global active [^h]/ }).waitFor();
+  expect(await page.getByText("hand-over", { exact: true }).count()).toBe(0);
+});
+
+test("a viewer reads it and has no button", async () => {
+  const { page } = await crowd.open("/incidents", SECRETS.viewer);
+  await page.getByRole("link", { name: /on global$/ }).click();
+  await page.getByRole("region", { name: "Notes" }).waitFor();
+  for (const name of [/^Take/, /^Release/, /^Acknowledge/, /^Classify/, "Add a note"]) {
+    expect(await page.getByRole("button", { name }).count()).toBe(0);
+  }
+});
+
+test("a tenant sees its own, without the words and names of the operator, and what an operator took stays", async () => {
+  const { service } = two.world;
+  let id = "";
+  const isFound = async () => {
+    const { body } = await service.get<Listed>("/api/v1/incidents", SECRETS.operator);
+    id = body.incidents.find(({ tenant, kind }) => tenant === "acme" && kind !== undefined)?.id ?? "";
+    return id !== "";
+  };
+  await eventually(isFound, "the tenant has no incident", 20_000, 100);
+  const post = (path: string, order: object) =>
+    fetch(`${two.world.base}/api/v1/incidents/${id}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${SECRETS.operator}` },
+      body: JSON.stringify(order),
+    });
+  expect((await post("", { owner: "take" })).status).toBe(200);
+  expect((await post("/notes", { text: "owes us money" })).status).toBe(200);
+  const { page } = await two.open("/incidents", SECRETS.tenantOperator);
+  await page.getByRole("row", { name: /on acme, acme-web/ }).waitFor();
+  expect(await page.getByRole("row").count()).toBe(2);
+  await page.getByRole("link", { name: /on acme, acme-web$/ }).click();
+  await page.getByText(/^an operator, /).waitFor();
+  expect(await page.getByText(/owes us|noc$/).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /^Take/ }).count()).toBe(0);
+  await page.getByRole("button", { name: "Add a note" }).click();
+  await page.getByRole("dialog").getByLabel("Text").fill("our shop is slow");
+  await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).click();
+  await page.getByRole("region", { name: "Notes" }).getByText("our shop is slow").waitFor();
+});
+
+test("a customer has a page with what is going on, the days before, and what it sees itself", async () => {
+  const opened = await two.open("/incidents");
+  const { page } = opened;
+  await page.getByRole("link", { name: "SYN flood on acme, acme-web" }).click();
+  await page.getByRole("link", { name: "acme, acme-web", exact: true }).click();
+  await page.getByRole("heading", { name: "acme now" }).waitFor();
+  await page.getByText("Attacks: 1 attack in 1 incident in the last 7 days; none in the 7 days before.").waitFor();
+  await page
+    .getByRole("region", { name: "Now: table" })
+    .getByRole("row", { name: /^SYN flood on acme/ })
+    .waitFor();
+  await page.getByRole("row", { name: /^\d{4}-\d\d-\d\d 1 1 / }).waitFor();
+  await page.getByText("Tokens with the tenant acme see these incidents").waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("dialog", { name: "Search" });
+  await search.getByLabel(/^Address, part of one/).fill("acme");
+  await search.getByText("Customer acme").waitFor();
+});
