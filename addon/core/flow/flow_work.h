@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kReasonWork = 16, kOptionWork = 16, kOptionChange
 inline constexpr std::size_t kOptionChangesLeast = 8, kBytesAnOptionChange = 8;
 
 /// No datagram takes more steps than these together; what waited for its templates is of its bytes. Generated templates
-/// took up to 34 a byte.
+/// needed at most 34 a byte.
 inline constexpr std::uint64_t kWorkPerDatagram = 4096, kWorkPerByte = 48;
 
 }  // namespace floodwall
