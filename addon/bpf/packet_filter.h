@@ -2,7 +2,7 @@
 /* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
  * ICMP that no victim can do without, the operator's rules, dynamic rules, in this order. Each verdict is counted with
  * its reason, and carried out by a call of its own, so that a sample can be taken of the packet as it came. What a rule
- * matches is defined by ruleMatches() of src/mitigation/rules/rule.ts.
+ * matches is defined by ruleMatches() of src/mitigation/rules/match.ts.
  */
 #pragma once
 

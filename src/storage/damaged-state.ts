@@ -6,6 +6,7 @@ import { Database } from "bun:sqlite";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
+import type { StateTable } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
 /** State databases that were damaged and moved aside. */
@@ -17,13 +18,11 @@ export interface StateDamage {
   readonly reason: string;
   readonly movedTo: string;
   /** Rows that could be read, by table. */
-  readonly salvaged: Readonly<Record<TableName, number>>;
+  readonly salvaged: Readonly<Record<StateTable, number>>;
 }
 
-export type TableName = "bans" | "attacks" | "source_blocks" | "levers" | "filter_rules" | "protections" | "incidents";
-
 /** Columns of each table, those of its primary key first; a record repeats its key. */
-const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
+const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
   bans: { keys: ["id"], others: ["started_at", "record"] },
   attacks: { keys: ["id"], others: ["record"] },
   source_blocks: { keys: ["source", "victim"], others: ["record"] },
@@ -32,7 +31,7 @@ const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; rea
   protections: { keys: ["prefix"], others: ["record"] },
   incidents: { keys: ["id"], others: ["record"] },
 };
-const NAMES = Object.keys(TABLES) as TableName[];
+const NAMES = Object.keys(TABLES) as StateTable[];
 
 /** The database and its write-ahead log. The index of the log is made again by the process that opens them. */
 const SUFFIXES = ["", "-wal"];
@@ -40,7 +39,7 @@ const SUFFIXES = ["", "-wal"];
 type Row = Readonly<Record<string, unknown>>;
 
 /** Every row that SQLite can read, by table. */
-export type SalvagedRows = ReadonlyMap<TableName, readonly Row[]>;
+export type SalvagedRows = ReadonlyMap<StateTable, readonly Row[]>;
 
 /** Renames the files of the database and removes the oldest ones that were moved before. Returns the new name. */
 export function moveAside(path: string, wallMs: number): string {
@@ -68,7 +67,7 @@ export function moveBack(movedTo: string, path: string): void {
 /** Reads a copy, since opening the database may change it. Never throws: what cannot be read is lost. */
 export function salvage(path: string): SalvagedRows {
   const copy = `${path}.copy`;
-  const rows = new Map<TableName, readonly Row[]>();
+  const rows = new Map<StateTable, readonly Row[]>();
   let db: Database | null = null;
   try {
     for (const suffix of SUFFIXES) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix);
@@ -87,7 +86,7 @@ export function salvage(path: string): SalvagedRows {
 
 /** Writes the rows into an empty database, all or none. Returns the number of each table. */
 export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salvaged"] {
-  const counts: Record<TableName, number> = {
+  const counts: Record<StateTable, number> = {
     bans: 0,
     attacks: 0,
     source_blocks: 0,
@@ -120,7 +119,7 @@ export function unreadableRow(db: Database): string | null {
 }
 
 /** From both ends of the table: damage in the middle hides only what lies between. */
-function readableRows(db: Database, name: TableName): readonly Row[] {
+function readableRows(db: Database, name: StateTable): readonly Row[] {
   const { keys } = TABLES[name];
   const found = new Map<string, Row>();
   for (const direction of ["ASC", "DESC"]) {
@@ -136,7 +135,7 @@ function readableRows(db: Database, name: TableName): readonly Row[] {
   return [...found.values()];
 }
 
-function isSound(name: TableName, row: Row): boolean {
+function isSound(name: StateTable, row: Row): boolean {
   try {
     const record: unknown = JSON.parse(String(row["record"]));
     if (typeof record !== "object" || record === null) return false;
