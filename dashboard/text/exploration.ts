@@ -27,7 +27,9 @@ export const EARLIER_SECONDS: Readonly<Record<Comparison, number>> = { none: 0, 
 /** Settings that are not valid are ignored. */
 export function explorationOf(query: URLSearchParams): Exploration {
   const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host"]);
-  const named = [...new Set(query.getAll("only").flatMap((names) => names.split(",")))].filter((name) => name !== "");
+  const named = [...new Set(query.getAll("only").flatMap((names) => names.split(",").map(plain)))].filter(
+    (name) => name !== "",
+  );
   const only = by === "host" ? named.filter(looksLikeAddress) : named;
   const unit = oneOf(query.get("unit"), ["pps", "mbps", "flows_per_sec"]);
   return {
@@ -98,5 +100,14 @@ export function sumOf(values: readonly (number | null)[]): number | null {
 /** The choice with one name more, or less. */
 export function toggled(only: readonly string[], name: string): string | null {
   const next = only.includes(name) ? only.filter((other) => other !== name) : [...only, name];
-  return next.length === 0 ? null : next.join(",");
+  return next.length === 0 ? null : next.map(escaped).join(",");
+}
+
+/** Names of networks may have commas, which separate names in the address. */
+function escaped(name: string): string {
+  return name.replaceAll("%", "%25").replaceAll(",", "%2C");
+}
+
+function plain(name: string): string {
+  return name.replaceAll("%2C", ",").replaceAll("%25", "%");
 }

@@ -122,6 +122,24 @@ test("Ctrl-K finds an address in every view, by the keyboard alone; ? shows the 
   await keys.waitFor({ state: "detached" });
 });
 
+test("Ctrl-K finds by name what has one: a customer, a hostgroup, a list", async () => {
+  const { page } = await dashboard.open("/audit");
+  await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("dialog", { name: "Search" });
+  await search.waitFor();
+  await page.keyboard.type("acme");
+  await search.getByRole("link", { name: "Hostgroup acme-web" }).waitFor();
+  await search.getByRole("link", { name: "Customer acme" }).click();
+  await page.getByRole("heading", { level: 1, name: "Explorer" }).waitFor();
+  await page.getByRole("button", { name: "Remove the hostgroup acme-web" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await search.waitFor();
+  await page.keyboard.type("bogons");
+  await search.getByRole("link", { name: "Prefix set bogons" }).click();
+  await page.getByRole("heading", { level: 2, name: "Prefix sets" }).waitFor();
+});
+
 test("on a phone every view of the navigation is in sight", async () => {
   const { page } = await dashboard.open("/", SECRETS.operator, { viewport: PHONE });
   const views = page.getByRole("navigation", { name: "Views" }).getByRole("link");
