@@ -1,7 +1,7 @@
 /** The explorer's settings, in the form of the page's address, and the lines of one chart from its answers. Pure. */
 
 import { looksLikeAddress } from "./format/address.ts";
-import { type RangeName, rangeName, rangeQuery } from "./format/ranges.ts";
+import { type Range, rangeOf, rangeQuery, rangeSpan } from "./format/ranges.ts";
 
 export type Grouping = "protocol" | "hostgroup" | "host";
 export type Unit = "pps" | "mbps" | "flows_per_sec";
@@ -15,7 +15,7 @@ export interface Exploration {
   readonly unit: Unit;
   readonly isStacked: boolean;
   readonly comparison: Comparison;
-  readonly range: RangeName;
+  readonly range: Range;
 }
 
 /** More lines cannot be distinguished. */
@@ -40,7 +40,7 @@ export function explorationOf(query: URLSearchParams): Exploration {
     unit: by === "protocol" && unit === "flows_per_sec" ? "pps" : unit,
     isStacked: query.get("form") !== "lines",
     comparison: oneOf(query.get("compare"), ["none", "day", "week"]),
-    range: rangeName(query.get("range")),
+    range: rangeOf(query),
   };
 }
 
@@ -54,9 +54,10 @@ export function seriesPath(
   name: string | null,
   { nowMs, earlierSeconds }: { readonly nowMs: number; readonly earlierSeconds: number },
 ): string {
-  const endMs = nowMs - earlierSeconds * 1000;
-  const query = new URLSearchParams({ direction, ...rangeQuery(range, endMs, STEP_SECONDS_MIN) });
-  if (earlierSeconds > 0) query.set("to", new Date(endMs).toISOString());
+  const span = rangeSpan(range, nowMs);
+  const shown = { from: span.from - earlierSeconds, to: span.to - earlierSeconds };
+  const asked = earlierSeconds > 0 ? shown : range;
+  const query = new URLSearchParams({ direction, ...rangeQuery(asked, nowMs, STEP_SECONDS_MIN) });
   if (name !== null) query.set(by === "host" ? "key" : "hostgroup", name);
   return `/api/v1/traffic${by === "host" ? "" : "/total"}?${query}`;
 }

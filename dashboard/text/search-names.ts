@@ -46,7 +46,11 @@ export function namedThings(lists: NameLists): Named[] {
       steps: ["settings", name],
     })),
     ...systems(lists),
-    ...lists.zones.map(({ zone }) => ({ title: `Zone ${zone}`, detail: "at the edge", steps: ["edge", "zones", zone] })),
+    ...lists.zones.map(({ zone }) => ({
+      title: `Zone ${zone}`,
+      detail: "at the edge",
+      steps: ["edge", "zones", zone],
+    })),
     ...lists.rules.map(({ name, match }) => ({
       title: `Filter rule ${name}`,
       detail: match,
@@ -92,7 +96,13 @@ function tenants(hostgroups: NameLists["hostgroups"]): Named[] {
     title: `Customer ${tenant}`,
     detail: counted(groups.length, "hostgroup"),
     steps: ["explorer"],
-    query: { by: "hostgroup", only: groups.slice(0, LINES_MAX).map(({ name }) => name).join(",") },
+    query: {
+      by: "hostgroup",
+      only: groups
+        .slice(0, LINES_MAX)
+        .map(({ name }) => name)
+        .join(","),
+    },
   }));
 }
 

@@ -62,7 +62,10 @@ function addressHits(address: string, attacks: readonly AttackWire[], named: rea
   const sent = attacks.filter(({ sample }) => sample?.top_sources.some(({ key }) => key === address) === true);
   const isTarget = attacks.some(({ target }) => target === address);
   const isOther = sent.length > 0 || named.some((thing) => thing.address === address);
-  return [...sent.slice(0, HITS_MAX).map((attack) => sourceHit(address, attack)), ...(isOther && !isTarget ? [] : [host(address)])];
+  return [
+    ...sent.slice(0, HITS_MAX).map((attack) => sourceHit(address, attack)),
+    ...(isOther && !isTarget ? [] : [host(address)]),
+  ];
 }
 
 function sourceHit(address: string, attack: AttackWire): SearchHit {

@@ -135,9 +135,9 @@ test("Ctrl-K finds by name what has one: a customer, a hostgroup, a list", async
   await page.getByRole("button", { name: "Remove the hostgroup acme-web" }).waitFor();
   await page.keyboard.press("Control+k");
   await search.waitFor();
-  await page.keyboard.type("bogons");
-  await search.getByRole("link", { name: "Prefix set bogons" }).click();
-  await page.getByRole("heading", { level: 2, name: "Prefix sets" }).waitFor();
+  await page.keyboard.type("game");
+  await search.getByRole("link", { name: "Profile game" }).click();
+  await page.getByRole("heading", { level: 2, name: "Protection" }).waitFor();
 });
 
 test("on a phone every view of the navigation is in sight", async () => {

@@ -33,10 +33,21 @@ test("a range dragged over a chart is that of all charts, is in the URL, and end
   await page.getByRole("heading", { name: /^Traffic from \d+ \w+ [\d:]+ to (?:\d+ \w+ )?[\d:]+$/ }).waitFor();
   await page.getByRole("heading", { name: /^Incoming: (at most [\d.]+ k?pps|nothing recorded)$/ }).waitFor();
   expect(page.url()).toMatch(/from=\d+&to=\d+/);
+  // Every panel is of this range, and none still of now.
+  await page.getByRole("heading", { name: /^Attacks from \d/ }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${VICTIM} DNS amplification .* in progress$`) }).waitFor();
+  await page.getByRole("heading", { name: /^Busiest from \d/ }).waitFor();
+  await page.getByRole("heading", { name: /^Bans from \d/ }).waitFor();
+  await page.getByRole("region", { name: "Bans in this range: table" }).getByText(VICTIM).waitFor();
   await page.reload();
-  await page.getByRole("button", { name: "Last hour" }).click();
+  await page.getByRole("heading", { name: /^Traffic from \d/ }).waitFor();
+  await page.getByRole("button", { name: "1 h", exact: true }).click();
   await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
   expect(page.url()).not.toContain("from=");
+  await page.goBack();
+  await page.getByRole("heading", { name: /^Traffic from \d/ }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
 });
 
 test("the range is also chosen by the keyboard: earlier, later, closer, wider, and back", async () => {
@@ -57,8 +68,48 @@ test("the range is also chosen by the keyboard: earlier, later, closer, wider, a
   await press("Earlier");
   await page.waitForFunction(`!location.hash.includes("from=${closer.from}&")`);
   expect(Math.abs(length().from - (closer.from - 900))).toBeLessThan(3);
-  await press("Last hour");
+  await press("1 h");
   await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
+});
+
+test("one filter is that of attacks, bans, the busiest and the rates, and what it cannot filter is said", async () => {
+  const { page } = await dashboard.open("/?unit=mbps");
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  const field = page.getByRole("combobox", { name: "Filter" });
+  const filter = async (text: string) => {
+    await field.fill(text);
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+  };
+  await filter("nosuch=1");
+  await page.getByText("A field, = or !=, and a value").waitFor();
+  await filter("hostgroup=acme-web");
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByText("No ban matches the filter").waitFor();
+  await page.getByRole("img", { name: /^Incoming: (nothing recorded|at most 0 bit\/s); / }).waitFor();
+  // The unit and the filter are those of the address.
+  await page.reload();
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByRole("button", { name: "Bits", pressed: true }).waitFor();
+  await page.getByRole("button", { name: "Remove the filter hostgroup=acme-web" }).click();
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await filter("kind!=dns_amplification");
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByText("kind!=dns_amplification only filters the attacks here").waitFor();
+});
+
+test("the order of a table is that of the address, after a reload and on the way back", async () => {
+  const { page } = await dashboard.open("/mitigation");
+  await page.getByRole("button", { name: "Kind" }).click();
+  await page.waitForURL(/order\.measures-in-force=kind/);
+  await page.reload();
+  await page
+    .getByRole("columnheader", { name: "Kind", exact: false })
+    .and(page.locator("[aria-sort=ascending]"))
+    .waitFor();
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
+  await page.goBack();
+  await page.locator("[aria-sort=ascending]").waitFor();
 });
 
 test("the capacity of the links is a line in the chart of bits, and the traffic a share of it", async () => {

@@ -5,11 +5,12 @@ import { serviceNow } from "../../api/contact.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { chooseRange } from "../../parts/range-choice.tsx";
 import { linkTo } from "../../router.ts";
 import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "../../text/exploration.ts";
 import { type ExplorerLine, lineTexts, type Values } from "../../text/explorer-line.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, FIRST_RANGE, rangeSpan, recordedSpan } from "../../text/format/ranges.ts";
+import { emptySpans, recordedSpan } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestText } from "../../text/highest.ts";
 
@@ -59,9 +60,7 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
   const lines = useMemo(() => linesOf(exploration, names, rows), [exploration.isStacked, unit, names.join(), rows]);
   const span = useMemo(() => {
     const recorded = { times, points: times.map((_, i) => anyOf(rows, i)) };
-    const whole = rangeSpan(range, serviceNow());
-    // A range that was chosen is shown as it is.
-    return range === FIRST_RANGE ? recordedSpan(whole, recorded, step) : whole;
+    return recordedSpan(range, serviceNow(), recorded, step);
   }, [range, histories, times, rows, step]);
   const empty = useMemo(
     () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),
@@ -80,7 +79,16 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
     .join(", ")}`;
   return (
     <>
-      <Chart label={label} times={times} series={drawn} format={format} range={span} empty={empty} heightPx={320} />
+      <Chart
+        label={label}
+        times={times}
+        series={drawn}
+        format={format}
+        range={span}
+        empty={empty}
+        heightPx={320}
+        onBrush={chooseRange}
+      />
       <DataTable
         label="Means, highest and last rates"
         columns={columnsOf(unit)}

@@ -10,7 +10,7 @@ import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { ChoiceField, Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { RangeChoice } from "../../parts/range-choice.tsx";
+import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import {
@@ -62,8 +62,9 @@ export function Explorer() {
 }
 
 function TrafficPanel() {
-  const chosen = explorationOf(place.value.query);
-  const { by, only, direction, unit, isStacked, comparison, range } = chosen;
+  const range = chosenRange();
+  const chosen = { ...explorationOf(place.value.query), range };
+  const { by, only, direction, unit, isStacked, comparison } = chosen;
   const names = by === "protocol" ? [only[0] ?? ALL] : only;
   const earlierSeconds = EARLIER_SECONDS[comparison];
   const keys = [0, ...(earlierSeconds > 0 ? [earlierSeconds] : [])].flatMap((seconds) =>

@@ -1,5 +1,5 @@
 /** Where the incoming traffic of the chosen range came from: the largest parts, each with its share of all. */
-import { useMemo } from "preact/hooks";
+import { useCallback } from "preact/hooks";
 import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
@@ -11,7 +11,7 @@ import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
-import { rangeQuery } from "../../text/format/ranges.ts";
+import { rangeEnds } from "../../text/format/ranges.ts";
 import { withRest } from "../../text/origin-rows.ts";
 
 type Part = TopTrafficWire["parts"][number];
@@ -35,9 +35,9 @@ export function OriginsPanel() {
   const chosen = place.value.query.get("from_by");
   const by = KINDS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
   const range = chosenRange();
-  const path = useMemo(() => {
-    const { from } = rangeQuery(range, serviceNow(), 1);
-    return `/api/v1/traffic/top?${new URLSearchParams({ by, from, limit: String(SHOWN) })}`;
+  const path = useCallback(() => {
+    const ends = rangeEnds(range, serviceNow());
+    return `/api/v1/traffic/top?${new URLSearchParams({ by, ...ends, limit: String(SHOWN) })}`;
   }, [by, range]);
   const top = useResource<TopTrafficWire>(path, EVERY_MS);
   return (
