@@ -48,6 +48,34 @@ describe("signing in", () => {
     expect(await context.cookies()).toEqual([]);
   });
 
+  test("a new tab is signed in as another one is, signing out is for all tabs, and nothing outlives the last one", async () => {
+    const opened = await dashboard.open("/", null);
+    opened.expectFault(REFUSED);
+    const { page, context } = opened;
+    await page.getByLabel("Token").fill(SECRETS.viewer);
+    await page.keyboard.press("Enter");
+    await page.getByText("wall · viewer").waitFor();
+    const address = page.url();
+    const second = await context.newPage();
+    await second.goto(address);
+    await second.getByText("wall · viewer").waitFor();
+    await page.close();
+    // It has the token itself, and gives it on.
+    const third = await context.newPage();
+    await third.goto(address);
+    await third.getByText("wall · viewer").waitFor();
+    expect(await third.evaluate("localStorage.length")).toBe(0);
+    await third.getByRole("button", { name: "Sign out" }).click();
+    for (const tab of [second, third]) {
+      await tab.getByLabel("Token").waitFor();
+      expect(await tab.evaluate("sessionStorage.length")).toBe(0);
+    }
+    const fourth = await context.newPage();
+    await fourth.goto(address);
+    await fourth.getByLabel("Token").waitFor();
+    expect((await context.storageState()).origins).toEqual([]);
+  });
+
   test("a token that is taken away in the middle of things is noticed, with what to do", async () => {
     await browser.inWorld({}, async (own) => {
       const opened = await own.open("/", SECRETS.viewer);
