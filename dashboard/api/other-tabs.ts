@@ -1,5 +1,5 @@
 /**
- * What the tabs of this origin tell each other: a new one asks for the token of one that is signed in, and signing out
+ * What the tabs of this origin send each other: a new one asks for the token of one that is signed in, and signing out
  * is for all. The token goes from the memory of a tab to that of another, and is never stored where it would outlive the
  * last of them.
  */
@@ -27,7 +27,7 @@ export function answerTabs({ secret, onSignedOut }: Tabs): void {
     if (message?.kind === "signed_out") onSignedOut();
     if (message?.kind !== "ask") return;
     const own = secret();
-    if (own !== null) tell({ kind: "token", secret: own });
+    if (own !== null) send({ kind: "token", secret: own });
   });
 }
 
@@ -45,15 +45,15 @@ export function askTabs(): Promise<string | null> {
     };
     const timer = setTimeout(() => end(null), WAIT_MS);
     channel.addEventListener("message", onMessage);
-    tell({ kind: "ask" });
+    send({ kind: "ask" });
   });
 }
 
-export function tellSignedOut(): void {
-  tell({ kind: "signed_out" });
+export function sendSignedOut(): void {
+  send({ kind: "signed_out" });
 }
 
-function tell(message: Message): void {
+function send(message: Message): void {
   channel.postMessage(message);
 }
 

@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { HostgroupsRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { readNames } from "./known-names.ts";
 import { reloads, startLive } from "./live.ts";
 import { Resource } from "./resource.ts";
 import { clearTrace, traced } from "./traffic-trace.ts";
@@ -37,15 +38,20 @@ export function startRunning(): () => void {
     const { value } = groupRates.state;
     if (value.kind === "ready" && value.data.available) traced(value.data, value.atMs);
   });
+  const stopNames = effect(() => {
+    const whole = wholeStatus();
+    if (whole !== null) readNames(whole);
+  });
   const stopReloads = effect(() => {
     if (reloads.value > 0) void status.refresh();
   });
   return () => {
-    for (const stop of [stopLive, stopHeartbeat, stopTrace, stopReloads]) stop();
+    for (const stop of [stopLive, stopHeartbeat, stopTrace, stopNames, stopReloads]) stop();
     for (const resource of [status, groupRates]) {
       resource.stop();
       resource.forget();
     }
+    readNames({});
     clearTrace();
   };
 }

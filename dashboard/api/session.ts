@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
 import { type Failure, read, tokensRefused } from "./client.ts";
 import { contact } from "./contact.ts";
-import { answerTabs, askTabs, tellSignedOut } from "./other-tabs.ts";
+import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
 import { forgetToken, keepToken, token } from "./token.ts";
 
 export type Session =
@@ -61,7 +61,7 @@ export function signOut(why: string | null = null): void {
 /** By the user: of all tabs, which would else give the token on to the next one. */
 export function signOutAll(): void {
   signOut();
-  tellSignedOut();
+  sendSignedOut();
 }
 
 /** A token may be removed or get other rights at any time, and a service that comes back may have other tokens. */

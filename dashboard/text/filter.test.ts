@@ -99,7 +99,7 @@ describe("the filter of a view", () => {
     expect(targets("")).toEqual(["203.0.113.1", "203.0.113.99"]);
   });
 
-  test("of the rates of all hosts one hostgroup is shown; what else is asked is named", () => {
+  test("of the rates of all hosts one hostgroup is shown; other terms are named", () => {
     const scope = (filter: string) => {
       const { hostgroup, ignored } = totalScope(parseFilter(filter));
       return [hostgroup, ignored.map(({ field }) => field)];

@@ -78,13 +78,13 @@ export function namedThings(lists: NameLists): Named[] {
   ];
 }
 
-function neighbor({ address, remote_asn: asn, state }: Neighbor): Named {
+function neighbor({ address, name, description = "", remote_asn: asn, state }: Neighbor): Named {
   return {
-    title: `BGP neighbor ${address}`,
+    title: `BGP neighbor ${name === undefined ? address : `${name} (${address})`}`,
     detail: `AS${asn}, ${sessionWord(state).text}`,
     steps: [],
     query: { see: "bgp" },
-    words: [`AS${asn}`],
+    words: [`AS${asn}`, description],
     address,
   };
 }

@@ -5,7 +5,8 @@ import { SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 
 const floods = [{ vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 180 }] as const;
 const config = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
-const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 180 }, config });
+const neighbor = ", name: edge1, description: Border router";
+const dashboard = useBrowser().useWorld({ hasBgp: true, neighbor, capture: { floods, seconds: 180 }, config });
 
 test("the first line says whether all is in force, and links to what explains it", async () => {
   const { page } = await dashboard.open();
@@ -117,6 +118,22 @@ test("the capacity of the links is a line in the chart of bits, and the traffic 
   await page.getByRole("button", { name: "Bits" }).click();
   await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now, [\d.]+ % of the link$/ }).waitFor();
   await page.getByText("Link 100 Mbit/s").waitFor();
+});
+
+test("a neighbor has the name of the configuration beside its address, and is found by it", async () => {
+  const { page } = await dashboard.open();
+  await page
+    .getByRole("region", { name: "BGP sessions: table" })
+    .getByRole("row", { name: /^edge1 127\./ })
+    .waitFor();
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Search" }).waitFor();
+  await page.keyboard.type("border");
+  await page.getByRole("link", { name: /^BGP neighbor edge1 \(127\./ }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: VICTIM }).first().click();
+  await page.getByText(/^Announced to edge1 \(127\./).waitFor();
 });
 
 test("the busiest hosts, sources and ports are named", async () => {

@@ -116,7 +116,7 @@ test("the range of the URL is that between its two times, else that of its name,
   expect(of("")).toBe("1h");
 });
 
-test("a list of the history is asked for the range without steps, and up to now without an end", () => {
+test("a list of the history is requested for the range without steps, and up to now without an end", () => {
   expect(rangeEnds("1h", NOON)).toEqual({ from: "2026-03-01T11:00:00.000Z" });
   expect(rangeEnds({ from: NOON / 1000 - 60, to: NOON / 1000 }, NOON)).toEqual({
     from: "2026-03-01T11:59:00.000Z",
