@@ -121,7 +121,7 @@ export function NotApplied({ terms: ignored }: { readonly terms: readonly Term[]
   if (ignored.length === 0) return null;
   return (
     <p class="muted" role="note">
-      Rates are kept by hostgroup and protocol: {ignored.map(termText).join(", ")} only filters the attacks here.
+      These rates are not kept so: {ignored.map(termText).join(", ")} only filters the attacks here.
     </p>
   );
 }

@@ -104,7 +104,8 @@ describe("the filter of a view", () => {
       const { hostgroup, ignored } = totalScope(parseFilter(filter));
       return [hostgroup, ignored.map(({ field }) => field)];
     };
-    expect(scope("hostgroup=web;protocol=udp")).toEqual(["web", []]);
+    expect(scope("hostgroup=web;protocol=udp")).toEqual(["web", ["protocol"]]);
+    expect(scope("hostgroup=web")).toEqual(["web", []]);
     expect(scope("hostgroup=web;hostgroup=dns")).toEqual([null, ["hostgroup", "hostgroup"]]);
     expect(scope("hostgroup!=web;country=DE")).toEqual([null, ["hostgroup", "country"]]);
   });

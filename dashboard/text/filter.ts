@@ -142,7 +142,7 @@ export function bansKept(
   });
 }
 
-/** The rates of all hosts are kept by hostgroup and protocol: what of the filter a chart of them can show. */
+/** The rates of all hosts are kept by hostgroup: what of the filter a chart of them can show. */
 export function totalScope(terms: readonly Term[]): {
   /** null: of all hosts. */
   readonly hostgroup: string | null;
@@ -152,7 +152,7 @@ export function totalScope(terms: readonly Term[]): {
   const only = groups.length === 1 ? groups[0] : undefined;
   return {
     hostgroup: only?.value ?? null,
-    ignored: terms.filter((term) => term !== only && term.field !== "protocol"),
+    ignored: terms.filter((term) => term !== only),
   };
 }
 
