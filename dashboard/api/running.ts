@@ -22,6 +22,12 @@ export function wholeStatus(): StatusWire | null {
   return value.kind === "ready" && "capture" in value.data ? value.data : null;
 }
 
+/** When the service started, seconds since the epoch; absent: not known yet. */
+export function startedAt(): { readonly startedAt?: number } {
+  const value = status.state.peek();
+  return value.kind === "ready" ? { startedAt: value.atMs / 1000 - value.data.uptime_seconds } : {};
+}
+
 /** A tenant cannot see this in the status: only a request for source blocks shows it. */
 export function hasDataplane(): boolean {
   const whole = wholeStatus();

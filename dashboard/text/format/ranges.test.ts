@@ -124,13 +124,19 @@ test("a list of the history is requested for the range without steps, and up to 
   });
 });
 
-test("a chart of a range up to now begins where records do, if that is well within it", () => {
-  const line = (...times: number[]) => ({ times, points: times.map(() => ({})) });
+test("the chart of the last hour begins where records do, if that is well within it", () => {
+  const line = (...times: number[]) => ({ times, points: times.map(() => ({})), stepSeconds: 10 });
   const [hour, nowMs] = [{ from: 0, to: 3600 }, 3_600_000];
-  expect(recordedSpan("1h", nowMs, line(3000, 3010), 10)).toEqual({ from: 2990, to: 3600 });
-  expect(recordedSpan("1h", nowMs, line(3590), 10)).toEqual({ from: 3300, to: 3600 });
-  expect(recordedSpan("1h", nowMs, line(100, 3000), 10)).toEqual(hour);
-  expect(recordedSpan("1h", nowMs, line(), 10)).toEqual(hour);
-  expect(recordedSpan("6h", nowMs, line(3000), 10)).toEqual({ from: 2990, to: 3600 });
-  expect(recordedSpan(hour, nowMs, line(3000, 3010), 10)).toEqual(hour);
+  expect(recordedSpan("1h", nowMs, line(3000, 3010))).toEqual({ from: 2990, to: 3600 });
+  expect(recordedSpan("1h", nowMs, line(3590))).toEqual({ from: 3300, to: 3600 });
+  expect(recordedSpan("1h", nowMs, line(100, 3000))).toEqual(hour);
+  expect(recordedSpan("1h", nowMs, line())).toEqual(hour);
+  expect(recordedSpan("6h", nowMs, line(3000))).toEqual({ from: 3600 - 6 * 3600, to: 3600 });
+  expect(recordedSpan(hour, nowMs, line(3000, 3010))).toEqual(hour);
+});
+
+test("of what may be silent it begins no later than the service", () => {
+  const line = { times: [3000], points: [{}], stepSeconds: 10 };
+  expect(recordedSpan("1h", 3_600_000, { ...line, startedAt: 2000 })).toEqual({ from: 1990, to: 3600 });
+  expect(recordedSpan("1h", 3_600_000, { ...line, startedAt: -9000 })).toEqual({ from: 0, to: 3600 });
 });

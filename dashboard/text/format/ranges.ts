@@ -134,20 +134,25 @@ const RECORDED_SECONDS_MIN = 300;
 const EMPTY_SHARE_MAX = 0.1;
 
 /**
- * What a chart shows of a range: one that ends now begins where the records begin, if that is well within it, since a
- * service that has just started has no more. A range between two times is shown as it is.
+ * What a chart shows of a range: the first one begins where the records begin, if that is well within it, since a
+ * service that has just started has no more. A range that was chosen is shown as it is.
+ * @param series `startedAt`: when the service started, seconds since the epoch, of a series that may be silent; absent:
+ * it always has records
  */
 export function recordedSpan(
   range: Range,
   nowMs: number,
-  { times, points }: Timeline<unknown>,
-  stepSeconds: number,
+  {
+    times,
+    points,
+    stepSeconds,
+    startedAt,
+  }: Timeline<unknown> & { readonly stepSeconds: number; readonly startedAt?: number },
 ): Span {
   const { from, to } = rangeSpan(range, nowMs);
-  const first = times.find((_, i) => points[i] !== null);
-  if (typeof range !== "string" || first === undefined || first - from < EMPTY_SHARE_MAX * (to - from)) {
-    return { from, to };
-  }
+  const recorded = times.find((_, i) => points[i] !== null) ?? Number.NEGATIVE_INFINITY;
+  const first = Math.min(recorded, startedAt ?? recorded);
+  if (range !== FIRST_RANGE || first - from < EMPTY_SHARE_MAX * (to - from)) return { from, to };
   return { from: Math.max(from, Math.min(first - stepSeconds, to - RECORDED_SECONDS_MIN)), to };
 }
 

@@ -3,6 +3,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { EdgeHistoryWire } from "../../../src/http/wire/edge/history.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
+import { startedAt } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
@@ -109,7 +110,10 @@ interface PastProps {
 function Past({ zone, points, step, shown, range }: PastProps) {
   const line = useMemo(() => timeline(points, step), [points, step]);
   const series = useMemo(() => seriesOf(line.points, shown), [line, shown]);
-  const whole = useMemo(() => recordedSpan(range, serviceNow(), line, step), [range, points, line, step]);
+  const whole = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
+    [range, points, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, whole, step), [line, whole, step]);
   if (series.length === 0) return <Empty title="None in this range">Its nodes let everything pass.</Empty>;
   const peak = Math.max(...points.map((point) => rate(point, "requests")));

@@ -83,7 +83,7 @@ export function ExplorerChart({ exploration, names, histories, attacks, protocol
   );
   const span = useMemo(() => {
     const recorded = { times, points: times.map((_, i) => anyOf(rows, i)) };
-    return recordedSpan(range, serviceNow(), recorded, step);
+    return recordedSpan(range, serviceNow(), { ...recorded, stepSeconds: step });
   }, [range, histories, times, rows, step]);
   const empty = useMemo(
     () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),

@@ -4,6 +4,7 @@ import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgrou
 import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
+import { startedAt } from "../../api/running.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
@@ -99,7 +100,10 @@ function Past({ target, history, base, group, range }: PastProps) {
   const threshold = thresholds?.[base] ?? 0;
   const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const shown = useMemo(() => recordedSpan(range, serviceNow(), line, step), [range, history, line, step]);
+  const shown = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
+    [range, history, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const peak = highestText(points, base);
   return (

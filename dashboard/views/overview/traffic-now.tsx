@@ -157,7 +157,10 @@ interface HourChartProps extends ChartProps {
 export function HourChart({ direction, unit, recorded, range, known, hostgroup = null, wallPx }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
   const line = useMemo(() => timeline(points, step), [points, step]);
-  const shown = useMemo(() => recordedSpan(range, serviceNow(), line, step), [recorded, range, line, step]);
+  const shown = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step }),
+    [recorded, range, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const link = linkMbps(unit);
   const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
