@@ -295,7 +295,7 @@ describe("GET /api/v1/traffic/part #get-api-v1-traffic-part", () => {
   test("has one part over time, whatever is in its name #traffic-part", async () => {
     server.backend.onTraffic = () => [POINT];
     const query = new URLSearchParams({ by: "asn", key: "AS64500 Example, Inc.: 1", step: "300" });
-    const wire: unknown = await (await get(`traffic/part?${query}`)).json();
+    const wire: unknown = await (await get(`traffic/part?${String(query)}`)).json();
     expect([...Value.Errors(PartTrafficWire, wire)]).toEqual([]);
     expect(wire).toMatchObject({
       available: true,

@@ -84,7 +84,7 @@ test("a part of the traffic over time, beside the rest of the whole; a filter ke
   const rows = page.getByRole("region", { name: "The largest parts: table" }).getByRole("row");
   const first = rows.filter({ hasText: /\/24/ }).first();
   await first.waitFor();
-  const prefix = (/[\d.]+\/24/.exec((await first.textContent()) ?? "") ?? [""])[0] as string;
+  const prefix = /[\d.]+\/24/.exec((await first.textContent()) ?? "")?.[0] ?? "none";
   await page.getByRole("button", { name: `Over time: ${prefix}` }).click();
   const name = new RegExp(`^Incoming rates by prefix: ${prefix} at most .*, Others, or not known at most .*pps; `);
   await page.getByRole("img", { name }).waitFor();
