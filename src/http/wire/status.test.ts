@@ -61,7 +61,7 @@ describe("status", () => {
           ...{ connected: true, gobgpVersion: 4, fault: null },
           neighbors: [at("192.0.2.2"), at("192.0.2.3"), at("192.0.2.4")],
         },
-        scrubbing: { nextHop: address("192.0.2.66"), nextHop6: null, communities: [], localPref: 0 } as never,
+        scrubbing: { nextHop: address("192.0.2.66"), nextHop6: null, communities: [], localPref: 0 },
         scrubbingName: "rack7",
       }),
       operator,
