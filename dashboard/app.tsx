@@ -4,7 +4,7 @@ import type { SessionWire } from "../src/http/wire/session.ts";
 import { silentSinceMs } from "./api/contact.ts";
 import { attacks } from "./api/live.ts";
 import { startRunning, status } from "./api/running.ts";
-import { session, signOut } from "./api/session.ts";
+import { session, signOutAll } from "./api/session.ts";
 import { Banners, LostContact } from "./banners.tsx";
 import { LiveRegion } from "./live-region.tsx";
 import { Badge } from "./parts/badge.tsx";
@@ -105,7 +105,7 @@ function Head({ who, views }: HeadProps) {
           {who.tenant !== undefined && ` · tenant ${who.tenant}`}
         </span>
         {!who.open && (
-          <Button look="quiet" label="Sign out" onClick={() => signOut()}>
+          <Button look="quiet" label="Sign out" onClick={signOutAll}>
             <Icon name="leave" />
           </Button>
         )}

@@ -35,15 +35,20 @@ export function linkTo(steps: readonly string[], query: Readonly<Record<string, 
   return `#/${path}${parameters === "" ? "" : `?${parameters}`}`;
 }
 
-/** Changes the filters of the same view: adds no entry to the browser's history; null removes a filter. */
-export function setQuery(changes: Readonly<Record<string, string | null>>): void {
+/**
+ * Changes the filters of the same view; null removes a filter.
+ * @param isStep whether the browser's way back leads to the filters before; default: it leads to the view before
+ */
+export function setQuery(changes: Readonly<Record<string, string | null>>, { isStep = false } = {}): void {
   const { steps, query } = place.value;
   const next = new URLSearchParams(query);
   for (const [key, value] of Object.entries(changes)) {
     if (value === null || value === "") next.delete(key);
     else next.set(key, value);
   }
-  history.replaceState(SEEN, "", linkTo(steps, Object.fromEntries(next)));
+  const link = linkTo(steps, Object.fromEntries(next));
+  if (isStep) history.pushState(SEEN, "", link);
+  else history.replaceState(SEEN, "", link);
   place.value = { steps, query: next };
 }
 

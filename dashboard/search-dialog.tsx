@@ -1,6 +1,7 @@
 /** The search of the whole dashboard, and the list of keys: Ctrl-K and ? open them, in every view. */
 import { useEffect, useState } from "preact/hooks";
 import { attacks, bans } from "./api/live.ts";
+import { useNamed } from "./api/name-lists.ts";
 import { Button } from "./parts/button.tsx";
 import { Dialog } from "./parts/dialog.tsx";
 import { TextField } from "./parts/field.tsx";
@@ -53,7 +54,8 @@ function Search({ views, onClose }: SearchProps) {
   const [text, setText] = useState("");
   const { active, recent } = attacks.value.kind === "ready" ? attacks.value.data : { active: [], recent: [] };
   const held = bans.value.kind === "ready" ? bans.value.data : [];
-  const hits = searchHits(text, { active, recent, bans: held, views });
+  const { things, missing } = useNamed();
+  const hits = searchHits(text, { active, recent, bans: held, views, named: things });
   const go = (hit: SearchHit | undefined) => {
     if (hit === undefined) return;
     onClose();
@@ -85,18 +87,21 @@ function Search({ views, onClose }: SearchProps) {
         }}
       >
         <TextField
-          label="Address, part of one, or view"
+          label="Address, name, or part of one"
           type="search"
           value={text}
           onInput={setText}
           placeholder="203.0.113.7"
         />
         <p class="muted" role="status">
-          {text.trim() === "" ? "Finds host, bans, attacks and audit trail." : `${hits.length} found`}
+          {text.trim() === ""
+            ? "Finds addresses, customers, hostgroups, networks (AS), zones, rules, sets, profiles, neighbors, nodes and views."
+            : `${hits.length} found`}
+          {missing.length > 0 && `. Not read: ${missing.join(", ")}.`}
         </p>
         <ul class="hits">
           {hits.map((hit) => (
-            <li key={linkTo(hit.steps, hit.query)}>
+            <li key={`${hit.title} ${linkTo(hit.steps, hit.query)}`}>
               <a href={linkTo(hit.steps, hit.query)} onClick={onClose}>
                 {hit.title}
               </a>
@@ -117,7 +122,7 @@ function Keys({ views, onClose }: SearchProps) {
     <Dialog title="Keys" onClose={onClose}>
       <Facts
         facts={[
-          ["Ctrl K", "search for an address or a view"],
+          ["Ctrl K", "search for an address, a name or a view"],
           ["↓ ↑", "through what was found"],
           ["Enter", "open the first that was found, or do what the button says"],
           ["Tab", "to the next link, button or field"],

@@ -33,7 +33,7 @@ export function SignIn({ why }: { readonly why: string | null }) {
           autocomplete="current-password"
           value={secret}
           onInput={setSecret}
-          hint="The secret of one of api.tokens in Floodwall's configuration. It is kept until this tab is closed."
+          hint="The secret of one of api.tokens in Floodwall's configuration. It is kept until the last tab of this page is closed."
           isRequired
         />
         {refusal !== null && (

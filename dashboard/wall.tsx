@@ -5,6 +5,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import type { BanWire } from "../src/http/wire/ban.ts";
+import { useAttacksIn } from "./api/attacks-in.ts";
 import { attacks, bans } from "./api/live.ts";
 import { groupRates } from "./api/running.ts";
 import { trace } from "./api/traffic-trace.ts";
@@ -13,12 +14,13 @@ import { Badge } from "./parts/badge.tsx";
 import { now, Since } from "./parts/moment.tsx";
 import { linkTo } from "./router.ts";
 import { bitRate, packetRate, plusMinus, rateOf, scaled } from "./text/format/numbers.ts";
+import { FIRST_RANGE } from "./text/format/ranges.ts";
 import { zonedTime } from "./text/format/times.ts";
 import { counted, vectorName } from "./text/format/words.ts";
 import { attackSubject, banOf, byUrgency, customerText } from "./text/mitigation.ts";
 import { standingOf } from "./text/standing.ts";
 import { useSituation } from "./views/overview/situation-line.tsx";
-import { HourChart, nowTitle, useAttacksOf, useTotalHistory } from "./views/overview/traffic-now.tsx";
+import { HourChart, nowTitle, useTotalHistory } from "./views/overview/traffic-now.tsx";
 
 /** More do not fit in large type. */
 const SHOWN_MAX = 5;
@@ -107,8 +109,8 @@ const AROUND_EM = 4;
 const CHART_PX_MIN = 120;
 
 function WallTraffic() {
-  const { incoming } = useTotalHistory(null);
-  const { known } = useAttacksOf(null);
+  const { incoming } = useTotalHistory(FIRST_RANGE);
+  const { known } = useAttacksIn(FIRST_RANGE);
   const [heightPx, box] = useRoom();
   const { value } = groupRates.state;
   if (value.kind !== "ready" || !value.data.available) return null;
@@ -121,7 +123,7 @@ function WallTraffic() {
             direction="incoming"
             unit="mbps"
             recorded={incoming.data}
-            chosen={null}
+            range={FIRST_RANGE}
             known={known}
             wallPx={heightPx}
           />

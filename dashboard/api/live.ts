@@ -3,12 +3,14 @@
  * disconnect. Without a stream, the lists are polled. Listeners are notified at once, and at most ten times a second.
  */
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
+import { namedBan } from "../text/known-names.ts";
 import { authorization, read, tokensRefused } from "./client.ts";
 import { answered, contact } from "./contact.ts";
 import { EventLines, type SentEvent } from "./event-lines.ts";
+import { names } from "./known-names.ts";
 import type { Loaded } from "./resource.ts";
 import { readShown } from "./shown-json.ts";
 import { AttackTable, BanTable } from "./tables.ts";
@@ -18,7 +20,13 @@ export type StreamState = "connecting" | "live" | "polling";
 
 export const streamState = signal<StreamState>("connecting");
 export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });
-export const bans = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
+const banList = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
+/** With the names of neighbors and next hops. */
+export const bans = computed((): Loaded<readonly BanWire[]> => {
+  const { value } = banList;
+  const known = names.value;
+  return value.kind === "ready" ? { ...value, data: value.data.map((ban) => namedBan(known, ban)) } : value;
+});
 /** Counts reloads of the configuration; views that show it read it again. */
 export const reloads = signal(0);
 
@@ -150,23 +158,23 @@ class Live {
   async #readLists(): Promise<void> {
     const early: SentEvent[] = [];
     this.#early = early;
-    const [attackLists, banList] = await Promise.all([
+    const [attackLists, banAnswer] = await Promise.all([
       read<AttacksWire>("/api/v1/attacks"),
       read<BansWire>("/api/v1/bans"),
     ]);
     // A later reading of the lists has started in the meantime.
     if (this.#early !== early) return;
     this.#early = null;
-    if (attackLists.kind !== "answer" || banList.kind !== "answer") {
-      const failure = attackLists.kind === "answer" ? banList : attackLists;
+    if (attackLists.kind !== "answer" || banAnswer.kind !== "answer") {
+      const failure = attackLists.kind === "answer" ? banAnswer : attackLists;
       if (failure.kind === "answer") return;
       // The position in the stream is not known any more.
       this.#lastId = null;
-      if (attacks.peek().kind !== "ready") attacks.value = bans.value = { kind: "failed", failure };
+      if (attacks.peek().kind !== "ready") attacks.value = banList.value = { kind: "failed", failure };
       return;
     }
     this.#attacks.replace(attackLists.data);
-    this.#bans.replace(banList.data.bans);
+    this.#bans.replace(banAnswer.data.bans);
     for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
     this.#notify();
   }
@@ -180,7 +188,7 @@ class Live {
       this.#notifiedAtMs = performance.now();
       const atMs = Date.now();
       attacks.value = { kind: "ready", data: this.#attacks.lists(), atMs };
-      bans.value = { kind: "ready", data: this.#bans.list(), atMs };
+      banList.value = { kind: "ready", data: this.#bans.list(), atMs };
     }, waitMs);
   }
 
@@ -206,7 +214,7 @@ export function startLive(): () => void {
     stop();
     live = null;
     streamState.value = "connecting";
-    attacks.value = bans.value = { kind: "loading" };
+    attacks.value = banList.value = { kind: "loading" };
   };
 }
 

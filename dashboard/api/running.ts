@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { HostgroupsRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { readNames } from "./known-names.ts";
 import { reloads, startLive } from "./live.ts";
 import { Resource } from "./resource.ts";
 import { clearTrace, traced } from "./traffic-trace.ts";
@@ -21,6 +22,12 @@ export function wholeStatus(): StatusWire | null {
   return value.kind === "ready" && "capture" in value.data ? value.data : null;
 }
 
+/** When the service started, seconds since the epoch; absent: not known yet. */
+export function startedAt(): { readonly startedAt?: number } {
+  const value = status.state.peek();
+  return value.kind === "ready" ? { startedAt: value.atMs / 1000 - value.data.uptime_seconds } : {};
+}
+
 /** A tenant cannot see this in the status: only a request for source blocks shows it. */
 export function hasDataplane(): boolean {
   const whole = wholeStatus();
@@ -37,15 +44,20 @@ export function startRunning(): () => void {
     const { value } = groupRates.state;
     if (value.kind === "ready" && value.data.available) traced(value.data, value.atMs);
   });
+  const stopNames = effect(() => {
+    const whole = wholeStatus();
+    if (whole !== null) readNames(whole);
+  });
   const stopReloads = effect(() => {
     if (reloads.value > 0) void status.refresh();
   });
   return () => {
-    for (const stop of [stopLive, stopHeartbeat, stopTrace, stopReloads]) stop();
+    for (const stop of [stopLive, stopHeartbeat, stopTrace, stopNames, stopReloads]) stop();
     for (const resource of [status, groupRates]) {
       resource.stop();
       resource.forget();
     }
+    readNames({});
     clearTrace();
   };
 }

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
 import { type Failure, read, tokensRefused } from "./client.ts";
 import { contact } from "./contact.ts";
+import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
 import { forgetToken, keepToken, token } from "./token.ts";
 
 export type Session =
@@ -21,9 +22,16 @@ const NODE_TOKEN = "This is the token of a node. Nodes cannot read: sign in with
 
 const RETRY_MS = 2000;
 
-/** With the stored token, or without one if the API is open. */
+/** With the token of this tab, of another one, or without one if the API is open. */
 export async function beginSession(): Promise<void> {
-  const answer = await read<SessionWire>("/api/v1/session");
+  let answer = await read<SessionWire>("/api/v1/session");
+  if (answer.kind === "refused" && token.peek() === null) {
+    const secret = await askTabs();
+    if (secret !== null) {
+      keepToken(secret);
+      answer = await read<SessionWire>("/api/v1/session");
+    }
+  }
   if (answer.kind === "unreachable") {
     setTimeout(() => void beginSession(), RETRY_MS);
     return;
@@ -50,8 +58,20 @@ export function signOut(why: string | null = null): void {
   session.value = { kind: "signed_out", why };
 }
 
+/** By the user: of all tabs, which would else give the token on to the next one. */
+export function signOutAll(): void {
+  signOut();
+  sendSignedOut();
+}
+
 /** A token may be removed or get other rights at any time, and a service that comes back may have other tokens. */
 function watch(): void {
+  answerTabs({
+    secret: () => (session.peek().kind === "signed_in" ? token.peek() : null),
+    onSignedOut: () => {
+      if (token.peek() !== null) signOut();
+    },
+  });
   effect(() => {
     // Read both first: an effect only depends on the signals that it has read.
     const [isInTouch, isRefused] = [contact.value.kind === "in_touch", tokensRefused.value > 0];

@@ -1,4 +1,7 @@
-/** The bearer token. It is kept as long as the browser tab, and is in no cookie, URL or other tab. */
+/**
+ * The bearer token. It is kept as long as the browser tab, and is in no cookie or URL. Another tab of this origin gets it
+ * when it asks (other-tabs.ts).
+ */
 import { signal } from "@preact/signals";
 
 const KEY = "floodwall.token";

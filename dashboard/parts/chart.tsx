@@ -4,6 +4,7 @@
  */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Span } from "../text/format/ranges.ts";
 import { clockTime, dayOfMonth } from "../text/format/times.ts";
@@ -44,6 +45,8 @@ export interface ChartProps {
   readonly fontPx?: number;
   /** Called with the time span over which the pointer was dragged; absent: nothing can be chosen. */
   readonly onBrush?: (span: Span) => void;
+  /** What lies over the plot: a control for the keyboard. */
+  readonly children?: ComponentChildren;
 }
 
 export function Chart(props: ChartProps) {
@@ -65,7 +68,10 @@ export function Chart(props: ChartProps) {
   const at = pointed !== null && pointed < times.length ? pointed : elsewhere < 0 ? times.length - 1 : elsewhere;
   return (
     <figure class="chart">
-      <div ref={holder} role="img" aria-label={label} />
+      <div class="chart-frame">
+        <div ref={holder} role="img" aria-label={label} />
+        {props.children}
+      </div>
       <figcaption>
         <span class="chart-time">{times[at] === undefined ? "" : timeText(times[at], range)}</span>
         {series.map((each) => (
@@ -204,10 +210,21 @@ class Plot {
       hooks: {
         drawClear: [(plot) => this.#hatch(plot, color("--line")), (plot) => this.#tint(plot, color("--chart-span"))],
         setSelect: [(plot) => this.#brushed(plot)],
-        draw: [(plot) => this.#mark(plot, { mark: color("--text-muted"), pointed: color("--accent") })],
+        draw: [
+          (plot) => this.#place(plot),
+          (plot) => this.#mark(plot, { mark: color("--text-muted"), pointed: color("--accent") }),
+        ],
         setCursor: [({ cursor }) => this.#point(cursor.idx ?? null, onPointed)],
       },
     };
+  }
+
+  /** For what lies over the plot. */
+  #place({ bbox }: uPlot): void {
+    const frame = this.#holder.parentElement;
+    for (const side of ["left", "top", "width", "height"] as const) {
+      frame?.style.setProperty(`--plot-${side}`, `${bbox[side] / devicePixelRatio}px`);
+    }
   }
 
   #point(index: number | null, onPointed: (index: number | null) => void): void {

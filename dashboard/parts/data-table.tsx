@@ -6,6 +6,8 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import type { Sort } from "../text/table-order.ts";
+import { useOrder } from "./use-order.ts";
 
 export interface Column<Row> {
   readonly key: string;
@@ -22,20 +24,15 @@ export interface Column<Row> {
   readonly isTitleUnseen?: true;
 }
 
-export interface Sort {
-  readonly key: string;
-  readonly isDescending: boolean;
-}
-
 export interface DataTableProps<Row> {
   /** The name of the rows, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** Which the table keeps itself from then on. */
+  /** From then on the address of the page has the order, by the label. */
   readonly firstSort?: Sort;
-  /** Or kept by the caller. */
+  /** Or kept by the caller, for rows that arrive sorted. */
   readonly sort?: Sort;
   readonly onSort?: (sort: Sort) => void;
   /** Set if there are more rows than those given here. */
@@ -48,6 +45,7 @@ export interface DataTableProps<Row> {
   readonly onEnd?: () => void;
 }
 
+const UNSORTED: Sort = { key: "", isDescending: false };
 /** The same value as in the style sheet. */
 const ROW_PX = 34;
 /** Tables with fewer rows are rendered whole. */
@@ -55,9 +53,8 @@ const WINDOWED_FROM = 80;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rowKey, total, firstSort } = props;
-  const [own, setOwn] = useState(firstSort);
-  const sort = props.sort ?? own;
-  const onSort = firstSort === undefined ? props.onSort : setOwn;
+  const own = useOrder(label, firstSort ?? UNSORTED, columns);
+  const { sort, onSort } = firstSort === undefined ? props : own;
   const rows = useMemo(() => sorted(props.rows, columns, sort), [props.rows, columns, sort]);
   const frame = useRef<HTMLDivElement>(null);
   const isWindowed = rows.length > WINDOWED_FROM;

@@ -6,11 +6,12 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
 import { setQuery } from "../router.ts";
-import { fromLocalText, localText } from "../text/audit.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
+import { chosenSpan } from "../text/format/ranges.ts";
 import { spanFault, type TimeSpan } from "../text/time-span.ts";
-import { Segments, TextField } from "./field.tsx";
+import { Segments } from "./field.tsx";
 import { SearchField } from "./search-field.tsx";
+import { TimeField } from "./time-field.tsx";
 
 const SPANS = [
   ["1h", "1 h", 3600],
@@ -23,7 +24,16 @@ type SpanName = (typeof SPANS)[number][0] | "own";
 export function spanOf(query: URLSearchParams): TimeSpan {
   const name = query.get("range");
   const seconds = SPANS.find(([span]) => span === name)?.[2] ?? SPANS[0][2];
-  return name === "own" ? { kind: "between", from: query.get("from"), to: query.get("to") } : { kind: "last", seconds };
+  if (name === "own") return { kind: "between", from: query.get("from"), to: query.get("to") };
+  // As the views with charts have it.
+  const chosen = chosenSpan(query.get("from"), query.get("to"));
+  return chosen === null
+    ? { kind: "last", seconds }
+    : { kind: "between", from: timeOf(chosen.from), to: timeOf(chosen.to) };
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
 }
 
 /** The path of the last range that was right: a wrong one is not sent. */
@@ -75,14 +85,14 @@ export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
             label="From"
             time={span.from}
             fault={span.to === null ? fault : null}
-            onChange={(from) => setQuery({ from })}
+            onChange={(from) => setQuery({ range: "own", from, to: span.to })}
             onOdd={setOddOf("From")}
           />
           <TimeField
             label="To"
             time={span.to}
             fault={span.to === null ? null : fault}
-            onChange={(to) => setQuery({ to, to_id: null })}
+            onChange={(to) => setQuery({ range: "own", from: span.from, to, to_id: null })}
             onOdd={setOddOf("To")}
           />
           <p class="muted">
@@ -110,43 +120,6 @@ export function AddressFilter({ target, onWrong }: AddressFilterProps) {
       placeholder="203.0.113.7"
       faultOf={(text) => (looksLikeAddress(text) ? null : "A complete address.")}
       onWrong={onWrong}
-    />
-  );
-}
-
-interface TimeFieldProps {
-  readonly label: string;
-  /** RFC 3339. */
-  readonly time: string | null;
-  /** The fault of the range. */
-  readonly fault: string | null;
-  readonly onChange: (time: string | null) => void;
-  /** Whether the text is no time. */
-  readonly onOdd: (isOdd: boolean) => void;
-}
-
-/** Not the browser's own input, which shows twelve hours in some languages. */
-function TimeField({ label, time, fault, onChange, onOdd }: TimeFieldProps) {
-  const ms = Date.parse(time ?? "");
-  const given = Number.isNaN(ms) ? "" : localText(ms);
-  const [typed, setTyped] = useState(given);
-  // The value was changed from elsewhere.
-  useEffect(() => {
-    if (fromLocalText(typed) !== time) setTyped(given);
-  }, [time]);
-  const isOdd = typed.trim() !== "" && fromLocalText(typed) === null;
-  useEffect(() => onOdd(isOdd), [isOdd]);
-  return (
-    <TextField
-      label={label}
-      value={typed}
-      onInput={(text) => {
-        setTyped(text);
-        const changed = fromLocalText(text);
-        if (changed !== null || text.trim() === "") onChange(changed);
-      }}
-      placeholder="2026-03-01 04:30"
-      fault={isOdd ? "Like 2026-03-01 04:30." : fault}
     />
   );
 }

@@ -21,3 +21,11 @@ export function attackSpans(attacks: readonly Lasted[], { from, to }: Span): Spa
   }
   return merged;
 }
+
+/** Those that went on at some time of the span. */
+export function within<Attack extends Lasted>(attacks: readonly Attack[], { from, to }: Span): Attack[] {
+  return attacks.filter(
+    ({ started_at: begin, ended_at: end }) =>
+      Date.parse(begin) / 1000 < to && (end === undefined || Date.parse(end) / 1000 > from),
+  );
+}

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
+import type { Span } from "./format/ranges.ts";
 import { methodName } from "./format/words.ts";
 import { rungsOf } from "./ladder.ts";
 import type { StateWord } from "./nodes.ts";
@@ -122,4 +123,10 @@ export function wordsOf(search: string): string[] {
 export function hasWords(text: string, search: string): boolean {
   const lower = text.toLowerCase();
   return wordsOf(search).every((word) => lower.includes(word));
+}
+
+/** Whether it had begun and not yet ended at some time of the span. */
+export function wasInForce({ state, started_at: from, withdrawn_at: to }: BanWire, span: Span): boolean {
+  if (state === "rejected" || Date.parse(from) / 1000 >= span.to) return false;
+  return to === undefined || Date.parse(to) / 1000 > span.from;
 }

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { aligned, explorationOf, LINES_MAX, seriesPath, sumOf, toggled } from "./exploration.ts";
+import {
+  aligned,
+  explorationOf,
+  filteredExploration,
+  ignoredTerms,
+  LINES_MAX,
+  seriesPath,
+  sumOf,
+  toggled,
+} from "./exploration.ts";
+import { parseFilter } from "./filter.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const of = (query: string) => explorationOf(new URLSearchParams(query));
@@ -55,7 +65,7 @@ describe("the path of a series", () => {
 
   test("ends earlier for a comparison", () => {
     expect(seriesPath(of(""), null, { nowMs: NOW, earlierSeconds: 86_400 })).toBe(
-      "/api/v1/traffic/total?direction=incoming&from=2026-02-28T11%3A00%3A00.000Z&step=10&to=2026-02-28T12%3A00%3A00.000Z",
+      "/api/v1/traffic/total?direction=incoming&from=2026-02-28T11%3A00%3A00.000Z&to=2026-02-28T12%3A00%3A00.000Z&step=10",
     );
   });
 });
@@ -88,4 +98,31 @@ describe("points of several answers", () => {
   test("add up as far as they were recorded", () => {
     expect([sumOf([1, null, 2]), sumOf([null, null]), sumOf([0])]).toEqual([3, null, 0]);
   });
+});
+
+describe("the filter in the explorer", () => {
+  const kept = (query: string, filter: string) =>
+    filteredExploration(explorationOf(new URLSearchParams(query)), parseFilter(filter)).only;
+
+  test("is the choice of lines, or narrows it", () => {
+    expect(kept("by=hostgroup", "hostgroup=web;country=DE")).toEqual(["web"]);
+    expect(kept("by=hostgroup&only=web,dns", "hostgroup!=web")).toEqual(["dns"]);
+    expect(kept("by=asn&only=AS1 A%252C B", "asn=AS1")).toEqual(["AS1 A, B"]);
+    expect(kept("by=protocol", "hostgroup=web")).toEqual(["web"]);
+  });
+
+  test("of other fields than those of the rates is said to be ignored", () => {
+    const ignored = (by: Parameters<typeof ignoredTerms>[0], filter: string) =>
+      ignoredTerms(by, parseFilter(filter)).map(({ field }) => field);
+    expect(ignored("protocol", "hostgroup=web;protocol=udp;country=DE")).toEqual(["country"]);
+    expect(ignored("country", "hostgroup=web;country=DE")).toEqual(["hostgroup"]);
+  });
+});
+
+test("a part of the traffic is incoming, without flows, and read by its key; all of it as the total", () => {
+  const part = explorationOf(new URLSearchParams("by=asn&direction=outgoing&unit=flows_per_sec"));
+  expect([part.direction, part.unit]).toEqual(["incoming", "pps"]);
+  const time = { nowMs: Date.parse("2026-03-01T12:00:00Z"), earlierSeconds: 0 };
+  expect(seriesPath(part, "AS1 A, B", time)).toStartWith("/api/v1/traffic/part?by=asn&key=AS1+A%2C+B&from=");
+  expect(seriesPath(part, null, time)).toStartWith("/api/v1/traffic/total?direction=incoming&from=");
 });

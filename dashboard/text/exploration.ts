@@ -1,9 +1,18 @@
 /** The explorer's settings, in the form of the page's address, and the lines of one chart from its answers. Pure. */
 
+import { isKept, type Term, totalScope } from "./filter.ts";
 import { looksLikeAddress } from "./format/address.ts";
-import { type RangeName, rangeName, rangeQuery } from "./format/ranges.ts";
+import { type Range, rangeOf, rangeQuery, rangeSpan } from "./format/ranges.ts";
 
-export type Grouping = "protocol" | "hostgroup" | "host";
+export type Grouping = "protocol" | "hostgroup" | "host" | PartGrouping;
+/** By where incoming traffic comes from: of all hosts together, for callers without a tenant. */
+export type PartGrouping = "asn" | "country" | "prefix" | "interface";
+const PARTS: readonly Grouping[] = ["asn", "country", "prefix", "interface"];
+
+export function isPart(by: Grouping): by is PartGrouping {
+  return PARTS.includes(by);
+}
+
 export type Unit = "pps" | "mbps" | "flows_per_sec";
 export type Comparison = "none" | "day" | "week";
 
@@ -15,7 +24,7 @@ export interface Exploration {
   readonly unit: Unit;
   readonly isStacked: boolean;
   readonly comparison: Comparison;
-  readonly range: RangeName;
+  readonly range: Range;
 }
 
 /** More lines cannot be distinguished. */
@@ -26,19 +35,19 @@ export const EARLIER_SECONDS: Readonly<Record<Comparison, number>> = { none: 0, 
 
 /** Settings that are not valid are ignored. */
 export function explorationOf(query: URLSearchParams): Exploration {
-  const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host"]);
-  const named = [...new Set(query.getAll("only").flatMap((names) => names.split(",")))].filter((name) => name !== "");
+  const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host", "asn", "country", "prefix", "interface"]);
+  const named = namesOf(query.get("only"));
   const only = by === "host" ? named.filter(looksLikeAddress) : named;
   const unit = oneOf(query.get("unit"), ["pps", "mbps", "flows_per_sec"]);
   return {
     by,
     only: only.slice(0, by === "protocol" ? 1 : LINES_MAX),
-    direction: oneOf(query.get("direction"), ["incoming", "outgoing"]),
-    // New flows are not counted by protocol.
-    unit: by === "protocol" && unit === "flows_per_sec" ? "pps" : unit,
+    direction: isPart(by) ? "incoming" : oneOf(query.get("direction"), ["incoming", "outgoing"]),
+    // New flows are not counted by protocol, nor by their origin.
+    unit: (by === "protocol" || isPart(by)) && unit === "flows_per_sec" ? "pps" : unit,
     isStacked: query.get("form") !== "lines",
     comparison: oneOf(query.get("compare"), ["none", "day", "week"]),
-    range: rangeName(query.get("range")),
+    range: rangeOf(query),
   };
 }
 
@@ -52,10 +61,13 @@ export function seriesPath(
   name: string | null,
   { nowMs, earlierSeconds }: { readonly nowMs: number; readonly earlierSeconds: number },
 ): string {
-  const endMs = nowMs - earlierSeconds * 1000;
-  const query = new URLSearchParams({ direction, ...rangeQuery(range, endMs, STEP_SECONDS_MIN) });
-  if (earlierSeconds > 0) query.set("to", new Date(endMs).toISOString());
-  if (name !== null) query.set(by === "host" ? "key" : "hostgroup", name);
+  const span = rangeSpan(range, nowMs);
+  const shown = { from: span.from - earlierSeconds, to: span.to - earlierSeconds };
+  const asked = earlierSeconds > 0 ? shown : range;
+  const steps = rangeQuery(asked, nowMs, STEP_SECONDS_MIN);
+  if (isPart(by) && name !== null) return `/api/v1/traffic/part?${new URLSearchParams({ by, key: name, ...steps })}`;
+  const query = new URLSearchParams({ direction, ...steps });
+  if (name !== null && !isPart(by)) query.set(by === "host" ? "key" : "hostgroup", name);
   return `/api/v1/traffic${by === "host" ? "" : "/total"}?${query}`;
 }
 
@@ -98,5 +110,38 @@ export function sumOf(values: readonly (number | null)[]): number | null {
 /** The choice with one name more, or less. */
 export function toggled(only: readonly string[], name: string): string | null {
   const next = only.includes(name) ? only.filter((other) => other !== name) : [...only, name];
-  return next.length === 0 ? null : next.join(",");
+  return next.length === 0 ? null : next.map(escaped).join(",");
+}
+
+/** The names of the page's address, each once. */
+export function namesOf(text: string | null): readonly string[] {
+  return [...new Set((text ?? "").split(",").map(plain))].filter((name) => name !== "");
+}
+
+/** Names of networks may have commas, which separate names in the address. */
+function escaped(name: string): string {
+  return name.replaceAll("%", "%25").replaceAll(",", "%2C");
+}
+
+function plain(name: string): string {
+  return name.replaceAll("%2C", ",").replaceAll("%25", "%");
+}
+
+/** With the names that the filter keeps; by protocol, its one hostgroup is that of the chart. */
+export function filteredExploration(exploration: Exploration, filter: readonly Term[]): Exploration {
+  const { by, only } = exploration;
+  if (by !== "protocol") {
+    const own = filter.filter(({ field }) => field === by);
+    const wanted = own.filter(({ isExcluded }) => !isExcluded).map(({ value }) => value);
+    const names = only.length === 0 ? wanted.slice(0, LINES_MAX) : only;
+    return { ...exploration, only: names.filter((name) => isKept(own, () => [name])) };
+  }
+  const { hostgroup } = totalScope(filter);
+  return hostgroup === null ? exploration : { ...exploration, only: [hostgroup] };
+}
+
+/** What of the filter a chart with this grouping cannot show. */
+export function ignoredTerms(by: Grouping, filter: readonly Term[]): readonly Term[] {
+  const others = by === "protocol" ? totalScope(filter).ignored : filter;
+  return others.filter(({ field }) => field !== by);
 }

@@ -15,6 +15,7 @@ const searched = {
     { name: "", title: "Overview" },
     { name: "audit", title: "Audit" },
   ],
+  named: [],
 };
 
 describe("the search of the whole dashboard", () => {

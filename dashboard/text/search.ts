@@ -1,4 +1,7 @@
-/** Results of the search of the whole dashboard: for an address its host, bans, attacks and audit trail. Pure. */
+/**
+ * Results of the search of the whole dashboard: for an address what it is, its bans, attacks and audit trail; for a name
+ * what has it. Pure.
+ */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { BAN_STATES, banSubject } from "./bans.ts";
@@ -6,6 +9,7 @@ import { type Customer, customerOf, customerSteps } from "./customers.ts";
 import { looksLikeAddress } from "./format/address.ts";
 import { methodName, vectorName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
+import type { Named } from "./search-names.ts";
 
 export interface SearchHit {
   readonly title: string;
@@ -20,23 +24,29 @@ export interface Searched {
   readonly recent: readonly AttackWire[];
   readonly bans: readonly BanWire[];
   readonly views: readonly { readonly name: string; readonly title: string }[];
+  readonly named: readonly Named[];
 }
 
 /** Results of each kind. */
 const HITS_MAX = 5;
+/** Of all that has a name. */
+const NAMED_MAX = 12;
 
-/** @param text as typed: an address, a part of one, or the name of a view. */
-export function searchHits(text: string, { active, recent, bans, views }: Searched): SearchHit[] {
+/** @param text as typed: an address, a part of one, a name, or a part of it. */
+export function searchHits(text: string, { active, recent, bans, views, named }: Searched): SearchHit[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return [];
   const has = (subject: string) => subject.toLowerCase().includes(wanted);
-  const attackHits = [...active, ...recent].filter((attack) => has(attackSubject(attack))).slice(0, HITS_MAX);
+  const all = [...active, ...recent];
+  const attackHits = all.filter((attack) => has(attackSubject(attack))).slice(0, HITS_MAX);
+  const namedHits = named.filter((thing) => has(thing.title) || thing.words?.some(has) === true);
   const banHits = bans
     .filter((ban) => has(ban.prefix))
     .toSorted(byState)
     .slice(0, HITS_MAX);
   return [
-    ...(looksLikeAddress(wanted) ? [host(wanted)] : []),
+    ...namedHits.slice(0, NAMED_MAX).map(namedHit),
+    ...(looksLikeAddress(wanted) ? addressHits(wanted, all, namedHits) : []),
     ...attackHits.map(attackHit),
     ...banHits.map(banHit),
     ...customers([...active, ...recent])
@@ -46,6 +56,29 @@ export function searchHits(text: string, { active, recent, bans, views }: Search
     ...(looksLikeAddress(wanted) ? records(wanted) : []),
     ...views.filter(({ title }) => has(title)).map(({ name, title }) => viewHit(name, title)),
   ];
+}
+
+function namedHit({ title, detail, steps, query }: Named): SearchHit {
+  return { title, detail, steps, ...(query !== undefined && { query }) };
+}
+
+/** Only an address of which nothing else is known is offered as a host. */
+function addressHits(address: string, attacks: readonly AttackWire[], named: readonly Named[]): SearchHit[] {
+  const sent = attacks.filter(({ sample }) => sample?.top_sources.some(({ key }) => key === address) === true);
+  const isTarget = attacks.some(({ target }) => target === address);
+  const isOther = sent.length > 0 || named.some((thing) => thing.address === address);
+  return [
+    ...sent.slice(0, HITS_MAX).map((attack) => sourceHit(address, attack)),
+    ...(isOther && !isTarget ? [] : [host(address)]),
+  ];
+}
+
+function sourceHit(address: string, attack: AttackWire): SearchHit {
+  return {
+    title: `Source ${address}`,
+    detail: `of the attack on ${attackSubject(attack)}`,
+    steps: ["attacks", attack.id],
+  };
 }
 
 function host(address: string): SearchHit {

@@ -28,6 +28,9 @@ export interface ListenAddresses {
 
 export interface BgpNeighbor {
   readonly address: IpAddress;
+  /** For people, as the next one; the speaker does not get them. Absent: none. */
+  readonly name?: string;
+  readonly description?: string;
   readonly remoteAsn: number;
   readonly port: number;
   /** Name of the environment variable with the TCP MD5 password. */

@@ -22,6 +22,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "filter_rules[].destinations[]": "what the rule is for",
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",
+  "bgp.neighbors[].description": "words for people",
+  "scrubbing.nodes[].description": "words for people",
 };
 
 /** Keys of texts, each once, with `[]` for the items of lists. */

@@ -176,6 +176,8 @@ export interface StatusView {
   readonly bgp: BgpView | null;
   /** Next hops of diverted traffic; null: not configured. */
   readonly scrubbing: RouteTerms | null;
+  /** Name of its next hops; null: none. */
+  readonly scrubbingName: string | null;
   /** Whether each channel is configured. No other part of its configuration is shown. */
   readonly notify: Readonly<Record<"webhook" | "slack" | "telegram" | "email" | "exec", boolean>>;
   /** A newer release; null: none is known, or update checks are off. */

@@ -3,6 +3,7 @@
  * definition.
  */
 import { type TSchema, Type } from "@sinclair/typebox";
+import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
 import { closed } from "./wire/closed.ts";
 import { TimeText } from "./wire/request-texts.ts";
 
@@ -37,4 +38,9 @@ export const RANGE_PARAMETERS: Readonly<Record<string, ParameterDescription>> = 
     schema: TimeText,
   },
   to: { text: "RFC 3339, after from; alone it reaches back one hour.", schema: TimeText },
+};
+
+export const STEP_PARAMETER: ParameterDescription = {
+  text: `Seconds of a bucket, default 60; raised so that a range has at most ${BUCKETS_MAX} of them.`,
+  schema: Type.Integer({ minimum: 1, maximum: STEP_SECONDS_MAX }),
 };

@@ -45,7 +45,7 @@ import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockPreviewRoute, sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
-import { topTrafficRoute } from "./routes/top-traffic.ts";
+import { partTrafficRoute, topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
 import type { Slicing } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
@@ -95,6 +95,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
     topTrafficRoute(backend, clock),
+    partTrafficRoute(backend, clock),
     totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
     eventsRoute(events),

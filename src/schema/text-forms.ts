@@ -32,6 +32,9 @@ export const TEXT_FORMS = {
   tenantName: nameRule,
   tokenName: nameRule,
   nodeName: nameRule,
+  neighborName: nameRule,
+  hopName: nameRule,
+  description: descriptionRule,
   profileName: nameRule,
   prefixSetName: nameRule,
   countryCode: (text: string) =>
@@ -73,6 +76,16 @@ export const TEXT_FORMS = {
 } satisfies Record<string, (text: string) => string | null>;
 
 export type TextForm = keyof typeof TEXT_FORMS;
+
+/** For people, on a line of its own. */
+const DESCRIPTION_CHARACTERS_MAX = 200;
+
+function descriptionRule(text: string): string | null {
+  const isShown = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u.test(text);
+  return isShown && Array.from(text).length <= DESCRIPTION_CHARACTERS_MAX
+    ? null
+    : `must be 1 to ${DESCRIPTION_CHARACTERS_MAX} characters on one line`;
+}
 
 function nameRule(text: string): string | null {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text)) return null;

@@ -6,12 +6,16 @@ export interface ScrubbingConfig {
   readonly selection: NodeSelection;
   /** What happens to diverted bans while no node can take their traffic. */
   readonly onAllNodesLost: OnAllNodesLost;
+  /** For people, of the next hops of the section; absent: none. */
+  readonly nextHopName?: string;
   /** Time without a poll after which a node counts as lost. */
   readonly staleAfterSeconds: number;
 }
 
 export interface ScrubNodeConfig {
   readonly name: string;
+  /** For people; absent: none. */
+  readonly description?: string;
   /** Both null: nothing is diverted to it. */
   readonly nextHop: IpAddress | null;
   readonly nextHop6: IpAddress | null;

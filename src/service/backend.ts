@@ -152,6 +152,7 @@ export class ServiceBackend implements Backend {
       hostgroups: this.#hostgroupsOf(tenant),
       bgp: this.#bgp(),
       scrubbing: config.mitigations[0]?.divert ?? null,
+      scrubbingName: config.scrubbing?.nextHopName ?? null,
       notify: {
         telegram: telegram !== null,
         webhook: webhook !== null,

@@ -228,6 +228,13 @@ describe("the history recorder", () => {
     expect((await recent()).map(({ seconds }) => seconds)).toEqual([4]);
   });
 
+  test("a part of the traffic is not known before its interval is over", async () => {
+    clock.advance(4000);
+    expect(await recorder.recent("by country: DE", "incoming")).toEqual([]);
+    await interval();
+    expect((await recorder.recent("by country: DE", "incoming")).map(({ seconds }) => seconds)).toEqual([10]);
+  });
+
   test("has totals of all hostgroups, of each tenant and of each hostgroup, from every tick", async () => {
     const hostgroups = [
       { name: "global", tenant: "acme" },

@@ -12,6 +12,7 @@ import type { Direction } from "./rates.ts";
 import { type RecentPart, rowIn } from "./recent-traffic.ts";
 import { type SummedGroup, TotalRates } from "./total-rates.ts";
 import type { TotalRow, TrafficSnapshot } from "./traffic-history.ts";
+import { isPartSeries } from "./traffic-parts.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
 export interface IntervalReader {
@@ -127,11 +128,15 @@ export class HistoryRecorder {
     await this.#taking;
   }
 
-  /** The part of a series that is not stored yet, oldest first, with the present interval so far as the last. */
+  /**
+   * The part of a series that is not stored yet, oldest first, with the present interval so far as the last; of a part
+   * of the traffic without that.
+   */
   async recent(key: string, direction: Direction): Promise<RecentPart[]> {
     // Meanwhile some hosts are in one interval, some in the next one.
     await this.#taking;
     const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
+    if (isPartSeries(key)) return parts;
     // Folds do not end with the interval: what a tick counted before it began would be a high rate of a shorter one.
     const seconds = this.#elapsedSeconds();
     const present = () => this.#present(key, Math.max(seconds, LEAST_SECONDS));

@@ -32,6 +32,11 @@ export function partPrefix(kind: PartKind): string {
   return `by ${kind}: `;
 }
 
+/** Whether it is that of a part, which is known when an interval is over. */
+export function isPartSeries(series: string): boolean {
+  return PART_KINDS.some((kind) => series.startsWith(partPrefix(kind)));
+}
+
 export interface TopQuery {
   readonly by: PartKind;
   /** Wall clock, ms. */

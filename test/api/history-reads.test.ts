@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
 import { EndedAttacksWire } from "../../src/http/wire/attack.ts";
-import { TopTrafficWire } from "../../src/http/wire/traffic/top-traffic.ts";
+import { PartTrafficWire, TopTrafficWire } from "../../src/http/wire/traffic/top-traffic.ts";
 import { TotalTrafficWire, TrafficWire } from "../../src/http/wire/traffic/traffic.ts";
 import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
@@ -258,12 +258,75 @@ describe("GET /api/v1/traffic/top #get-api-v1-traffic-top", () => {
   });
 
   test.each([
-    ["traffic/top", "by must be one of asn, country, prefix, interface: it is absent"],
-    ["traffic/top?by=port", "by must be one of asn, country, prefix, interface: port"],
+    ["traffic/top", "by must be one of asn, country, prefix, interface, exporter: it is absent"],
+    ["traffic/top?by=port", "by must be one of asn, country, prefix, interface, exporter: port"],
     ["traffic/top?by=asn&limit=0", "limit must be a whole number from 1 to 100: 0"],
     ["traffic/top?by=asn&limit=101", "limit must be a whole number from 1 to 100: 101"],
     ["traffic/top?by=asn&from=2026-03-01T13:00:00Z", "to must be after from"],
   ])("/%s is 400", (path, error) => expectRefused(path, 400, error));
+});
+
+test("traffic top by exporter is that of its interfaces together, the largest first #traffic-top-exporter", async () => {
+  const limits: number[] = [];
+  server.backend.onTraffic = () => [POINT];
+  server.backend.onTrafficTop = ({ by, limit }) => {
+    expect(by).toBe("interface");
+    limits.push(limit);
+    return [
+      { key: "edge2 Ethernet 1/2", pps: 90, mbps: 9 },
+      { key: "edge1 xe-0/0/1", pps: 60, mbps: 6 },
+      { key: "edge1 interface 17", pps: 50, mbps: 5 },
+      { key: "edge10 xe-0/0/1", pps: 10, mbps: 1 },
+    ];
+  };
+  const wire = (await (await get("traffic/top?by=exporter&limit=2")).json()) as TopTrafficWire;
+  expect([...Value.Errors(TopTrafficWire, wire)]).toEqual([]);
+  expect([wire.by, wire.parts]).toEqual([
+    "exporter",
+    [
+      { key: "edge1", pps: 110, mbps: 11 },
+      { key: "edge2", pps: 90, mbps: 9 },
+    ],
+  ]);
+  expect(limits[0]).toBeGreaterThan(1000);
+});
+
+describe("GET /api/v1/traffic/part #get-api-v1-traffic-part", () => {
+  test("has one part over time, whatever is in its name #traffic-part", async () => {
+    server.backend.onTraffic = () => [POINT];
+    const query = new URLSearchParams({ by: "asn", key: "AS64500 Example, Inc.: 1", step: "300" });
+    const wire: unknown = await (await get(`traffic/part?${String(query)}`)).json();
+    expect([...Value.Errors(PartTrafficWire, wire)]).toEqual([]);
+    expect(wire).toMatchObject({
+      available: true,
+      by: "asn",
+      key: "AS64500 Example, Inc.: 1",
+      step_seconds: 300,
+      points: [{ pps: expect.any(Number), mbps: expect.any(Number), seconds: expect.any(Number) }],
+    });
+    const series = { key: "by asn: AS64500 Example, Inc.: 1", direction: "incoming", stepSeconds: 300 };
+    expect(questions()).toMatchObject([{ ...LAST_HOUR, ...series }]);
+  });
+
+  test("with storage disabled is not available and has no points #traffic-part", async () => {
+    storageOff();
+    expect(await (await get("traffic/part?by=country&key=DE")).text()).toBe('{"available":false,"points":[]}');
+  });
+
+  const ABSENT = "key is required: 1 to 200 characters";
+  test.each([
+    ["traffic/part?key=DE", "by must be one of asn, country, prefix, interface: it is absent"],
+    ["traffic/part?by=exporter&key=edge1", "by must be one of asn, country, prefix, interface: exporter"],
+    ["traffic/part?by=country", ABSENT],
+    ["traffic/part?by=country&key=", ABSENT],
+    [`traffic/part?by=country&key=${"x".repeat(201)}`, ABSENT],
+    ["traffic/part?by=country&key=DE&from=2026-03-01T13:00:00Z", "to must be after from"],
+  ])("/%s is 400", (path, error) => expectRefused(path, 400, error));
+
+  test("a key of 200 characters is taken", async () => {
+    server.backend.onTraffic = () => [];
+    expect((await get(`traffic/part?by=asn&key=${"x".repeat(200)}`)).status).toBe(200);
+  });
 });
 
 test.each([callers.OTHER_HOST, callers.UNOWNED_HOST, callers.OUTSIDE_HOST])(

@@ -195,12 +195,18 @@ describe("scrub inventory", () => {
   test("has nodes_total, stale_after_seconds and each configured node with its config, in its order #scrub-inventory-has-nodes-total", async () => {
     const hops = { nextHop: address("198.51.100.9"), nextHop6: address("2001:db8::9") };
     const nodes = scrubbing(
-      { name: "s9", ...hops, capacityMbps: 2500, hostgroups: ["web"] },
+      { name: "s9", description: "Frankfurt", ...hops, capacityMbps: 2500, hostgroups: ["web"] },
       { name: "s1", nextHop: null },
     );
     scrub.server.backend.scrub.reconfigure({ ...nodes, staleAfterSeconds: 60 });
     const state = { alive: false, holding: false, active_bans: 0 };
-    const config = { next_hop: "198.51.100.9", next_hop6: "2001:db8::9", capacity_mbps: 2500, hostgroups: ["web"] };
+    const config = {
+      description: "Frankfurt",
+      next_hop: "198.51.100.9",
+      next_hop6: "2001:db8::9",
+      capacity_mbps: 2500,
+      hostgroups: ["web"],
+    };
     const rows = [config, {}].map((own, i) => ({ name: ["s9", "s1"][i] as string, ...own, ...state }));
     expect((await scrub.inventory()).body).toEqual({ nodes_total: 2, stale_after_seconds: 60, nodes: rows });
   });

@@ -69,6 +69,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
   ["GET /api/v1/traffic/total", READ],
   ["GET /api/v1/traffic/top?by=asn", UNSCOPED_READ],
+  ["GET /api/v1/traffic/part?by=country&key=DE", UNSCOPED_READ],
   ["GET /api/v1/audit", READ],
   [STREAM, READ],
   ["GET /api/v1/openapi.json", READ],

@@ -275,6 +275,13 @@ test("an entry of the timeline marks its time in the chart, and a time in the ch
   await eventually(async () => time?.startsWith((await shown.textContent()) ?? "-") === true, "the chart is elsewhere");
   // The newest tick is after all that was decided.
   await steps.focus();
+  // It lies over the plot, whose line is its thumb.
+  const plot = await page.locator(".u-over").first().boundingBox();
+  const slider = await steps.boundingBox();
+  if (plot === null || slider === null) throw new Error("the chart is not shown");
+  for (const side of ["x", "y", "width", "height"] as const) {
+    expect(Math.abs(plot[side] - slider[side])).toBeLessThan(2);
+  }
   await page.keyboard.press("Home");
   await timeline.locator("tr[aria-current]").waitFor({ state: "detached" });
   await page.keyboard.press("End");

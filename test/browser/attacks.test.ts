@@ -34,7 +34,7 @@ test("the list is searched and ordered, and the address of the page says how", a
   expect(await sorted.getAttribute("aria-sort")).toBe("ascending");
   await page.getByLabel("Find").fill("syn acme");
   await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor({ state: "detached" });
-  expect(page.url()).toEndWith("#/attacks?q=syn+acme");
+  expect(page.url()).toEndWith("#/attacks?order.attacks-in-progress=factor&q=syn+acme");
   await page.getByLabel("Find").fill("nothing of the kind");
   await page.getByText("No attack matches").waitFor();
 });

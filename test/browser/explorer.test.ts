@@ -38,7 +38,7 @@ test("the busiest hosts side by side, in numbers, beside the day before; the add
   await page.getByRole("button", { name: "Peaks, lines" }).click();
   await page.getByRole("combobox", { name: "Compare with" }).selectOption("day");
   const name = new RegExp(
-    `^Incoming rates by host: ${VICTIM} at most 1\\.\\d+ kpps, .*The day before, in all: nothing recorded$`,
+    `^Incoming rates by host: ${VICTIM} at most 1\\.\\d+ kpps, .*The day before, in all: nothing recorded; `,
   );
   await page.getByRole("img", { name }).waitFor();
   await page
@@ -52,7 +52,7 @@ test("the busiest hosts side by side, in numbers, beside the day before; the add
 test("where the traffic comes from, and why nothing is known of that", async () => {
   const { page } = await dashboard.open("/explorer?from_by=interface");
   await page.getByText("Interfaces are known of traffic that exporters of flow telemetry sample.").waitFor();
-  await page.getByRole("button", { name: "Prefix", exact: true }).click();
+  await page.getByRole("group", { name: "Split by" }).getByRole("button", { name: "Prefix" }).click();
   await page
     .getByRole("row", { name: /^[\d.]+\/24 .* % .*bit\/s/ })
     .first()
@@ -62,7 +62,9 @@ test("where the traffic comes from, and why nothing is known of that", async () 
 test("a hostgroup's line and its sum, and no more lines than can be distinguished", async () => {
   const { page } = await dashboard.open("/explorer?by=hostgroup&only=global,acme-web");
   await page
-    .getByRole("img", { name: /^Incoming rates by hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps$/ })
+    .getByRole("img", {
+      name: /^Incoming rates by hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps; 1 time span of attacks tinted$/,
+    })
     .waitFor();
   const hosts = Array.from({ length: 9 }, (_, i) => `203.0.113.${i + 1}`);
   const { page: full } = await dashboard.open(`/explorer?by=host&only=${hosts.join(",")}`);
@@ -74,4 +76,63 @@ test("a hostgroup's line and its sum, and no more lines than can be distinguishe
     "not eight",
   );
   expect(await full.getByText("203.0.113.9", { exact: true }).count()).toBe(0);
+});
+
+test("a part of the traffic over time, beside the rest of the whole; a filter keeps the sum", async () => {
+  const opened = await dashboard.open("/explorer?from_by=prefix");
+  const { page } = opened;
+  const rows = page.getByRole("region", { name: "The largest parts: table" }).getByRole("row");
+  const first = rows.filter({ hasText: /\/24/ }).first();
+  await first.waitFor();
+  const prefix = /[\d.]+\/24/.exec((await first.textContent()) ?? "")?.[0] ?? "none";
+  await page.getByRole("button", { name: `Over time: ${prefix}` }).click();
+  const name = new RegExp(`^Incoming rates by prefix: ${prefix} at most .*, Others, or not known at most .*pps; `);
+  await page.getByRole("img", { name }).waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await first.hover();
+  await page
+    .getByRole("region", { name: "The largest parts: table" })
+    .getByRole("button", { name: `Without prefix ${prefix}` })
+    .click();
+  await page.getByRole("row", { name: /^left out by the filter / }).waitFor();
+  await page.getByText("No prefix is chosen").waitFor();
+  await page.goBack();
+  await page.getByRole("img", { name }).waitFor();
+});
+
+test("attacks of the range by source port, by kind and as flows to hostgroups; a value filters all panels", async () => {
+  const opened = await dashboard.open("/explorer?attacks_by=prefix");
+  const { page } = opened;
+  await page.getByRole("img", { name: /^From origins to hostgroups: .* to (global|acme-web) [\d.]+ %/ }).waitFor();
+  await page.getByText(/^2 attacks$/).waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await page.getByRole("combobox", { name: "Split attacks by" }).selectOption("kind");
+  const table = page.getByRole("region", { name: "Attack traffic: table" });
+  await table.getByRole("row", { name: /syn_flood/ }).hover();
+  await table.getByRole("button", { name: "Only kind syn_flood" }).click();
+  await page.getByText(/^1 attack$/).waitFor();
+  await page.getByText("kind=syn_flood only filters the attacks here").waitFor();
+  // The way back leads to all of them, and forth again to the one.
+  await page.goBack();
+  await page.getByText(/^2 attacks$/).waitFor();
+  await page.goForward();
+  await page.getByText(/^1 attack$/).waitFor();
+});
+
+test("a view is saved in this browser, found again after a reload, and removed", async () => {
+  const { page } = await dashboard.open("/explorer?by=hostgroup&only=acme-web&range=6h");
+  await page.getByText("Saved views (0)").click();
+  await page.getByLabel("Name").fill("acme, six hours");
+  await page.getByRole("button", { name: "Save this view" }).click();
+  await page.getByText("Saved views (1)").waitFor();
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Explorer" }).click();
+  await page.waitForURL(/#\/explorer$/);
+  await page.reload();
+  await page.getByText("Saved views (1)").click();
+  await page.getByRole("link", { name: "acme, six hours" }).click();
+  await page.getByRole("button", { name: "Remove the hostgroup acme-web" }).waitFor();
+  await page.waitForURL(/range=6h/);
+  await page.getByRole("button", { name: "Remove the view acme, six hours" }).click();
+  await page.getByText("Saved views (0)").waitFor();
+  expect(await page.evaluate("localStorage.length")).toBe(0);
 });

@@ -48,6 +48,34 @@ describe("signing in", () => {
     expect(await context.cookies()).toEqual([]);
   });
 
+  test("a new tab is signed in as another one is, signing out is for all tabs, and nothing outlives the last one", async () => {
+    const opened = await dashboard.open("/", null);
+    opened.expectFault(REFUSED);
+    const { page, context } = opened;
+    await page.getByLabel("Token").fill(SECRETS.viewer);
+    await page.keyboard.press("Enter");
+    await page.getByText("wall · viewer").waitFor();
+    const address = page.url();
+    const second = await context.newPage();
+    await second.goto(address);
+    await second.getByText("wall · viewer").waitFor();
+    await page.close();
+    // It has the token itself, and gives it on.
+    const third = await context.newPage();
+    await third.goto(address);
+    await third.getByText("wall · viewer").waitFor();
+    expect(await third.evaluate("localStorage.length")).toBe(0);
+    await third.getByRole("button", { name: "Sign out" }).click();
+    for (const tab of [second, third]) {
+      await tab.getByLabel("Token").waitFor();
+      expect(await tab.evaluate("sessionStorage.length")).toBe(0);
+    }
+    const fourth = await context.newPage();
+    await fourth.goto(address);
+    await fourth.getByLabel("Token").waitFor();
+    expect((await context.storageState()).origins).toEqual([]);
+  });
+
   test("a token that is taken away in the middle of things is noticed, with what to do", async () => {
     await browser.inWorld({}, async (own) => {
       const opened = await own.open("/", SECRETS.viewer);
@@ -120,6 +148,24 @@ test("Ctrl-K finds an address in every view, by the keyboard alone; ? shows the 
   expect(await opened.violations()).toEqual([]);
   await page.keyboard.press("Escape");
   await keys.waitFor({ state: "detached" });
+});
+
+test("Ctrl-K finds by name what has one: a customer, a hostgroup, a list", async () => {
+  const { page } = await dashboard.open("/audit");
+  await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("dialog", { name: "Search" });
+  await search.waitFor();
+  await page.keyboard.type("acme");
+  await search.getByRole("link", { name: "Hostgroup acme-web" }).waitFor();
+  await search.getByRole("link", { name: "Customer acme" }).click();
+  await page.getByRole("heading", { level: 1, name: "Explorer" }).waitFor();
+  await page.getByRole("button", { name: "Remove the hostgroup acme-web" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await search.waitFor();
+  await page.keyboard.type("game");
+  await search.getByRole("link", { name: "Profile game" }).click();
+  await page.getByRole("heading", { level: 2, name: "Protection" }).waitFor();
 });
 
 test("on a phone every view of the navigation is in sight", async () => {

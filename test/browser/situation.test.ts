@@ -5,7 +5,8 @@ import { SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 
 const floods = [{ vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 180 }] as const;
 const config = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
-const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 180 }, config });
+const neighbor = ", name: edge1, description: Border router";
+const dashboard = useBrowser().useWorld({ hasBgp: true, neighbor, capture: { floods, seconds: 180 }, config });
 
 test("the first line says whether all is in force, and links to what explains it", async () => {
   const { page } = await dashboard.open();
@@ -33,10 +34,21 @@ test("a range dragged over a chart is that of all charts, is in the URL, and end
   await page.getByRole("heading", { name: /^Traffic from \d+ \w+ [\d:]+ to (?:\d+ \w+ )?[\d:]+$/ }).waitFor();
   await page.getByRole("heading", { name: /^Incoming: (at most [\d.]+ k?pps|nothing recorded)$/ }).waitFor();
   expect(page.url()).toMatch(/from=\d+&to=\d+/);
+  // Every panel is of this range, and none still of now.
+  await page.getByRole("heading", { name: /^Attacks from \d/ }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${VICTIM} DNS amplification .* in progress$`) }).waitFor();
+  await page.getByRole("heading", { name: /^Busiest from \d/ }).waitFor();
+  await page.getByRole("heading", { name: /^Bans from \d/ }).waitFor();
+  await page.getByRole("region", { name: "Bans in this range: table" }).getByText(VICTIM).waitFor();
   await page.reload();
-  await page.getByRole("button", { name: "Last hour" }).click();
+  await page.getByRole("heading", { name: /^Traffic from \d/ }).waitFor();
+  await page.getByRole("button", { name: "1 h", exact: true }).click();
   await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
   expect(page.url()).not.toContain("from=");
+  await page.goBack();
+  await page.getByRole("heading", { name: /^Traffic from \d/ }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
 });
 
 test("the range is also chosen by the keyboard: earlier, later, closer, wider, and back", async () => {
@@ -57,8 +69,48 @@ test("the range is also chosen by the keyboard: earlier, later, closer, wider, a
   await press("Earlier");
   await page.waitForFunction(`!location.hash.includes("from=${closer.from}&")`);
   expect(Math.abs(length().from - (closer.from - 900))).toBeLessThan(3);
-  await press("Last hour");
+  await press("1 h");
   await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
+});
+
+test("one filter is that of attacks, bans, the busiest and the rates, and what it cannot filter is said", async () => {
+  const { page } = await dashboard.open("/?unit=mbps");
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  const field = page.getByRole("combobox", { name: "Filter" });
+  const filter = async (text: string) => {
+    await field.fill(text);
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+  };
+  await filter("nosuch=1");
+  await page.getByText("A field, = or !=, and a value").waitFor();
+  await filter("hostgroup=acme-web");
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByText("No ban matches the filter").waitFor();
+  await page.getByRole("img", { name: /^Incoming: (nothing recorded|at most 0 bit\/s); / }).waitFor();
+  // The unit and the filter are those of the address.
+  await page.reload();
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByRole("button", { name: "Bits", pressed: true }).waitFor();
+  await page.getByRole("button", { name: "Remove the filter hostgroup=acme-web" }).click();
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await filter("kind!=dns_amplification");
+  await page.getByText("No attack matches the filter").waitFor();
+  await page.getByText("kind!=dns_amplification only filters the attacks here").waitFor();
+});
+
+test("the order of a table is that of the address, after a reload and on the way back", async () => {
+  const { page } = await dashboard.open("/mitigation");
+  await page.getByRole("button", { name: "Kind" }).click();
+  await page.waitForURL(/order\.measures-in-force=kind/);
+  await page.reload();
+  await page
+    .getByRole("columnheader", { name: "Kind", exact: false })
+    .and(page.locator("[aria-sort=ascending]"))
+    .waitFor();
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("heading", { level: 1, name: "Audit" }).waitFor();
+  await page.goBack();
+  await page.locator("[aria-sort=ascending]").waitFor();
 });
 
 test("the capacity of the links is a line in the chart of bits, and the traffic a share of it", async () => {
@@ -66,6 +118,22 @@ test("the capacity of the links is a line in the chart of bits, and the traffic 
   await page.getByRole("button", { name: "Bits" }).click();
   await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now, [\d.]+ % of the link$/ }).waitFor();
   await page.getByText("Link 100 Mbit/s").waitFor();
+});
+
+test("a neighbor has the name of the configuration beside its address, and is found by it", async () => {
+  const { page } = await dashboard.open();
+  await page
+    .getByRole("region", { name: "BGP sessions: table" })
+    .getByRole("row", { name: /^edge1 127\./ })
+    .waitFor();
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Search" }).waitFor();
+  await page.keyboard.type("border");
+  await page.getByRole("link", { name: /^BGP neighbor edge1 \(127\./ }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: VICTIM }).first().click();
+  await page.getByText(/^Announced to edge1 \(127\./).waitFor();
 });
 
 test("the busiest hosts, sources and ports are named", async () => {

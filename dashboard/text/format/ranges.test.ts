@@ -2,12 +2,13 @@ import { describe, expect, test } from "bun:test";
 import {
   chosenSpan,
   emptySpans,
+  rangeEnds,
   rangeName,
+  rangeOf,
   rangeQuery,
   rangeSpan,
   recordedSpan,
   spanQuery,
-  spanRequest,
   timeline,
 } from "./ranges.ts";
 
@@ -90,6 +91,7 @@ describe("a range chosen on a chart", () => {
       ["x", "1060"],
       ["1e3", "2000"],
       ["1000", "99999999999"],
+      ["1000", String(1001 + 31 * 86_400)],
     ] as const) {
       expect(chosenSpan(from, to)).toBeNull();
     }
@@ -97,20 +99,44 @@ describe("a range chosen on a chart", () => {
 
   test("is requested from the history in steps that fit into a chart", () => {
     const from = NOON / 1000;
-    expect(spanRequest({ from, to: from + 60 }, 10)).toEqual({
+    expect(rangeQuery({ from, to: from + 60 }, NOON, 10)).toEqual({
       from: "2026-03-01T12:00:00.000Z",
       to: "2026-03-01T12:01:00.000Z",
       step: "10",
     });
-    expect(spanRequest({ from, to: from + 7200 }, 10).step).toBe("20");
+    expect(rangeQuery({ from, to: from + 7200 }, NOON, 10).step).toBe("20");
   });
 });
 
-test("a chart begins where records do, if that is well within its range", () => {
-  const line = (...times: number[]) => ({ times, points: times.map(() => ({})) });
-  const hour = { from: 0, to: 3600 };
-  expect(recordedSpan(hour, line(3000, 3010), 10)).toEqual({ from: 2990, to: 3600 });
-  expect(recordedSpan(hour, line(3590), 10)).toEqual({ from: 3300, to: 3600 });
-  expect(recordedSpan(hour, line(100, 3000), 10)).toEqual(hour);
-  expect(recordedSpan(hour, line(), 10)).toEqual(hour);
+test("the range of the URL is that between its two times, else that of its name, else the last hour", () => {
+  const of = (query: string) => rangeOf(new URLSearchParams(query));
+  expect(of("from=1000&to=1060&range=6h")).toEqual({ from: 1000, to: 1060 });
+  expect(of("from=1000&to=1001&range=6h")).toBe("6h");
+  expect(of(`from=1000&to=${1000 + 31 * 86_400}`)).toEqual({ from: 1000, to: 1000 + 31 * 86_400 });
+  expect(of("")).toBe("1h");
+});
+
+test("a list of the history is requested for the range without steps, and up to now without an end", () => {
+  expect(rangeEnds("1h", NOON)).toEqual({ from: "2026-03-01T11:00:00.000Z" });
+  expect(rangeEnds({ from: NOON / 1000 - 60, to: NOON / 1000 }, NOON)).toEqual({
+    from: "2026-03-01T11:59:00.000Z",
+    to: "2026-03-01T12:00:00.000Z",
+  });
+});
+
+test("the chart of the last hour begins where records do, if that is well within it", () => {
+  const line = (...times: number[]) => ({ times, points: times.map(() => ({})), stepSeconds: 10 });
+  const [hour, nowMs] = [{ from: 0, to: 3600 }, 3_600_000];
+  expect(recordedSpan("1h", nowMs, line(3000, 3010))).toEqual({ from: 2990, to: 3600 });
+  expect(recordedSpan("1h", nowMs, line(3590))).toEqual({ from: 3300, to: 3600 });
+  expect(recordedSpan("1h", nowMs, line(100, 3000))).toEqual(hour);
+  expect(recordedSpan("1h", nowMs, line())).toEqual(hour);
+  expect(recordedSpan("6h", nowMs, line(3000))).toEqual({ from: 3600 - 6 * 3600, to: 3600 });
+  expect(recordedSpan(hour, nowMs, line(3000, 3010))).toEqual(hour);
+});
+
+test("of what may be silent it begins no later than the service", () => {
+  const line = { times: [3000], points: [{}], stepSeconds: 10 };
+  expect(recordedSpan("1h", 3_600_000, { ...line, startedAt: 2000 })).toEqual({ from: 1990, to: 3600 });
+  expect(recordedSpan("1h", 3_600_000, { ...line, startedAt: -9000 })).toEqual({ from: 0, to: 3600 });
 });

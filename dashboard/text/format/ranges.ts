@@ -25,8 +25,12 @@ export interface Span {
   readonly to: number;
 }
 
+/** What a view shows: back from now, or between two times. */
+export type Range = RangeName | Span;
+
 /** All of the range, whatever was recorded in it. */
-export function rangeSpan(range: RangeName, nowMs: number): Span {
+export function rangeSpan(range: Range, nowMs: number): Span {
+  if (typeof range !== "string") return range;
   const to = nowMs / 1000;
   return { from: to - rangeSeconds(range), to };
 }
@@ -35,29 +39,54 @@ function rangeSeconds(range: RangeName): number {
   return RANGES.find(([name]) => name === range)?.[2] ?? HOUR;
 }
 
+/** `the last hour`, `the last 6 h`, or from when to when. */
+export function rangeText(range: Range): string {
+  if (typeof range !== "string") return spanText(range);
+  if (range === "1h") return "the last hour";
+  return `the last ${RANGES.find(([name]) => name === range)?.[1]}`;
+}
+
 /** A chart cannot show more points than it has pixels. */
 const POINTS_MAX = 360;
 
 export interface RangeQuery {
   readonly from: string;
+  /** Absent: now. */
+  readonly to?: string;
   readonly step: string;
 }
 
-/** @param stepSecondsMin the period of recording. */
-export function rangeQuery(range: RangeName, nowMs: number, stepSecondsMin: number): RangeQuery {
-  const seconds = rangeSeconds(range);
-  const step = Math.max(stepSecondsMin, Math.ceil(seconds / POINTS_MAX / 10) * 10);
-  return { from: new Date(nowMs - seconds * 1000).toISOString(), step: String(step) };
+/** The parameters of the history. @param stepSecondsMin the period of recording. */
+export function rangeQuery(range: Range, nowMs: number, stepSecondsMin: number): RangeQuery {
+  const { from, to } = rangeSpan(range, nowMs);
+  const step = Math.max(stepSecondsMin, Math.ceil((to - from) / POINTS_MAX / 10) * 10);
+  const text = (seconds: number) => new Date(seconds * 1000).toISOString();
+  return { from: text(from), ...(typeof range !== "string" && { to: text(to) }), step: String(step) };
+}
+
+/** Those of them that a list of the history takes. */
+export function rangeEnds(range: Range, nowMs: number): Omit<RangeQuery, "step"> {
+  const { step: _, ...ends } = rangeQuery(range, nowMs, 1);
+  return ends;
 }
 
 /** The shortest range that a chart of records every few seconds can show. */
 const CHOSEN_SECONDS_MIN = 60;
+/** The history answers at most 31 days at once. */
+export const CHOSEN_SECONDS_MAX = 31 * 24 * HOUR;
 
-/** A range that was chosen on a chart, from the URL: seconds since the epoch; null: none, or none that can be shown. */
+/** The range of the URL: two times in seconds since the epoch, or a name; what cannot be shown is the last hour. */
+export function rangeOf(query: URLSearchParams): Range {
+  return chosenSpan(query.get("from"), query.get("to")) ?? rangeName(query.get("range"));
+}
+
+/** null: none, or none that can be shown. */
 export function chosenSpan(from: string | null, to: string | null): Span | null {
   const whole = /^\d{1,10}$/;
   if (from === null || to === null || !whole.test(from) || !whole.test(to)) return null;
-  return Number(to) - Number(from) < CHOSEN_SECONDS_MIN ? null : { from: Number(from), to: Number(to) };
+  const seconds = Number(to) - Number(from);
+  if (seconds < CHOSEN_SECONDS_MIN || seconds > CHOSEN_SECONDS_MAX) return null;
+  return { from: Number(from), to: Number(to) };
 }
 
 /** In the form of the URL, at least as long as a chart can show. */
@@ -70,13 +99,6 @@ export function spanQuery({ from, to }: Span): { readonly from: string; readonly
 export function spanText({ from, to }: Span): string {
   const [begin, end] = [dayOfMonth(from * 1000), dayOfMonth(to * 1000)];
   return `${begin} ${clockTime(from * 1000)} to ${begin === end ? "" : `${end} `}${clockTime(to * 1000)}`;
-}
-
-/** The parameters of the history for a range that is not one of the names. */
-export function spanRequest({ from, to }: Span, stepSecondsMin: number): RangeQuery & { readonly to: string } {
-  const step = Math.max(stepSecondsMin, Math.ceil((to - from) / POINTS_MAX / 10) * 10);
-  const text = (seconds: number) => new Date(seconds * 1000).toISOString();
-  return { from: text(from), to: text(to), step: String(step) };
 }
 
 export interface Timeline<Point> {
@@ -111,10 +133,26 @@ const RECORDED_SECONDS_MIN = 300;
 /** As much of a range may be empty before its first record. */
 const EMPTY_SHARE_MAX = 0.1;
 
-/** The range from where records begin, if that is well within it: a service that has just started shows what it has. */
-export function recordedSpan({ from, to }: Span, { times, points }: Timeline<unknown>, stepSeconds: number): Span {
-  const first = times.find((_, i) => points[i] !== null);
-  if (first === undefined || first - from < EMPTY_SHARE_MAX * (to - from)) return { from, to };
+/**
+ * What a chart shows of a range: the first one begins where the records begin, if that is well within it, since a
+ * service that has just started has no more. A range that was chosen is shown as it is.
+ * @param series `startedAt`: when the service started, seconds since the epoch, of a series that may be silent; absent:
+ * it always has records
+ */
+export function recordedSpan(
+  range: Range,
+  nowMs: number,
+  {
+    times,
+    points,
+    stepSeconds,
+    startedAt,
+  }: Timeline<unknown> & { readonly stepSeconds: number; readonly startedAt?: number },
+): Span {
+  const { from, to } = rangeSpan(range, nowMs);
+  const recorded = times.find((_, i) => points[i] !== null) ?? Number.NEGATIVE_INFINITY;
+  const first = Math.min(recorded, startedAt ?? recorded);
+  if (range !== FIRST_RANGE || first - from < EMPTY_SHARE_MAX * (to - from)) return { from, to };
   return { from: Math.max(from, Math.min(first - stepSeconds, to - RECORDED_SECONDS_MIN)), to };
 }
 

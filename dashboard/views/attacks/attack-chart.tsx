@@ -83,17 +83,19 @@ function SeriesChart({
         onPoint={onPoint}
         onBrush={setZoom}
         {...(zoom !== null && { range: zoom })}
-      />
-      <Steps
-        times={times}
-        shown={shown}
-        pointedAt={pointedAt}
-        onPoint={onPoint}
-        textOf={(i) => valuesText(lines, i, metric)}
-      />
+      >
+        <Steps
+          times={times}
+          shown={shown}
+          pointedAt={pointedAt}
+          onPoint={onPoint}
+          textOf={(i) => valuesText(lines, i, metric)}
+        />
+      </Chart>
       {note !== null && <p>{note}</p>}
       <p class="muted">
-        A line marks each entry of the timeline. Drag over the chart to look closer.
+        A line marks each entry of the timeline. Drag over the chart to look closer; with the keyboard, the arrow keys
+        go through it.
         {series.ended_at === undefined && zoom !== null && " While the chart is zoomed, it does not follow the attack."}
       </p>
     </Panel>
@@ -145,6 +147,8 @@ function Steps({ times, shown, pointedAt, onPoint, textOf }: StepsProps) {
       min={first}
       max={last}
       value={at}
+      // The line in the chart is the thumb.
+      onFocus={() => onPoint(times[at] as number)}
       onInput={(event) => {
         const time = times[Number(event.currentTarget.value)];
         if (time !== undefined) onPoint(time);

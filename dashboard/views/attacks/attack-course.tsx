@@ -3,8 +3,10 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../../src/http/wire/attack-series.ts";
+import { names } from "../../api/known-names.ts";
 import { type Resource, useResource } from "../../api/resource.ts";
 import { entryAt, marksOf } from "../../text/attack-marks.ts";
+import { withName } from "../../text/known-names.ts";
 import { foldedEntries } from "../../text/timeline.ts";
 import { AttackChart } from "./attack-chart.tsx";
 import { AttackTimeline } from "./attack-timeline.tsx";
@@ -25,6 +27,12 @@ export function useCourse({ id, ended_at: end }: AttackWire): Course {
   };
 }
 
+function named(entries: TimelineWire["entries"]): TimelineWire["entries"] {
+  return entries.map((entry) =>
+    entry.neighbor === undefined ? entry : { ...entry, neighbor: withName(names.value, entry.neighbor) },
+  );
+}
+
 /** A time, in seconds since the epoch, and the entry of the timeline that it was pointed at by. */
 export interface Pointed {
   readonly at: number;
@@ -34,7 +42,10 @@ export interface Pointed {
 export function AttackCourse({ attack, course }: { readonly attack: AttackWire; readonly course: Course }) {
   const pointed = useSignal<Pointed | null>(null);
   const { value: loaded } = course.timeline.state;
-  const entries = useMemo(() => (loaded.kind === "ready" ? foldedEntries(loaded.data.entries) : []), [loaded]);
+  const entries = useMemo(
+    () => (loaded.kind === "ready" ? foldedEntries(named(loaded.data.entries)) : []),
+    [loaded, names.value],
+  );
   const marks = useMemo(() => marksOf(entries), [entries]);
   const { value } = pointed;
   const now = value === null ? null : (value.entry ?? entryAt(marks, value.at));

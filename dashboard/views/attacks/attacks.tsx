@@ -1,5 +1,4 @@
 /** The active attacks and the last ended ones, and the view of one attack. */
-import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { ENDED_ATTACKS_KEPT } from "../../../src/limits.ts";
@@ -7,7 +6,7 @@ import { attacks, bans } from "../../api/live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
-import type { Column, Sort } from "../../parts/data-table.tsx";
+import type { Column } from "../../parts/data-table.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
@@ -18,6 +17,7 @@ import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, customerText, effectOf } from "../../text/mitigation.ts";
+import type { Sort } from "../../text/table-order.ts";
 import type { ViewProps } from "../../view.ts";
 import { AttackDetail } from "./attack-detail.tsx";
 import { AttackHistory } from "./attack-history.tsx";
@@ -151,7 +151,6 @@ function AttackList() {
 }
 
 function LiveList({ which }: { readonly which: "active" | "recent" }) {
-  const [sorts, setSorts] = useState(FIRST_SORT);
   return (
     <>
       <Show loaded={attacks.value} what="attacks">
@@ -167,8 +166,7 @@ function LiveList({ which }: { readonly which: "active" | "recent" }) {
               rows={lists[which].map((attack) => ({ attack, ban: banOf(attack, held) }))}
               rowKey={({ attack }) => attack.id}
               textOf={attackText}
-              sort={sorts[which]}
-              onSort={(sort) => setSorts({ ...sorts, [which]: sort })}
+              firstSort={FIRST_SORT[which]}
             />
           );
         }}

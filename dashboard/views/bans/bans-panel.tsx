@@ -1,5 +1,7 @@
 /** The active bans on the overview, as many as fit. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -10,8 +12,10 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { routeWord } from "../../text/bans.ts";
+import { routeWord, wasInForce } from "../../text/bans.ts";
+import { bansKept, type Term } from "../../text/filter.ts";
 import { scaled } from "../../text/format/numbers.ts";
+import { FIRST_RANGE, type Range, rangeSpan, rangeText } from "../../text/format/ranges.ts";
 import { counted, methodName } from "../../text/format/words.ts";
 
 const ROWS_MAX = 10;
@@ -31,19 +35,42 @@ export const BAN_COLUMNS: readonly Column<BanWire>[] = [
   { key: "act", title: "Actions", isTitleUnseen: true, cell: (ban) => <UnbanButton ban={ban} /> },
 ];
 
-export function BansPanel() {
+interface BansPanelProps {
+  readonly range: Range;
+  readonly filter: readonly Term[];
+  /** The attacks that bans may be for. */
+  readonly attacks: readonly AttackWire[];
+}
+
+/** Of now those in force; of an earlier range those that were, as far as the list of bans still has them. */
+export function BansPanel({ range, filter, attacks }: BansPanelProps) {
+  const isNow = range === FIRST_RANGE;
+  const title = isNow ? "Bans in force" : `Bans ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`;
   return (
-    <Panel title="Bans in force" isWide>
+    <Panel title={title} isWide>
       <Show loaded={bans.value} what="bans">
         {(all) => {
-          const active = all.filter(({ state }) => state === "active");
+          const span = rangeSpan(range, serviceNow());
+          const ofRange = all.filter((ban) => (isNow ? ban.state === "active" : wasInForce(ban, span)));
+          const active = bansKept(filter, ofRange, attacks);
           if (active.length === 0) {
-            return <Empty title="No ban in force">Bans come with attacks, or by hand.</Empty>;
+            return ofRange.length > 0 ? (
+              <Empty title="No ban matches the filter">{counted(ofRange.length, "ban")} in all.</Empty>
+            ) : (
+              <Empty title={isNow ? "No ban in force" : "No ban in this range"}>
+                {isNow ? "Bans come with attacks, or by hand." : "Older ones are in the audit trail."}
+              </Empty>
+            );
           }
           const shown = active.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1)).slice(0, ROWS_MAX);
           return (
             <>
-              <DataTable label="Bans in force" columns={BAN_COLUMNS} rows={shown} rowKey={banKey} />
+              <DataTable
+                label={isNow ? "Bans in force" : "Bans in this range"}
+                columns={BAN_COLUMNS}
+                rows={shown}
+                rowKey={banKey}
+              />
               {active.length > shown.length && (
                 <p>
                   <a href={linkTo(["mitigation"])}>{counted(active.length - shown.length, "more ban")}</a>

@@ -18,7 +18,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { EVENT_NAMES } from "../../text/edge.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
-import { type RangeName, rangeQuery } from "../../text/format/ranges.ts";
+import { type Range, rangeEnds } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 type Events = Static<typeof EdgeEventsWire>;
@@ -85,14 +85,14 @@ export function EdgeEvents() {
 export interface EdgeEventListProps {
   /** The fields of an event that are present and not empty. */
   readonly filter: { readonly node?: string; readonly zone?: string; readonly kind?: string };
-  readonly range: RangeName;
+  readonly range: Range;
 }
 
 export function EdgeEventList({ filter, range }: EdgeEventListProps) {
   const wanted = JSON.stringify(Object.entries(filter).filter(([, value]) => value !== ""));
   const path = useCallback(() => {
-    const { from } = rangeQuery(range, serviceNow(), 1);
-    return `/api/v1/edge/events?${new URLSearchParams([["from", from], ...(JSON.parse(wanted) as [string, string][])])}`;
+    const ends = Object.entries(rangeEnds(range, serviceNow()));
+    return `/api/v1/edge/events?${new URLSearchParams([...ends, ...(JSON.parse(wanted) as [string, string][])])}`;
   }, [wanted, range]);
   const events = useResource<Events>(path, EVERY_MS);
   const loaded = useKept(events.state.value);

@@ -1,18 +1,19 @@
 /** A zone's requests over time, by decision and status. */
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import type { EdgeHistoryWire } from "../../../src/http/wire/edge/history.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
+import { startedAt } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
+import { chooseRange, chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
-import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
+import { emptySpans, type Range, rangeQuery, recordedSpan, timeline } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 const EVERY_MS = 15_000;
@@ -50,7 +51,7 @@ const LINES: Readonly<Record<Shown, readonly (readonly [keyof Point, string, str
 };
 
 export function EdgeHistory({ zone }: { readonly zone: string }) {
-  const [shown, setShown] = useState<Shown>("requests");
+  const shown = SHOWN.find(([name]) => name === place.value.query.get("what"))?.[0] ?? "requests";
   const range = chosenRange();
   const node = place.value.query.get("node") ?? "";
   const path = useCallback(() => {
@@ -65,7 +66,12 @@ export function EdgeHistory({ zone }: { readonly zone: string }) {
       isWide
       actions={
         <div class="choices">
-          <Segments label="What" value={shown} options={SHOWN} onChange={setShown} />
+          <Segments
+            label="What"
+            value={shown}
+            options={SHOWN}
+            onChange={(what) => setQuery({ what: what === "requests" ? null : what })}
+          />
           <RangeChoice />
         </div>
       }
@@ -98,13 +104,16 @@ interface PastProps {
   readonly points: readonly Point[];
   readonly step: number;
   readonly shown: Shown;
-  readonly range: RangeName;
+  readonly range: Range;
 }
 
 function Past({ zone, points, step, shown, range }: PastProps) {
   const line = useMemo(() => timeline(points, step), [points, step]);
   const series = useMemo(() => seriesOf(line.points, shown), [line, shown]);
-  const whole = useMemo(() => rangeSpan(range, serviceNow()), [range, points]);
+  const whole = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
+    [range, points, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, whole, step), [line, whole, step]);
   if (series.length === 0) return <Empty title="None in this range">Its nodes let everything pass.</Empty>;
   const peak = Math.max(...points.map((point) => rate(point, "requests")));
@@ -116,6 +125,7 @@ function Past({ zone, points, step, shown, range }: PastProps) {
       format={rateText}
       range={whole}
       empty={empty}
+      onBrush={chooseRange}
     />
   );
 }

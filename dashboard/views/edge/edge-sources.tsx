@@ -16,7 +16,7 @@ import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place } from "../../router.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
-import { rangeQuery } from "../../text/format/ranges.ts";
+import { rangeEnds } from "../../text/format/ranges.ts";
 
 type Sources = Static<typeof EdgeSourcesWire>;
 type Source = Sources["sources"][number];
@@ -55,8 +55,12 @@ export function EdgeSources({ zone }: { readonly zone: string }) {
   const range = chosenRange();
   const node = isUnscoped() ? (place.value.query.get("node") ?? "") : "";
   const path = useCallback(() => {
-    const { from } = rangeQuery(range, serviceNow(), 1);
-    const query = { zone, from, ...(node !== "" && { node }), ...(state !== "" && { state }) };
+    const query = {
+      zone,
+      ...rangeEnds(range, serviceNow()),
+      ...(node !== "" && { node }),
+      ...(state !== "" && { state }),
+    };
     return `/api/v1/edge/history/sources?${new URLSearchParams(query)}`;
   }, [zone, node, state, range]);
   const sources = useResource<Sources>(path, EVERY_MS);

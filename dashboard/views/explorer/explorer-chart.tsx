@@ -1,19 +1,26 @@
 /** The chart of what was chosen, and beneath it the same in numbers. */
 import { useMemo } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { PartTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import type { TotalTrafficPointWire, TrafficPointWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { chooseRange } from "../../parts/range-choice.tsx";
 import { linkTo } from "../../router.ts";
-import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "../../text/exploration.ts";
+import { attackSpans } from "../../text/attack-spans.ts";
+import { aligned, EARLIER_SECONDS, type Exploration, isPart, sumOf, type Unit } from "../../text/exploration.ts";
 import { type ExplorerLine, lineTexts, type Values } from "../../text/explorer-line.ts";
+import { isKept, type Term } from "../../text/filter.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, FIRST_RANGE, rangeSpan, recordedSpan } from "../../text/format/ranges.ts";
-import { DIRECTION_NAMES } from "../../text/format/words.ts";
+import { emptySpans, recordedSpan } from "../../text/format/ranges.ts";
+import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestText } from "../../text/highest.ts";
 
-type Point = TrafficPointWire | TotalTrafficPointWire;
+type RatePoint = TrafficPointWire | TotalTrafficPointWire;
+/** The highest rates of a part of the traffic are not recorded. */
+type Point = RatePoint | PartTrafficWire["points"][number];
 
 export interface History {
   readonly available: boolean;
@@ -25,7 +32,12 @@ export interface ExplorerChartProps {
   readonly exploration: Exploration;
   /** Those of the first histories; as many follow for the comparison. */
   readonly names: readonly string[];
+  /** By origin, that of all traffic is the last. */
   readonly histories: readonly History[];
+  /** Those of the range that the filter keeps. */
+  readonly attacks: readonly AttackWire[];
+  /** Terms of protocols: the others have no line. */
+  readonly protocols: readonly Term[];
 }
 
 interface Line extends Series, ExplorerLine {
@@ -33,6 +45,8 @@ interface Line extends Series, ExplorerLine {
   readonly isOfMaxima?: boolean;
   /** It is a row of the table alone. */
   readonly isUndrawn?: boolean;
+  /** The protocol that it is of. */
+  readonly protocol?: string;
   /** An address to link to. */
   readonly host?: string;
 }
@@ -44,29 +58,38 @@ const PROTOCOLS = [
 ] as const;
 const COMPARED = { none: "", day: "The day before, in all", week: "The week before, in all" } as const;
 
-export function ExplorerChart({ exploration, names, histories }: ExplorerChartProps) {
+export function ExplorerChart({ exploration, names, histories, attacks, protocols }: ExplorerChartProps) {
   const { direction, unit, range, comparison } = exploration;
   const earlierSeconds = EARLIER_SECONDS[comparison];
   const step = Math.max(1, ...histories.map(({ step_seconds: seconds }) => seconds ?? 1));
   const { times, rows } = useMemo(
     () =>
       aligned(
-        histories.map(({ points }, i) => ({ points, earlierSeconds: i < names.length ? 0 : earlierSeconds })),
+        histories.map(({ points }, i) => ({
+          points,
+          earlierSeconds:
+            i < names.length || (isPart(exploration.by) && i === histories.length - 1) ? 0 : earlierSeconds,
+        })),
         step,
       ),
     [histories, step],
   );
-  const lines = useMemo(() => linesOf(exploration, names, rows), [exploration.isStacked, unit, names.join(), rows]);
+  const lines = useMemo(
+    () =>
+      linesOf(exploration, names, rows).filter(
+        ({ protocol }) => protocol === undefined || isKept(protocols, () => [protocol]),
+      ),
+    [exploration.isStacked, unit, names.join(), rows, protocols],
+  );
   const span = useMemo(() => {
     const recorded = { times, points: times.map((_, i) => anyOf(rows, i)) };
-    const whole = rangeSpan(range, serviceNow());
-    // A range that was chosen is shown as it is.
-    return range === FIRST_RANGE ? recordedSpan(whole, recorded, step) : whole;
+    return recordedSpan(range, serviceNow(), { ...recorded, stepSeconds: step });
   }, [range, histories, times, rows, step]);
   const empty = useMemo(
     () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),
     [times, span],
   );
+  const bands = useMemo(() => attackSpans(attacks, span), [attacks, span]);
   if (times.length === 0) {
     return <Empty title="No history in this range">Rates are recorded every few seconds while there is traffic.</Empty>;
   }
@@ -77,10 +100,20 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
       const most = isOfMaxima ? highestText(maxima ?? [], unit) : highestOf(values, format);
       return most === null ? `${name}: nothing recorded` : `${name} at most ${most}`;
     })
-    .join(", ")}`;
+    .join(", ")}; ${counted(bands.length, "time span")} of attacks tinted`;
   return (
     <>
-      <Chart label={label} times={times} series={drawn} format={format} range={span} empty={empty} heightPx={320} />
+      <Chart
+        label={label}
+        times={times}
+        series={drawn}
+        format={format}
+        range={span}
+        empty={empty}
+        spans={bands}
+        heightPx={320}
+        onBrush={chooseRange}
+      />
       <DataTable
         label="Means, highest and last rates"
         columns={columnsOf(unit)}
@@ -117,7 +150,8 @@ type Rows = readonly (readonly (Point | null)[])[];
 
 function linesOf({ by, unit, isStacked, comparison }: Exploration, names: readonly string[], rows: Rows): Line[] {
   const form = isStacked ? "stacked" : "line";
-  const own = rows.slice(0, names.length);
+  if (isPart(by)) return partLines({ unit, form, comparison, names, rows });
+  const own = rows.slice(0, names.length) as readonly (readonly (RatePoint | null)[])[];
   const lines =
     by === "protocol"
       ? protocolLines(own[0] ?? [], unit, form)
@@ -135,31 +169,71 @@ function linesOf({ by, unit, isStacked, comparison }: Exploration, names: readon
             ...(by === "host" && { host: name }),
           };
         });
-  const before = rows.slice(names.length);
-  if (comparison === "none" || before.length === 0) return lines;
-  const means = (before[0] ?? []).map((_, i) => sumOf(before.map((part) => part[i]?.[unit] ?? null)));
-  const label = COMPARED[comparison];
-  return [...lines, { label, color: "--text-muted", values: means, means, maxima: null, form: "dashed" }];
+  return [...lines, ...comparedLine(comparison, unit, rows.slice(names.length))];
 }
 
-function ratesOf(points: readonly (Point | null)[], unit: Unit): [means: Values, maxima: Values] {
+interface PartLines {
+  readonly unit: Unit;
+  readonly form: "stacked" | "line";
+  readonly comparison: Exploration["comparison"];
+  readonly names: readonly string[];
+  /** The chosen parts, the same of before, and all traffic. */
+  readonly rows: Rows;
+}
+
+/** A part that is not among the largest of an interval has no record of it, and is then in what remains of the whole. */
+function partLines({ unit, form, comparison, names, rows }: PartLines): Line[] {
+  const base = unit === "flows_per_sec" ? "pps" : unit;
+  const whole = (rows.at(-1) ?? []).map((point) => point?.[base] ?? null);
+  const line = (label: string, color: string, means: Values): Line => {
+    return { label, color, values: means, means, maxima: null, form };
+  };
+  const lines = names.map((name, i) =>
+    line(
+      name,
+      `--chart-${i + 1}`,
+      (rows[i] ?? []).map((point, at) => point?.[base] ?? (whole[at] == null ? null : 0)),
+    ),
+  );
+  const rest = whole.map((all, at) =>
+    all === null ? null : Math.max(0, all - (sumOf(lines.map(({ means }) => means[at] ?? null)) ?? 0)),
+  );
+  return [
+    ...lines,
+    line("Others, or not known", "--chart-other", rest),
+    ...comparedLine(comparison, base, rows.slice(names.length, -1)),
+  ];
+}
+
+/** The sum of what was recorded before; none without a comparison. */
+function comparedLine(comparison: Exploration["comparison"], unit: Unit, before: Rows): Line[] {
+  if (comparison === "none" || before.length === 0) return [];
+  const rate = (point: Point | null | undefined) =>
+    point == null || (unit === "flows_per_sec" && !("flows_per_sec" in point)) ? null : (point as RatePoint)[unit];
+  const means = (before[0] ?? []).map((_, i) => sumOf(before.map((part) => rate(part[i]))));
+  const label = COMPARED[comparison];
+  return [{ label, color: "--text-muted", values: means, means, maxima: null, form: "dashed" }];
+}
+
+function ratesOf(points: readonly (RatePoint | null)[], unit: Unit): [means: Values, maxima: Values] {
   return [points.map((point) => point?.[unit] ?? null), points.map((point) => point?.[`max_${unit}`] ?? null)];
 }
 
 /** Means by protocol, and the highest total of each step: that of a protocol is not recorded. */
-function protocolLines(points: readonly (Point | null)[], unit: Unit, form: "stacked" | "line"): Line[] {
-  const part = (point: Point | null, name: "udp" | "tcp" | "icmp") =>
+function protocolLines(points: readonly (RatePoint | null)[], unit: Unit, form: "stacked" | "line"): Line[] {
+  const part = (point: RatePoint | null, name: "udp" | "tcp" | "icmp") =>
     point === null || !("udp" in point) || unit === "flows_per_sec" ? null : point[name][unit];
   const line = (label: string, color: string, means: Values): Line => {
     return { label, color, values: means, means, maxima: null, form };
   };
-  const parts = PROTOCOLS.map(([name, label]) =>
-    line(
+  const parts = PROTOCOLS.map(([name, label]) => ({
+    ...line(
       label,
       `--chart-${name}`,
       points.map((point) => part(point, name)),
     ),
-  );
+    protocol: name,
+  }));
   const others = points.map((point) => {
     if (point === null) return null;
     return Math.max(0, point[unit] - (sumOf(PROTOCOLS.map(([name]) => part(point, name))) ?? 0));
@@ -167,7 +241,7 @@ function protocolLines(points: readonly (Point | null)[], unit: Unit, form: "sta
   const [means, values] = ratesOf(points, unit);
   return [
     ...parts,
-    line("Other", "--chart-other", others),
+    { ...line("Other", "--chart-other", others), protocol: "other" },
     { ...line("In all", "--text", means), isUndrawn: true },
     { label: "Highest in all", color: "--text", values, means, maxima: points, isOfMaxima: true, isMaximaOnly: true },
   ];

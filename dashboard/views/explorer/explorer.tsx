@@ -2,34 +2,50 @@
  * Traffic over time by protocol, hostgroup or host, beside that of an earlier day or week. All that is chosen is in the
  * page's address, so that a link shows the same.
  */
-import { useCallback } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { useAttacksIn } from "../../api/attacks-in.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { ChoiceField, Segments } from "../../parts/field.tsx";
+import { chosenFilter, FilterBar, NotApplied } from "../../parts/filter-bar.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { RangeChoice } from "../../parts/range-choice.tsx";
+import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
+import { within } from "../../text/attack-spans.ts";
 import {
   type Comparison,
   EARLIER_SECONDS,
   explorationOf,
+  filteredExploration,
   type Grouping,
+  ignoredTerms,
+  isPart,
   seriesPath,
   type Unit,
 } from "../../text/exploration.ts";
+import { attacksKept, knownValues } from "../../text/filter.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { rangeSpan } from "../../text/format/ranges.ts";
+import { AttackParts } from "./attack-parts.tsx";
 import { ExplorerChart, type History } from "./explorer-chart.tsx";
 import { NameChoice } from "./name-choice.tsx";
 import { OriginsPanel } from "./origins-panel.tsx";
+import { SavedViews } from "./saved-views.tsx";
 
 const EVERY_MS = 10_000;
 const GROUPINGS = [
   ["protocol", "Protocol"],
   ["hostgroup", "Hostgroup"],
   ["host", "Host"],
+  ["asn", "Network"],
+  ["country", "Country"],
+  ["prefix", "Prefix"],
+  ["interface", "Interface"],
 ] as const satisfies readonly (readonly [Grouping, string])[];
 const DIRECTIONS = [
   ["incoming", "In"],
@@ -53,22 +69,47 @@ const COMPARISONS = [
 const ALL = "";
 
 export function Explorer() {
+  const range = chosenRange();
+  const filter = chosenFilter();
+  const { known, isCut } = useAttacksIn(range);
+  const offered = useMemo(() => knownValues(known), [known]);
+  const kept = useMemo(
+    () => within(attacksKept(filter, known), rangeSpan(range, serviceNow())),
+    [filter, known, range],
+  );
   return (
     <>
-      <TrafficPanel />
+      <Panel title="What is shown" isWide actions={<RangeChoice />}>
+        <FilterBar known={offered} />
+        <SavedViews />
+      </Panel>
+      <TrafficPanel attacks={kept} isCut={isCut} />
       {isUnscoped() && <OriginsPanel />}
+      <AttackParts attacks={kept} isCut={isCut} />
     </>
   );
 }
 
-function TrafficPanel() {
-  const chosen = explorationOf(place.value.query);
-  const { by, only, direction, unit, isStacked, comparison, range } = chosen;
+interface TrafficPanelProps {
+  /** Those of the range that the filter keeps. */
+  readonly attacks: readonly AttackWire[];
+  readonly isCut: boolean;
+}
+
+function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
+  const range = chosenRange();
+  const filter = chosenFilter();
+  const chosen = filteredExploration({ ...explorationOf(place.value.query), range }, filter);
+  const { by, only, direction, unit, isStacked, comparison } = chosen;
   const names = by === "protocol" ? [only[0] ?? ALL] : only;
   const earlierSeconds = EARLIER_SECONDS[comparison];
-  const keys = [0, ...(earlierSeconds > 0 ? [earlierSeconds] : [])].flatMap((seconds) =>
-    names.map((name) => `${seconds} ${name}`),
-  );
+  const keys = [
+    ...[0, ...(earlierSeconds > 0 ? [earlierSeconds] : [])].flatMap((seconds) =>
+      names.map((name) => `${seconds} ${name}`),
+    ),
+    // With all, so that what is in no part is seen too.
+    ...(isPart(by) && names.length > 0 ? [`0 ${ALL}`] : []),
+  ];
   const pathOf = useCallback(
     (key: string) => {
       const [seconds, name] = [Number(key.split(" ", 1)[0]), key.slice(key.indexOf(" ") + 1)];
@@ -79,26 +120,29 @@ function TrafficPanel() {
   );
   const { loaded, refresh } = useResources<History>(keys, pathOf, EVERY_MS);
   const kept = useKept(loaded);
+  const protocols = useMemo(() => filter.filter(({ field }) => field === "protocol"), [filter]);
   const isOthers = kept.kind === "ready" && kept.data.length !== keys.length;
   return (
-    <Panel title="Traffic over time" isWide actions={<RangeChoice />}>
+    <Panel title="Traffic over time" isWide>
       <div class="filters">
         <Segments
           label="Group by"
           value={by}
-          options={GROUPINGS}
+          options={isUnscoped() ? GROUPINGS : GROUPINGS.slice(0, 3)}
           onChange={(next) => setQuery({ by: next === "protocol" ? null : next, only: null })}
         />
-        <Segments
-          label="Direction"
-          value={direction}
-          options={DIRECTIONS}
-          onChange={(next) => setQuery({ direction: next })}
-        />
+        {!isPart(by) && (
+          <Segments
+            label="Direction"
+            value={direction}
+            options={DIRECTIONS}
+            onChange={(next) => setQuery({ direction: next })}
+          />
+        )}
         <Segments
           label="Unit"
           value={unit}
-          options={by === "protocol" ? UNITS.slice(0, 2) : UNITS}
+          options={by === "protocol" || isPart(by) ? UNITS.slice(0, 2) : UNITS}
           onChange={(next) => setQuery({ unit: next })}
         />
         <Segments
@@ -123,11 +167,22 @@ function TrafficPanel() {
             histories.some(({ available }) => !available) ? (
               <StorageOff what="history" />
             ) : (
-              <ExplorerChart exploration={chosen} names={names} histories={histories} />
+              <ExplorerChart
+                exploration={chosen}
+                names={names}
+                histories={histories}
+                attacks={attacks}
+                protocols={protocols}
+              />
             )
           }
         </Show>
       )}
+      <p class="muted">
+        Tinted: attacks of the range and filter{isCut && `, the newest ${wholeNumber(attacks.length)}`}. Drag across the
+        chart to choose a time range.
+      </p>
+      <NotApplied terms={ignoredTerms(by, filter)} />
     </Panel>
   );
 }

@@ -1,13 +1,17 @@
 /** Which hostgroups or hosts the explorer shows: typed with completion, the busiest, or removed again. */
-import { useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import type { HostsWire } from "../../../src/http/wire/traffic/host.ts";
+import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { chosenRange } from "../../parts/range-choice.tsx";
 import { setQuery } from "../../router.ts";
-import { type Exploration, type Grouping, LINES_MAX, toggled } from "../../text/exploration.ts";
+import { type Exploration, isPart, LINES_MAX, namesOf, type PartGrouping, toggled } from "../../text/exploration.ts";
 import { looksLikeAddress } from "../../text/format/address.ts";
+import { rangeEnds } from "../../text/format/ranges.ts";
 
 const HOSTS_OFFERED = 50;
 const BUSIEST = 5;
@@ -15,12 +19,13 @@ const EVERY_MS = 10_000;
 
 export function NameChoice({ by, only, direction }: Pick<Exploration, "by" | "only" | "direction">) {
   if (by === "host") return <HostChoice only={only} />;
+  if (isPart(by)) return <PartChoice by={by} only={only} />;
   return <GroupChoice by={by} only={only} direction={direction} />;
 }
 
 type ChoiceProps = Pick<Exploration, "only" | "direction">;
 
-function GroupChoice({ by, only, direction }: ChoiceProps & { readonly by: Exclude<Grouping, "host"> }) {
+function GroupChoice({ by, only, direction }: ChoiceProps & { readonly by: "protocol" | "hostgroup" }) {
   const { value } = groupRates.state;
   const groups = value.kind === "ready" ? value.data.hostgroups : [];
   const rate = (group: (typeof groups)[number]) => (direction === "incoming" ? group.rates.pps : group.rates_out.pps);
@@ -49,6 +54,28 @@ function HostChoice({ only }: Pick<ChoiceProps, "only">) {
       only={only}
       known={known}
       faultOf={(name) => (looksLikeAddress(name) ? null : "A complete address.")}
+    />
+  );
+}
+
+const PART_NAMES = { asn: "Network", country: "Country", prefix: "Prefix", interface: "Interface" } as const;
+
+/** Offers the largest of the range. */
+function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: PartGrouping }) {
+  const range = chosenRange();
+  const path = useCallback(() => {
+    const query = { by, ...rangeEnds(range, serviceNow()), limit: String(HOSTS_OFFERED) };
+    return `/api/v1/traffic/top?${new URLSearchParams(query)}`;
+  }, [by, range]);
+  const { value } = useResource<TopTrafficWire>(path, 0).state;
+  const known = value.kind === "ready" ? value.data.parts.map(({ key }) => key) : [];
+  return (
+    <Names
+      label={PART_NAMES[by]}
+      what={PART_NAMES[by].toLowerCase()}
+      only={only}
+      known={known}
+      faultOf={(name) => (known.includes(name) ? null : "None of the largest in this range.")}
     />
   );
 }
@@ -101,7 +128,14 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
         <Button type="submit">{isOne ? "Choose" : "Add"}</Button>
       </form>
       {!isOne && known.length > 0 && (
-        <Button look="quiet" onClick={() => setQuery({ only: known.slice(0, BUSIEST).join(",") })}>
+        <Button
+          look="quiet"
+          onClick={() =>
+            setQuery({
+              only: known.slice(0, BUSIEST).reduce<string | null>((all, name) => toggled(namesOf(all), name), null),
+            })
+          }
+        >
           The busiest
         </Button>
       )}

@@ -1,20 +1,23 @@
 /** Where the incoming traffic of the chosen range came from: the largest parts, each with its share of all. */
-import { useMemo } from "preact/hooks";
+import { useCallback } from "preact/hooks";
 import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
+import { Button } from "../../parts/button.tsx";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Segments } from "../../parts/field.tsx";
+import { chosenFilter, Filterable } from "../../parts/filter-bar.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
+import { explorationOf, type PartGrouping, toggled } from "../../text/exploration.ts";
+import { isKept } from "../../text/filter.ts";
 import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
-import { rangeQuery } from "../../text/format/ranges.ts";
-import { withRest } from "../../text/origin-rows.ts";
-
-type Part = TopTrafficWire["parts"][number];
+import { rangeEnds } from "../../text/format/ranges.ts";
+import { filtered, type OriginRow, withRest } from "../../text/origin-rows.ts";
+import { ShareBar } from "./share-bar.tsx";
 
 const EVERY_MS = 10_000;
 const SHOWN = 15;
@@ -23,21 +26,24 @@ const KINDS = [
   ["country", "Country"],
   ["prefix", "Prefix"],
   ["interface", "Interface"],
+  ["exporter", "Exporter"],
 ] as const;
 const MISSING = {
   asn: "Networks are known with samples.asn_file.",
   country: "Countries are known with samples.country_file.",
   prefix: "They are recorded while there is traffic, unless samples.enabled is false.",
   interface: "Interfaces are known of traffic that exporters of flow telemetry sample.",
+  exporter: "Exporters are those of flow telemetry that sample.",
 } as const;
 
 export function OriginsPanel() {
   const chosen = place.value.query.get("from_by");
   const by = KINDS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
   const range = chosenRange();
-  const path = useMemo(() => {
-    const { from } = rangeQuery(range, serviceNow(), 1);
-    return `/api/v1/traffic/top?${new URLSearchParams({ by, from, limit: String(SHOWN) })}`;
+  const filter = chosenFilter();
+  const path = useCallback(() => {
+    const ends = rangeEnds(range, serviceNow());
+    return `/api/v1/traffic/top?${new URLSearchParams({ by, ...ends, limit: String(SHOWN) })}`;
   }, [by, range]);
   const top = useResource<TopTrafficWire>(path, EVERY_MS);
   return (
@@ -54,12 +60,14 @@ export function OriginsPanel() {
         {({ available, total, parts }) => {
           if (!available) return <StorageOff what="history" />;
           if (parts.length === 0) return <Empty title="Nothing is known in this range">{MISSING[by]}</Empty>;
-          const columns = columnsOf(total?.mbps ?? 0);
-          const rows = withRest(
+          const columns = columnsOf(by, total?.mbps ?? 0);
+          const own = filter.filter(({ field }) => field === by);
+          const all = withRest(
             parts,
             total ?? { pps: 0, mbps: 0 },
             by === "prefix" ? "others" : "not known, or others",
           );
+          const rows = filtered(all, (key) => isKept(own, () => [key]));
           return <DataTable label="The largest parts" columns={columns} rows={rows} rowKey={({ key }) => key} />;
         }}
       </Show>
@@ -68,21 +76,38 @@ export function OriginsPanel() {
   );
 }
 
-function columnsOf(totalMbps: number): readonly Column<Part>[] {
-  const share = ({ mbps }: Part) => (totalMbps > 0 ? Math.min(1, mbps / totalMbps) : 0);
+function columnsOf(by: (typeof KINDS)[number][0], totalMbps: number): readonly Column<OriginRow>[] {
+  const share = ({ mbps }: OriginRow) => (totalMbps > 0 ? Math.min(1, mbps / totalMbps) : 0);
   return [
-    { key: "key", title: "From", cell: ({ key }) => key },
+    {
+      key: "key",
+      title: "From",
+      cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
+    },
     { key: "bar", title: "Share of all bits", cell: (part) => <ShareBar share={share(part)} />, width: "medium" },
     { key: "share", title: "Share", cell: (part) => percent(share(part)), isNumber: true },
     { key: "bits", title: "Bits", cell: ({ mbps }) => bitRate(mbps), isNumber: true },
     { key: "packets", title: "Packets", cell: ({ pps }) => packetRate(pps), isNumber: true, width: "wide" },
+    ...(by === "exporter" ? [] : [overTime(by)]),
   ];
 }
 
-function ShareBar({ share }: { readonly share: number }) {
-  return (
-    <div class="share-bar" aria-hidden="true">
-      <div class="rate-fill" style={{ width: `${100 * share}%` }} />
-    </div>
-  );
+/** Puts the part into the chart above, or takes it out again. */
+function overTime(by: PartGrouping): Column<OriginRow> {
+  const chosen = explorationOf(place.value.query);
+  const only = chosen.by === by ? chosen.only : [];
+  return {
+    key: "time",
+    title: "Over time",
+    isTitleUnseen: true,
+    cell: ({ key, isRest }) => {
+      if (isRest === true) return null;
+      const text = only.includes(key) ? "Not over time" : "Over time";
+      return (
+        <Button look="quiet" label={`${text}: ${key}`} onClick={() => setQuery({ by, only: toggled(only, key) })}>
+          {text}
+        </Button>
+      );
+    },
+  };
 }

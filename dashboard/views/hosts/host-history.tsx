@@ -1,18 +1,20 @@
 /** One host's rates over time, with its baseline and limits. */
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
+import { startedAt } from "../../api/running.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
+import { chooseRange, chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
+import { place, setQuery } from "../../router.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
+import { emptySpans, type Range, rangeQuery, recordedSpan, timeline } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { type Base, highestText } from "../../text/highest.ts";
 
@@ -22,24 +24,23 @@ export interface HostHistoryProps {
   readonly group: HostgroupRatesWire | undefined;
 }
 
-type Direction = keyof typeof DIRECTION_NAMES;
-
 const EVERY_MS = 10_000;
 /** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
 const DIRECTIONS = [
   ["incoming", "In"],
   ["outgoing", "Out"],
-] as const;
+] as const satisfies readonly (readonly [keyof typeof DIRECTION_NAMES, string])[];
 const BASES = [
   ["pps", "Packets"],
   ["mbps", "Bits"],
   ["flows_per_sec", "Flows"],
-] as const;
+] as const satisfies readonly (readonly [Base, string])[];
 
 export function HostHistory({ target, group }: HostHistoryProps) {
-  const [direction, setDirection] = useState<Direction>("incoming");
-  const [base, setBase] = useState<Base>("pps");
+  const { query: chosen } = place.value;
+  const direction = DIRECTIONS.find(([name]) => name === chosen.get("direction"))?.[0] ?? "incoming";
+  const base = BASES.find(([name]) => name === chosen.get("unit"))?.[0] ?? "pps";
   const range = chosenRange();
   const path = useCallback(() => {
     const query = { key: target, direction, ...rangeQuery(range, serviceNow(), STEP_SECONDS_MIN) };
@@ -53,8 +54,18 @@ export function HostHistory({ target, group }: HostHistoryProps) {
       isWide
       actions={
         <div class="choices">
-          <Segments label="Direction" value={direction} options={DIRECTIONS} onChange={setDirection} />
-          <Segments label="Unit" value={base} options={BASES} onChange={setBase} />
+          <Segments
+            label="Direction"
+            value={direction}
+            options={DIRECTIONS}
+            onChange={(next) => setQuery({ direction: next === "incoming" ? null : next })}
+          />
+          <Segments
+            label="Unit"
+            value={base}
+            options={BASES}
+            onChange={(unit) => setQuery({ unit: unit === "pps" ? null : unit })}
+          />
           <RangeChoice />
         </div>
       }
@@ -79,7 +90,7 @@ export function HostHistory({ target, group }: HostHistoryProps) {
 interface PastProps extends HostHistoryProps {
   readonly history: TrafficWire;
   readonly base: Base;
-  readonly range: RangeName;
+  readonly range: Range;
 }
 
 function Past({ target, history, base, group, range }: PastProps) {
@@ -89,7 +100,10 @@ function Past({ target, history, base, group, range }: PastProps) {
   const threshold = thresholds?.[base] ?? 0;
   const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const shown = useMemo(() => rangeSpan(range, serviceNow()), [range, history]);
+  const shown = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
+    [range, history, line, step],
+  );
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const peak = highestText(points, base);
   return (
@@ -101,6 +115,7 @@ function Past({ target, history, base, group, range }: PastProps) {
       spans={spans}
       range={shown}
       empty={empty}
+      onBrush={chooseRange}
     />
   );
 }

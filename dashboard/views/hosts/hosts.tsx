@@ -7,7 +7,7 @@ import { groupRates } from "../../api/running.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, WrongFilter } from "../../parts/callout.tsx";
-import { type Column, DataTable, type Sort } from "../../parts/data-table.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
@@ -15,6 +15,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { bitRate, flowRate, metricName, packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
 import { searchFault } from "../../text/host-search.ts";
+import type { Sort } from "../../text/table-order.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostDetail } from "./host-detail.tsx";
 

@@ -1,5 +1,6 @@
 /** The holders of measures and their state: the BGP neighbors, and this machine's kernel filter. */
 import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { names } from "../../api/known-names.ts";
 import { wholeStatus } from "../../api/running.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
@@ -7,6 +8,7 @@ import { Since } from "../../parts/moment.tsx";
 import { isSessionUp, sessionWord } from "../../text/bgp-session.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { withName } from "../../text/known-names.ts";
 
 /** A tenant sees none of it. */
 export function Holders() {
@@ -34,7 +36,8 @@ export function Holders() {
 type NeighborWire = NonNullable<StatusWire["bgp"]>["neighbors"][number];
 
 function Neighbor({ neighbor }: { readonly neighbor: NeighborWire }) {
-  const { address, state, since, advertised, kept_back: keptBack } = neighbor;
+  const { state, since, advertised, kept_back: keptBack } = neighbor;
+  const address = withName(names.value, neighbor.address);
   const { tone, text } = sessionWord(state);
   if (!isSessionUp(state)) {
     return (

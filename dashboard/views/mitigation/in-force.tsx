@@ -13,13 +13,14 @@ import { isUnscoped, mayAct } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed } from "../../parts/callout.tsx";
-import { DataTable, type Sort } from "../../parts/data-table.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
 import { FindField, searched } from "../../parts/find-field.tsx";
 import { useOrdered } from "../../parts/ordered-rows.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { BlockButton } from "../../parts/source-block-actions.tsx";
+import { useOrder } from "../../parts/use-order.ts";
 import { place, setQuery } from "../../router.ts";
 import { wordsOf } from "../../text/bans.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
@@ -46,7 +47,9 @@ const POLL_MS = 3000;
 const AUDIT_POLL_MS = 30_000;
 /** No block is older than this since it was ordered last. */
 const BLOCKS_ORDERED_MS = 25 * 3_600_000;
-const FIRST_SORT: Sort = { key: "began", isDescending: true };
+const FIRST_SORT = { key: "began", isDescending: true };
+const LABEL = "Measures in force";
+const SORTABLE = Object.keys(ORDERS).map((key) => ({ key }));
 
 const KINDS = [["all", "All"], ...Object.entries(MEASURE_KINDS)] as readonly (readonly [Kind, string])[];
 
@@ -122,7 +125,7 @@ interface ListedProps {
 function Listed({ all, onBlocksChanged }: ListedProps) {
   const kind = chosenKind();
   const search = searched();
-  const [sort, setSort] = useState(FIRST_SORT);
+  const { sort, onSort } = useOrder(LABEL, FIRST_SORT, SORTABLE);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [lifting, setLifting] = useState<readonly Measure[] | null>(null);
   const ordering = useMemo(() => {
@@ -165,12 +168,12 @@ function Listed({ all, onBlocksChanged }: ListedProps) {
       ) : (
         <div class="measures">
           <DataTable
-            label="Measures in force"
+            label={LABEL}
             columns={columns}
             rows={rows}
             rowKey={({ key }) => key}
             sort={sort}
-            onSort={setSort}
+            onSort={onSort}
           />
         </div>
       )}

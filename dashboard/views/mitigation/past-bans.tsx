@@ -1,5 +1,5 @@
 /** Bans that were refused, or that ended, and why. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { ENDED_BANS_KEPT } from "../../../src/limits.ts";
 import { bans } from "../../api/live.ts";
@@ -7,7 +7,7 @@ import { banKey } from "../../api/tables.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
-import type { Column, Sort } from "../../parts/data-table.tsx";
+import type { Column } from "../../parts/data-table.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -16,6 +16,7 @@ import { wholeNumber } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
+import type { Sort } from "../../text/table-order.ts";
 
 export type PastState = "rejected" | "withdrawn";
 
@@ -68,7 +69,6 @@ export function PastBans({ state }: { readonly state: PastState }) {
 }
 
 function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly state: PastState }) {
-  const [sorts, setSorts] = useState(FIRST_SORTS);
   const own = useMemo(() => all.filter((ban) => ban.state === state), [all, state]);
   if (own.length === 0) return <None state={state} />;
   return (
@@ -82,8 +82,7 @@ function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly sta
         rows={own}
         rowKey={banKey}
         textOf={banText}
-        sort={sorts[state]}
-        onSort={(next) => setSorts({ ...sorts, [state]: next })}
+        firstSort={FIRST_SORTS[state]}
       />
       {state === "withdrawn" && own.length >= ENDED_BANS_KEPT && (
         <p class="muted">

@@ -1,6 +1,6 @@
 /** The protection profiles that were chosen for prefixes, and what the configuration says of each hostgroup. */
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ProtectionsWire, ProtectionWire } from "../../../src/http/wire/protection.ts";
 import { useResource } from "../../api/resource.ts";
 import { hasDataplane } from "../../api/running.ts";
@@ -8,7 +8,7 @@ import { isUnscoped } from "../../api/session.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
-import { type Column, DataTable, type Sort } from "../../parts/data-table.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ProtectButton, UnprotectButton } from "../../parts/protection-actions.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
@@ -18,7 +18,7 @@ import { choiceText, chooserText, filterFacts, PROTECTION_PATH, profileText, whe
 import { NoDataplane } from "./holders.tsx";
 
 const EVERY_MS = 5000;
-const FIRST_SORT: Sort = { key: "prefix", isDescending: false };
+const FIRST_SORT = { key: "prefix", isDescending: false };
 type Group = ProtectionsWire["hostgroups"][number];
 
 interface ProtectionsProps {
@@ -66,7 +66,6 @@ interface ChosenProps {
 }
 
 function Chosen({ protections, onChanged }: ChosenProps) {
-  const [sort, setSort] = useState(FIRST_SORT);
   const columns = useMemo(() => [...COLUMNS, actionColumn(onChanged)], []);
   if (protections.length === 0) {
     return <Empty title="Nothing is chosen">The configuration decides about all addresses.</Empty>;
@@ -81,8 +80,7 @@ function Chosen({ protections, onChanged }: ChosenProps) {
       rows={protections}
       rowKey={({ prefix }) => prefix}
       textOf={choiceText}
-      sort={sort}
-      onSort={setSort}
+      firstSort={FIRST_SORT}
     />
   );
 }

@@ -11,7 +11,7 @@ type Bgp = NonNullable<StatusWire["bgp"]>;
 type Neighbor = Bgp["neighbors"][number];
 
 const COLUMNS: readonly Column<Neighbor>[] = [
-  { key: "address", title: "Neighbor", cell: ({ address }) => address },
+  { key: "address", title: "Neighbor", cell: NeighborName },
   { key: "asn", title: "AS", cell: ({ remote_asn: asn }) => asn, isNumber: true, width: "medium" },
   {
     key: "state",
@@ -29,6 +29,15 @@ const COLUMNS: readonly Column<Neighbor>[] = [
     width: "medium",
   },
 ];
+
+function NeighborName({ address, name, description }: Neighbor) {
+  if (name === undefined && description === undefined) return <>{address}</>;
+  return (
+    <span title={description}>
+      {name ?? address} {name !== undefined && <span class="muted">{address}</span>}
+    </span>
+  );
+}
 
 export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {
   return (

@@ -1,6 +1,8 @@
-/** The hosts with the most traffic, and the largest sources and ports of the attacks in progress. */
+/** The hosts with the most traffic, and the largest sources and ports of the attacks of the range. */
+import { useMemo } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
-import { attacks } from "../../api/live.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
@@ -8,8 +10,10 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { within } from "../../text/attack-spans.ts";
 import { BUSIEST_SHOWN, type Busy, busiest } from "../../text/busiest.ts";
 import { bitRate, packetRate } from "../../text/format/numbers.ts";
+import { FIRST_RANGE, type Range, rangeSpan, rangeText } from "../../text/format/ranges.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 
 const EVERY_MS = 4000;
@@ -24,41 +28,66 @@ const HOST_COLUMNS: readonly Column<HostWire>[] = [
   },
 ];
 
-export function BusiestPanel() {
-  const path = `/api/v1/hosts?${new URLSearchParams({ sort: "-mbps", limit: String(BUSIEST_SHOWN) })}`;
-  const hosts = useResource<HostsWire>(path, EVERY_MS);
+interface BusiestPanelProps {
+  readonly range: Range;
+  /** Those of the range that the filter keeps, and some from after it. */
+  readonly attacks: readonly AttackWire[];
+  readonly isFiltered: boolean;
+}
+
+export function BusiestPanel({ range, attacks, isFiltered }: BusiestPanelProps) {
+  const isNow = range === FIRST_RANGE;
+  const shown = useMemo(
+    () => (isNow ? attacks.filter(({ active }) => active) : within(attacks, rangeSpan(range, serviceNow()))),
+    [range, attacks],
+  );
   return (
-    <Panel title="Busiest now" isWide>
+    <Panel
+      title={isNow ? "Busiest now" : `Busiest ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`}
+      isWide
+    >
       <div class="pair">
-        <div>
-          <h3>Hosts</h3>
-          <Show loaded={hosts.state.value} what="hosts" onRetry={() => void hosts.refresh()}>
-            {({ hosts: rows }) =>
-              rows.length === 0 ? (
-                <Empty title="No host has traffic" />
-              ) : (
-                <DataTable label="Busiest hosts" columns={HOST_COLUMNS} rows={rows} rowKey={({ target }) => target} />
-              )
-            }
-          </Show>
-        </div>
-        <OfAttacks what="sources" title="Sources of attacks" column="Source" />
-        <OfAttacks what="fromPorts" title="Source ports of attacks" column="Port" />
-        <OfAttacks what="toPorts" title="Destination ports of attacks" column="Port" />
+        {isNow && !isFiltered ? (
+          <BusiestHosts />
+        ) : (
+          <p class="muted">The busiest hosts are known of now and without a filter only; the rest is of the attacks.</p>
+        )}
+        <OfAttacks attacks={shown} what="sources" title="Sources of attacks" column="Source" />
+        <OfAttacks attacks={shown} what="fromPorts" title="Source ports of attacks" column="Port" />
+        <OfAttacks attacks={shown} what="toPorts" title="Destination ports of attacks" column="Port" />
       </div>
     </Panel>
   );
 }
 
+function BusiestHosts() {
+  const path = `/api/v1/hosts?${new URLSearchParams({ sort: "-mbps", limit: String(BUSIEST_SHOWN) })}`;
+  const hosts = useResource<HostsWire>(path, EVERY_MS);
+  return (
+    <div>
+      <h3>Hosts</h3>
+      <Show loaded={hosts.state.value} what="hosts" onRetry={() => void hosts.refresh()}>
+        {({ hosts: rows }) =>
+          rows.length === 0 ? (
+            <Empty title="No host has traffic" />
+          ) : (
+            <DataTable label="Busiest hosts" columns={HOST_COLUMNS} rows={rows} rowKey={({ target }) => target} />
+          )
+        }
+      </Show>
+    </div>
+  );
+}
+
 interface OfAttacksProps {
+  readonly attacks: readonly AttackWire[];
   readonly what: Parameters<typeof busiest>[1];
   readonly title: string;
   readonly column: string;
 }
 
-function OfAttacks({ what, title, column }: OfAttacksProps) {
-  const { value } = attacks;
-  const rows = value.kind === "ready" ? busiest(value.data.active, what) : [];
+function OfAttacks({ attacks, what, title, column }: OfAttacksProps) {
+  const rows = busiest(attacks, what);
   if (rows.length === 0) return null;
   const columns: readonly Column<Busy>[] = [
     { key: "key", title: column, cell: ({ key }) => key },

@@ -1,23 +1,25 @@
 /** The attacks, what is done about them, and whether it works, on one screen. */
 import { useMemo } from "preact/hooks";
-import { serviceNow } from "../../api/contact.ts";
+import { useAttacksIn } from "../../api/attacks-in.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { groupRates, status, wholeStatus } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/callout.tsx";
+import { chosenFilter, FilterBar, NotApplied } from "../../parts/filter-bar.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
-import { linkTo, place, setQuery } from "../../router.ts";
-import { chosenSpan, rangeSpan, type Span, spanQuery, spanText } from "../../text/format/ranges.ts";
+import { linkTo } from "../../router.ts";
+import { attacksKept, knownValues, type Term, totalScope } from "../../text/filter.ts";
+import { FIRST_RANGE, rangeText } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
 import { INCIDENTS_FROM } from "../../text/incidents.ts";
 import { byUrgency } from "../../text/mitigation.ts";
-import { shifted, zoomed } from "../../text/zoom.ts";
 import { AttackCard } from "../attacks/attack-card.tsx";
 import { BansPanel } from "../bans/bans-panel.tsx";
 import { AttackRows } from "./attack-rows.tsx";
+import { AttacksInRange } from "./attacks-in-range.tsx";
 import { BgpPanel } from "./bgp-panel.tsx";
 import { BusiestPanel } from "./busiest-panel.tsx";
 import { CapturePanel } from "./capture-panel.tsx";
@@ -29,32 +31,40 @@ import { TrafficNow, useTotalHistory } from "./traffic-now.tsx";
 /** More attacks are rows, so that those below the first ones are seen too. */
 const CARDS_MAX = 3;
 
-/** The history answers at most 31 days at once. */
-const RANGE_SECONDS_MAX = 30 * 86_400;
-
+/** All panels obey one range and one filter; those of the service's own state say that they are of now. */
 export function Overview() {
-  const { query } = place.value;
-  const [from, to] = [query.get("from"), query.get("to")];
-  const chosen = useMemo(() => chosenSpan(from, to), [from, to]);
-  const history = useTotalHistory(chosen);
+  const range = chosenRange();
+  const filter = chosenFilter();
+  const { hostgroup, ignored } = totalScope(filter);
+  const history = useTotalHistory(range, hostgroup);
+  const inRange = useAttacksIn(range);
+  const known = useMemo(() => attacksKept(filter, inRange.known), [filter, inRange.known]);
+  const offered = useMemo(() => knownValues(inRange.known), [inRange.known]);
+  const isNow = range === FIRST_RANGE;
   useSought(wholeStatus() !== null);
   return (
     <div class="overview">
       <SituationLine />
-      <AttacksNow />
+      {isNow ? <AttacksNow filter={filter} /> : <AttacksInRange range={range} attacks={known} isCut={inRange.isCut} />}
       <Panel
-        title={chosen === null ? "Traffic in the last hour" : `Traffic from ${spanText(chosen)}`}
+        title={`Traffic ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`}
         isWide
-        actions={
-          <RangeSteps chosen={chosen} isStored={history.incoming.kind === "ready" && history.incoming.data.available} />
-        }
+        actions={<RangeChoice />}
       >
+        <FilterBar known={offered} />
         <Show loaded={groupRates.state.value} what="rates" onRetry={() => void groupRates.refresh()}>
-          {({ available }) => (available ? <TrafficNow history={history} chosen={chosen} /> : <NothingCaptured />)}
+          {({ available }) =>
+            available ? (
+              <TrafficNow history={history} range={range} attacks={{ ...inRange, known }} hostgroup={hostgroup} />
+            ) : (
+              <NothingCaptured />
+            )
+          }
         </Show>
+        <NotApplied terms={ignored} />
       </Panel>
-      {isCaptured() && <BusiestPanel />}
-      <BansPanel />
+      {isCaptured() && <BusiestPanel range={range} attacks={known} isFiltered={filter.length > 0} />}
+      <BansPanel range={range} filter={filter} attacks={inRange.known} />
       {isUnscoped() && (
         <Show loaded={status.state.value} what="state of BGP and capture" onRetry={() => void status.refresh()}>
           {() => {
@@ -79,42 +89,22 @@ export function Overview() {
   );
 }
 
-interface RangeStepsProps {
-  /** null: the last hour. */
-  readonly chosen: Span | null;
-  readonly isStored: boolean;
-}
-
-/** The range of all charts, for those who do not drag. */
-function RangeSteps({ chosen, isStored }: RangeStepsProps) {
-  if (!isStored) return null;
-  const now = serviceNow() / 1000;
-  const shown = chosen ?? rangeSpan("1h", serviceNow());
-  const go = (span: Span | null) => setQuery(span === null ? { from: null, to: null } : spanQuery(span));
-  const whole = { from: now - RANGE_SECONDS_MAX, to: now };
-  return (
-    <div class="choices">
-      <Button onClick={() => go(shifted(shown, -0.5, whole))}>Earlier</Button>
-      <Button isDisabled={chosen === null} onClick={() => go(shifted(shown, 0.5, whole))}>
-        Later
-      </Button>
-      <Button onClick={() => go(zoomed({ shown, whole, at: null, factor: 0.5 }))}>Zoom in</Button>
-      <Button onClick={() => go(zoomed({ shown, whole, at: null, factor: 2 }) ?? whole)}>Zoom out</Button>
-      {chosen !== null && <Button onClick={() => go(null)}>Last hour</Button>}
-    </div>
-  );
-}
-
 function isCaptured(): boolean {
   const { value } = groupRates.state;
   return value.kind === "ready" && value.data.available;
 }
 
-function AttacksNow() {
+function AttacksNow({ filter }: { readonly filter: readonly Term[] }) {
   return (
     <Panel title="Attacks in progress" isWide actions={<BanButton />}>
       <Show loaded={attacks.value} what="attacks">
-        {({ active, recent }) => {
+        {({ active: all, recent }) => {
+          const active = attacksKept(filter, all);
+          if (all.length > 0 && active.length === 0) {
+            return (
+              <Empty title="No attack matches the filter">{counted(all.length, "attack")} in progress in all.</Empty>
+            );
+          }
           if (active.length === 0) return <Calm recent={recent.length} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
           const urgent = active.toSorted(byUrgency);

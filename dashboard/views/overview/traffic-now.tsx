@@ -1,13 +1,11 @@
 /**
- * The incoming and outgoing traffic of the last hour, or of the range chosen on a chart, by protocol, from the history; with storage off what this page has
- * seen since it was opened.
+ * The incoming and outgoing traffic of the chosen range by protocol, from the history; with storage off what this page
+ * has seen since it was opened.
  */
-import { useCallback, useMemo, useState } from "preact/hooks";
-import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { useCallback, useMemo } from "preact/hooks";
 import type { TotalTrafficPointWire, TotalTrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
-import { useAttackPages } from "../../api/attack-pages.ts";
+import type { AttacksIn } from "../../api/attacks-in.ts";
 import { serviceNow } from "../../api/contact.ts";
-import { attacks } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
 import { groupRates, wholeStatus } from "../../api/running.ts";
 import {
@@ -21,20 +19,11 @@ import {
 } from "../../api/traffic-trace.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
-import { setQuery } from "../../router.ts";
+import { chooseRange } from "../../parts/range-choice.tsx";
+import { place, setQuery } from "../../router.ts";
 import { attackSpans } from "../../text/attack-spans.ts";
 import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
-import {
-  emptySpans,
-  rangeQuery,
-  rangeSpan,
-  recordedSpan,
-  type Span,
-  spanQuery,
-  spanRequest,
-  spanText,
-  timeline,
-} from "../../text/format/ranges.ts";
+import { emptySpans, type Range, rangeQuery, rangeText, recordedSpan, timeline } from "../../text/format/ranges.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestName, highestText } from "../../text/highest.ts";
@@ -54,28 +43,31 @@ export interface TotalHistory {
 }
 
 /** Read beside everything else, so that the first picture has it. */
-export function useTotalHistory(chosen: Span | null): TotalHistory {
-  return { incoming: useTotal("incoming", chosen), outgoing: useTotal("outgoing", chosen) };
+export function useTotalHistory(range: Range, hostgroup: string | null = null): TotalHistory {
+  return { incoming: useTotal("incoming", range, hostgroup), outgoing: useTotal("outgoing", range, hostgroup) };
 }
 
-function useTotal(direction: Direction, chosen: Span | null): Loaded<TotalTrafficWire> {
+function useTotal(direction: Direction, range: Range, hostgroup: string | null): Loaded<TotalTrafficWire> {
   const path = useCallback(() => {
-    const range =
-      chosen === null ? rangeQuery("1h", serviceNow(), STEP_SECONDS_MIN) : spanRequest(chosen, STEP_SECONDS_MIN);
-    return `/api/v1/traffic/total?${new URLSearchParams({ direction, ...range })}`;
-  }, [direction, chosen]);
+    const query = rangeQuery(range, serviceNow(), STEP_SECONDS_MIN);
+    const only = hostgroup === null ? {} : { hostgroup };
+    return `/api/v1/traffic/total?${new URLSearchParams({ direction, ...query, ...only })}`;
+  }, [direction, range, hostgroup]);
   return useResource<TotalTrafficWire>(path, EVERY_MS).state.value;
 }
 
 export interface TrafficNowProps {
   readonly history: TotalHistory;
-  /** null: the last hour. */
-  readonly chosen: Span | null;
+  readonly range: Range;
+  /** Those of the range that the filter keeps. */
+  readonly attacks: AttacksIn;
+  /** null: the rates are of all hosts. */
+  readonly hostgroup: string | null;
 }
 
-export function TrafficNow({ history, chosen }: TrafficNowProps) {
-  const [unit, setUnit] = useState<Unit>("pps");
-  const { known, isCut } = useAttacksOf(chosen);
+export function TrafficNow({ history, range, attacks, hostgroup }: TrafficNowProps) {
+  const unit = UNITS.find(([name]) => name === place.value.query.get("unit"))?.[0] ?? "pps";
+  const { known, isCut } = attacks;
   const past = (direction: Direction) => {
     const loaded = history[direction];
     return loaded.kind === "ready" && loaded.data.available ? loaded.data : null;
@@ -87,13 +79,18 @@ export function TrafficNow({ history, chosen }: TrafficNowProps) {
     return recorded === null ? (
       <TraceChart direction={direction} unit={unit} />
     ) : (
-      <HourChart {...{ direction, unit, recorded, chosen, known }} />
+      <HourChart {...{ direction, unit, recorded, range, known, hostgroup }} />
     );
   };
   return (
     <>
       <div class="filters">
-        <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
+        <Segments
+          label="Unit"
+          value={unit}
+          options={UNITS}
+          onChange={(next) => setQuery({ unit: next === "pps" ? null : next })}
+        />
         <span class="muted">
           {past("incoming") !== null &&
             `Tinted: attacks${isCut ? `, the newest ${wholeNumber(known.length)}` : ""}. Drag across a chart to choose a time range.`}
@@ -147,45 +144,44 @@ function linkMbps(unit: Unit): number | null {
 
 interface HourChartProps extends ChartProps {
   readonly recorded: TotalTrafficWire;
-  readonly chosen: Span | null;
+  readonly range: Range;
   /** The attacks of the range. */
-  readonly known: readonly AttackWire[];
+  readonly known: AttacksIn["known"];
+  /** null, or absent: all. */
+  readonly hostgroup?: string | null;
   /** On the wall display: its height. It is large, and nothing can be chosen. */
   readonly wallPx?: number;
 }
 
 /** Means by protocol, and the highest total of each step. */
-export function HourChart({ direction, unit, recorded, chosen, known, wallPx }: HourChartProps) {
+export function HourChart({ direction, unit, recorded, range, known, hostgroup = null, wallPx }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
   const line = useMemo(() => timeline(points, step), [points, step]);
-  const range = useMemo(
-    () => chosen ?? recordedSpan(rangeSpan("1h", serviceNow()), line, step),
-    [recorded, chosen, line, step],
+  const shown = useMemo(
+    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step }),
+    [recorded, range, line, step],
   );
-  const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
+  const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const link = linkMbps(unit);
   const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
   const peak = highestText(points, unit) ?? formatOf(unit)(0);
-  const spans = useMemo(() => attackSpans(known, range), [known, range]);
+  const spans = useMemo(() => attackSpans(known, shown), [known, shown]);
   const title =
-    chosen === null
+    typeof range === "string" && hostgroup === null
       ? nowTitle(trace.value.at(-1), { direction, unit })
       : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? "nothing recorded" : `at most ${peak}`}`;
-  const when = chosen === null ? "the last hour" : spanText(chosen);
   return (
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title}; by protocol, ${when}, at most ${peak}; ${counted(spans.length, "time span")} of attacks tinted`}
+        label={`${title}; by protocol, ${rangeText(range)}, at most ${peak}; ${counted(spans.length, "time span")} of attacks tinted`}
         times={line.times}
         series={series}
         format={formatOf(unit)}
-        range={range}
+        range={shown}
         empty={empty}
         spans={spans}
-        {...(wallPx !== undefined
-          ? { heightPx: wallPx, fontPx: WALL_FONT_PX }
-          : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
+        {...(wallPx !== undefined ? { heightPx: wallPx, fontPx: WALL_FONT_PX } : { onBrush: chooseRange })}
       />
     </div>
   );
@@ -193,26 +189,6 @@ export function HourChart({ direction, unit, recorded, chosen, known, wallPx }: 
 
 /** Readable from some metres. */
 const WALL_FONT_PX = 20;
-
-/** The attacks of a range: those that the lists have, and those of the history, which are read once. */
-const DAY_SECONDS = 86_400;
-
-export function useAttacksOf(chosen: Span | null) {
-  const { value } = attacks;
-  const path = useMemo(() => {
-    const { from, to } = chosen ?? rangeSpan("1h", serviceNow());
-    const text = (seconds: number) => new Date(seconds * 1000).toISOString();
-    // Those that went on in the range may have ended after it.
-    const end = chosen === null ? {} : { to: text(Math.min(serviceNow() / 1000, to + DAY_SECONDS)) };
-    return `/api/v1/attacks/history?${new URLSearchParams({ from: text(from), ...end })}`;
-  }, [chosen]);
-  const { pages } = useAttackPages(path);
-  const known = useMemo(() => {
-    const { active, recent } = value.kind === "ready" ? value.data : { active: [], recent: [] };
-    return [...active, ...recent, ...pages.attacks];
-  }, [value, pages]);
-  return { known, isCut: pages.state === "cut" };
-}
 
 interface HourScale {
   readonly unit: Unit;

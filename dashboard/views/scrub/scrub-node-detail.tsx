@@ -1,5 +1,6 @@
 /** One scrub node: its configuration, its report, and the bans that are diverted to it. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { names } from "../../api/known-names.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
 import { Callout, Empty } from "../../parts/callout.tsx";
@@ -11,6 +12,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, byteCount, packetRate, scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { withName } from "../../text/known-names.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 
@@ -58,10 +60,11 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
       <Faults node={node} />
       <Facts
         facts={[
+          node.description === undefined ? null : ["Is", node.description],
           ["State", <NodeState node={node} />],
           ["Last poll", <LastPoll node={node} />],
-          hop === undefined ? null : ["Next hop", hop],
-          hop6 === undefined ? null : ["Next hop, IPv6", hop6],
+          hop === undefined ? null : ["Next hop", withName(names.value, hop)],
+          hop6 === undefined ? null : ["Next hop, IPv6", withName(names.value, hop6)],
           ["Capacity", capacity === undefined ? "not configured" : bitRate(capacity)],
           ["Hostgroups", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
           ["Diverted bans", node.active_bans],

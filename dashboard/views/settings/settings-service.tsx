@@ -1,11 +1,13 @@
 /** The settings of the whole service: detection, BGP, storage and notification. */
 import type { ServiceConfigWire } from "../../../src/http/wire/configured.ts";
 import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { names } from "../../api/known-names.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { percent, wholeNumber } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
+import { withName } from "../../text/known-names.ts";
 import { thresholdFacts } from "../../text/settings.ts";
 
 export interface ServicePanelsProps {
@@ -122,7 +124,12 @@ function Bgp({ bgp }: { readonly bgp: StatusWire["bgp"] }) {
             ["Next hops of blackholes", `${bgp.next_hop}, ${bgp.next_hop6}`],
             ["Communities", bgp.community || "none"],
             bgp.local_pref === 0 ? null : ["Local preference", bgp.local_pref],
-            ["Neighbors", bgp.neighbors.map(({ address, remote_asn: asn }) => `${address} (AS ${asn})`).join(", ")],
+            [
+              "Neighbors",
+              bgp.neighbors
+                .map(({ address, remote_asn: asn }) => `${withName(names.value, address)}, AS ${asn}`)
+                .join(", "),
+            ],
           ]}
         />
       )}
@@ -141,8 +148,8 @@ function Scrubbing({
         facts={[
           ["Scrub nodes", nodes],
           ["Edge nodes", edges],
-          scrubbing?.next_hop === undefined ? null : ["Diverted to", scrubbing.next_hop],
-          scrubbing?.next_hop6 === undefined ? null : ["IPv6 diverted to", scrubbing.next_hop6],
+          scrubbing?.next_hop === undefined ? null : ["Diverted to", withName(names.value, scrubbing.next_hop)],
+          scrubbing?.next_hop6 === undefined ? null : ["IPv6 diverted to", withName(names.value, scrubbing.next_hop6)],
           scrubbing === undefined || scrubbing.community === "" ? null : ["Communities", scrubbing.community],
         ]}
       />

@@ -4,7 +4,7 @@ import type { ConfiguredWire } from "../../../src/http/wire/configured.ts";
 import { reloads } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
 import { status, wholeStatus } from "../../api/running.ts";
-import { isUnscoped, mayAct, session, signOut } from "../../api/session.ts";
+import { isUnscoped, mayAct, session, signOutAll } from "../../api/session.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -63,7 +63,7 @@ function SessionPanel() {
   if (value.kind !== "signed_in") return null;
   const { open, name, role, tenant } = value.who;
   return (
-    <Panel title="You" actions={!open && <Button onClick={() => signOut()}>Sign out</Button>}>
+    <Panel title="You" actions={!open && <Button onClick={signOutAll}>Sign out</Button>}>
       <Facts
         facts={[
           ["Token", open ? "none: no sign-in" : (name ?? "")],

@@ -202,6 +202,8 @@ function buildBgp(file: BgpFile): BgpConfig {
       port: neighbor.port,
       passwordEnv: neighbor.password_env ?? null,
       multihopTtl: neighbor.multihop_ttl,
+      ...(neighbor.name !== undefined && { name: neighbor.name }),
+      ...(neighbor.description !== undefined && { description: neighbor.description }),
     })),
   };
 }

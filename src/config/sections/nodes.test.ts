@@ -38,6 +38,19 @@ test("scrubbing has all its keys", () => {
   });
 });
 
+test("scrubbing and its nodes have names and descriptions for people, on one line each", () => {
+  const section = `{next_hop: 192.0.2.66, next_hop_name: rack7, nodes: [{name: s1, description: "Frankfurt, rack 7"}]}`;
+  expect(scrubbingOf(section)).toMatchObject({
+    nextHopName: "rack7",
+    nodes: [{ name: "s1", description: "Frankfurt, rack 7" }],
+  });
+  const described = (text: string) => () => scrubbingOf(`{nodes: [{name: s1, description: ${JSON.stringify(text)}}]}`);
+  for (const length of [1, 199, 200]) expect(described("ü".repeat(length))).not.toThrow();
+  for (const wrong of ["", "x".repeat(201), "two\nlines", "\u202etxet"]) {
+    expect(described(wrong)).toThrow("must be 1 to 200 characters on one line");
+  }
+});
+
 describe("a scrub node", () => {
   const section = (node: string) => `{next_hop: 192.0.2.1, next_hop6: "2001:db8::1", nodes: [${node}]}`;
 

@@ -21,6 +21,7 @@ const NEXT_HOP_KEYS = {
 const ScrubNode = Type.Object(
   {
     name: described(text("nodeName"), "The name of the node, unique among the scrub nodes."),
+    description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
     ...NEXT_HOP_KEYS,
     capacity_mbps: described(
       Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
@@ -39,6 +40,10 @@ export const ScrubbingSection = described(
   Type.Object(
     {
       ...DIVERT_KEYS,
+      next_hop_name: described(
+        Type.Optional(text("hopName")),
+        "The name by which the dashboard shows `next_hop` and `next_hop6`, beside the address.",
+      ),
       nodes: described(list(ScrubNode, NODES_MAX), "The scrub nodes, which poll the service for what they drop."),
       node_selection: described(
         Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
@@ -77,11 +82,13 @@ export function buildScrubbing(file: Static<typeof ScrubbingSection>): Scrubbing
   return {
     nodes: file.nodes.map((node) => ({
       name: node.name,
+      ...(node.description !== undefined && { description: node.description }),
       ...nextHopsOf(node, file),
       capacityMbps: node.capacity_mbps ?? null,
       hostgroups: node.hostgroups ?? null,
     })),
     selection: file.node_selection,
+    ...(file.next_hop_name !== undefined && { nextHopName: file.next_hop_name }),
     onAllNodesLost: file.on_all_nodes_lost,
     staleAfterSeconds: file.stale_after_seconds,
   };

@@ -221,6 +221,11 @@ const Asn = integer(1, 0xffff_ffff);
 const Neighbor = Type.Object(
   {
     address: described(text("address"), "The address of the neighbor. Each may be listed once."),
+    name: described(
+      Type.Optional(text("neighborName")),
+      "The name by which the dashboard shows it, beside its address. A change keeps the session.",
+    ),
+    description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
     remote_asn: described(Asn, "The AS number of the neighbor."),
     port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
     password_env: described(
@@ -287,7 +292,9 @@ const Bgp = described(
         router_id: "192.0.2.10",
         listen: "192.0.2.10:179",
         next_hop: "192.0.2.66",
-        neighbors: [{ address: "192.0.2.254", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" }],
+        neighbors: [
+          { address: "192.0.2.254", name: "edge1", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" },
+        ],
       },
       {
         speaker: "external",

@@ -3,17 +3,22 @@ import { Type } from "@sinclair/typebox";
 import { PART_KEYS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { totalSeries } from "../../traffic/traffic-history.ts";
-import { PART_KINDS } from "../../traffic/traffic-parts.ts";
+import { PART_KINDS, type PartKind, partSeries, type TopPart, type TopQuery } from "../../traffic/traffic-parts.ts";
 import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import { RANGE_PARAMETERS } from "../route-description.ts";
+import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
 import { oneOf } from "../wire/one-of.ts";
-import { TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
+import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
 
 const DEFAULT_LIMIT = 10;
+/** Exporters are the sums of their interfaces. */
+const KINDS = [...PART_KINDS, "exporter"] as const;
+/** Of one kind in one query: as many as the intervals of a long range may have had. */
+const INTERFACES_MAX = 10_000;
+const KEY_CHARACTERS_MAX = 200;
 const WHOLE = /^[1-9]\d{0,3}$/;
 
 /** For tokens without a tenant: samples are of the hosts of all tenants together. */
@@ -30,9 +35,9 @@ export function topTrafficRoute(
     unscopedOnly: true,
     about: {
       summary:
-        "Where the incoming traffic of all hosts came from: the largest networks, countries, prefixes or interfaces",
+        "Where the incoming traffic of all hosts came from: the largest networks, countries, prefixes, interfaces or exporters",
       query: {
-        by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
+        by: { text: "What the traffic is split by.", schema: oneOf(...KINDS), isRequired: true },
         ...RANGE_PARAMETERS,
         limit: {
           text: `Maximum number of rows, default ${DEFAULT_LIMIT}.`,
@@ -46,9 +51,8 @@ export function topTrafficRoute(
     },
     handle: async ({ query }) => {
       const text = parameter(query, "by");
-      const by = PART_KINDS.find((kind) => kind === text);
-      if (by === undefined)
-        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      const by = KINDS.find((kind) => kind === text);
+      if (by === undefined) return invalidQuery(`by must be one of ${KINDS.join(", ")}: ${text ?? "it is absent"}`);
       const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
       if (!WHOLE.test(limit) || Number(limit) > PART_KEYS_MAX) {
         return invalidQuery(`limit must be a whole number from 1 to ${PART_KEYS_MAX}: ${limit}`);
@@ -60,11 +64,88 @@ export function topTrafficRoute(
       const { fromMs, toMs } = range;
       const all = { key: totalSeries({ kind: "all" }), direction: "incoming", fromMs, toMs } as const;
       const [parts, totals] = await Promise.all([
-        backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }, null),
+        topParts(backend, { by, fromMs, toMs, limit: Number(limit) }),
         backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }, null),
       ]);
       if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
       return jsonAnswer(200, topTrafficToWire(by, parts, totals));
+    },
+  };
+}
+
+interface Asked extends Omit<TopQuery, "by"> {
+  readonly by: PartKind | "exporter";
+}
+
+/** null: storage is off. */
+async function topParts(
+  backend: Pick<Backend, "trafficTop">,
+  { by, limit, ...range }: Asked,
+): Promise<readonly TopPart[] | null> {
+  if (by !== "exporter") return backend.trafficTop({ by, limit, ...range }, null);
+  const interfaces = await backend.trafficTop({ by: "interface", limit: INTERFACES_MAX, ...range }, null);
+  return interfaces === null ? null : byExporter(interfaces).slice(0, limit);
+}
+
+/** The name of an interface begins with that of its exporter, which has no space. */
+function byExporter(interfaces: readonly TopPart[]): TopPart[] {
+  const sums = [...Map.groupBy(interfaces, ({ key }) => key.split(" ", 1)[0] as string)].map(([key, of]) => ({
+    key,
+    pps: of.reduce((sum, { pps }) => sum + pps, 0),
+    mbps: of.reduce((sum, { mbps }) => sum + mbps, 0),
+  }));
+  return sums.sort((a, b) => b.mbps - a.mbps || (a.key < b.key ? -1 : 1));
+}
+
+/** One of these parts over time. */
+export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
+  return {
+    name: "part_traffic",
+    method: "GET",
+    path: "/api/v1/traffic/part",
+    access: "viewer",
+    asksHistory: true,
+    unscopedOnly: true,
+    about: {
+      summary: "The incoming traffic from one network, country, prefix or interface over time",
+      query: {
+        by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
+        key: {
+          text: "As the largest parts have it.",
+          schema: Type.String({ minLength: 1, maxLength: KEY_CHARACTERS_MAX }),
+          isRequired: true,
+        },
+        ...RANGE_PARAMETERS,
+        step: STEP_PARAMETER,
+      },
+      answers: {
+        200: {
+          text: "The points, oldest first; with storage off none, and available is false.",
+          schema: PartTrafficWire,
+        },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ query }) => {
+      const text = parameter(query, "by");
+      const by = PART_KINDS.find((kind) => kind === text);
+      if (by === undefined) {
+        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      }
+      const key = parameter(query, "key") ?? "";
+      if (key === "" || Array.from(key).length > KEY_CHARACTERS_MAX) {
+        return invalidQuery(`key is required: 1 to ${KEY_CHARACTERS_MAX} characters`);
+      }
+      const range = timeRange(query, clock.wallMs());
+      if (range.kind !== "range") return range;
+      const stepped = step(query, range);
+      if (stepped.kind !== "step") return stepped;
+      const { fromMs, toMs } = range;
+      const { stepSeconds } = stepped;
+      const question = { key: partSeries(by, key), direction: "incoming", fromMs, toMs, stepSeconds } as const;
+      const points = await backend.traffic(question, null);
+      if (points === null) return jsonAnswer(200, { available: false, points: [] });
+      return jsonAnswer(200, partTrafficToWire({ by, key, stepSeconds, points }));
     },
   };
 }

@@ -1,6 +1,5 @@
 /** The rates of one host, and of all hosts together, over time (docs/interface.md#traffic). */
 import { Type } from "@sinclair/typebox";
-import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
 import {
@@ -13,7 +12,7 @@ import {
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
-import { RANGE_PARAMETERS } from "../route-description.ts";
+import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
@@ -24,10 +23,7 @@ import { TotalTrafficWire, TrafficWire, totalTrafficToWire, trafficToWire } from
 const SERIES_PARAMETERS = {
   direction: { text: "Default: incoming.", schema: oneOf("incoming", "outgoing") },
   ...RANGE_PARAMETERS,
-  step: {
-    text: `Seconds of a bucket, default 60; raised so that a range has at most ${BUCKETS_MAX} of them.`,
-    schema: Type.Integer({ minimum: 1, maximum: STEP_SECONDS_MAX }),
-  },
+  step: STEP_PARAMETER,
 } as const;
 
 export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {

@@ -48,6 +48,8 @@ export const scrubReportCheck: FieldCheck<ScrubReport> = {
 const ScrubNodeWire = Type.Object(
   {
     name: Type.String(),
+    /** As configured, for people. */
+    description: Type.Optional(Type.String()),
     next_hop: Type.Optional(Type.String()),
     next_hop6: Type.Optional(Type.String()),
     capacity_mbps: Type.Optional(Type.Number()),
@@ -99,6 +101,7 @@ export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWir
   const { notAppliedSince } = faults;
   return omitNulls({
     name: node.name,
+    description: node.description ?? null,
     next_hop: node.nextHop,
     next_hop6: node.nextHop6,
     capacity_mbps: node.capacityMbps,

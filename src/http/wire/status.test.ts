@@ -46,6 +46,35 @@ describe("status", () => {
     expect(Value.Check(StatusWire, wire)).toBe(true);
   });
 
+  test("names a neighbor and the next hops of scrubbing as the configuration does #status-names", () => {
+    const at = (text: string) => ({
+      address: text,
+      remoteAsn: 64501,
+      ...{ state: "idle", sinceMs: 0, families: [], advertised: 0, keptBack: 0, fault: null },
+    });
+    const named = { remoteAsn: 64501, port: 179, passwordEnv: null, multihopTtl: 0 };
+    const edge1 = { ...named, address: address("192.0.2.2"), name: "edge1", description: "Border, Frankfurt" };
+    const wire = wholeStatus(
+      status({
+        bgp: {
+          config: { ...config, neighbors: [edge1, { ...named, address: address("192.0.2.3") }] },
+          ...{ connected: true, gobgpVersion: 4, fault: null },
+          neighbors: [at("192.0.2.2"), at("192.0.2.3"), at("192.0.2.4")],
+        },
+        scrubbing: { nextHop: address("192.0.2.66"), nextHop6: null, communities: [], localPref: 0 },
+        scrubbingName: "rack7",
+      }),
+      operator,
+    );
+    expect(wire.bgp?.neighbors.map(({ name, description }) => [name, description])).toEqual([
+      ["edge1", "Border, Frankfurt"],
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+    expect(wire.scrubbing).toEqual({ next_hop: "192.0.2.66", next_hop_name: "rack7", community: "" });
+    expect(Value.Check(StatusWire, wire)).toBe(true);
+  });
+
   test("shows each neighbor's session as it is now", () => {
     const neighbors = [
       {

@@ -38,6 +38,9 @@ const BgpWire = Type.Object(
       Type.Object(
         {
           address: Type.String(),
+          /** As configured, for people. */
+          name: Type.Optional(Type.String()),
+          description: Type.Optional(Type.String()),
           remote_asn: count,
           state: Type.String(),
           since: Type.Optional(Timestamp),
@@ -58,7 +61,13 @@ const BgpWire = Type.Object(
 
 /** Absent if nothing is diverted; a next hop is absent if the family has none. */
 const ScrubbingWire = Type.Object(
-  { next_hop: Type.Optional(Type.String()), next_hop6: Type.Optional(Type.String()), community: Type.String() },
+  {
+    next_hop: Type.Optional(Type.String()),
+    next_hop6: Type.Optional(Type.String()),
+    /** As configured, for people. */
+    next_hop_name: Type.Optional(Type.String()),
+    community: Type.String(),
+  },
   closed,
 );
 
@@ -207,7 +216,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     networks: [...status.networks],
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
-    scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing),
+    scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing, status.scrubbingName),
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
@@ -252,6 +261,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
     neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, families, advertised, keptBack, fault: error }) =>
       omitNulls({
         address,
+        ...namesOf(config, address),
         remote_asn: remoteAsn,
         state,
         since: sinceMs === 0 ? null : timestamp(sinceMs),
@@ -264,8 +274,22 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
   });
 }
 
-function scrubbingToWire({ nextHop, nextHop6, communities }: RouteTerms): Static<typeof ScrubbingWire> {
-  return omitNulls({ next_hop: nextHop, next_hop6: nextHop6, community: communitiesText(communities) });
+/** Of a neighbor that is configured. */
+function namesOf({ neighbors }: BgpView["config"], address: string) {
+  const { name = null, description = null } = neighbors.find((neighbor) => neighbor.address === address) ?? {};
+  return { name, description };
+}
+
+function scrubbingToWire(
+  { nextHop, nextHop6, communities }: RouteTerms,
+  name: string | null,
+): Static<typeof ScrubbingWire> {
+  return omitNulls({
+    next_hop: nextHop,
+    next_hop6: nextHop6,
+    next_hop_name: name,
+    community: communitiesText(communities),
+  });
 }
 
 function captureToWire({ trackedHosts, maxHosts, linkMbps, sources }: CaptureView): Static<typeof CaptureWire> {

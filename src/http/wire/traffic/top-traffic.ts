@@ -1,5 +1,6 @@
 /** The largest parts of the incoming traffic on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import type { TrafficPoint } from "../../../traffic/traffic-history.ts";
 import { PART_KINDS, type PartKind, type TopPart } from "../../../traffic/traffic-parts.ts";
@@ -12,7 +13,7 @@ const RATES = { pps: Type.Number(), mbps: Type.Number() };
 export const TopTrafficWire = Type.Object(
   {
     available: Type.Boolean(),
-    by: Type.Optional(oneOf(...PART_KINDS)),
+    by: Type.Optional(oneOf(...PART_KINDS, "exporter")),
     /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
     total: Type.Optional(Type.Object(RATES, closed)),
     parts: Type.Array(Type.Object({ key: Type.String(), ...RATES }, closed)),
@@ -22,7 +23,7 @@ export const TopTrafficWire = Type.Object(
 export type TopTrafficWire = Static<typeof TopTrafficWire>;
 
 export function topTrafficToWire(
-  by: PartKind,
+  by: PartKind | "exporter",
   parts: readonly TopPart[],
   totals: readonly TrafficPoint[],
 ): TopTrafficWire {
@@ -34,5 +35,53 @@ export function topTrafficToWire(
     by,
     total: { pps: mean(({ pps }) => pps), mbps: mean(({ mbps }) => mbps) },
     parts: parts.map(({ key, pps, mbps }) => ({ key, pps: round(pps), mbps: round(mbps) })),
+  };
+}
+
+/** With storage off there are only `available` and `points`. */
+export const PartTrafficWire = Type.Object(
+  {
+    available: Type.Boolean(),
+    /** These three repeat the query, with the effective step. */
+    by: Type.Optional(oneOf(...PART_KINDS)),
+    key: Type.Optional(Type.String()),
+    step_seconds: Type.Optional(Type.Integer()),
+    points: Type.Array(
+      Type.Object(
+        {
+          /** Start of the bucket. */
+          ts: Timestamp,
+          /** How much time of the bucket was measured. */
+          seconds: Type.Number(),
+          /** Means over that time. */
+          ...RATES,
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type PartTrafficWire = Static<typeof PartTrafficWire>;
+
+export interface PartTrafficView {
+  readonly by: PartKind;
+  readonly key: string;
+  readonly stepSeconds: number;
+  readonly points: readonly TrafficPoint[];
+}
+
+export function partTrafficToWire({ by, key, stepSeconds, points }: PartTrafficView): PartTrafficWire {
+  return {
+    available: true,
+    by,
+    key,
+    step_seconds: stepSeconds,
+    points: points.map(({ atSeconds, seconds, pps, mbps }) => ({
+      ts: timestamp(atSeconds * 1000),
+      seconds: round(seconds),
+      pps: round(pps),
+      mbps: round(mbps),
+    })),
   };
 }

@@ -1,0 +1,127 @@
+/** The filter that all panels of a view obey, kept in the page's address. */
+import { computed } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { place, setQuery } from "../router.ts";
+import {
+  completions,
+  FILTER_FIELDS,
+  type FilterField,
+  filterText,
+  parseFilter,
+  TERMS_MAX,
+  type Term,
+  termOf,
+  termText,
+  withTerm,
+} from "../text/filter.ts";
+import { Button } from "./button.tsx";
+import { TextField } from "./field.tsx";
+
+const text = computed(() => place.value.query.get("filter"));
+/** The same object as long as it is the same filter. */
+const terms = computed(() => parseFilter(text.value));
+
+export function chosenFilter(): readonly Term[] {
+  return terms.value;
+}
+
+/** Adds a term, or removes it. */
+export function toggleTerm(term: Term): void {
+  setQuery({ filter: filterText(withTerm(terms.value, term)) }, { isStep: true });
+}
+
+interface FilterBarProps {
+  /** Values to complete, the most frequent first. */
+  readonly known: ReadonlyMap<FilterField, readonly string[]>;
+}
+
+export function FilterBar({ known }: FilterBarProps) {
+  const [typed, setTyped] = useState("");
+  const [fault, setFault] = useState<string | null>(null);
+  const add = () => {
+    const term = termOf(typed);
+    if (typed.trim() === "") return;
+    if (term === null) setFault(`A field, = or !=, and a value; fields are ${FILTER_FIELDS.join(", ")}.`);
+    else if (terms.value.length >= TERMS_MAX) setFault(`At most ${TERMS_MAX}: remove one first.`);
+    else {
+      setTyped("");
+      toggleTerm(term);
+    }
+  };
+  return (
+    <div class="filters">
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add();
+        }}
+      >
+        <TextField
+          label="Filter"
+          type="search"
+          value={typed}
+          onInput={(next) => {
+            setTyped(next);
+            setFault(null);
+          }}
+          placeholder="hostgroup=web, country!=DE"
+          fault={fault}
+          offered={completions(known, typed)}
+        />
+        <Button type="submit">Filter</Button>
+      </form>
+      {terms.value.map((term) => (
+        <Button
+          key={termText(term)}
+          look="quiet"
+          label={`Remove the filter ${termText(term)}`}
+          onClick={() => toggleTerm(term)}
+        >
+          {termText(term)} ×
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+interface FilterableProps {
+  readonly field: FilterField;
+  readonly value: string;
+}
+
+/** A value, and beside it while it is pointed at or has the focus, the buttons that filter by it. */
+export function Filterable({ field, value }: FilterableProps) {
+  const button = (isExcluded: boolean) => {
+    const term = { field, value, isExcluded };
+    return (
+      <button
+        type="button"
+        aria-label={`${isExcluded ? "Without" : "Only"} ${field} ${value}`}
+        title={termText(term)}
+        onClick={() => toggleTerm(term)}
+      >
+        {isExcluded ? "≠" : "="}
+      </button>
+    );
+  };
+  return (
+    <span class="filterable">
+      {value}
+      <span class="filterable-buttons">
+        {button(false)}
+        {button(true)}
+      </span>
+    </span>
+  );
+}
+
+/** Says which of the filter a panel cannot obey, since what it shows is not kept by these fields. */
+export function NotApplied({ terms: ignored }: { readonly terms: readonly Term[] }) {
+  if (ignored.length === 0) return null;
+  return (
+    <p class="muted" role="note">
+      These rates are not kept so: {ignored.map(termText).join(", ")} only filters the attacks here.
+    </p>
+  );
+}

@@ -1,0 +1,41 @@
+/** A time in the zone of the browser, typed in the form in which the page shows it. */
+import { useEffect, useState } from "preact/hooks";
+import { fromLocalText, localText } from "../text/audit.ts";
+import { TextField } from "./field.tsx";
+
+export interface TimeFieldProps {
+  readonly label: string;
+  /** RFC 3339. */
+  readonly time: string | null;
+  /** The fault of the range. */
+  readonly fault: string | null;
+  readonly onChange: (time: string | null) => void;
+  /** Whether the text is no time. */
+  readonly onOdd?: (isOdd: boolean) => void;
+}
+
+/** Not the browser's own input, which shows twelve hours in some languages. */
+export function TimeField({ label, time, fault, onChange, onOdd }: TimeFieldProps) {
+  const ms = Date.parse(time ?? "");
+  const given = Number.isNaN(ms) ? "" : localText(ms);
+  const [typed, setTyped] = useState(given);
+  // The value was changed from elsewhere.
+  useEffect(() => {
+    if (fromLocalText(typed) !== time) setTyped(given);
+  }, [time]);
+  const isOdd = typed.trim() !== "" && fromLocalText(typed) === null;
+  useEffect(() => onOdd?.(isOdd), [isOdd]);
+  return (
+    <TextField
+      label={label}
+      value={typed}
+      onInput={(text) => {
+        setTyped(text);
+        const changed = fromLocalText(text);
+        if (changed !== null || text.trim() === "") onChange(changed);
+      }}
+      placeholder="2026-03-01 04:30"
+      fault={isOdd ? "Like 2026-03-01 04:30." : fault}
+    />
+  );
+}

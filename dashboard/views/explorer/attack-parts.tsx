@@ -1,0 +1,90 @@
+/** What the attacks of the range were made of: shares by any field, and the flows from origins to victims. */
+import { useMemo } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { Empty } from "../../parts/callout.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { ChoiceField } from "../../parts/field.tsx";
+import { Filterable } from "../../parts/filter-bar.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { place, setQuery } from "../../router.ts";
+import { type AttackShare, attackShares } from "../../text/attack-shares.ts";
+import type { FilterField } from "../../text/filter.ts";
+import { percent, scaled, wholeNumber } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
+import { sankeyOf } from "../../text/sankey.ts";
+import { SankeyPicture } from "./sankey-picture.tsx";
+import { ShareBar } from "./share-bar.tsx";
+
+const ROWS = 15;
+const FIELDS: readonly (readonly [FilterField, string])[] = [
+  ["asn", "Source network"],
+  ["country", "Source country"],
+  ["prefix", "Source prefix"],
+  ["src_port", "Source port"],
+  ["dst_port", "Destination port"],
+  ["protocol", "Protocol"],
+  ["exporter", "Exporter"],
+  ["interface", "Interface"],
+  ["kind", "Kind"],
+  ["hostgroup", "Hostgroup"],
+  ["customer", "Customer"],
+  ["host", "Victim"],
+];
+/** Those that say where packets came from. */
+const ORIGINS: readonly FilterField[] = ["asn", "country", "prefix", "src_port", "exporter", "interface"];
+
+interface AttackPartsProps {
+  /** Those of the range that the filter keeps. */
+  readonly attacks: readonly AttackWire[];
+  readonly isCut: boolean;
+}
+
+export function AttackParts({ attacks, isCut }: AttackPartsProps) {
+  const asked = place.value.query.get("attacks_by");
+  const by = FIELDS.find(([field]) => field === asked)?.[0] ?? "asn";
+  const rows = useMemo(() => attackShares(attacks, by, ROWS), [attacks, by]);
+  const origin = ORIGINS.includes(by) ? by : "country";
+  const sankey = useMemo(() => sankeyOf(attacks, { origin, victim: "hostgroup" }), [attacks, origin]);
+  const columns = useMemo(() => columnsOf(by), [by]);
+  return (
+    <Panel title="Attack traffic in this range" isWide>
+      <div class="filters">
+        <ChoiceField
+          label="Split attacks by"
+          value={by}
+          options={FIELDS}
+          onChange={(field) => setQuery({ attacks_by: field === "asn" ? null : field })}
+        />
+        <p class="muted" role="status">
+          {counted(attacks.length, "attack")}
+          {isCut && `; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
+        </p>
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="No attack traffic">No attack of this range and filter has counted packets.</Empty>
+      ) : (
+        <>
+          {sankey !== null && <SankeyPicture sankey={sankey} />}
+          <DataTable label="Attack traffic" columns={columns} rows={rows} rowKey={({ key }) => key} />
+        </>
+      )}
+      <p class="muted">
+        All packets of attacks that went on in the range, also those from before and after it, by their samples. An
+        attack on a hostgroup and those on its hosts at that time count both.
+      </p>
+    </Panel>
+  );
+}
+
+function columnsOf(by: FilterField): readonly Column<AttackShare>[] {
+  return [
+    {
+      key: "key",
+      title: FIELDS.find(([field]) => field === by)?.[1] ?? by,
+      cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
+    },
+    { key: "bar", title: "Share of all packets", cell: ({ share }) => <ShareBar share={share} />, width: "medium" },
+    { key: "share", title: "Share", cell: ({ share }) => percent(share), isNumber: true },
+    { key: "packets", title: "Packets", cell: ({ packets }) => scaled(packets), isNumber: true },
+  ];
+}
