@@ -316,7 +316,9 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
-  if (head->watched && error == INLINE_NO_ERROR) count_watched(packet, verdict, stats->is_filter_rule, wire);
+  if ((head->watched || verdict >= FILTER_DROP_SOURCE) && error == INLINE_NO_ERROR) {
+    count_watched(packet, verdict, stats->is_filter_rule, wire, stats->boot_ns);
+  }
   return verdict;
 }
 

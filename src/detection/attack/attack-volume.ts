@@ -21,8 +21,6 @@ export type DropCause = (typeof DROP_CAUSES)[number];
 export interface DroppedAmount extends Amount {
   /** The same by cause. Absent: only the drops of the ban's rules are known. */
   readonly by?: Readonly<Record<DropCause, Amount>>;
-  /** All packets of which these are known to be dropped. Absent: that is not known. */
-  readonly offered?: Amount;
   /** The part of these that was answered so that the sources prove their address. */
   readonly challenged?: number;
   /** How often a source did. */
