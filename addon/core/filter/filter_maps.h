@@ -72,10 +72,10 @@ class FilterMaps {
   static constexpr std::size_t kProgramMaps = 16;
   /// As xdp_filter.bpf.c names them.
   static constexpr std::array<const char*, kMaps> kNames = {
-      "filter_head",       "filter_pairs",    "filter_pair_rows", "filter_rules",         "filter_hits",
-      "filter_sets",       "filter_ways",     "filter_entries",   "filter_pair_bits",     "filter_sources",
-      "filter_allowances", "filter_details",  "outcome_ways",     "outcome_destinations", "outcome_rows",
-      "outcome_early",     "filter_names",      "filter_set_names"};
+      "filter_head",       "filter_pairs",   "filter_pair_rows", "filter_rules",         "filter_hits",
+      "filter_sets",       "filter_ways",    "filter_entries",   "filter_pair_bits",     "filter_sources",
+      "filter_allowances", "filter_details", "outcome_ways",     "outcome_destinations", "outcome_rows",
+      "outcome_early",     "filter_names",   "filter_set_names"};
   static constexpr const char* kStatsName = "filter_stats";
   static constexpr const char* kNamedSetsName = "filter_named_sets";
 

@@ -68,7 +68,7 @@ export class FarLedger {
   async flood(chance: Chance): Promise<FloodNumbers> {
     const { service, operator, thresholdPps, victimOf, traffic, send, node } = this.#parts;
     const target = victimOf(this.#seen.size);
-    const before = { arrived: node?.arrived ?? 0, dropped: node?.dropped ?? 0 };
+    const before = node === undefined ? null : { arrived: node.arrived, dropped: await reportedBy(node, Date.now()) };
     const sent = await send({
       ...{ ...traffic, target, pps: Math.round(thresholdPps * chance.logarithmic(...TIMES_THRESHOLD)) },
       seconds: chance.logarithmic(...FLOOD_SECONDS),
@@ -81,14 +81,9 @@ export class FarLedger {
       isFiltered: false,
       views: await readViews(reader, attack),
     };
-    if (node === undefined) return { ...numbers, arrived: Number.NaN };
-    const arrived = node.arrived - before.arrived;
-    await eventually(
-      async () => (await reportedBy(node)) === node.dropped,
-      "the node's report is old",
-      REPORTED_DEADLINE_MS,
-    );
-    return { ...numbers, arrived, droppedByNode: (await reportedBy(node)) - before.dropped };
+    if (node === undefined || before === null) return { ...numbers, arrived: Number.NaN };
+    const droppedByNode = (await reportedBy(node, Date.now())) - before.dropped;
+    return { ...numbers, arrived: node.arrived - before.arrived, droppedByNode };
   }
 
   async #ended(address: string): Promise<AttackWire> {
@@ -110,7 +105,19 @@ export class FarLedger {
   }
 }
 
-async function reportedBy(lab: ScrubLab): Promise<number> {
-  const { nodes } = await lab.get<Static<typeof ScrubInventoryWire>>("/api/v1/dataplane/nodes");
-  return nodes.find(({ name }) => name === NODE)?.report?.dropped_packets ?? 0;
+/** What the node has dropped in all, by a report that it made after this time: wall clock, ms. */
+async function reportedBy(lab: ScrubLab, afterMs: number): Promise<number> {
+  let dropped: number | undefined;
+  await eventually(
+    async () => {
+      const { nodes } = await lab.get<Static<typeof ScrubInventoryWire>>("/api/v1/dataplane/nodes");
+      const { report, reported_at: at = "" } = nodes.find(({ name }) => name === NODE) ?? {};
+      dropped = Date.parse(at) > afterMs ? (report?.dropped_packets ?? 0) : undefined;
+      return dropped !== undefined;
+    },
+    "the node does not report",
+    REPORTED_DEADLINE_MS,
+    100,
+  );
+  return dropped ?? Number.NaN;
 }

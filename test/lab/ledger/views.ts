@@ -24,7 +24,7 @@ export interface Views {
   readonly tenant: string;
   readonly history: string;
   readonly own: string;
-  /** Sums over the points. */
+  /** Sums over the points from the attack's begin on. */
   readonly series: Numbers;
   readonly csv: Numbers;
   /** With three digits. */
@@ -57,6 +57,8 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     get<{ attacks: readonly AttackWire[] }>(`/api/v1/attacks/history?from=${from}&target=${attack.target}`),
     get<AttacksWire>("/api/v1/attacks", tenant ?? operator),
   ]);
+  // Points before the attack began show what was normal.
+  const isCounted = ({ at }: { readonly at: string }) => Date.parse(at) >= Date.parse(volume.began_at) - 1;
   const volumeIn = (attacks: readonly AttackWire[]) =>
     JSON.stringify(attacks.find(({ id: other }) => other === id)?.volume);
   return {
@@ -65,8 +67,8 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     own: JSON.stringify(volume),
     tenant: volumeIn(ofTenant.recent),
     history: volumeIn(history.attacks),
-    series: sumOf(series.points),
-    csv: sumOf(csvPoints(seriesCsv(series))),
+    series: sumOf(series.points.filter(isCounted)),
+    csv: sumOf(csvPoints(seriesCsv({ points: series.points.filter(isCounted) }))),
     report: reportNumbers(attackReport({ attack, timeline: timeline.entries, sources, nowMs: Date.now() })),
     kept: sources.kept_packets,
     files: await filesOf(service, id, operator),
