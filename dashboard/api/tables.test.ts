@@ -39,12 +39,25 @@ describe("attacks", () => {
 describe("bans", () => {
   test("of one prefix are distinguished by their start", () => {
     const table = new BanTable();
-    table.replace([ban("192.0.2.1/32", "withdrawn", "2026-03-01T11:00:00.000Z")]);
-    table.apply(ban("192.0.2.1/32"));
-    table.apply(ban("192.0.2.1/32", "withdrawn"));
+    table.replace([ban("192.0.2.1/32", "withdrawn", "2026-03-01T11:00:00.000Z")], 0);
+    table.apply(ban("192.0.2.1/32"), 0);
+    table.apply(ban("192.0.2.1/32", "withdrawn"), 0);
     expect(table.list().map(({ state, started_at }) => [state, started_at.slice(11, 13)])).toEqual([
       ["withdrawn", "11"],
       ["withdrawn", "12"],
     ]);
+  });
+
+  test("of which an event came stay as it says where a list that was made before takes their place", () => {
+    const table = new BanTable();
+    const states = () => table.list().map(({ prefix, state }) => `${prefix} ${state}`);
+    table.replace([ban("192.0.2.1/32")], 0);
+    table.apply(ban("192.0.2.1/32", "withdrawn"), 10_000);
+    table.apply(ban("192.0.2.2/32"), 10_000);
+    table.replace([ban("192.0.2.1/32")], 10_500);
+    expect(states()).toEqual(["192.0.2.1/32 withdrawn", "192.0.2.2/32 active"]);
+    // This list is newer than the events.
+    table.replace([ban("192.0.2.3/32")], 12_000);
+    expect(states()).toEqual(["192.0.2.3/32 active"]);
   });
 });

@@ -31,16 +31,29 @@ export class AttackTable {
   }
 }
 
+/** The service may answer with a list as old as this, ms: what events said since then is newer. */
+const LIST_AGE_MAX_MS = 1500;
+
 export class BanTable {
   readonly #bans = new Map<string, BanWire>();
+  /** Those of the last events, the last one last. */
+  readonly #recent = new Map<string, { readonly ban: BanWire; readonly atMs: number }>();
 
-  replace(bans: readonly BanWire[]): void {
+  /** @param askedMs when the list was asked for, by the clock of apply() */
+  replace(bans: readonly BanWire[], askedMs: number): void {
     this.#bans.clear();
     for (const ban of bans) this.#bans.set(banKey(ban), ban);
+    for (const [key, { ban, atMs }] of this.#recent) {
+      if (atMs < askedMs - LIST_AGE_MAX_MS) this.#recent.delete(key);
+      else this.#bans.set(key, ban);
+    }
   }
 
-  apply(ban: BanWire): void {
-    this.#bans.set(banKey(ban), ban);
+  apply(ban: BanWire, atMs: number): void {
+    const key = banKey(ban);
+    this.#bans.set(key, ban);
+    this.#recent.delete(key);
+    this.#recent.set(key, { ban, atMs });
   }
 
   list(): BanWire[] {

@@ -19,6 +19,9 @@ const STOPPED_SOME = 0.1;
 /** The standing of an attack is its worst part. */
 export function standingOf(attack: AttackWire, ban: BanWire | undefined): Standing {
   if (!attack.active) return { tone: "info", text: "The attack is over" };
+  // The attack and its ban come one after the other.
+  if (attack.ban_state === "active" && ban?.state !== "active")
+    return { tone: "info", text: "Its ban is not known yet" };
   const isInForce = ban?.state === "active" && !ban.dry_run;
   const route = isInForce ? routePart(ban) : null;
   const here = stoppedPart(attack, route) ?? (isInForce ? droppingPart(ban) : null);
