@@ -140,7 +140,7 @@ class Live {
   }
 
   #apply({ name, data }: SentEvent): void {
-    if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire);
+    if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire, performance.now());
     else if (name === "ban") this.#bans.apply(readShown(data) as BanWire, performance.now());
     else if (name === "reload" || name === "reset") {
       reloads.value++;
@@ -167,7 +167,7 @@ class Live {
       if (attacks.peek().kind !== "ready") attacks.value = bans.value = { kind: "failed", failure };
       return;
     }
-    this.#attacks.replace(attackLists.data);
+    this.#attacks.replace(attackLists.data, performance.now());
     this.#bans.replace(banList.data.bans, askedMs);
     for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
     this.#notify();

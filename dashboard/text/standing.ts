@@ -1,6 +1,7 @@
 /** How far an attack is stopped, as far as it is known: at the routers, at its scrub node, on this machine. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { LiveAttack } from "../api/tables.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -39,8 +40,11 @@ export function worstOf(standings: readonly Standing[]): Standing {
   throw new Error("bug: there is no standing");
 }
 
-/** Share of the attack's packets so far that were stopped on this machine; null: not known. */
-export function stoppedShare({ volume }: Pick<AttackWire, "volume">): number | null {
+type Counted = Pick<LiveAttack, "volume" | "recent">;
+
+/** Share of its packets of the last seconds that were stopped on this machine, else of all so far; null: not known. */
+export function stoppedShare({ volume, recent }: Counted): number | null {
+  if (recent !== undefined) return Math.max(0, 1 - recent.passed / recent.packets);
   if (volume?.passed_packets === undefined || volume.packets === 0) return null;
   return Math.max(0, 1 - volume.passed_packets / volume.packets);
 }

@@ -6,6 +6,7 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { ConfigChange } from "../config/config-changes.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -132,11 +133,22 @@ export interface Backend {
   readonly edgeHistory: EdgeHistory | null;
   /** Reads the configuration file again. An invalid file changes nothing. */
   reload(): Promise<ReloadOutcome>;
+  /** What that would change; nothing is changed. */
+  reloadPreview(): Promise<ReloadPreview>;
 }
 
 export type ReloadOutcome =
   /** Names the keys that keep their running values until a restart, and the sections that changed. */
   | { readonly kind: "reloaded"; readonly needsRestart: readonly string[]; readonly changed: readonly string[] }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+export type ReloadPreview =
+  | {
+      readonly kind: "preview";
+      readonly changes: readonly ConfigChange[];
+      readonly needsRestart: readonly string[];
+      readonly warnings: readonly string[];
+    }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */

@@ -25,6 +25,7 @@ import type {
   GroupRatesView,
   HostView,
   ReloadOutcome,
+  ReloadPreview,
   SourceBlockPreview,
   StatusView,
   UpdateView,
@@ -348,6 +349,10 @@ export class ServiceBackend implements Backend {
 
   reload(): Promise<ReloadOutcome> {
     return this.#floodwall.reload();
+  }
+
+  reloadPreview(): Promise<ReloadPreview> {
+    return this.#floodwall.reloader.preview();
   }
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
