@@ -74,7 +74,7 @@ export class BanTable {
   /** Those of the last events, the last one last. */
   readonly #recent = new Map<string, { readonly ban: BanWire; readonly atMs: number }>();
 
-  /** @param askedMs when the list was asked for, by the clock of apply() */
+  /** @param askedMs when the list was requested, by the clock of apply() */
   replace(bans: readonly BanWire[], askedMs: number): void {
     this.#bans.clear();
     for (const ban of bans) this.#bans.set(banKey(ban), ban);

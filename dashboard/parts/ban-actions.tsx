@@ -112,7 +112,7 @@ function activePrefixes(): ReadonlySet<string> {
 
 /**
  * A ban that was in force before belongs to the operator now: to lift it would not restore it. An unban has no inverse: a
- * further ban would begin anew, with other times, and by hand where an attack had placed the one that was lifted.
+ * further ban would start from the beginning, with other times, and by hand where an attack had placed the one that was lifted.
  */
 function undoOf(ban: BanWire): Undo {
   return {

@@ -6,7 +6,6 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
-import type { ConfigChange } from "../config/config-changes.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -145,7 +144,8 @@ export type ReloadOutcome =
 export type ReloadPreview =
   | {
       readonly kind: "preview";
-      readonly changes: readonly ConfigChange[];
+      /** By section of the file; without details where all that is said is that it changes. */
+      readonly changes: readonly { readonly section: string; readonly details: readonly string[] }[];
       readonly needsRestart: readonly string[];
       readonly warnings: readonly string[];
     }

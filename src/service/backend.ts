@@ -274,9 +274,7 @@ export class ServiceBackend implements Backend {
     }));
   }
 
-  telemetry(): TelemetryView | null {
-    return this.#floodwall.telemetry?.view() ?? null;
-  }
+  telemetry = (): TelemetryView | null => this.#floodwall.telemetry?.view() ?? null;
 
   configured(): Configured {
     const { config, reloader } = this.#floodwall;
@@ -351,9 +349,7 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.reload();
   }
 
-  reloadPreview(): Promise<ReloadPreview> {
-    return this.#floodwall.reloader.preview();
-  }
+  reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
     const { detector, bans } = this.#floodwall;

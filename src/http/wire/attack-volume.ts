@@ -39,9 +39,17 @@ export const VolumeWire = Type.Object(
 );
 export type VolumeWire = Static<typeof VolumeWire>;
 
-/** Causes without a packet are absent. */
-function packetsByCause(by: NonNullable<DroppedAmount["by"]>): Record<string, number> {
-  const counts = DROP_CAUSES.map((cause) => [cause, Math.round(by[cause].packets)] as const);
+/**
+ * Causes without a packet are absent. The first and the last packets that were dropped may be of ticks that are no part
+ * of the volume: no more were dropped of it than it has.
+ */
+function packetsByCause(by: NonNullable<DroppedAmount["by"]>, most: number): Record<string, number> {
+  let left = Math.round(most);
+  const counts = DROP_CAUSES.map((cause) => {
+    const packets = Math.min(left, Math.round(by[cause].packets));
+    left -= packets;
+    return [cause, packets] as const;
+  });
   return Object.fromEntries(counts.filter(([, packets]) => packets > 0));
 }
 
@@ -53,7 +61,7 @@ function droppedCount({ packets }: DroppedAmount, by: Readonly<Record<string, nu
 export function volumeToWire(volume: AttackVolume): VolumeWire {
   const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped } = volume;
   const forMs = Math.max(durationMs, 1);
-  const by = dropped?.by === undefined ? null : packetsByCause(dropped.by);
+  const by = dropped?.by === undefined ? null : packetsByCause(dropped.by, packets);
   const droppedPackets = dropped === null ? null : droppedCount(dropped, by);
   return omitNulls({
     began_at: timestamp(beganAt),

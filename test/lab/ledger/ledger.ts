@@ -6,6 +6,7 @@
  */
 import { parseArgs } from "node:util";
 import { Chance, seededRandom } from "../../fixtures/seeded-random.ts";
+import type { Undo } from "../../fixtures/undo.ts";
 import { textTable } from "../../text-table.ts";
 import { perform, type Stage } from "../demo/stage.ts";
 import { namespacesUnavailable } from "../namespaces.ts";
@@ -16,7 +17,7 @@ import { type FloodNumbers, faultsOf } from "./verdict.ts";
 
 /** At once, each to a victim of its own. */
 const LANES = 2;
-/** One of so many floods is dropped elsewhere: by a router, or a scrub node. */
+/** One flood in this number is dropped elsewhere: by a router, or a scrub node. */
 const FAR_ONE_IN = 20;
 
 const HEAD = ["Mechanisms", "Floods", "Sent", "Arrived", "Total", "Passed", "Error of total", "of passed", "Wrong"];
@@ -44,7 +45,10 @@ async function showLedger(stage: Stage): Promise<void> {
   };
   await Promise.all(Array.from({ length: LANES }, () => lane(waiting.shift())));
   await stage.undo.all();
-  for (const [i, make] of [FarLedger.router, FarLedger.scrubNode].entries()) {
+  for (const [i, make] of [
+    (undo: Undo) => FarLedger.router(undo),
+    (undo: Undo) => FarLedger.scrubNode(undo),
+  ].entries()) {
     const lab = await make(stage.undo);
     stage.lastWords = () => lab.lastWords;
     const own = Math.floor(far / 2) + (i < far % 2 ? 1 : 0);

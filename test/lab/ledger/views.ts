@@ -7,7 +7,7 @@ import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts
 import type { VolumeWire } from "../../../src/http/wire/attack-volume.ts";
 import { PACKET_OUTCOMES, type PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
 import { PCAP_HEADER_BYTES, PCAP_PACKET_HEADER_BYTES } from "../../../src/traffic/pcap-file.ts";
-import type { ServiceProcess } from "../../fixtures/service.ts";
+import { eventually, type ServiceProcess } from "../../fixtures/service.ts";
 import { firstFigure } from "../truth/figures.ts";
 
 /** `dropped` and `passed` are null where the place says that they are not known. */
@@ -50,11 +50,12 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     return body;
   };
   const from = new Date(Date.parse(startedAt) - 60_000).toISOString();
-  const [series, timeline, sources, history, ofTenant] = await Promise.all([
+  const path = `/api/v1/attacks/history?from=${from}&target=${attack.target}`;
+  const history = await storedIn(() => get<History>(path), id);
+  const [series, timeline, sources, ofTenant] = await Promise.all([
     get<SeriesWire>(`/api/v1/attacks/${id}/series`),
     get<TimelineWire>(`/api/v1/attacks/${id}/timeline`),
     get<AttackSourcesWire>(`/api/v1/attacks/${id}/sources`),
-    get<{ attacks: readonly AttackWire[] }>(`/api/v1/attacks/history?from=${from}&target=${attack.target}`),
     get<AttacksWire>("/api/v1/attacks", tenant ?? operator),
   ]);
   // Points before the attack began show what was normal.
@@ -73,6 +74,25 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     kept: sources.kept_packets,
     files: await filesOf(service, id, operator),
   };
+}
+
+interface History {
+  readonly attacks: readonly AttackWire[];
+}
+
+/** Ended attacks are written a moment later. */
+async function storedIn(read: () => Promise<History>, id: string): Promise<History> {
+  let found: History = { attacks: [] };
+  await eventually(
+    async () => {
+      found = await read();
+      return found.attacks.some((attack) => attack.id === id);
+    },
+    `the attack ${id} is not in the history`,
+    10_000,
+    100,
+  );
+  return found;
 }
 
 function numbersOf({ packets, dropped_packets: dropped, passed_packets: passed }: VolumeWire): Numbers {

@@ -35,7 +35,7 @@ export function saidReach(state: string, of: number): number | null {
   if (/not announced|^No mitigation$|^Not banned$|^Ban ended$/.test(state)) return 0;
   const part = / at (\d+) of (\d+) routers?\b/.exec(state);
   if (part !== null) return Number(part[1]);
-  return / announced$/.test(state) ? of : null;
+  return state.endsWith(" announced") ? of : null;
 }
 
 /** One line each; the same contradiction has the same line at each observation. */

@@ -33,13 +33,13 @@ export async function showSilence(stage: Stage, world: World, page: Page, how: "
     await eventually(async () => (await greensOf(page)).length > 0, "nothing is green again", 10_000, EVERY_MS);
 }
 
-async function situationOf(page: Page): Promise<string> {
+function situationOf(page: Page): Promise<string> {
   const line = `[...document.querySelectorAll(".situation a")].map(({ textContent }) => textContent).join(" | ")`;
-  return await page.evaluate<string>(line);
+  return page.evaluate<string>(line);
 }
 
 /** Whatever is marked as good. */
-async function greensOf(page: Page): Promise<readonly string[]> {
+function greensOf(page: Page): Promise<readonly string[]> {
   const greens = `[...document.querySelectorAll(".badge-ok, .callout-ok")].map(({ textContent }) => textContent)`;
-  return await page.evaluate<string[]>(greens);
+  return page.evaluate<string[]>(greens);
 }
