@@ -7,10 +7,6 @@
 namespace floodwall {
 namespace {
 
-bool isSame(const ip_address& one, const ip_address& other) {
-  return one.halves[0] == other.halves[0] && one.halves[1] == other.halves[1];
-}
-
 /// The program may be writing: each number is whole, and a packet more or less does not matter.
 void addTo(outcome_row& sum, const outcome_row& row) {
   for (std::size_t outcome = 0; outcome < OUTCOMES; outcome++) {
@@ -84,7 +80,7 @@ outcome_row OutcomeTable::takeEarly(const ip_address& destination, std::uint64_t
   for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) {
     const std::uint32_t index = static_cast<std::uint32_t>(hash) & (OUTCOME_EARLY_ROWS - 1);
     outcome_early& row = maps_.earlyOutcomes()[std::size_t{stripe} * OUTCOME_EARLY_ROWS + index];
-    if (row.last_ns == 0 || !isSame(row.destination, destination)) continue;
+    if (row.last_ns == 0 || !SameAddress{}(row.destination, destination)) continue;
     if (row.begun_ns + OUTCOME_EARLY_NS > nowNs) addTo(sum, row.before);
     if (row.begun_ns + 2 * OUTCOME_EARLY_NS > nowNs) addTo(sum, row.now);
     // Counted once, also if the destination is watched again soon.
