@@ -2,6 +2,7 @@
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser, decoders and API, for long (SECONDS_TO_FUZZ=…, DATAGRAMS_TO_FUZZ=…)
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
+#   ledger  what became of the packets of 200 floods: every view beside the sender and the victim, as a table (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
@@ -42,7 +43,7 @@ RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
 TEST_PACKAGES := doctest-dev clang-19 libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils tshark \
-  softflowd fprobe pmacct nfdump nfdump-sflow \
+  softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
@@ -51,7 +52,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -95,6 +96,9 @@ soak: setup
 
 truth: setup $(STAMPS)/test-packages
 	@$(BUN) test/lab/truth/truth.ts --floods $${FLOODS:-200} --seed $${SEED:-1}
+
+ledger: setup $(STAMPS)/test-packages
+	@$(BUN) test/lab/ledger/ledger.ts --floods $${FLOODS:-200} --seed $${SEED:-1}
 
 simulate: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) ../build/addon/misbehaving_rates

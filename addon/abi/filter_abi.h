@@ -17,7 +17,7 @@
 #include "rule_abi.h"
 #include "source_abi.h"
 
-#define FILTER_SCHEMA 12
+#define FILTER_SCHEMA 13
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */

@@ -33,6 +33,27 @@ struct outcome_row {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct outcome_row) == 128);
 
+/* A power of two: rows of a stripe for destinations that are not watched, by their hash. */
+#define OUTCOME_EARLY_ROWS 512u
+/* How long one of the two spans of such a row lasts: as the window of detection is by default. */
+#define OUTCOME_EARLY_NS 1000000000ull
+/* A destination that got nothing for this time gives its row up to another one. */
+#define OUTCOME_EARLY_IDLE_NS 20000000ull
+
+/*
+ * What was kept from a destination before it is watched: an attack begins before it is found, and what is always in
+ * force drops from its first packet on. Packets that pass are not counted. `last_ns` 0: the row is free.
+ */
+struct outcome_early {
+  struct ip_address destination;
+  __u64 begun_ns;
+  __u64 last_ns;
+  /* Since begun_ns, and in the span before. */
+  struct outcome_row now;
+  struct outcome_row before;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct outcome_early) == 288);
+
 /* The outcome of a verdict. */
 static inline __attribute__((always_inline)) enum packet_outcome packet_outcome_of(__u32 verdict, int is_filter_rule) {
   const int is_dropped = verdict >= FILTER_DROP_RULE && verdict < FILTER_ANSWER_SYN_ACK;

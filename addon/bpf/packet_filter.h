@@ -316,7 +316,7 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
-  if (head->watched) count_watched(packet, verdict, wire);
+  if (head->watched || verdict >= FILTER_DROP_SOURCE) count_watched(packet, verdict, wire);
   return verdict;
 }
 

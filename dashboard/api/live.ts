@@ -72,14 +72,15 @@ class Live {
 
   /** Shows the result of a command before its event arrives. */
   tookBan(ban: BanWire): void {
-    this.#bans.apply(ban);
+    this.#bans.apply(ban, performance.now());
     this.#notify();
   }
 
   async readBans(): Promise<void> {
+    const askedMs = performance.now();
     const answer = await read<BansWire>("/api/v1/bans");
     if (answer.kind !== "answer") return;
-    this.#bans.replace(answer.data.bans);
+    this.#bans.replace(answer.data.bans, askedMs);
     this.#notify();
   }
 
@@ -147,8 +148,8 @@ class Live {
   }
 
   #apply({ name, data }: SentEvent): void {
-    if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire);
-    else if (name === "ban") this.#bans.apply(readShown(data) as BanWire);
+    if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire, performance.now());
+    else if (name === "ban") this.#bans.apply(readShown(data) as BanWire, performance.now());
     else if (name === "reload" || name === "reset") {
       reloads.value++;
       void this.#readLists();
@@ -157,6 +158,7 @@ class Live {
 
   async #readLists(): Promise<void> {
     const early: SentEvent[] = [];
+    const askedMs = performance.now();
     this.#early = early;
     const [attackLists, banAnswer] = await Promise.all([
       read<AttacksWire>("/api/v1/attacks"),
@@ -173,8 +175,8 @@ class Live {
       if (attacks.peek().kind !== "ready") attacks.value = banList.value = { kind: "failed", failure };
       return;
     }
-    this.#attacks.replace(attackLists.data);
-    this.#bans.replace(banAnswer.data.bans);
+    this.#attacks.replace(attackLists.data, performance.now());
+    this.#bans.replace(banAnswer.data.bans, askedMs);
     for (const event of early) if (event.name === "attack" || event.name === "ban") this.#apply(event);
     this.#notify();
   }

@@ -1,11 +1,11 @@
 /** The ban and unban buttons, each with a confirmation dialog. Hidden from callers who may not use them. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { BAN_REASON_MAX } from "../../src/limits.ts";
 import { command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
-import { attacks, readBans, tookBan } from "../api/live.ts";
+import { attacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
 import { banSubject } from "../text/bans.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
@@ -17,13 +17,15 @@ import { BanPreview } from "./ban-preview.tsx";
 import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
-import { showOutcome } from "./outcome.tsx";
+import { showOutcome, type Undo } from "./outcome.tsx";
 
 /** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<FieldFault | null>(null);
   const [reason, setReason] = useState("");
+  /** null: not known. */
+  const before = useRef<ReadonlySet<string> | null>(null);
   const ip = target ?? typed.trim();
   return (
     <CommandButton<BanWire>
@@ -32,7 +34,11 @@ export function BanButton({ target }: { readonly target?: string }) {
       title={target === undefined ? "Ban an address" : `Ban ${target}?`}
       verb="Ban"
       isDangerous
-      act={() => command("/api/v1/ban", { ip, ...givenReason(reason) })}
+      act={() => {
+        // The ban's event may come before the answer.
+        before.current = bans.peek().kind === "ready" ? activePrefixes() : null;
+        return command("/api/v1/ban", { ip, ...givenReason(reason) });
+      }}
       look={bannedLook(ip)}
       onFound={readBans}
       onRefused={(failure) => {
@@ -44,7 +50,7 @@ export function BanButton({ target }: { readonly target?: string }) {
         tookBan(ban);
         setTyped("");
         setReason("");
-        showOutcome(bannedText(ban));
+        showOutcome(bannedText(ban), before.current?.has(ban.prefix) === false ? undoOf(ban) : null);
       }}
     >
       {target === undefined && (
@@ -80,7 +86,7 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
       verb="Unban"
       isDangerous
       act={() => command("/api/v1/unban", { ip: target, ...givenReason(reason) })}
-      look={lookAt<BansWire>("/api/v1/bans", ({ bans }) => isLifted(ban, bans))}
+      look={lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isLifted(ban, all))}
       onFound={readBans}
       onDone={(lifted) => {
         tookBan(lifted);
@@ -98,13 +104,31 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
   );
 }
 
+function activePrefixes(): ReadonlySet<string> {
+  const { value } = bans;
+  const all = value.kind === "ready" ? value.data : [];
+  return new Set(all.filter(({ state }) => state === "active").map(({ prefix }) => prefix));
+}
+
+/**
+ * A ban that was in force before belongs to the operator now: to lift it would not restore it. An unban has no inverse: a
+ * further ban would start from the beginning, with other times, and by hand where an attack had placed the one that was lifted.
+ */
+function undoOf(ban: BanWire): Undo {
+  return {
+    label: `Undo the ban of ${banSubject(ban)}`,
+    act: () => command("/api/v1/unban", { ip: ban.target, reason: "undo of the ban" }),
+    onDone: readBans,
+  };
+}
+
 /** The preview has the address as the service writes it. */
 function bannedLook(ip: string): Look {
   return async () => {
     const preview = await read<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`);
     if (preview.kind !== "answer") return null;
     const { target } = preview.data.ban;
-    return lookAt<BansWire>("/api/v1/bans", ({ bans }) => isBannedByHand(target, bans))();
+    return lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isBannedByHand(target, all))();
   };
 }
 

@@ -1,7 +1,7 @@
 /** The buttons to order a rule for the data plane and to remove it, with their dialogs. Hidden from callers who may not use them. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../src/limits.ts";
-import { type Answer, command } from "../api/client.ts";
+import { type Answer, command, read } from "../api/client.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
@@ -27,7 +27,7 @@ import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField, type TextFieldProps } from "./field.tsx";
 import { RuleEffect, useRulePreview } from "./order-effect.tsx";
-import { showOutcome } from "./outcome.tsx";
+import { showOutcome, type Undo } from "./outcome.tsx";
 
 interface OrderRuleProps {
   /** Names of the prefix sets. */
@@ -119,12 +119,19 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
   const [form, setForm] = useState<RuleForm>(EMPTY_RULE);
   const [fault, setFault] = useState<FieldFault | null>(null);
   const { shown, order, field } = useConfirmedOrder(form);
+  /** null: not known. */
+  const wasThere = useRef<boolean | null>(null);
   return (
     <Confirm<FilterRuleWire>
       title="Add a filter rule"
       verb="Add rule"
       isDangerous
-      act={order}
+      act={async () => {
+        const before = await read<FilterRulesWire>(FILTER_RULES_PATH);
+        const name = form.name.trim();
+        wasThere.current = before.kind === "answer" ? before.data.rules.some((rule) => rule.name === name) : null;
+        return order();
+      }}
       look={ruleLook(form.name.trim(), (rule) => rule !== undefined)}
       onFound={onChanged}
       onRefused={(failure) => {
@@ -134,7 +141,8 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
       }}
       onDone={(rule) => {
         onChanged();
-        showOutcome(orderedText(rule));
+        // One that replaced another has no inverse: what that matched is not known here.
+        showOutcome(orderedText(rule), wasThere.current === false ? undoOf(rule, onChanged) : null);
       }}
       onClose={onClose}
     >
@@ -149,6 +157,14 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
       {field}
     </Confirm>
   );
+}
+
+function undoOf({ name }: FilterRuleWire, onDone: () => void): Undo {
+  return {
+    label: `Undo the rule ${name}`,
+    act: () => command(filterRulePath(name), { reason: "undo of the order" }, "DELETE"),
+    onDone,
+  };
 }
 
 interface RuleFieldsProps {

@@ -27,7 +27,7 @@ import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm, Dialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
-import { showOutcome } from "./outcome.tsx";
+import { showOutcome, type Undo } from "./outcome.tsx";
 import { Facts } from "./panel.tsx";
 import { Show } from "./show.tsx";
 
@@ -101,7 +101,8 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
       }}
       onDone={(done) => {
         onChanged();
-        showOutcome(doneText(done));
+        // A choice that replaced another has no inverse: that may have been another operator's, or a tenant's.
+        showOutcome(doneText(done), wasChosen(known, done) ? null : undoOf(done, onChanged));
       }}
       onClose={onClose}
     >
@@ -133,6 +134,19 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
       />
     </Confirm>
   );
+}
+
+function wasChosen({ protections }: ProtectionsWire, { choice }: ProtectionWire): boolean {
+  return choice === undefined || protections.some((each) => each.choice?.prefix === choice.prefix);
+}
+
+function undoOf({ prefix, choice }: ProtectionWire, onDone: () => void): Undo {
+  const chosen = choice?.prefix ?? prefix;
+  return {
+    label: `Undo the profile of ${chosen}`,
+    act: () => command(protectionPath(chosen), { reason: "undo of the choice" }, "DELETE"),
+    onDone,
+  };
 }
 
 export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string; readonly onChanged: () => void }) {

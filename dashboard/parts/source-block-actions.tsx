@@ -4,7 +4,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
-import { command } from "../api/client.ts";
+import { command, read } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
@@ -16,7 +16,7 @@ import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { BlockEffect } from "./order-effect.tsx";
-import { showOutcome } from "./outcome.tsx";
+import { showOutcome, type Undo } from "./outcome.tsx";
 
 export interface BlockButtonProps {
   /** Absent: the dialog asks for it, like for the victim. */
@@ -66,6 +66,8 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
   const [reason, setReason] = useState("");
   const [fault, setFault] = useState<FieldFault | null>(null);
   const endsMs = useRef(0);
+  /** null: not known. */
+  const wasBlocked = useRef<boolean | null>(null);
   const seconds = Number(time === "other" ? other : time);
   const order = { source: source.trim(), victim: victim.trim(), ttl_seconds: seconds, reason };
   const faultOf = (field: string, value = "") => {
@@ -78,7 +80,8 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
       title="Block a source"
       verb="Block"
       isDangerous
-      act={() => {
+      act={async () => {
+        wasBlocked.current = await isBlockedNow(order);
         endsMs.current = serviceNow() + 1000 * seconds;
         return command(SOURCES_PATH, order);
       }}
@@ -91,7 +94,8 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
       }}
       onDone={(block) => {
         onChanged();
-        showOutcome(blockedText(block));
+        // One that replaced another has no inverse: that had another end.
+        showOutcome(blockedText(block), wasBlocked.current === false ? undoOfBlock(block, onChanged) : null);
       }}
       onClose={onClose}
     >
@@ -144,12 +148,19 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
   );
 }
 
+/** null: not known. */
+async function isBlockedNow(order: Parameters<typeof isUnblocked>[0]): Promise<boolean | null> {
+  const answer = await read<SourceBlocksWire>(SOURCES_PATH);
+  return answer.kind === "answer" ? !isUnblocked(order, answer.data.sources) : null;
+}
+
 interface UnblockButtonProps {
   readonly block: SourceBlockWire;
   readonly onChanged: () => void;
 }
 
-export function UnblockButton({ block: { source, victim }, onChanged }: UnblockButtonProps) {
+export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
+  const { source, victim } = block;
   return (
     <CommandButton<SourceBlockWire>
       label={`Unblock ${source} to ${victim}`}
@@ -162,12 +173,36 @@ export function UnblockButton({ block: { source, victim }, onChanged }: UnblockB
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome(`${source} is no longer blocked for ${victim}.`);
+        showOutcome(`${source} is no longer blocked for ${victim}.`, undoOfUnblock(block, onChanged));
       }}
     >
       <p>Its packets reach {victim} again.</p>
     </CommandButton>
   );
+}
+
+function undoOfBlock({ source, victim }: SourceBlockWire, onDone: () => void): Undo {
+  return {
+    label: `Undo the block of ${source}`,
+    act: () => command(`${SOURCES_PATH}/unblock`, { source, victim, reason: "undo of the block" }),
+    onDone,
+  };
+}
+
+/** For the rest of its time. */
+function undoOfUnblock({ source, victim, expires_at: at, reason }: SourceBlockWire, onDone: () => void): Undo {
+  return {
+    label: `Undo the end of the block of ${source}`,
+    act: () => {
+      const seconds = Math.max(1, Math.round((Date.parse(at) - serviceNow()) / 1000));
+      const why = Array.from(`undo of the unblock${reason === "" ? "" : `: ${reason}`}`);
+      return command(SOURCES_PATH, {
+        ...{ source, victim, ttl_seconds: Math.min(seconds, SOURCE_BLOCK_SECONDS_MAX) },
+        reason: why.slice(0, SOURCE_BLOCK_REASON_MAX).join(""),
+      });
+    },
+    onDone,
+  };
 }
 
 function blockedText({ source, victim, expires_at: at, dry_run: isDry }: SourceBlockWire): string {

@@ -152,12 +152,12 @@ function adviceBanned(asked: Asked, ban: BanWire): Advice {
       return { text: "Wait a few seconds: the ban is being announced.", action: null };
     case "speaker_down":
       return {
-        text: "See to the BGP speaker, and to Floodwall's log: it does not answer, so whether the routers filter is not known.",
+        text: "The BGP speaker does not answer, so it is not known whether the routers filter. Check it and Floodwall's log.",
         action: SESSIONS,
       };
     case "failed":
       return {
-        text: `See to the BGP speaker: it refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}.`,
+        text: `The BGP speaker refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}. Check it.`,
         action: SESSIONS,
       };
     case "no_session":

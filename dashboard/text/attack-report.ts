@@ -56,7 +56,7 @@ function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
     line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
     line("Total", amountText(volume.packets, volume.bits)),
     line("Passed here", passedText(volume)),
-    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Proof requested", text)),
+    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Challenged", text)),
   ];
 }
 

@@ -48,10 +48,7 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
 
 test("packets answered for a proof, and proofs that came back", () => {
   const asked = { ...VOLUME, challenged_packets: 812_000, validated_sources: 31 };
-  expect(volumeFacts(asked).at(-1)).toEqual([
-    "Proof requested",
-    "812 k packets answered, 31 proofs came back: real sources, held up at first",
-  ]);
+  expect(volumeFacts(asked).at(-1)).toEqual(["Challenged", "812 k packets; 31 sources proved real"]);
 });
 
 test.each([

@@ -29,7 +29,7 @@ export function volumeFacts(volume: VolumeWire): readonly (readonly [string, str
   }
   facts.push(["Passed here", passedText(volume)]);
   const proofs = proofText(volume);
-  if (proofs !== null) facts.push(["Proof requested", proofs]);
+  if (proofs !== null) facts.push(["Challenged", proofs]);
   return facts;
 }
 
@@ -50,10 +50,10 @@ export function causesText({ dropped_by: by, packets }: VolumeWire): string | nu
   return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, packets)}`).join(", ");
 }
 
-/** `800 k packets answered; 310 proofs came back`: of real sources, whose first packets were held up. null: none was requested. */
+/** `800 k packets; 310 sources proved real`: these had to send again. null: none was challenged. */
 export function proofText({ challenged_packets: asked, validated_sources: proved }: VolumeWire): string | null {
   if (asked === undefined) return null;
-  return `${scaled(asked)} packets answered, ${scaled(proved ?? 0)} proofs came back: real sources, held up at first`;
+  return `${scaled(asked)} packets; ${scaled(proved ?? 0)} sources proved real`;
 }
 
 /** How much got through this machine, which is not what reached the victim where routers drop too. */

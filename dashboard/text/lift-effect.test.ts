@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { banWire as ban } from "../../test/fixtures/ban-wire.ts";
-import { liftEffect } from "./lift-effect.ts";
+import { liftEffect, numberToType } from "./lift-effect.ts";
 
 const attack = (target: string, pps = 6000) => ({ target, rates: { pps, mbps: pps / 500 } }) as AttackWire;
 const other = ban({ target: "192.0.2.2", prefix: "192.0.2.2/32" });
@@ -23,4 +23,10 @@ test("an attack on a prefix hits the ban of the prefix", () => {
   const { target: _, ...spread } = attack("");
   const whole = ban({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
   expect(liftEffect([whole], [{ ...spread, prefix: "192.0.2.0/24" }])).toContain("will reach 192.0.2.0/24");
+});
+
+test("the number of those that are attacked now must be typed where it is more than one", () => {
+  expect(numberToType([ban(), other], [attack("192.0.2.1"), attack("192.0.2.2")])).toBe(2);
+  expect(numberToType([ban(), other], [attack("192.0.2.2"), attack("192.0.2.2")])).toBeNull();
+  expect(numberToType([ban(), other], [attack("192.0.2.9")])).toBeNull();
 });

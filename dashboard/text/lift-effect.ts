@@ -4,6 +4,16 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banSubject } from "./bans.ts";
 import { bitRate, packetRate, wholeNumber } from "./format/numbers.ts";
 
+/** From this number on that are attacked now, the number must be typed. */
+const TYPED_FROM = 2;
+
+/** The number that must be typed before they are ended together: of those attacked now; null: none. */
+export function numberToType(bans: readonly BanWire[], active: readonly AttackWire[]): number | null {
+  const subjects = new Set(active.map(({ target, prefix }) => target ?? prefix ?? ""));
+  const attacked = bans.filter((ban) => subjects.has(banSubject(ban))).length;
+  return attacked >= TYPED_FROM ? attacked : null;
+}
+
 /** null: none of them is attacked now. */
 export function liftEffect(bans: readonly BanWire[], active: readonly AttackWire[]): string | null {
   const bySubject = Map.groupBy(active, ({ target, prefix }) => target ?? prefix ?? "");

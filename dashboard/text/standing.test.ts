@@ -16,6 +16,27 @@ const announced = (neighbors: number, of: number, changes: Partial<BanWire> = {}
 describe("how far an attack is stopped", () => {
   test.each([
     ["no ban", attack(), undefined, "danger", "No ban"],
+    [
+      "a ban that the page has not read",
+      { ...attack(), ban_state: "active" },
+      undefined,
+      "info",
+      "Its ban is not known yet",
+    ],
+    [
+      "a ban that the page has not read, after another",
+      { ...attack(), ban_state: "active" },
+      ban({ state: "withdrawn" }),
+      "info",
+      "Its ban is not known yet",
+    ],
+    [
+      "the last seconds, not all so far",
+      { ...attack(1000, 900), recent: { packets: 100, passed: 0 } },
+      undefined,
+      "ok",
+      "100 % stopped here",
+    ],
     ["a refused ban", attack(), ban({ state: "rejected" }), "danger", "Ban refused"],
     ["dry run", attack(), ban({ dry_run: true }), "danger", "Dry run: nothing is announced or dropped"],
     ["all routers have it", attack(), announced(2, 2), "ok", "Route at 2 of 2 routers"],

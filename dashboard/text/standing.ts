@@ -1,6 +1,7 @@
 /** How far an attack is stopped, as far as it is known: at the routers, at its scrub node, on this machine. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { LiveAttack } from "../api/tables.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -19,6 +20,9 @@ const STOPPED_SOME = 0.1;
 /** The standing of an attack is its worst part. */
 export function standingOf(attack: AttackWire, ban: BanWire | undefined): Standing {
   if (!attack.active) return { tone: "info", text: "The attack is over" };
+  // The attack and its ban come one after the other.
+  if (attack.ban_state === "active" && ban?.state !== "active")
+    return { tone: "info", text: "Its ban is not known yet" };
   const isInForce = ban?.state === "active" && !ban.dry_run;
   const route = isInForce ? routePart(ban) : null;
   const here = stoppedPart(attack, route) ?? (isInForce ? droppingPart(ban) : null);
@@ -36,8 +40,11 @@ export function worstOf(standings: readonly Standing[]): Standing {
   throw new Error("bug: there is no standing");
 }
 
-/** Share of the attack's packets so far that were stopped on this machine; null: not known. */
-export function stoppedShare({ volume }: Pick<AttackWire, "volume">): number | null {
+type Counted = Pick<LiveAttack, "volume" | "recent">;
+
+/** Share of its packets of the last seconds that were stopped on this machine, else of all so far; null: not known. */
+export function stoppedShare({ volume, recent }: Counted): number | null {
+  if (recent !== undefined) return Math.max(0, 1 - recent.passed / recent.packets);
   if (volume?.passed_packets === undefined || volume.packets === 0) return null;
   return Math.max(0, 1 - volume.passed_packets / volume.packets);
 }

@@ -34,8 +34,8 @@ export class OutcomeCounts {
   }
 
   /**
-   * Replaces the watched hosts: 16 bytes each. One that stays keeps its counts, of one that is new nothing is known until
-   * the next reading. Throws if the kernel refuses.
+   * Replaces the watched hosts: 16 bytes each. One that stays keeps its counts; of one that is new nothing is known until
+   * the next reading, which also has what was kept from it in the one to two seconds before. Throws if the kernel refuses.
    */
   watch(addresses: Uint8Array): void {
     this.#counter?.watchDestinations(addresses);
@@ -67,13 +67,12 @@ export class OutcomeCounts {
       bits: 8 * (this.#counts[row * COLUMNS + 2 * outcome + 1] as number),
     });
     const amounts = PACKET_OUTCOMES.map((name, outcome) => ({ cause: CAUSE_OF[name], ...amountOf(outcome) }));
-    const offered = sumOf(amounts);
     // NaN is not above zero either.
-    if (!(offered.packets > 0)) return null;
+    if (!(sumOf(amounts).packets > 0)) return null;
     const kept = amounts.filter(({ cause }) => cause !== null);
     const by: Record<string, Amount> = {};
     for (const { cause, packets, bits } of kept) if (cause !== null) by[cause] = { packets, bits };
-    return { ...sumOf(kept), by: by as Record<DropCause, Amount>, offered };
+    return { ...sumOf(kept), by: by as Record<DropCause, Amount> };
   }
 }
 

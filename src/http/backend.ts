@@ -135,11 +135,23 @@ export interface Backend {
   readonly edgeHistory: EdgeHistory | null;
   /** Reads the configuration file again. An invalid file changes nothing. */
   reload(): Promise<ReloadOutcome>;
+  /** What that would change; nothing is changed. */
+  reloadPreview(): Promise<ReloadPreview>;
 }
 
 export type ReloadOutcome =
   /** Names the keys that keep their running values until a restart, and the sections that changed. */
   | { readonly kind: "reloaded"; readonly needsRestart: readonly string[]; readonly changed: readonly string[] }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+export type ReloadPreview =
+  | {
+      readonly kind: "preview";
+      /** By section of the file; without details where all that is said is that it changes. */
+      readonly changes: readonly { readonly section: string; readonly details: readonly string[] }[];
+      readonly needsRestart: readonly string[];
+      readonly warnings: readonly string[];
+    }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */

@@ -92,6 +92,8 @@ export interface CommandRoute<Fields = unknown> extends GuardedRoute {
   readonly method: "POST" | "PUT" | "DELETE";
   /** null: there are no fields; the body is empty or an empty object. */
   readonly body: FieldCheck<Fields> | null;
+  /** An empty body stands for an empty object. */
+  readonly isBodyOptional?: true;
   /** Default: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
   /** The name of the body in the refusal of a body that is too large. */

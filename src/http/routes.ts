@@ -14,7 +14,7 @@ import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
-import { configRoute, reloadRoute } from "./routes/config.ts";
+import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
 import { edgeEventsRoute } from "./routes/edge/events.ts";
@@ -102,6 +102,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     banRoute(backend),
     unbanRoute(backend),
     reloadRoute(backend),
+    reloadPreviewRoute(backend),
     sourcesRoute(backend, slicing),
     sourceBlockRoute(backend),
     sourceUnblockRoute(backend),

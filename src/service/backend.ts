@@ -26,6 +26,7 @@ import type {
   GroupRatesView,
   HostView,
   ReloadOutcome,
+  ReloadPreview,
   SourceBlockPreview,
   StatusView,
   UpdateView,
@@ -266,9 +267,7 @@ export class ServiceBackend implements Backend {
     }));
   }
 
-  telemetry(): TelemetryView | null {
-    return this.#floodwall.telemetry?.view() ?? null;
-  }
+  telemetry = (): TelemetryView | null => this.#floodwall.telemetry?.view() ?? null;
 
   configured(): Configured {
     const { config, reloader } = this.#floodwall;
@@ -342,6 +341,8 @@ export class ServiceBackend implements Backend {
   reload(): Promise<ReloadOutcome> {
     return this.#floodwall.reload();
   }
+
+  reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
     const { detector, bans } = this.#floodwall;

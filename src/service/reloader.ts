@@ -6,8 +6,9 @@
 import { changedSections } from "../config/changed-sections.ts";
 import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
+import { configChanges } from "../config/config-changes.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
-import type { ReloadOutcome } from "../http/backend.ts";
+import type { ReloadOutcome, ReloadPreview } from "../http/backend.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
@@ -28,7 +29,10 @@ export interface ReloadLog {
   error(fields: object, message: string): void;
 }
 
-const STOPPING: ReloadOutcome = { kind: "invalid", problems: ["the service is stopping"] };
+const STOPPING: Extract<ReloadOutcome, { readonly kind: "invalid" }> = {
+  kind: "invalid",
+  problems: ["the service is stopping"],
+};
 
 export class Reloader<Opened> {
   readonly #options: ReloaderOptions<Opened>;
@@ -54,6 +58,17 @@ export class Reloader<Opened> {
     this.#waiting = reload;
     this.#last = reload.catch(() => {});
     return reload;
+  }
+
+  /** What a reload would change now; nothing is changed. Files that the configuration names are not opened. */
+  async preview(): Promise<ReloadPreview> {
+    const { configPath, reader, running } = this.#options;
+    if (this.#isStopped) return STOPPING;
+    const checked = await reader.read(configPath);
+    if (checked.kind === "invalid") return { kind: "invalid", problems: checked.problems };
+    const needsRestart = restartKeys(running(), checked.config);
+    const changes = configChanges(running(), keepRestartKeys(running(), checked.config));
+    return { kind: "preview", changes, needsRestart, warnings: checked.warnings };
   }
 
   /** No reload takes effect any more; reloads in progress are answered with that reason. */

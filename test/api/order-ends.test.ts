@@ -97,4 +97,18 @@ describe("preview of an order", () => {
     const { body: accepted } = await preview("/api/v1/dataplane/sources/preview", BLOCK);
     expect(Object.keys(accepted)).not.toContain("refusal");
   });
+
+  test("that a caller removes has the caller's reason in its row #filter-rule-command-remove-reason", async () => {
+    const path = "/api/v1/filter-rules/chargen";
+    await service.post("/api/v1/filter-rules", RULE, "noc");
+    for (const [reason, status] of [
+      ["x".repeat(201), 400],
+      ["two\nlines", 400],
+      ["ticket 7 is over", 200],
+    ] as const) {
+      expect((await service.order("DELETE", path, { reason }, "noc")).status).toBe(status);
+    }
+    const [removed] = service.audited.filter(({ result }) => result === "cleared");
+    expect(removed?.reason).toBe("drop proto udp: ticket 7 is over");
+  });
 });

@@ -231,6 +231,15 @@ describe("protection command", () => {
     expect((await remove("203.0.113.9")).status).toBe(200);
   });
 
+  test("a removal may have a reason, which its row has #protection-command-remove-reason", async () => {
+    await choose("203.0.113.7");
+    const end = (body: object) => fresh.running.order("DELETE", path("203.0.113.7"), body, "noc");
+    expect((await end({ reason: "x".repeat(201) })).status).toBe(400);
+    expect((await end({ why: "ticket 7" })).status).toBe(400);
+    expect((await end({ reason: "ticket 7 is over" })).status).toBe(200);
+    expect(fresh.running.audited.at(-1)?.reason).toBe("203.0.113.7/32: ticket 7 is over");
+  });
+
   test("each command is audited with who and what, refusals too #protection-command-is-audited", async () => {
     await choose("203.0.113.0/28", { profile: "voice", always: false, note: "ticket 7" });
     await choose("203.0.113.7", { profile: "web" }, "acme");

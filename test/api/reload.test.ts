@@ -40,3 +40,24 @@ test("a reload is audited with the sections that changed, and nothing of what is
     { action: "config_reload", result: "ok", reason: "" },
   ]);
 });
+
+test("a preview says what a reload would change, and changes nothing #reload-preview", async () => {
+  const changed = CONFIG.replace("pps: 1000", "pps: 2000").replace("203.0.113.0/24", "203.0.113.0/24, 192.0.2.0/24");
+  fresh.running.writeConfig(`${changed}detection: { tick_ms: 50 }\nban: { ttl_seconds: 77 }\n`);
+  const preview = () => fresh.running.post("/api/v1/config/reload/preview", "");
+  expect(await preview()).toMatchObject({
+    status: 200,
+    body: {
+      changes: [
+        { section: "networks", details: ["added: 192.0.2.0/24"] },
+        { section: "thresholds", details: ["pps: 1000 → 2000"] },
+        { section: "ban", details: [] },
+      ],
+      needs_restart: ["detection.tick_ms"],
+    },
+  });
+  expect(await fresh.running.get("/api/v1/status")).toMatchObject({ networks: ["203.0.113.0/24"] });
+  expect(fresh.running.audited).toEqual([]);
+  fresh.running.writeConfig("thresholds: [");
+  expect(await preview()).toEqual({ status: 400, body: { error: expect.stringContaining("floodwall.yaml:") } });
+});

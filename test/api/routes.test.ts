@@ -112,6 +112,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   [`POST /api/v1/edge/zones/${OWN}/challenge`, COMMAND, { mode: "auto", ttl_seconds: 60 }],
   [`DELETE /api/v1/edge/zones/${FOREIGN}/challenge`, { ...COMMAND, tenantOperator: 404 }],
   ["POST /api/v1/config/reload", { ...COMMAND, tenantOperator: UNSCOPED }],
+  ["POST /api/v1/config/reload/preview", { ...COMMAND, tenantOperator: UNSCOPED }],
 ];
 /** Without a token (docs/interface.md#open-without-a-token). */
 const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/main.js"];

@@ -42,6 +42,11 @@ test("a reload puts the file in force, and says what waits for a restart, also t
   const opened = await dashboard.open("/settings");
   const { page } = opened;
   write({ "pps: 300": "pps: 4000", "tick_ms: 100": "tick_ms: 50" });
+  await page.getByRole("button", { name: "Reload …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("listitem").filter({ hasText: "thresholds: pps: 300 → 4000" }).waitFor();
+  await dialog.getByText("Only after a restart: detection.tick_ms.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   await reload(opened);
   const result = page.getByRole("alert").filter({ hasText: /^Reloaded at \d\d:\d\d:\d\d UTC/ });
   await result.getByText("4.00 kpps").waitFor();

@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly config?: string;
   /** Runs the service: with fewer rights, say. */
   readonly runner?: readonly string[];
+  /** BGP neighbors. Default: 1. */
+  readonly neighbors?: 1 | 2;
 }
 
 export interface TrafficOptions {
@@ -89,7 +91,8 @@ export class World {
   readonly #undo: Undo;
 
   private constructor(
-    readonly bird: Bird,
+    /** By neighbor; the first is `bird`. */
+    readonly birds: readonly Bird[],
     readonly service: ServiceProcess,
     /** Sends; resolves with what was sent, when all of it is. */
     readonly send: (traffic: TrafficOptions) => Promise<Sent>,
@@ -98,7 +101,11 @@ export class World {
     this.#undo = undo;
   }
 
-  /** Resolves when the service is ready and its BGP session is up. What was made is gone again when it rejects. */
+  get bird(): Bird {
+    return this.birds[0] as Bird;
+  }
+
+  /** Resolves when the service is ready and its BGP sessions are up. What was made is gone again when it rejects. */
   static async create(options: WorldOptions): Promise<World> {
     const undo = new Undo();
     try {
@@ -110,27 +117,32 @@ export class World {
   }
 
   static async #build(options: WorldOptions, undo: Undo): Promise<World> {
-    const { apiPort: port, runner = [] } = options;
+    const { apiPort: port, runner = [], neighbors = 1 } = options;
     const directory = undo.folder("lab");
     const namespaces = new Namespaces();
     undo.add(() => namespaces.close());
-    const [attacker, box, peer] = [namespaces.add("attacker"), namespaces.add("box"), namespaces.add("peer")];
+    const [attacker, box] = [namespaces.add("attacker"), namespaces.add("box")];
     namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
-    namespaces.connect(
-      { namespace: box, device: "bgp0", addresses: ["198.51.100.1/24"] },
-      { namespace: peer, device: "bgp0", addresses: ["198.51.100.2/24"] },
-    );
-    const session = { name: "floodwall", address: "198.51.100.1", asn: ASN, port: BGP_PORT };
-    const speaker = { address: "198.51.100.2", port: BGP_PORT, asn: ASN, netns: peer.name };
-    const bird = await startBird({ ...speaker, sessions: [session] });
-    undo.add(() => bird.stop());
+    const birds: Bird[] = [];
+    for (let i = 0; i < neighbors; i++) {
+      const peer = namespaces.add(`peer${i}`);
+      const [near, far] = [`198.51.10${i}.1`, `198.51.10${i}.2`];
+      namespaces.connect(
+        { namespace: box, device: `bgp${i}`, addresses: [`${near}/24`] },
+        { namespace: peer, device: "bgp0", addresses: [`${far}/24`] },
+      );
+      const session = { name: "floodwall", address: near, asn: ASN, port: BGP_PORT };
+      const bird = await startBird({ address: far, port: BGP_PORT, asn: ASN, netns: peer.name, sessions: [session] });
+      undo.add(() => bird.stop());
+      birds.push(bird);
+    }
     const relay = await Relay.open(box, port, directory);
     undo.add(() => relay.close());
     const config = boxConfig(options);
     const service = await ServiceProcess.start({ config, netns: box.name, runner, port, directory });
     undo.add(() => service.remove());
-    await sessionUp(bird, service);
-    return new World(bird, service, (traffic) => sendFrom(attacker, traffic), undo);
+    for (const bird of birds) await sessionUp(bird, service);
+    return new World(birds, service, (traffic) => sendFrom(attacker, traffic), undo);
   }
 
   close(): Promise<void> {
@@ -159,7 +171,13 @@ export function sessionUp(bird: Bird, service: ServiceProcess): Promise<void> {
   );
 }
 
-function boxConfig({ hysteresisSeconds, mode, config = "" }: WorldOptions): string {
+function boxConfig({ hysteresisSeconds, mode, config = "", neighbors = 1 }: WorldOptions): string {
+  // Where no address is named, sessions of all networks come in.
+  const listen = neighbors === 1 ? "198.51.100.1" : "0.0.0.0";
+  const peers = Array.from(
+    { length: neighbors },
+    (_, i) => `    - { address: 198.51.10${i}.2, remote_asn: ${ASN}, port: ${BGP_PORT} }`,
+  );
   return `
 dry_run: false
 networks: [${NETWORK}, "${NETWORK6}"]
@@ -181,11 +199,11 @@ hostgroups:
 bgp:
   local_asn: ${ASN}
   router_id: 198.51.100.1
-  listen: "198.51.100.1:${BGP_PORT}"
+  listen: "${listen}:${BGP_PORT}"
   next_hop: ${NEXT_HOP}
   communities: ["65535:666"]
   local_pref: 200
   neighbors:
-    - { address: 198.51.100.2, remote_asn: ${ASN}, port: ${BGP_PORT} }
+${peers.join("\n")}
 ${config}`;
 }

@@ -31,7 +31,7 @@ constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
     sizeof(filter_head),   sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule), sizeof(filter_hits),
     sizeof(filter_set),    sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits), sizeof(source_set),
     sizeof(allowance_set), sizeof(filter_details),    sizeof(filter_bucket),   sizeof(ip_address),  sizeof(outcome_row),
-    sizeof(FilterName),    sizeof(FilterName)};
+    sizeof(outcome_early), sizeof(FilterName),        sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -118,6 +118,7 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
           OUTCOME_BUCKETS,
           OUTCOME_DESTINATIONS_MAX,
           OUTCOME_DESTINATIONS_MAX * head.stripes,
+          OUTCOME_EARLY_ROWS * head.stripes,
           head.rule_slots,
           NAMED_SETS_MAX};
 }

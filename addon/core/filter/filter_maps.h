@@ -67,15 +67,15 @@ class RowMap {
 
 class FilterMaps {
  public:
-  static constexpr std::size_t kMaps = 17;
+  static constexpr std::size_t kMaps = 18;
   /// The last ones are not the program's.
-  static constexpr std::size_t kProgramMaps = 15;
+  static constexpr std::size_t kProgramMaps = 16;
   /// As xdp_filter.bpf.c names them.
   static constexpr std::array<const char*, kMaps> kNames = {
-      "filter_head",       "filter_pairs",    "filter_pair_rows", "filter_rules",         "filter_hits",
-      "filter_sets",       "filter_ways",     "filter_entries",   "filter_pair_bits",     "filter_sources",
-      "filter_allowances", "filter_details",  "outcome_ways",     "outcome_destinations", "outcome_rows",
-      "filter_names",      "filter_set_names"};
+      "filter_head",       "filter_pairs",   "filter_pair_rows", "filter_rules",         "filter_hits",
+      "filter_sets",       "filter_ways",    "filter_entries",   "filter_pair_bits",     "filter_sources",
+      "filter_allowances", "filter_details", "outcome_ways",     "outcome_destinations", "outcome_rows",
+      "outcome_early",     "filter_names",   "filter_set_names"};
   static constexpr const char* kStatsName = "filter_stats";
   static constexpr const char* kNamedSetsName = "filter_named_sets";
 
@@ -113,9 +113,10 @@ class FilterMaps {
   [[nodiscard]] std::span<filter_bucket> outcomeWays() const { return maps_[12].rows<filter_bucket>(); }
   [[nodiscard]] std::span<ip_address> outcomeDestinations() const { return maps_[13].rows<ip_address>(); }
   [[nodiscard]] std::span<outcome_row> outcomeRows() const { return maps_[14].rows<outcome_row>(); }
-  [[nodiscard]] std::span<FilterName> names() const { return maps_[15].rows<FilterName>(); }
+  [[nodiscard]] std::span<outcome_early> earlyOutcomes() const { return maps_[15].rows<outcome_early>(); }
+  [[nodiscard]] std::span<FilterName> names() const { return maps_[16].rows<FilterName>(); }
   /// By bit.
-  [[nodiscard]] std::span<FilterName> setNames() const { return maps_[16].rows<FilterName>(); }
+  [[nodiscard]] std::span<FilterName> setNames() const { return maps_[17].rows<FilterName>(); }
 
   /// Of all CPUs together.
   [[nodiscard]] filter_stats stats() const;

@@ -17,7 +17,8 @@ class OutcomeTable {
   /// Forgets the destinations that the maps hold: their counts began with another process.
   explicit OutcomeTable(const FilterMaps& maps);
 
-  /// Replaces the watched destinations. One that stays keeps its counts, one that is new begins at zero. Those beyond
+  /// Replaces the watched destinations. One that stays keeps its counts, one that is new begins with what was kept from
+  /// it shortly before; of packets that passed before, nothing is known. Those beyond
   /// OUTCOME_DESTINATIONS_MAX, the last ones, are not watched.
   void watch(std::span<const ip_address> destinations);
   /// Counts of all CPUs for each destination of the last watch(), in its order; `isWatched` false: not known.
@@ -44,12 +45,16 @@ class OutcomeTable {
   /// kNone: there is no room.
   std::uint32_t add(const ip_address& destination);
   void remove(const ip_address& destination, std::uint32_t number);
+  /// What was kept from it in the last one to two times OUTCOME_EARLY_NS, and forgets that.
+  outcome_row takeEarly(const ip_address& destination, std::uint64_t hash);
 
   const FilterMaps& maps_;
   BucketTable buckets_;
   std::unordered_map<ip_address, std::uint32_t, AddressHash, SameAddress> numbers_;
   /// In the order of the last watch(): numbers of rows, or kNone.
   std::vector<std::uint32_t> order_;
+  /// By number of the row: from before the destination was watched.
+  std::vector<outcome_row> early_;
   /// The longest unused first.
   std::deque<std::uint32_t> free_;
 };

@@ -13,6 +13,7 @@ import { Callout } from "../../parts/callout.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
 import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
+import { showOutcome, type Undo } from "../../parts/outcome.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { LEVER_DURATIONS, type LeverMode, type LeverSeconds, leverEffect, leverResult } from "../../text/edge.ts";
 import { type FleetStatus, ZONES_PATH } from "./edge-zones.tsx";
@@ -114,7 +115,11 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
       act={() => command(leverPath(zone), order)}
       look={overrideLook(zone, ({ override }) => override?.mode === mode)}
       onFound={onFound}
-      onDone={onDone}
+      onDone={(lever) => {
+        onDone(lever);
+        // An override that replaced another has no inverse: that had another end.
+        if (zone.override === undefined) showOutcome(`The challenge of ${zone.zone} is set.`, undoOf(zone, onFound));
+      }}
     >
       <Segments label="Challenge" value={mode} options={MODES} onChange={setMode} />
       <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
@@ -129,6 +134,14 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
       <p class="muted">Afterwards its file applies again.</p>
     </CommandButton>
   );
+}
+
+function undoOf(zone: ZoneStatusWire, onDone: () => void): Undo {
+  return {
+    label: `Undo the challenge of ${zone.zone}`,
+    act: () => command(leverPath(zone), { mode: "off", reason: "undo of the challenge" }),
+    onDone,
+  };
 }
 
 function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {

@@ -4,7 +4,7 @@ import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
 import { useKept, useResource } from "../../api/resource.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/callout.tsx";
-import type { Sort } from "../../parts/data-table.tsx";
+import type { Sort } from "../../text/table-order.ts";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";

@@ -15,9 +15,10 @@ import { Button } from "../../parts/button.tsx";
 import { Callout, type Tone } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { TextField } from "../../parts/field.tsx";
 import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
-import { liftEffect } from "../../text/lift-effect.ts";
+import { liftEffect, numberToType } from "../../text/lift-effect.ts";
 import { liftVerb, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
 import { isLifted, isUnblocked } from "../../text/order-proof.ts";
 
@@ -51,6 +52,7 @@ export interface LiftDialogProps {
 export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
   const [phase, setPhase] = useState<Phase>("asking");
   const [results, setResults] = useState<ReadonlyMap<string, Result>>(new Map());
+  const [typed, setTyped] = useState("");
   const isStopped = useRef(false);
   const run = async () => {
     setPhase("running");
@@ -72,17 +74,29 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
   const { value } = attacks;
   const lifted = measures.flatMap((measure) => (measure.kind === "ban" && !measure.ban.dry_run ? [measure.ban] : []));
   const hit = phase !== "asking" || value.kind !== "ready" ? null : liftEffect(lifted, value.data.active);
+  const toType = hit === null || value.kind !== "ready" ? null : numberToType(lifted, value.data.active);
+  const isTyped = toType === null || typed.trim().replaceAll(/[\s,]/g, "") === String(toType);
   const verb = `${liftVerb(measures)} ${wholeNumber(measures.length)}`;
   return (
     <Dialog title={phase === "asking" ? `${verb}?` : verb} onClose={onLeave}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (phase === "asking") void run();
+          if (phase === "asking" && isTyped) void run();
         }}
       >
         {hit !== null && <Callout tone="warn" title={hit} />}
         {phase === "asking" && <p>{EFFECT}</p>}
+        {toType !== null && (
+          <TextField
+            label="Confirmation"
+            value={typed}
+            onInput={setTyped}
+            hint={`Type ${toType}, the number of those that are attacked now, to go on.`}
+            fault={typed.trim() === "" || isTyped ? null : "This is another number."}
+            isRequired
+          />
+        )}
         <Progress phase={phase} results={results} total={measures.length} />
         <div class="dialog-list">
           <DataTable

@@ -1,8 +1,8 @@
 /** Reloads the configuration file and shows the result: the values in force now, or the errors of the file. */
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { AuditWire } from "../../../src/http/wire/audit.ts";
-import type { ReloadWire } from "../../../src/http/wire/reload.ts";
+import type { ReloadPreviewWire, ReloadWire } from "../../../src/http/wire/reload.ts";
 import { type Answer, command, type Failure } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { lookAt } from "../../api/look.ts";
@@ -83,9 +83,45 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           <p>
             The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.
           </p>
+          <Preview />
         </Confirm>
       )}
     </Panel>
+  );
+}
+
+/** What the reload would change, read when the dialog opens. */
+function Preview() {
+  const [answer, setAnswer] = useState<Answer<ReloadPreviewWire> | null>(null);
+  useEffect(() => {
+    void command<ReloadPreviewWire>("/api/v1/config/reload/preview").then(setAnswer);
+  }, []);
+  return (
+    <div role="status">
+      {answer === null ? null : answer.kind === "answer" ? (
+        <Changes preview={answer.data} />
+      ) : (
+        <Refused failure={answer} />
+      )}
+    </div>
+  );
+}
+
+function Changes({ preview: { changes, needs_restart: needsRestart } }: { readonly preview: ReloadPreviewWire }) {
+  if (changes.length === 0 && needsRestart.length === 0) return <p>The file is as what is in force.</p>;
+  return (
+    <>
+      <p>{changes.length === 0 ? "Nothing changes at once." : "It changes:"}</p>
+      <ul class="plain-list">
+        {changes.map(({ section, details }) => (
+          <li key={section}>
+            <code>{section}</code>
+            {details.length > 0 && `: ${details.join("; ")}`}
+          </li>
+        ))}
+      </ul>
+      {needsRestart.length > 0 && <p>Only after a restart: {needsRestart.join(", ")}.</p>}
+    </>
   );
 }
 

@@ -8,14 +8,7 @@ import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type RowWeights, relativeDeviation, samplesOf } from "../certainty/sampling.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
-import {
-  type Amount,
-  type AttackVolume,
-  type DroppedAmount,
-  droppedSince,
-  plus,
-  VolumeMeter,
-} from "./attack-volume.ts";
+import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
 import { SampledSpan } from "./sampled-span.ts";
 
 /**
@@ -90,12 +83,8 @@ interface Measured {
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: DroppedAmount | null;
-  /** Offered since drops were last known. */
-  unread: Amount;
   /** Wall clock, ms: the end of the last span. */
   endMs: number;
-  /** From an earlier process. */
-  readonly isRestored: boolean;
   /** Wall clock, ms: since when `offered` is summed. */
   droppedAtMs: number;
   /** In the metric's unit: what was offered since then, and dropped. */
@@ -114,9 +103,6 @@ interface Measured {
 const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
 /** How often the drops of rules are read, and what gets through is compared with the threshold, ms. */
 const DROPPED_EVERY_MS = 1000;
-/** Causes that were in force before the attack was found. */
-const STANDING_CAUSES = ["filter_rules", "source_blocks"] as const;
-const NOTHING: Amount = { packets: 0, bits: 0 };
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 const WIDTH = METRICS.length;
 
@@ -274,7 +260,6 @@ export class AttackMeters {
   #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
-    measured.unread = plus(measured.unread, of.tick);
     measured.endMs = of.tick.endMs;
     meter.add(of.tick, of.isAbove, of.over);
     series.add(of.tick, this.#pointsPerAttack(), of.over);
@@ -307,12 +292,9 @@ export class AttackMeters {
     // Another ban counts from zero.
     const isContinued = before !== null && dropped.packets >= before.packets;
     const counted = isContinued ? droppedSince(before, dropped) : dropped;
-    const isFirst = before === null && !measured.isRestored;
-    const more = isFirst ? withSpansBefore(counted, measured.unread) : counted;
-    measured.unread = NOTHING;
-    measured.meter.drop(more);
-    measured.series.drop(more);
-    measured.droppedOfMetric += inUnitOf(attack.metric, more);
+    measured.meter.drop(counted);
+    measured.series.drop(counted);
+    measured.droppedOfMetric += inUnitOf(attack.metric, counted);
   }
 
   #compareWithThreshold(attack: Attack, measured: Measured, reading: ThresholdReading): void {
@@ -331,23 +313,6 @@ export class AttackMeters {
   }
 }
 
-/**
- * The kernel counts from the detection on, and the attack began before it: standing rules and blocks dropped as large a
- * share of that as afterwards.
- */
-function withSpansBefore(dropped: DroppedAmount, { packets: all }: Amount): DroppedAmount {
-  const { by, offered } = dropped;
-  if (by === undefined || offered === undefined) return dropped;
-  const times = Math.max(0, all - offered.packets) / offered.packets;
-  let [{ packets, bits }, causes] = [dropped as Amount, by];
-  for (const cause of STANDING_CAUSES) {
-    const more = { packets: by[cause].packets * times, bits: by[cause].bits * times };
-    ({ packets, bits } = plus({ packets, bits }, more));
-    causes = { ...causes, [cause]: plus(by[cause], more) };
-  }
-  return { ...dropped, packets, bits, by: causes };
-}
-
 /** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
 function inUnitOf(metric: Attack["metric"], { packets, bits }: DroppedAmount): number {
   if (metric.endsWith("mbps")) return bits / 1e6;
@@ -362,9 +327,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const unread = {
     readAtMs: null,
     dropped: null,
-    unread: NOTHING,
     endMs: 0,
-    isRestored: volume !== null,
     droppedAtMs: 0,
     offered: 0,
     droppedOfMetric: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type CountedSpan, VolumeMeter } from "./attack-volume.ts";
+import { type CountedSpan, DROP_CAUSES, type DroppedAmount, VolumeMeter } from "./attack-volume.ts";
 
 /** Ticks of 100 ms with these packets of 1000 bits; above 50 packets a tick is above the thresholds. */
 function measured(packets: readonly number[], meter = new VolumeMeter(null)): VolumeMeter {
@@ -33,6 +33,24 @@ test("a flood is counted with the ticks in which it began and ended, and without
 test("what comes between two floods of one attack belongs to it", () => {
   const volume = measured([0, 100, 100, 0, 1, 1, 100, 100, 0, 9, 9]).volume;
   expect(volume).toMatchObject({ packets: 402, durationMs: 700 });
+});
+
+test("what is dropped after a flood is no part of it, unless another flood of the attack follows", () => {
+  const nothing = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, { packets: 0, bits: 0 }]));
+  const dropped = (packets: number) => {
+    const amount = { packets, bits: 1000 * packets };
+    return { ...amount, by: { ...nothing, rules: amount } } as DroppedAmount;
+  };
+  const meter = measured([0, 100, 100, 9]);
+  meter.drop(dropped(150));
+  const add = (packets: number, endMs: number) =>
+    meter.add({ packets, bits: 1000 * packets, endMs, spanMs: 100 }, packets > 50);
+  add(9, 10_500);
+  meter.drop(dropped(9));
+  expect(meter.volume).toMatchObject({ packets: 209, dropped: { packets: 150 } });
+  add(100, 10_600);
+  meter.drop(dropped(50));
+  expect(meter.volume).toMatchObject({ packets: 318, dropped: { packets: 209, by: { rules: { packets: 209 } } } });
 });
 
 test("the highest rates may be of different ticks", () => {

@@ -21,8 +21,6 @@ export type DropCause = (typeof DROP_CAUSES)[number];
 export interface DroppedAmount extends Amount {
   /** The same by cause. Absent: only the drops of the ban's rules are known. */
   readonly by?: Readonly<Record<DropCause, Amount>>;
-  /** All packets of which these are known to be dropped. Absent: that is not known. */
-  readonly offered?: Amount;
   /** The part of these that was answered so that the sources prove their address. */
   readonly challenged?: number;
   /** How often a source did. */
@@ -96,6 +94,7 @@ export class VolumeMeter {
   #volume: AttackVolume | null = null;
   /** Ticks after the one that followed the last one above the thresholds; counted when another one is above. */
   #calm: CountedSpan | null = null;
+  #calmDropped: DroppedAmount | null = null;
   #isCalm = false;
   #dropped: DroppedAmount | null = null;
 
@@ -119,7 +118,12 @@ export class VolumeMeter {
     }
   }
 
+  /** By cause it is of the tick that was added last; otherwise of up to a second, and may be of the flood. */
   drop(dropped: DroppedAmount): void {
+    if (this.#calm !== null && dropped.by !== undefined) {
+      this.#calmDropped = plusDropped(this.#calmDropped ?? NOTHING, dropped);
+      return;
+    }
     this.#volume = null;
     this.#dropped = plusDropped(this.#dropped ?? NOTHING, dropped);
   }
@@ -173,6 +177,8 @@ export class VolumeMeter {
       this.#sum(this.#calm);
     }
     this.#calm = null;
+    if (this.#calmDropped !== null) this.drop(this.#calmDropped);
+    this.#calmDropped = null;
   }
 
   #count(tick: Tick): void {

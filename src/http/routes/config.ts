@@ -5,7 +5,7 @@ import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
-import { ReloadWire, reloadToWire } from "../wire/reload.ts";
+import { ReloadPreviewWire, ReloadWire, reloadToWire } from "../wire/reload.ts";
 
 export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
   return {
@@ -41,6 +41,32 @@ export function reloadRoute(backend: Backend): CommandRoute {
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
       const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart));
       return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed) };
+    },
+  };
+}
+
+export function reloadPreviewRoute(backend: Pick<Backend, "reloadPreview">): CommandRoute {
+  return {
+    name: "config_reload_preview",
+    method: "POST",
+    path: "/api/v1/config/reload/preview",
+    access: "operator",
+    unscopedOnly: true,
+    body: null,
+    about: {
+      summary: "What a reload would change now; nothing is done",
+      answers: { 200: { text: "The changes, by section of the file.", schema: ReloadPreviewWire } },
+    },
+    handle: async () => {
+      const preview = await backend.reloadPreview();
+      if (preview.kind === "invalid") return { kind: "invalid_config", problems: preview.problems };
+      const { changes, needsRestart, warnings } = preview;
+      const body: ReloadPreviewWire = {
+        changes: changes.map(({ section, details }) => ({ section, details: [...details] })),
+        needs_restart: [...needsRestart],
+        warnings: [...warnings],
+      };
+      return jsonAnswer(200, body);
     },
   };
 }

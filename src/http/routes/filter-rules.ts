@@ -13,6 +13,7 @@ import {
   filterRuleToWire,
 } from "../wire/filter-rule.ts";
 import { FilterRulePreviewWire, filterRulePreviewToWire } from "../wire/order-effect.ts";
+import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/filter-rules";
 /** A longer name is none of a rule, and is shortened in the audit trail. */
@@ -94,14 +95,15 @@ function orderOf({ rule, file, ttlSeconds, reason }: FilterRuleRequest, createdA
   return { name: rule.name, rule: file, createdAt, expiresAt: createdAt + ttlSeconds * 1000, reason };
 }
 
-export function removeFilterRuleRoute(backend: Backend): CommandRoute {
+export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "filter_rule_remove",
     method: "DELETE",
     path: `${PATH}/:name`,
     access: "operator",
     unscopedOnly: true,
-    body: null,
+    body: orderEndCheck,
+    isBodyOptional: true,
     about: {
       summary: "Remove a rule that was ordered",
       answers: {
@@ -110,13 +112,13 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute {
       },
     },
     audit: auditOf(({ params }) => params["name"] ?? ""),
-    handle: async ({ params }) => {
+    handle: async ({ params }, end) => {
       const name = params["name"] ?? "";
       const view = backend.filterRules.views().find(({ order }) => order?.name === name);
       const isSaved = await backend.filterRules.remove(name);
       if (isSaved === null) return { kind: "unknown_filter_rule" };
       const response = view === undefined ? {} : filterRuleToWire(view, null, isSaved);
-      const reason = view === undefined ? "" : orderedRuleText(view.rule);
+      const reason = endedText(view === undefined ? "" : orderedRuleText(view.rule), end);
       return { kind: "outcome", response: jsonAnswer(200, response), result: "cleared", reason };
     },
   };

@@ -8,6 +8,7 @@ import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
+import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 import {
   type ProtectionRequest,
   ProtectionsWire,
@@ -89,14 +90,15 @@ export function protectRoute(backend: Backend, clock: Pick<Clock, "wallMs">): Co
   };
 }
 
-export function unprotectRoute(backend: Backend): CommandRoute {
+export function unprotectRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "unprotect",
     method: "DELETE",
     path: PATH,
     access: "operator",
     checkPath: (call) => pathRefusal(backend, call),
-    body: null,
+    body: orderEndCheck,
+    isBodyOptional: true,
     about: {
       summary: "Remove the choice for exactly this prefix",
       answers: {
@@ -106,11 +108,11 @@ export function unprotectRoute(backend: Backend): CommandRoute {
       },
     },
     audit: AUDIT,
-    handle: (call) =>
+    handle: (call, end) =>
       onOwnPrefix(backend, call, async (prefix) => {
         const answer = await backend.protections.remove(prefix, call.principal.tenant);
         if (answer === null) return { kind: "no_protection" };
-        return outcomeOf(backend, call, answer, { result: "cleared", reason: prefix.text });
+        return outcomeOf(backend, call, answer, { result: "cleared", reason: endedText(prefix.text, end) });
       }),
   };
 }

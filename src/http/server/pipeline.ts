@@ -225,7 +225,8 @@ function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
 }
 
 function fieldsOf(route: CommandRoute, bytes: Uint8Array): Fields<unknown> | Refusal {
-  if (route.body === null && bytes.length === 0) return { kind: "fields", fields: {} };
+  const mayBeEmpty = route.body === null || route.isBodyOptional === true;
+  if (mayBeEmpty && bytes.length === 0) return { kind: "fields", fields: {} };
   const json = parseJson(bytes);
   return json.kind === "json" ? (route.body ?? noFields).check(json.value, json.text) : json;
 }

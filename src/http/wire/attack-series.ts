@@ -116,7 +116,8 @@ function pointToWire(point: SeriesPoint): Static<typeof PointWire> {
   const mbps = (count: number) => round(perSecond(count, spanMs) / 1e6);
   return omitNulls({
     at: timestamp(endMs - spanMs),
-    seconds: round(spanMs / 1000),
+    // With three decimals, a point of a tick would be half a percent off, and so the sum of the points.
+    seconds: Math.round(spanMs * 1000) / 1e6,
     rate: pps(ofMetric),
     rate_max: round(metricMax),
     pps: pps(packets),

@@ -39,15 +39,30 @@ export const VolumeWire = Type.Object(
 );
 export type VolumeWire = Static<typeof VolumeWire>;
 
-/** Causes without a packet are absent. */
-function packetsByCause(by: NonNullable<DroppedAmount["by"]>): Record<string, number> {
-  const counts = DROP_CAUSES.map((cause) => [cause, Math.round(by[cause].packets)] as const);
+/**
+ * Causes without a packet are absent. The first and the last packets that were dropped may be of ticks that are no part
+ * of the volume: no more were dropped of it than it has.
+ */
+function packetsByCause(by: NonNullable<DroppedAmount["by"]>, most: number): Record<string, number> {
+  let left = Math.round(most);
+  const counts = DROP_CAUSES.map((cause) => {
+    const packets = Math.min(left, Math.round(by[cause].packets));
+    left -= packets;
+    return [cause, packets] as const;
+  });
   return Object.fromEntries(counts.filter(([, packets]) => packets > 0));
+}
+
+/** The sum of what is shown by cause, each of which is rounded. */
+function droppedCount({ packets }: DroppedAmount, by: Readonly<Record<string, number>> | null): number {
+  return by === null ? Math.round(packets) : Object.values(by).reduce((sum, count) => sum + count, 0);
 }
 
 export function volumeToWire(volume: AttackVolume): VolumeWire {
   const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped } = volume;
   const forMs = Math.max(durationMs, 1);
+  const by = dropped?.by === undefined ? null : packetsByCause(dropped.by, packets);
+  const droppedPackets = dropped === null ? null : droppedCount(dropped, by);
   return omitNulls({
     began_at: timestamp(beganAt),
     duration_seconds: round(durationMs / 1000),
@@ -59,10 +74,10 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     peak_sampling_error: peakError === undefined ? null : round(peakError),
     mean_pps: round(perSecond(packets, forMs)),
     mean_mbps: round(perSecond(bits, forMs) / 1e6),
-    dropped_packets: dropped === null ? null : Math.round(dropped.packets),
+    dropped_packets: droppedPackets,
     dropped_bits: dropped === null ? null : Math.round(dropped.bits),
-    dropped_by: dropped?.by === undefined ? null : packetsByCause(dropped.by),
-    passed_packets: dropped === null ? null : Math.max(0, Math.round(packets) - Math.round(dropped.packets)),
+    dropped_by: by,
+    passed_packets: droppedPackets === null ? null : Math.max(0, Math.round(packets) - droppedPackets),
     passed_bits: dropped === null ? null : Math.max(0, Math.round(bits) - Math.round(dropped.bits)),
     challenged_packets: dropped?.challenged ?? null,
     validated_sources: dropped?.validated ?? null,

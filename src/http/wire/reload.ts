@@ -16,6 +16,20 @@ export const ReloadWire = Type.Object(
 );
 export type ReloadWire = Static<typeof ReloadWire>;
 
+const Texts = Type.Array(Type.String());
+
+export const ReloadPreviewWire = Type.Object(
+  {
+    /** By section of the file; empty: it would change nothing. */
+    changes: Type.Array(Type.Object({ section: Type.String(), details: Texts }, closed)),
+    needs_restart: Texts,
+    /** What of the file may be unintended. */
+    warnings: Texts,
+  },
+  closed,
+);
+export type ReloadPreviewWire = Static<typeof ReloadPreviewWire>;
+
 /** `status` is that of the configuration in force now. */
 export function reloadToWire(
   { dryRun, thresholds }: Pick<StatusView, "dryRun" | "thresholds">,

@@ -43,6 +43,9 @@ export interface BoxOptions {
   readonly hysteresisSeconds?: number;
   /** Sections of the configuration. */
   readonly more?: string;
+  /** Further keys of `api`, as YAML in flow style, and the secrets that they name. */
+  readonly api?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 type BoxPlaces = Readonly<Record<"attacker" | "client" | "box" | "victim", Namespace>>;
@@ -73,6 +76,7 @@ export async function makeBoxLab(undo: Undo, options: BoxOptions): Promise<BoxLa
   const config = (more: string) => boxConfig({ ...options, more }, pins.path);
   let service = await ServiceProcess.start({
     ...{ config: config(options.more ?? ""), netns: places.box.name, port, directory },
+    ...{ api: options.api ?? "", env: options.env ?? {} },
   });
   undo.add(() => service.remove());
   return {

@@ -54,6 +54,11 @@ export class ScrubLab {
     return this.#parts.bird;
   }
 
+  /** The newest. */
+  get service(): ServiceProcess {
+    return this.#parts.service;
+  }
+
   /** Resolves with what was sent, when all of it is. */
   flood(traffic: Omit<TrafficOptions, "target">): Promise<Sent> {
     return sendFrom(this.#parts.places.attacker, { target: VICTIM, ...traffic });

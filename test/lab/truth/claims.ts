@@ -23,46 +23,52 @@ export interface ApiState {
   readonly announced: ReadonlyMap<string, boolean>;
 }
 
-/** Read at about the same time. `routed` are the addresses that BIRD has a route or a rule for. */
+/** Read at about the same time. `routed`: by neighbor, the addresses that its BIRD has a route or a rule for. */
 export interface Observation {
   readonly screen: Screen;
   readonly api: ApiState;
-  readonly routed: ReadonlySet<string>;
+  readonly routed: readonly ReadonlySet<string>[];
 }
 
-/** `null`: the words say neither that a neighbor has the route nor that none has it. */
-export function saysAnnounced(state: string): boolean | null {
-  if (/not announced|^No mitigation$|^Not banned$|^Ban ended$/.test(state)) return false;
-  return / announced( to \d+ of \d+ neighbors)?$/.test(state) ? true : null;
+/** At how many of the neighbors the words say that the route is; `null`: they do not say. `of`: all neighbors. */
+export function saidReach(state: string, of: number): number | null {
+  if (/not announced|^No mitigation$|^Not banned$|^Ban ended$/.test(state)) return 0;
+  const part = / at (\d+) of (\d+) routers?\b/.exec(state);
+  if (part !== null) return Number(part[1]);
+  return state.endsWith(" announced") ? of : null;
 }
 
 /** One line each; the same contradiction has the same line at each observation. */
 export function contradictions({ screen, api, routed }: Observation): string[] {
   const found: string[] = [];
+  const neighbors = routed.length;
+  const reachOf = (address: string) => routed.filter((addresses) => addresses.has(address)).length;
   const shown = new Set(screen.attacks.map(({ victim }) => victim));
   for (const { victim, state } of screen.attacks) {
-    const claim = saysAnnounced(state);
-    if (claim !== null && claim !== routed.has(victim)) {
-      found.push(`${victim}: the screen says "${state}", BIRD has ${claim ? "no route" : "a route"}`);
+    const [claim, reach] = [saidReach(state, neighbors), reachOf(victim)];
+    if (claim !== null && claim !== reach) {
+      found.push(`${victim}: the screen says "${state}", ${reach} of ${neighbors} have a route`);
     }
     if (!api.victims.includes(victim)) found.push(`${victim}: on the screen, and not an attack of the API`);
   }
   for (const victim of api.victims) if (!shown.has(victim)) found.push(`${victim}: an attack, and not on the screen`);
   for (const [target, isAnnounced] of api.announced) {
-    if (isAnnounced !== routed.has(target)) {
-      found.push(`${target}: the API says announced: ${isAnnounced}, BIRD has ${isAnnounced ? "no" : "a"} route`);
+    if (isAnnounced !== reachOf(target) > 0) {
+      found.push(`${target}: the API says announced: ${isAnnounced}, ${reachOf(target)} of ${neighbors} have a route`);
     }
   }
-  const notHeld = notHeldIn(screen.situation);
-  const missing = api.victims.filter((victim) => !routed.has(victim)).length;
-  if (notHeld !== missing) {
-    found.push(`the first line says "${screen.situation}", and BIRD has no route for ${missing}`);
+  const least = Math.min(...api.victims.map(reachOf));
+  const said = saidLeast(screen.situation);
+  if (api.victims.length > 0 && said !== null && said !== least) {
+    found.push(`the first line says "${screen.situation}", the worst has a route at ${least} of ${neighbors}`);
   }
   return found;
 }
-
-function notHeldIn(situation: string): number {
-  return Number(/(\d+) not held/.exec(situation)?.[1] ?? 0);
+/** By the first line: at how many neighbors the attack has its route that has it at the fewest; null: it does not say. */
+function saidLeast(situation: string): number | null {
+  if (/no router has the route|No ban\b|Ban refused|Ban has ended|Nothing announces/i.test(situation)) return 0;
+  const part = /route at (\d+) of (\d+) routers?/i.exec(situation);
+  return part === null ? null : Number(part[1]);
 }
 
 /** How long each contradiction lasted without a break, from the first observation that has it to the last. */

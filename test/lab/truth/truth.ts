@@ -1,11 +1,13 @@
 /**
- * Is the dashboard right? Floods of all kinds and lengths against a real service, a real BIRD as neighbor and
- * a real browser: every 100 ms the words on the screen are compared with BIRD's tables and with the API. Nothing may
- * contradict them for longer than 300 ms. Then floods of given lengths, whose sizes are compared with what was sent.
+ * Is the dashboard right? Floods of all kinds and lengths against a real service, two real BIRDs as neighbors and a
+ * real browser: every 100 ms the words on the screen are compared with BIRD's tables and with the API. Nothing may
+ * contradict them for longer than 300 ms, also while one of two neighbors is down. Then floods of given lengths, whose
+ * sizes are compared with what was sent; and a service that is frozen, and one that is killed: nothing green may stay for more than two seconds.
  * `--floods N`, `--lengths SECONDS,…`, `--seed N`.
  */
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
+import type { Bird } from "../../fixtures/bgp/bird.ts";
 import { TestBrowser } from "../../fixtures/browser/browser.ts";
 import { Chance, seededRandom } from "../../fixtures/seeded-random.ts";
 import { eventually } from "../../fixtures/service.ts";
@@ -23,6 +25,7 @@ import {
 } from "../world.ts";
 import { type ApiState, ContradictionTimes, contradictions, type Screen } from "./claims.ts";
 import { compareSizes } from "./sizes.ts";
+import { showSilence } from "./troubles.ts";
 
 const EVERY_MS = 100;
 const CONTRADICTION_MAX_MS = 300;
@@ -32,10 +35,10 @@ const GAPS_MAX = 0.05;
 const TOGETHER_MAX = 5;
 const FLOOD_SECONDS = [0.3, 4] as const;
 const TIMES_THRESHOLD = [2, 8] as const;
-/** So often the neighbor's session goes down in the middle of a flood. */
-const SESSION_ENDS_ONE_IN = 20;
+/** So often a neighbor's session goes down in the middle of floods. */
+const SESSION_ENDS_ONE_IN = 4;
 const SESSION_DOWN_MS = 1500;
-const STORAGE = "storage: { driver: sqlite }\n";
+const MORE = { config: "storage: { driver: sqlite }\n", neighbors: 2 } as const;
 const API_PORT = Number(process.env["PORT"] ?? 18_081);
 
 /** Cards of a few attacks, rows of more. */
@@ -73,7 +76,7 @@ async function compare(stage: Stage): Promise<void> {
   const [floods, seed] = [Number(values.floods), Number(values.seed)];
   if (!(floods >= 1)) throw new Error(`--floods: not a number of floods: ${values.floods}`);
   const chance = new Chance(seededRandom(seed));
-  const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror", config: STORAGE });
+  const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror", ...MORE });
   stage.undo.add(() => world.close());
   stage.lastWords = () => world.service.output.slice(-2000);
   const browser = await TestBrowser.start();
@@ -97,6 +100,9 @@ async function compare(stage: Stage): Promise<void> {
   await watching;
   judge(stage, observed, { floods, seed });
   await compareSizes(stage, world, { page, lengths: values.lengths.split(",").map(Number), chance });
+  await page.evaluate('location.hash = "#/"');
+  await showSilence(stage, world, page, "frozen");
+  await showSilence(stage, world, page, "killed");
 }
 
 function judge(stage: Stage, { times, observations, gaps }: Observed, run: { floods: number; seed: number }): void {
@@ -125,13 +131,14 @@ async function floodTogether(world: World, chance: Chance, before: number, count
   );
   if (isSessionLost) {
     await Bun.sleep(500);
-    await world.bird.ask("disable floodwall");
+    const bird = chance.oneOf(world.birds);
+    await bird.ask("disable floodwall");
     await Bun.sleep(SESSION_DOWN_MS);
-    await world.bird.ask("enable floodwall");
-    await sessionUp(world.bird, world.service);
+    await bird.ask("enable floodwall");
+    await sessionUp(bird, world.service);
   }
   await sent;
-  await eventually(async () => (await routedIn(world)).size === 0, "routes are left", 20_000);
+  await eventually(async () => (await routedIn(world)).every(({ size }) => size === 0), "routes are left", 20_000);
   const isCalm = async () => (await apiState(world)).victims.length === 0;
   await eventually(isCalm, "attacks are left", 20_000);
   // What the screen shows last of them belongs to them.
@@ -196,8 +203,12 @@ async function apiState({ service }: World): Promise<ApiState> {
   };
 }
 
-/** The addresses that BIRD has a route or a rule for. */
-async function routedIn({ bird }: World): Promise<Set<string>> {
+/** By neighbor: the addresses that its BIRD has a route or a rule for. */
+function routedIn({ birds }: World): Promise<Set<string>[]> {
+  return Promise.all(birds.map(routesOf));
+}
+
+async function routesOf(bird: Bird): Promise<Set<string>> {
   const [routes, flows] = await Promise.all([bird.routes(), bird.flows()]);
   const prefixes = [
     ...routes.map(({ prefix }) => prefix),

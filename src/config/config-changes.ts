@@ -1,0 +1,71 @@
+/**
+ * What a configuration would change, for people: by section, in words where a word says it. Only of what the API shows
+ * anyway; never a secret, nor where one is.
+ */
+import { METRICS, type Thresholds } from "../traffic/rates.ts";
+import { changedSections } from "./changed-sections.ts";
+import type { Config } from "./config.ts";
+
+export interface ConfigChange {
+  readonly section: string;
+  /** `pps: 1000 → 2000`. Empty: all that is said is that it changes. */
+  readonly details: readonly string[];
+}
+
+/** Names in one line. */
+const NAMES_SHOWN = 10;
+
+export function configChanges(before: Config, after: Config): ConfigChange[] {
+  return changedSections(before, after).map((section) => ({ section, details: detailsOf(section, before, after) }));
+}
+
+function detailsOf(section: string, before: Config, after: Config): string[] {
+  switch (section) {
+    case "dry_run":
+      return [`${before.dryRun} → ${after.dryRun}`];
+    case "networks":
+      return listDetails(before.networks, after.networks, ({ text }) => text);
+    case "protected_whitelist":
+      return listDetails(before.protectedWhitelist, after.protectedWhitelist, ({ text }) => text);
+    case "thresholds":
+      return rateDetails(before.hostgroups[0]?.thresholds ?? [], after.hostgroups[0]?.thresholds ?? []);
+    case "hostgroups":
+      return listDetails(before.hostgroups.slice(1), after.hostgroups.slice(1), ({ name }) => name);
+    case "filter_rules":
+      return listDetails(before.filterRules, after.filterRules, ({ name }) => name);
+    case "prefix_sets":
+      return listDetails(before.prefixSets, after.prefixSets, ({ name }) => name);
+    default:
+      return [];
+  }
+}
+
+function rateDetails(before: Thresholds, after: Thresholds): string[] {
+  return METRICS.flatMap((metric, i) => {
+    const [was, is] = [before[i] ?? 0, after[i] ?? 0];
+    return was === is ? [] : [`${metric}: ${was === 0 ? "none" : was} → ${is === 0 ? "none" : is}`];
+  });
+}
+
+function listDetails<T>(before: readonly T[], after: readonly T[], nameOf: (item: T) => string): string[] {
+  const [was, is] = [textsByName(before, nameOf), textsByName(after, nameOf)];
+  const added = [...is.keys()].filter((name) => !was.has(name));
+  const removed = [...was.keys()].filter((name) => !is.has(name));
+  const changed = [...is].flatMap(([name, text]) => (was.has(name) && was.get(name) !== text ? [name] : []));
+  return [
+    ...namesDetail("added", added),
+    ...namesDetail("removed", removed),
+    ...namesDetail("changed", changed),
+    ...(added.length + removed.length + changed.length === 0 ? ["what they inherit, or their order"] : []),
+  ];
+}
+
+function textsByName<T>(items: readonly T[], nameOf: (item: T) => string): Map<string, string> {
+  return new Map(items.map((item) => [nameOf(item), JSON.stringify(item)]));
+}
+
+function namesDetail(verb: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : "";
+  return [`${verb}: ${names.slice(0, NAMES_SHOWN).join(", ")}${more}`];
+}

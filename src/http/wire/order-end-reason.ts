@@ -1,0 +1,29 @@
+/** Why an order is ended, for the audit trail: the body of a DELETE, which may be empty. */
+import { Type } from "@sinclair/typebox";
+import { ORDER_END_REASON_MAX } from "../../limits.ts";
+import { type FieldCheck, fieldCheck } from "../server/fields.ts";
+import { closed } from "./closed.ts";
+import { plainTextFault } from "./plain-text.ts";
+
+const fields = fieldCheck(Type.Object({ reason: Type.Optional(Type.String()) }, closed));
+
+export interface OrderEndReason {
+  /** Empty: none is given. */
+  readonly reason: string;
+}
+
+export const orderEndCheck: FieldCheck<OrderEndReason> = {
+  schema: Type.Object({ reason: Type.Optional(Type.String({ maxLength: ORDER_END_REASON_MAX })) }, closed),
+  check(value) {
+    const checked = fields.check(value);
+    if (checked.kind !== "fields") return checked;
+    const reason = (checked.fields.reason ?? "").toWellFormed();
+    const detail = plainTextFault("reason", reason, ORDER_END_REASON_MAX);
+    return detail === null ? { kind: "fields", fields: { reason } } : { kind: "invalid_body", detail };
+  },
+};
+
+/** What the row of the audit trail says: what was ended, and the caller's reason. @param reason absent: the body was empty */
+export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {
+  return reason === "" ? what : `${what}: ${reason}`;
+}
