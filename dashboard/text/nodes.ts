@@ -1,5 +1,5 @@
 /** The liveness of scrub and edge nodes in words. Pure. */
-import type { Tone } from "../parts/callout.tsx";
+import type { Tone } from "./standing.ts";
 
 export interface StateWord {
   readonly tone: Tone | "none";

@@ -9,7 +9,7 @@ export interface Standing {
   readonly text: string;
 }
 
-type Tone = "ok" | "info" | "warn" | "danger";
+export type Tone = "ok" | "info" | "warn" | "danger";
 
 /** The worst first. */
 const TONES: readonly Tone[] = ["danger", "warn", "info", "ok"];

@@ -7,12 +7,12 @@ import { isUnscoped } from "../../api/session.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import type { Sort } from "../../text/table-order.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { byDay, type Customer, customerPath, type Day, incidentsOf, trendText } from "../../text/customers.ts";
 import { bitRate } from "../../text/format/numbers.ts";
+import type { Sort } from "../../text/table-order.ts";
 import { ACTIVE_COLUMNS, INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
 const EVERY_MS = 3000;

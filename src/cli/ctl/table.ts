@@ -36,11 +36,8 @@ export function plain(value: unknown): string {
   if (value === undefined || value === null || value === "") return "-";
   if (value === true) return "yes";
   if (value === false) return "no";
-  const text = Array.isArray(value)
-    ? value.map(plain).join(", ") || "-"
-    : typeof value === "object"
-      ? JSON.stringify(value)
-      : String(value);
+  if (Array.isArray(value)) return value.map(plain).join(", ") || "-";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.replace(UNSAFE, "?");
 }
 
