@@ -46,8 +46,8 @@ describe("the search by names", () => {
     expect(searched(text).map(({ title }) => title)).toEqual(titles);
   });
 
-  test("a customer leads to its hostgroups over time, a network to its traffic, commas in its name and all", () => {
-    expect(searched("Customer")[0]?.query).toEqual({ by: "hostgroup", only: "acme-web,acme-dns" });
+  test("a customer leads to its page, a network to its traffic, commas in its name and all", () => {
+    expect(searched("Customer")[0]?.steps).toEqual(["incidents", "of", "tenant", "acme"]);
     const query = new URLSearchParams(searched("AS64999")[0]?.query);
     expect(query.get("by")).toBe("asn");
     expect(explorationOf(query).only).toEqual(["AS64999 Example, Inc."]);

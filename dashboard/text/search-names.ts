@@ -2,7 +2,8 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
 import { sessionWord } from "./bgp-session.ts";
-import { LINES_MAX, toggled } from "./exploration.ts";
+import { customerSteps } from "./customers.ts";
+import { toggled } from "./exploration.ts";
 import { counted } from "./format/words.ts";
 
 /** The place of something that has a name. */
@@ -89,20 +90,12 @@ function neighbor({ address, name, description = "", remote_asn: asn, state }: N
   };
 }
 
-/** A tenant has no page of its own: its hostgroups over time are. */
 function tenants(hostgroups: NameLists["hostgroups"]): Named[] {
   const owned = hostgroups.filter(({ tenant }) => tenant !== undefined);
-  return [...Map.groupBy(owned, ({ tenant = "" }) => tenant)].map(([tenant, groups]) => ({
-    title: `Customer ${tenant}`,
-    detail: counted(groups.length, "hostgroup"),
-    steps: ["explorer"],
-    query: {
-      by: "hostgroup",
-      only: groups
-        .slice(0, LINES_MAX)
-        .map(({ name }) => name)
-        .join(","),
-    },
+  return [...Map.groupBy(owned, ({ tenant = "" }) => tenant)].map(([name, groups]) => ({
+    title: `Customer ${name}`,
+    detail: `its incidents, and ${counted(groups.length, "hostgroup")}`,
+    steps: customerSteps({ kind: "tenant", name }),
   }));
 }
 

@@ -61,13 +61,4 @@ describe("the search of the whole dashboard", () => {
   test("finds nothing for nothing", () => {
     expect([...searchHits("", searched), ...searchHits("  ", searched), ...searchHits("zebra", searched)]).toEqual([]);
   });
-
-  test("finds the customer of an attack by its tenant, else by its hostgroup, once", () => {
-    const own = { ...attack("a1", "192.0.2.1", true), tenant: "acme" };
-    const of = { ...searched, active: [own, { ...own, id: "a2" }] };
-    expect(searchHits("acm", of).map(({ title, steps }) => `${title}: ${steps.join(" ")}`)).toEqual([
-      "Customer acme: incidents of tenant acme",
-    ]);
-    expect(searchHits("web", of).map(({ title }) => title)).toEqual(["Customer web"]);
-  });
 });

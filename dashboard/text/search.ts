@@ -5,7 +5,6 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { BAN_STATES, banSubject } from "./bans.ts";
-import { type Customer, customerOf, customerSteps } from "./customers.ts";
 import { looksLikeAddress } from "./format/address.ts";
 import { methodName, vectorName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
@@ -49,10 +48,6 @@ export function searchHits(text: string, { active, recent, bans, views, named }:
     ...(looksLikeAddress(wanted) ? addressHits(wanted, all, namedHits) : []),
     ...attackHits.map(attackHit),
     ...banHits.map(banHit),
-    ...customers([...active, ...recent])
-      .filter(({ name }) => has(name))
-      .slice(0, HITS_MAX)
-      .map(customerHit),
     ...(looksLikeAddress(wanted) ? records(wanted) : []),
     ...views.filter(({ title }) => has(title)).map(({ name, title }) => viewHit(name, title)),
   ];
@@ -93,16 +88,6 @@ function attackHit(attack: AttackWire): SearchHit {
     detail: `${kind}, ${attack.active ? "in progress" : `of ${at.slice(0, 16).replace("T", " ")} UTC`}`,
     steps: ["attacks", id],
   };
-}
-
-/** Each once. */
-function customers(attacks: readonly AttackWire[]): Customer[] {
-  const named = attacks.map((attack) => customerOf(attack));
-  return [...new Map(named.map((customer) => [`${customer.kind} ${customer.name}`, customer])).values()];
-}
-
-function customerHit(customer: Customer): SearchHit {
-  return { title: `Customer ${customer.name}`, detail: "its incidents", steps: customerSteps(customer) };
 }
 
 function banHit(ban: BanWire): SearchHit {
