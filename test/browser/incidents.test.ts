@@ -137,6 +137,6 @@ test("a customer has a page with what is going on, the days before, and what it 
   expect(await opened.violations()).toEqual([]);
   await page.keyboard.press("Control+k");
   const search = page.getByRole("dialog", { name: "Search" });
-  await search.getByLabel(/^Address, part of one/).fill("acme");
+  await search.getByLabel(/^Address, name, or part of one/).fill("acme");
   await search.getByText("Customer acme").waitFor();
 });
