@@ -24,19 +24,35 @@ const RETRY_MS = 2000;
 
 /** With the token of this tab, of another one, or without one if the API is open. */
 export async function beginSession(): Promise<void> {
+  answerTabs({
+    secret: () => (session.peek().kind === "signed_in" ? token.peek() : null),
+    onSignedOut: () => {
+      signOuts++;
+      if (token.peek() !== null) signOut();
+    },
+  });
+  await tryToBegin();
+}
+
+/** Sign-outs in other tabs, also while this one begins. */
+let signOuts = 0;
+
+async function tryToBegin(): Promise<void> {
+  const before = signOuts;
   let answer = await read<SessionWire>("/api/v1/session");
   if (answer.kind === "refused" && token.peek() === null) {
     const secret = await askTabs();
-    if (secret !== null) {
+    if (secret !== null && signOuts === before) {
       keepToken(secret);
       answer = await read<SessionWire>("/api/v1/session");
     }
   }
   if (answer.kind === "unreachable") {
-    setTimeout(() => void beginSession(), RETRY_MS);
+    setTimeout(() => void tryToBegin(), RETRY_MS);
     return;
   }
-  if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
+  if (signOuts !== before) signOut();
+  else if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
   else signOut(token.peek() === null ? null : explain(answer));
   watch();
 }
@@ -66,12 +82,6 @@ export function signOutAll(): void {
 
 /** A token may be removed or get other rights at any time, and a service that comes back may have other tokens. */
 function watch(): void {
-  answerTabs({
-    secret: () => (session.peek().kind === "signed_in" ? token.peek() : null),
-    onSignedOut: () => {
-      if (token.peek() !== null) signOut();
-    },
-  });
   effect(() => {
     // Read both first: an effect only depends on the signals that it has read.
     const [isInTouch, isRefused] = [contact.value.kind === "in_touch", tokensRefused.value > 0];

@@ -5,6 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { BAN_REASON_MAX } from "../../src/limits.ts";
 import { command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
+import { ifStill } from "../api/if-still.ts";
 import { attacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
 import { banSubject } from "../text/bans.ts";
@@ -117,9 +118,18 @@ function activePrefixes(): ReadonlySet<string> {
 function undoOf(ban: BanWire): Undo {
   return {
     label: `Undo the ban of ${banSubject(ban)}`,
-    act: () => command("/api/v1/unban", { ip: ban.target, reason: "undo of the ban" }),
+    act: () =>
+      ifStill<BansWire>(
+        "/api/v1/bans",
+        ({ bans: all }) => all.some((other) => isSame(other, ban)),
+        () => command("/api/v1/unban", { ip: ban.target, reason: "undo of the ban" }),
+      ),
     onDone: readBans,
   };
+}
+
+function isSame(a: BanWire, b: BanWire): boolean {
+  return a.state === "active" && a.manual && a.prefix === b.prefix && a.started_at === b.started_at;
 }
 
 /** The preview has the address as the service writes it. */

@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../src/limits.ts";
 import { type Answer, command, read } from "../api/client.ts";
+import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
@@ -159,10 +160,15 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
   );
 }
 
-function undoOf({ name }: FilterRuleWire, onDone: () => void): Undo {
+function undoOf({ name, created_at: at }: FilterRuleWire, onDone: () => void): Undo {
   return {
     label: `Undo the rule ${name}`,
-    act: () => command(filterRulePath(name), { reason: "undo of the order" }, "DELETE"),
+    act: () =>
+      ifStill<FilterRulesWire>(
+        FILTER_RULES_PATH,
+        ({ rules }) => rules.some((rule) => rule.name === name && rule.created_at === at),
+        () => command(filterRulePath(name), { reason: "undo of the order" }, "DELETE"),
+      ),
     onDone,
   };
 }

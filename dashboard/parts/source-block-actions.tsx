@@ -6,6 +6,7 @@ import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/sour
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../src/limits.ts";
 import { command, read } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
+import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
@@ -181,10 +182,16 @@ export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
   );
 }
 
-function undoOfBlock({ source, victim }: SourceBlockWire, onDone: () => void): Undo {
+function undoOfBlock({ source, victim, created_at: at }: SourceBlockWire, onDone: () => void): Undo {
   return {
     label: `Undo the block of ${source}`,
-    act: () => command(`${SOURCES_PATH}/unblock`, { source, victim, reason: "undo of the block" }),
+    act: () =>
+      ifStill<SourceBlocksWire>(
+        SOURCES_PATH,
+        ({ sources }) =>
+          sources.some((each) => each.source === source && each.victim === victim && each.created_at === at),
+        () => command(`${SOURCES_PATH}/unblock`, { source, victim, reason: "undo of the block" }),
+      ),
     onDone,
   };
 }

@@ -35,6 +35,8 @@ export class IncidentAttacks {
   readonly #active = new Map<string, Attack>();
   /** Those of them that are spread over a prefix: few. */
   readonly #spread = new Map<string, Prefix>();
+  /** What of each attack that lasts is counted, see #count(). */
+  readonly #shares = new Map<string, Share>();
   /** Of the listed ones. */
   #over = 0;
   #attacks = 0;
@@ -70,6 +72,7 @@ export class IncidentAttacks {
       if (isNew) restored.add(attack, attack.classification !== null);
       else restored.#keep(attack);
     }
+    for (const attack of active) restored.#count(attack);
     return restored;
   }
 
@@ -98,6 +101,7 @@ export class IncidentAttacks {
   add(attack: Attack, isPlaced: boolean): void {
     this.#attacks++;
     this.#keep(attack);
+    this.#count(attack);
     this.#victims = null;
     if (this.#members.size >= INCIDENT_MEMBERS_KEPT) {
       // Not looked for in vain: of a large attack all last.
@@ -121,20 +125,24 @@ export class IncidentAttacks {
     this.#leave(id);
     this.#members.delete(id);
     this.#victims = null;
-    if (this.#worst?.id === id) this.#worst = null;
+    if (this.#worst?.id !== id) return;
+    this.#worst = null;
+    for (const member of this.#members.values()) this.#compare(member.id, member.peakBps);
   }
 
   /** The rates of attacks that last, about once a second. */
   see(attacks: readonly Attack[]): void {
     for (const attack of attacks) this.#keep(attack);
-    this.#rank(attacks);
-    this.#peaks = peaksOf(this.#peaks, this.#countedOnce());
+    for (const attack of attacks) this.#count(attack);
+    const ranked = this.#ranked(attacks);
+    this.#rank(ranked);
+    this.#peaks = peaksOf(this.#peaks, this.#ranked(this.#countedOnce()));
   }
 
   end(attack: Attack): void {
     const endedAt = attack.endedAt ?? attack.startedAt;
     const member = this.#members.get(attack.id);
-    const isWithin = this.#isWithin(attack);
+    const { counted } = this.#count(attack);
     this.#leave(attack.id);
     if (member !== undefined) {
       this.#members.set(attack.id, { ...memberOf(attack, member.isPlaced), endedAt });
@@ -146,13 +154,13 @@ export class IncidentAttacks {
       packets: higher(this.#peaks.packets, { rate: peakPps, error: peakError }),
       bits: higher(this.#peaks.bits, { rate: peakBps, error: peakError }),
     };
-    if (!isWithin) this.#ended = plus(this.#ended, sumsOf(attack));
+    this.#ended = plus(this.#ended, counted);
     this.#lastEndedAt = Math.max(this.#lastEndedAt, endedAt);
   }
 
   /** Of attacks that ended and those that last. */
   get sums(): Sums {
-    return this.#countedOnce().reduce((sum, attack) => plus(sum, sumsOf(attack)), this.#ended);
+    return this.#shares.values().reduce((sum, { counted }) => plus(sum, counted), this.#ended);
   }
 
   get victims(): Victims {
@@ -193,10 +201,27 @@ export class IncidentAttacks {
   }
 
   #rank(attacks: readonly Attack[]): void {
-    for (const attack of attacks) {
-      const { peakBps: bps } = peakOf(attack);
-      if (bps > (this.#worst?.bps ?? 0)) this.#worst = { id: attack.id, bps };
-    }
+    for (const attack of attacks) this.#compare(attack.id, peakOf(attack).peakBps);
+  }
+
+  #compare(id: string, bps: number): void {
+    if (bps > (this.#worst?.bps ?? 0)) this.#worst = { id, bps };
+  }
+
+  /** An attack whose kind is not known yet may belong to another incident: beside others it does not rank. */
+  #ranked(attacks: readonly Attack[]): readonly Attack[] {
+    const isPlaced = (id: string) => this.#members.get(id)?.isPlaced !== false;
+    if (!this.#members.values().some((member) => member.isPlaced)) return attacks;
+    return attacks.filter(({ id }) => isPlaced(id));
+  }
+
+  /** Adds what was counted since the last time, unless it is part of a spread attack that lasts now. */
+  #count(attack: Attack): Share {
+    const { last, counted } = this.#shares.get(attack.id) ?? { last: NO_SUMS, counted: NO_SUMS };
+    const now = sumsOf(attack);
+    const share = { last: now, counted: this.#isWithin(attack) ? counted : grown(counted, last, now) };
+    this.#shares.set(attack.id, share);
+    return share;
   }
 
   /** The traffic of a host within a spread attack is a part of that one's. */
@@ -212,13 +237,34 @@ export class IncidentAttacks {
 
   #keep(attack: Attack): void {
     this.#active.set(attack.id, attack);
+    if (!this.#shares.has(attack.id)) this.#shares.set(attack.id, { last: NO_SUMS, counted: NO_SUMS });
     if (attack.carpet !== null) this.#spread.set(attack.id, canonicalPrefix(attack.carpet.prefix));
   }
 
   #leave(id: string): void {
     this.#active.delete(id);
+    this.#shares.delete(id);
     this.#spread.delete(id);
   }
+}
+
+interface Share {
+  /** Of the attack, when it was last looked at. */
+  readonly last: Sums;
+  /** The part of it that is in the sums of the incident. */
+  readonly counted: Sums;
+}
+
+/** The gaps are those of now. */
+function grown(counted: Sums, last: Sums, now: Sums): Sums {
+  return {
+    packets: counted.packets + now.packets - last.packets,
+    bits: counted.bits + now.bits - last.bits,
+    droppedPackets: counted.droppedPackets + now.droppedPackets - last.droppedPackets,
+    droppedBits: counted.droppedBits + now.droppedBits - last.droppedBits,
+    unmeasured: now.unmeasured,
+    unaccounted: now.unaccounted,
+  };
 }
 
 const UNKNOWN: Sums = { ...NO_SUMS, unmeasured: 1, unaccounted: 1 };
@@ -242,8 +288,9 @@ function sumsOf(attack: Attack): Sums {
   return {
     packets,
     bits,
-    droppedPackets: dropped?.packets ?? 0,
-    droppedBits: dropped?.bits ?? 0,
+    // The first and the last dropped packets may be of ticks that are no part of the volume.
+    droppedPackets: Math.min(packets, dropped?.packets ?? 0),
+    droppedBits: Math.min(bits, dropped?.bits ?? 0),
     unmeasured: 0,
     unaccounted: dropped === null ? 1 : 0,
   };

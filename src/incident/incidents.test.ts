@@ -47,6 +47,11 @@ class World {
     return this.#happens("classified", known);
   }
 
+  /** Its figures of the next look. */
+  see(id: string, changes: Partial<Attack>): void {
+    this.active.set(id, { ...(this.active.get(id) as Attack), ...changes });
+  }
+
   end(id: string, changes: Partial<Attack> = {}): string | undefined {
     const ended = { ...(this.active.get(id) as Attack), ...changes, endedAt: this.nowMs };
     return this.#happens("ended", ended);
@@ -118,7 +123,7 @@ describe("an attack joins", () => {
       ["syn_flood", 1],
       ["udp_flood", 1],
     ]);
-    expect(world.table.get(first ?? "")?.worst).toBeNull();
+    expect(world.table.get(first ?? "")?.worst?.id).toBe("a");
     // It stays where it is when it is said to be yet another one.
     world.start("c");
     world.classify("c", "syn_flood");
@@ -195,6 +200,38 @@ describe("an incident", () => {
     world.end("host");
     world.end("other");
     expect(world.only().sums.packets).toBe(1050);
+  });
+
+  test("counts it once also where the spread attack ends first, and what came before it as well", () => {
+    const world = new World();
+    world.start("host", { rates: [600, 6], volume: volume(400) });
+    const carpet = { prefix: "192.0.2.0/24", hosts: 40 };
+    world.start("wide", { target: null, carpet, rates: [1000, 10], volume: volume(0) });
+    world.see("host", { volume: volume(1000) });
+    world.see("wide", { volume: volume(1000) });
+    world.table.tick();
+    expect(world.only().sums.packets).toBe(1400);
+    world.end("wide", { volume: volume(1000) });
+    expect(world.only().sums.packets).toBe(1400);
+    world.end("host", { volume: volume(1050) });
+    expect(world.only().sums.packets).toBe(1450);
+  });
+
+  test("an attack whose kind is not known yet leaves no mark on another's incident", () => {
+    const world = new World();
+    world.start("small", {
+      classification: classification(),
+      rates: [10, 1],
+      volume: { ...volume(10), peakBps: 1e6, peakPps: 10 },
+    });
+    world.start("large", {
+      classification: null,
+      rates: [900, 90],
+      volume: { ...volume(900), peakBps: 90e6, peakPps: 900 },
+    });
+    world.table.tick();
+    expect(world.only().worst?.id).toBe("small");
+    expect(world.only().peaks.bits.rate).toBe(1e6);
   });
 
   test("lists its victims once, by /24 and /48, and says when there are more than it lists", () => {

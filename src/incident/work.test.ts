@@ -77,6 +77,13 @@ describe("a note for the next shift", () => {
     expect(openHandovers(seen).map(({ id }) => id)).toEqual([2]);
   });
 
+  test("of an operator is not acknowledged by a tenant, which does not see it", () => {
+    const work = withNote(NO_WORK, at(NOC, 1), true);
+    const taken = after(work, { owner: "take" }, at(ACME, 2));
+    expect<unknown>(ordered(taken, { handover: "acknowledge" }, at(ACME, 3))).toEqual(refused("no_handover"));
+    expect(openHandovers(taken)).toHaveLength(1);
+  });
+
   test("is none where a note is not meant for it", () => {
     expect(openHandovers(withNote(NO_WORK, at(NOC, 1)))).toEqual([]);
   });

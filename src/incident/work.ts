@@ -105,11 +105,11 @@ function orderRefusal(work: Work, order: WorkOrder, { by }: Deed): WorkRefusal |
 }
 
 /**
- * By the owner, who took the incident after the note was written: a shift whose token has the same name takes it again.
+ * Of the notes that the caller sees: a tenant sees its own. By the owner, who took the incident after the note was written: a shift whose token has the same name takes it again.
  */
 function acknowledgedHandover(work: Work, deed: Deed): WorkAnswer {
   const { owner } = work;
-  const open = openHandovers(work);
+  const open = openHandovers(work).filter(({ by }) => deed.by.tenant === null || by.tenant === deed.by.tenant);
   if (open.length === 0) return { kind: "refused", refusal: "no_handover" };
   if (owner === null || !isSame(owner.by, deed.by)) return { kind: "refused", refusal: "not_owner" };
   if (open.every(({ atMs }) => owner.atMs < atMs)) return { kind: "refused", refusal: "taken_before" };

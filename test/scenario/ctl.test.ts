@@ -142,6 +142,14 @@ test("an order without an answer may have been carried out, and it says so", asy
   expect(`${read.code} ${read.complaint.includes("not known")}`).toBe(`${EXIT.unreachable} false`);
 });
 
+test("an error of a proxy before the service says nothing of the order", async () => {
+  const proxy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 504 }) });
+  undo.add(() => proxy.stop(true));
+  const { code, complaint } = await run(["ban", "203.0.113.7", "--url", `http://127.0.0.1:${proxy.port}`]);
+  expect(code).toBe(EXIT.unreachable);
+  expect(complaint).toMatch(/is answered 504; whether it was carried out is not known/);
+});
+
 test.each([
   [[], "a command is missing"],
   [["dance"], "unknown command dance: one of status, attacks"],
@@ -153,6 +161,7 @@ test.each([
   [["audit", "--from", "yesterday"], "--from yesterday: write a time as"],
   [["rules", "add", "a: [", "--ttl", "1h"], "the rule is no YAML"],
   [["rules", "show"], "rules takes nothing, add RULE, or remove NAME"],
+  [["rules", "remove", "a", "--preview"], "--preview and --ttl go with rules add alone"],
   [["status", "--url", "ftp://here"], "ftp://here is not a URL of the service"],
 ])("%p is wrong usage, and the reason is the last that is said", async (words, reason) => {
   const { code, out, complaint } = await run(words);

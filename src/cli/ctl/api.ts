@@ -68,14 +68,15 @@ export class Api {
     return this.#ask("POST", path, body);
   }
 
-  delete(path: string): Promise<Json> {
-    return this.#ask("DELETE", path);
+  delete(path: string, body: Json): Promise<Json> {
+    return this.#ask("DELETE", path, body);
   }
 
   async #ask(method: string, path: string, body: Json | null = null): Promise<Json> {
     const { url, token } = this.#access;
     const headers = new Headers(token === null ? {} : { authorization: `Bearer ${token}` });
     if (method !== "GET") headers.set("content-type", "application/json");
+    const doubt = method === "GET" ? "" : "; whether it was carried out is not known: look before you order it again";
     let status: number;
     let text: string;
     try {
@@ -86,21 +87,22 @@ export class Api {
       );
       [status, text] = [answer.status, await answer.text()];
     } catch (cause) {
-      const doubt = method === "GET" ? "" : "; whether it was carried out is not known: look before you order it again";
       throw new Unreachable(`no answer of ${url}: ${messageOf(cause)}${doubt}`);
     }
-    return answered(status, text, `${method} ${url}/api/v1${path}`);
+    return answered(status, text, { request: `${method} ${url}/api/v1${path}`, doubt });
   }
 }
 
-function answered(status: number, text: string, request: string): Json {
+/** @param doubt said where the answer is not of the service, but of a proxy before it, say. */
+function answered(status: number, text: string, { request, doubt }: { request: string; doubt: string }): Json {
   const body = parsed(text);
   if (status >= 200 && status < 300) {
-    if (body === null) throw new Unreachable(`${request} is not answered by Floodwall: the answer is no JSON`);
+    if (body === null) throw new Unreachable(`${request} is not answered by Floodwall: the answer is no JSON${doubt}`);
     return body;
   }
   const { error, reason } = body ?? {};
-  const why = [error, reason].find((each) => typeof each === "string") ?? `${request} is answered ${status}`;
+  const why = [error, reason].find((each) => typeof each === "string");
+  if (why === undefined) throw new Unreachable(`${request} is answered ${status}${doubt}`);
   throw new Refused(status === 401 ? `${why}: give a token by FLOODWALL_TOKEN or --token-file FILE` : String(why));
 }
 

@@ -25,10 +25,18 @@ async function* each(
   }
 }
 
+/** An end that is not on disk is undone by a service that is killed before it is. */
+function ordered(answer: Json, text: string): Answered {
+  return { answer, text: answer["saved"] === false ? `${text}\nnot on disk yet` : text };
+}
+
 function banned(answer: Json, verb: string): Answered {
-  const dryRun = answer["dry_run"] === true ? " (dry run: nothing is announced)" : "";
-  const saved = answer["saved"] === false ? "; not on disk yet" : "";
-  return { answer, text: `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${dryRun}${saved}` };
+  const { announcement } = answer;
+  const isNotThere = announcement !== undefined && announcement !== "announced";
+  const state = answer["dry_run"] === true ? "dry run: nothing is announced" : plain(announcement).replaceAll("_", " ");
+  const isSaid = verb === "banned" && (answer["dry_run"] === true || isNotThere);
+  const text = `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
+  return ordered(answer, text);
 }
 
 export const ORDERING: readonly CtlCommand[] = [
@@ -56,7 +64,7 @@ export const ORDERING: readonly CtlCommand[] = [
       if (options["preview"] === true) yield effect(await api.post("/dataplane/sources/preview", order));
       else {
         const answer = await api.post("/dataplane/sources", order);
-        yield { answer, text: table([answer], BLOCK_COLUMNS, "") };
+        yield ordered(answer, table([answer], BLOCK_COLUMNS, ""));
       }
     },
   },
@@ -66,7 +74,7 @@ export const ORDERING: readonly CtlCommand[] = [
     summary: "ends a source block",
     async *run({ api, operands: [source = "", victim = ""], options }) {
       const answer = await api.post("/dataplane/sources/unblock", { source, victim, ...reasonOf(options) });
-      yield { answer, text: `${plain(source)} is no longer blocked for ${plain(victim)}` };
+      yield ordered(answer, `${plain(source)} is no longer blocked for ${plain(victim)}`);
     },
   },
   {
@@ -79,19 +87,22 @@ export const ORDERING: readonly CtlCommand[] = [
     summary: "filter rules in force; adds one before all others, written as in the configuration, or removes one",
     options: [TTL, REASON, { name: "preview", value: null, help: "only say what the rule would drop" }],
     async *run({ api, operands: [verb, operand], options }) {
+      if (verb !== "add" && (options["preview"] === true || options["ttl"] !== undefined)) {
+        throw new CtlUsage("--preview and --ttl go with rules add alone");
+      }
       if (verb === undefined) {
         const answer = await api.get("/filter-rules");
         yield { answer, text: table(rowsOf(answer, "rules"), RULE_COLUMNS, "No filter rule.") };
       } else if (verb === "remove" && operand !== undefined) {
-        const answer = await api.delete(`/filter-rules/${encodeURIComponent(operand)}`);
-        yield { answer, text: `the rule ${plain(operand)} is removed` };
+        const answer = await api.delete(`/filter-rules/${encodeURIComponent(operand)}`, reasonOf(options));
+        yield ordered(answer, `the rule ${plain(operand)} is removed`);
       } else if (verb === "add" && operand !== undefined) {
         const ttl = secondsOf("ttl", required(options, "ttl"));
         const order = { ...ruleIn(operand), ttl_seconds: ttl, ...reasonOf(options) };
         if (options["preview"] === true) yield effect(await api.post("/filter-rules/preview", order));
         else {
           const answer = await api.post("/filter-rules", order);
-          yield { answer, text: table([answer], RULE_COLUMNS, "") };
+          yield ordered(answer, table([answer], RULE_COLUMNS, ""));
         }
       } else throw new CtlUsage("rules takes nothing, add RULE, or remove NAME");
     },

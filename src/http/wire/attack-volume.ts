@@ -75,7 +75,7 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     mean_pps: round(perSecond(packets, forMs)),
     mean_mbps: round(perSecond(bits, forMs) / 1e6),
     dropped_packets: droppedPackets,
-    dropped_bits: dropped === null ? null : Math.round(dropped.bits),
+    dropped_bits: dropped === null ? null : Math.round(Math.min(bits, dropped.bits)),
     dropped_by: by,
     passed_packets: droppedPackets === null ? null : Math.max(0, Math.round(packets) - droppedPackets),
     passed_bits: dropped === null ? null : Math.max(0, Math.round(bits) - Math.round(dropped.bits)),

@@ -1,0 +1,19 @@
+/** An order that ends another one, if that is still as it was made: others give orders too. */
+import { type Answer, read } from "./client.ts";
+
+/** @param isThere whether the list still has what the order made. */
+export async function ifStill<List>(
+  path: string,
+  isThere: (list: List) => boolean,
+  act: () => Promise<Answer<unknown>>,
+): Promise<Answer<unknown>> {
+  const answer = await read<List>(path);
+  if (answer.kind !== "answer") return answer;
+  if (isThere(answer.data)) return act();
+  return {
+    kind: "refused",
+    status: 409,
+    text: "it has ended, or is another order now: nothing was changed",
+    body: null,
+  };
+}
