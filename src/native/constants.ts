@@ -56,7 +56,7 @@ export const LENGTH_RANGES_MAX = 8;
 /** Entries of the operator's rules: each has one for each destination. */
 export const OPERATOR_ENTRIES_MAX = 16_384;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 12;
+export const FILTER_SCHEMA = 13;
 /** Tunnels that packets can be forwarded into. */
 export const FORWARD_TUNNELS_MAX = 64;
 /** Threads of a source of flow telemetry, and bytes of the receive buffer of each. */
