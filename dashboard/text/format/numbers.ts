@@ -9,7 +9,7 @@ export function scaled(value: number): string {
   let [rest, step] = [Math.abs(value), 0];
   // 999.6 has four digits after rounding.
   while (rest >= 999.5 && step < PREFIXES.length - 1) [rest, step] = [rest / 1000, step + 1];
-  const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.95 ? 1 : 2;
+  const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.995 ? 1 : 2;
   const text = step === 0 && Number.isInteger(rest) ? String(rest) : rest.toFixed(digits);
   const sign = value < 0 ? "−" : "";
   return `${sign}${text}${PREFIXES[step] === "" ? "" : ` ${PREFIXES[step]}`}`;
