@@ -316,7 +316,8 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
-  if (head->watched || verdict >= FILTER_DROP_SOURCE) count_watched(packet, verdict, wire);
+  const __u32 is_due = verdict >= FILTER_DROP_SOURCE && is_early_due(stats->verdicts[verdict].packets);
+  if (head->watched || is_due) count_watched(packet, verdict, wire, is_due);
   return verdict;
 }
 
