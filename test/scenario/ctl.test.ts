@@ -143,9 +143,9 @@ test("an order without an answer may have been carried out, and it says so", asy
 });
 
 test("an error of a proxy before the service says nothing of the order", async () => {
-  const proxy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 504 }) });
-  undo.add(() => proxy.stop(true));
-  const { code, complaint } = await run(["ban", "203.0.113.7", "--url", `http://127.0.0.1:${proxy.port}`]);
+  const front = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("<html>", { status: 504 }) });
+  undo.add(() => front.stop(true));
+  const { code, complaint } = await run(["ban", "203.0.113.7", "--url", `http://127.0.0.1:${front.port}`]);
   expect(code).toBe(EXIT.unreachable);
   expect(complaint).toMatch(/is answered 504; whether it was carried out is not known/);
 });
