@@ -170,10 +170,12 @@ function* filesWith(chapter: Chapter, path: string): Generator<FileWith> {
 function withValue(file: Mapping, steps: readonly string[], value: unknown): Mapping {
   const whole = structuredClone(file);
   let place: Mapping = whole;
-  for (const step of steps.slice(0, -1)) {
+  for (const [i, step] of steps.slice(0, -1).entries()) {
     const key = step.replace("[]", "");
     place[key] ??= step.endsWith("[]") ? [{}] : {};
-    place = (step.endsWith("[]") ? (place[key] as Mapping[])[0] : place[key]) as Mapping;
+    // Of a list, the item that has the next key, else the first.
+    const itemOf = (items: Mapping[]) => items.find((item) => (steps[i + 1] ?? "") in item) ?? items[0];
+    place = (step.endsWith("[]") ? itemOf(place[key] as Mapping[]) : place[key]) as Mapping;
   }
   const last = steps.at(-1) ?? "";
   if (value === undefined) delete place[last];
@@ -187,7 +189,7 @@ function otherValues(value: unknown): unknown[] {
   if (typeof value === "number") return [value + 1, value - 1, value * 2, value / 2, 1, 0.99];
   if (Array.isArray(value))
     return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ["443"], ["gre"], ["02:00:5e:10:00:01"], ...LISTED];
-  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "other"];
+  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other"];
 }
 
 /** Items of lists of mappings. */

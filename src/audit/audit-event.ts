@@ -15,6 +15,7 @@ export const AUDIT_ACTIONS = [
   "protection",
   "packet_download",
   "incident",
+  "notify_test",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -22,6 +22,9 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "filter_rules[].destinations[]": "what the rule is for",
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",
+  "notify.targets[].telegram.chat_id": "a number",
+  "notify.routes[].hours": "a part of the day",
+  "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
   "scrubbing.nodes[].description": "words for people",
 };
@@ -63,7 +66,14 @@ dataplane:
   forward: redirect
   tunnels: [{ networks: [10.0.2.0/25], type: gre, local: 10.0.7.1, remote: 10.0.7.2 }]
 storage: { driver: clickhouse, clickhouse: { url: "http://10.0.8.1:8123" } }
-notify: { email: { host: 10.0.8.2, from: a@example.net, to: [b@example.net] } }
+notify:
+  email: { host: 10.0.8.2, from: a@example.net, to: [b@example.net] }
+  targets:
+    - { name: mail, email: { host: 10.0.8.3, from: a@example.net, to: [b@example.net] } }
+    - { name: alerts, alertmanager: { url: "http://10.0.8.4:9093" } }
+    - { name: log, syslog: { host: 10.0.8.5 } }
+    - { name: call, pagerduty: { key_env: KEY, url: "http://10.0.8.6" } }
+    - { name: other-call, opsgenie: { key_env: KEY, url: "http://10.0.8.7" } }
 update_check: { enabled: true, url: "https://[2001:db8::83]/floodwall.json" }
 bgp:
   speaker: external

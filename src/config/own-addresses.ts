@@ -1,4 +1,5 @@
 /** Finds the addresses that the service itself needs, wherever the configuration names them. */
+
 import type { RouteTerms } from "../mitigation/mitigation-config.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
@@ -82,7 +83,10 @@ function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddres
 /** Servers that the service sends to, where they are named by their addresses. */
 function* servers({ storage, notify, updateCheck }: Named): Generator<OwnAddress> {
   if (storage.driver?.kind === "clickhouse") yield* literal(storage.driver.url, ["storage", "clickhouse", "url"]);
-  yield* literal(notify.email?.host ?? null, ["notify", "email", "host"]);
+  for (const { place, settings } of notify.targets) {
+    if ("host" in settings) yield* literal(settings.host, [...place, "host"]);
+    if ("url" in settings) yield* literal(settings.url, [...place, "url"]);
+  }
   yield* literal(updateCheck.url, ["update_check", "url"]);
 }
 

@@ -53,6 +53,14 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { NotifyTargetView } from "./wire/notify-target.ts";
+
+export interface NotifyTargets {
+  /** In the configuration's order. */
+  list(): readonly NotifyTargetView[];
+  /** Returns whether there is such a target. */
+  test(target: string, orderedBy: string): boolean;
+}
 
 export interface Backend {
   /** False until all components have started; until then only open routes are served. */
@@ -86,6 +94,7 @@ export interface Backend {
   groupRates(): readonly GroupRatesView[] | null;
   /** In the configuration's order. */
   prefixSets(): readonly PrefixSetView[];
+  readonly notifyTargets: () => NotifyTargets;
   /** null: no flow telemetry is configured. */
   telemetry(): TelemetryView | null;
   /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */

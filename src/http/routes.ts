@@ -37,6 +37,7 @@ import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } from "./routes/incidents.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
+import { notifyTargetsRoute, notifyTestRoute } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
@@ -89,6 +90,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     prefixSetsRoute(backend, clock),
+    notifyTargetsRoute(backend),
+    notifyTestRoute(backend),
     telemetryRoute(backend),
     configRoute(backend),
     bansRoute(backend, slicing),

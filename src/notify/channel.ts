@@ -3,9 +3,7 @@
  */
 import type { Environment } from "../system/environment.ts";
 import type { NotifyEvent } from "./event.ts";
-
-export const CHANNELS = ["webhook", "slack", "telegram", "email", "exec"] as const;
-export type ChannelName = (typeof CHANNELS)[number];
+import type { WireContext } from "./event-wire.ts";
 
 export interface Channel {
   /** The receivers: people get several events in one message, programs get one event at a time, in order. */
@@ -15,12 +13,10 @@ export interface Channel {
   deliver(events: readonly NotifyEvent[], signal: AbortSignal): Promise<void>;
 }
 
-export interface ChannelContext {
+export interface ChannelContext extends WireContext {
   readonly environment: Environment;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
-  /** The machine's name, as shown in messages. */
-  readonly instance: string;
   readonly telegramApi: string;
   /** Additional certificate authority, PEM; null: only the system's. */
   readonly authority: string | null;

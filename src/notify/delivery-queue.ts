@@ -11,18 +11,18 @@ import { Backoff, type RetryTimes } from "../system/backoff.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
-import type { Channel, ChannelName } from "./channel.ts";
+import type { Channel } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import type { NotifyEvent } from "./event.ts";
 
 /** What the queues count: events, except for `failed`, which counts attempts. */
 export interface DeliveryMetrics {
-  sent(channel: ChannelName, events: number): void;
-  failed(channel: ChannelName): void;
-  dropped(channel: ChannelName, events: number): void;
-  setQueueLength(channel: ChannelName, events: number): void;
-  /** Sets the configured channels, with the lengths of their queues. */
-  setChannels(lengths: ReadonlyMap<ChannelName, number>): void;
+  sent(channel: string, events: number): void;
+  failed(channel: string): void;
+  dropped(channel: string, events: number): void;
+  setQueueLength(channel: string, events: number): void;
+  /** Sets the configured targets, with the lengths of their queues. */
+  setChannels(lengths: ReadonlyMap<string, number>): void;
 }
 
 export interface DeliveryTimes extends RetryTimes {
@@ -37,9 +37,10 @@ export interface DeliveryTimes extends RetryTimes {
 }
 
 export interface DeliveryQueueOptions {
-  readonly name: ChannelName;
+  /** Of the target. */
+  readonly name: string;
   readonly channel: Channel;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Pick<Clock, "monotonicMs" | "wallMs">;
   readonly timers: Timers;
   readonly times: DeliveryTimes;
   readonly log: Log;
@@ -47,6 +48,16 @@ export interface DeliveryQueueOptions {
   readonly metrics: DeliveryMetrics;
   /** 0 to 1, for random pauses, so that not all queues call a recovered receiver at once. */
   readonly random: () => number;
+}
+
+/** Times by the wall clock, ms. */
+export interface QueueState {
+  readonly name: string;
+  readonly waiting: number;
+  /** The last attempt that failed; null: none did, or one succeeded since. */
+  readonly lastFault: { readonly atMs: number; readonly cause: string } | null;
+  /** null: nothing was delivered since the start. */
+  readonly deliveredAt: number | null;
 }
 
 interface Waiting {
@@ -68,6 +79,9 @@ export class DeliveryQueue {
   #cancelPause: Cancel | null = null;
   #delivery: AbortController | null = null;
   #isStopping = false;
+  /** null: there was none. */
+  #lastFault: QueueState["lastFault"] = null;
+  #deliveredWallMs: number | null = null;
   readonly #emptied = Promise.withResolvers<void>();
 
   constructor(options: DeliveryQueueOptions) {
@@ -78,6 +92,11 @@ export class DeliveryQueue {
 
   get length(): number {
     return this.#waiting.size + this.#batch.length;
+  }
+
+  get state(): QueueState {
+    const { name } = this.#options;
+    return { name, waiting: this.length, lastFault: this.#lastFault, deliveredAt: this.#deliveredWallMs };
   }
 
   /** In a full queue the newest event of the tenant with the most is dropped. @param tenant that it is about. */
@@ -173,6 +192,8 @@ export class DeliveryQueue {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
     this.#deliveredMs = clock.monotonicMs();
+    this.#deliveredWallMs = clock.wallMs();
+    this.#lastFault = null;
     this.#batch = [];
     this.#attempts = 0;
     this.#backoff.reset();
@@ -184,6 +205,7 @@ export class DeliveryQueue {
     this.#attempts++;
     metrics.failed(name);
     const cause = fault.message;
+    this.#lastFault = { atMs: this.#options.clock.wallMs(), cause };
     limiter.pass(`notify ${name} failed`, (suppressed) =>
       log.warn({ channel: name, cause, attempt: this.#attempts, suppressed }, "a notification was not delivered"),
     );

@@ -5,7 +5,8 @@
 import { shown as shownText } from "../audit/shown-text.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import type { NotifyEvent } from "./event.ts";
-import { describeEvent } from "./event-text.ts";
+import { describeEvent, hintsOf } from "./event-text.ts";
+import type { WireContext } from "./event-wire.ts";
 
 export interface Digest {
   /** One line. */
@@ -19,6 +20,7 @@ const FULL_EVENTS = 5;
 const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: string]>> = {
   attack_started: ["attack", "attacks"],
   attack_changed: ["attack that changes", "attacks that change"],
+  attack_lasts: ["attack that goes on", "attacks that go on"],
   attack_ended: ["attack that is over", "attacks that are over"],
   ban_active: ["active ban", "active bans"],
   ban_withdrawn: ["withdrawn ban", "withdrawn bans"],
@@ -32,24 +34,25 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
   file_fault: ["file that cannot be used", "files that cannot be used"],
   file_fault_over: ["file that can be used again", "files that can be used again"],
+  test: ["test", "tests"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
 
 /** At least one event, oldest first. */
-export function digest(events: readonly NotifyEvent[], instance: string): Digest {
+export function digest(events: readonly NotifyEvent[], context: WireContext): Digest {
   const shown = withoutEchoes(events);
   const full = shown
     .slice(0, FULL_EVENTS)
-    .map(describeEvent)
-    .map(({ headline, details }) => ({
+    .map((event) => ({ ...describeEvent(event), hints: hintsOf(event, context.pageUrl) }))
+    .map(({ headline, details, hints }) => ({
       headline: shownText(headline),
-      details: details.map(shownText),
+      details: [...details, ...hints].map(shownText),
     }));
   const rest = shown.slice(FULL_EVENTS);
   const isDryRun = events.at(-1)?.dryRun ?? false;
   const paragraphs = full.map(({ headline, details }) => [headline, ...details].join("\n"));
   const counted = rest.length === 0 ? [] : [`And ${countText(rest)}`];
-  const footer = `Floodwall on ${instance}. Dry run: ${isDryRun ? "on, nothing is announced" : "off"}`;
+  const footer = `Floodwall on ${context.instance}. Dry run: ${isDryRun ? "on, nothing is announced" : "off"}`;
   const others = shown.length - 1;
   return {
     subject: `${isDryRun ? "[dry run] " : ""}${full[0]?.headline ?? ""}${others === 0 ? "" : ` (and ${others} more)`}`,

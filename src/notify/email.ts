@@ -25,7 +25,7 @@ async function send(
   context: ChannelContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { subject, text } = digest(events, context.instance);
+  const { subject, text } = digest(events, context);
   const auth = account(config, context);
   // An own socket, so that the delivery can be aborted at any moment.
   const socket = await connected(config, signal);

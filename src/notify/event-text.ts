@@ -19,6 +19,8 @@ import type {
   SessionEvent,
   StateEvent,
 } from "./event.ts";
+import { linkOf } from "./event-wire.ts";
+import { adviceOf } from "./severity.ts";
 
 export interface EventText {
   readonly headline: string;
@@ -26,14 +28,21 @@ export interface EventText {
 }
 
 export function describeEvent(event: NotifyEvent): EventText {
-  const text = describe(event);
-  return { headline: oneLine(text.headline), details: text.details.map(oneLine) };
+  const { headline, details } = describe(event);
+  return { headline: oneLine(headline), details: details.map(oneLine) };
+}
+
+/** What to do, and the link to the page, each where there is one. */
+export function hintsOf(event: NotifyEvent, pageUrl: string | null): readonly string[] {
+  const [advice, link] = [adviceOf(event), linkOf(event, pageUrl)];
+  return [...(advice === null ? [] : [`To do: ${advice}`]), ...(link === null ? [] : [link])];
 }
 
 function describe(event: NotifyEvent): EventText {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
+    case "attack_lasts":
     case "attack_ended":
       return describeAttack(event);
     case "ban_active":
@@ -56,6 +65,8 @@ function describe(event: NotifyEvent): EventText {
     case "file_fault":
     case "file_fault_over":
       return describeFile(event);
+    case "test":
+      return { headline: "Test of a notification", details: [`Ordered by ${event.orderedBy}`, timeText(event.atMs)] };
     default:
       return event satisfies never;
   }
@@ -77,7 +88,7 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
     };
   }
   return {
-    headline: `${name}${kind !== "attack_changed" ? "" : isNewKind ? " changes" : " grows"}: ${strength}`,
+    headline: `${name}${turnText(kind, isNewKind)}: ${strength}`,
     details: [
       ...kindText(attack),
       ...ingressLine(attack),
@@ -88,6 +99,12 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
       `Since ${timeText(attack.startedAt)}`,
     ],
   };
+}
+
+function turnText(kind: Exclude<AttackEvent["kind"], "attack_ended">, isNewKind: boolean): string {
+  if (kind === "attack_started") return "";
+  if (kind === "attack_lasts") return " goes on";
+  return isNewKind ? " changes" : " grows";
 }
 
 function sizeText({ volume }: Attack): string[] {

@@ -4,6 +4,8 @@ import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
+import type { Severity } from "./notify-config.ts";
+import { adviceOf, severityOf } from "./severity.ts";
 
 export interface EventWire {
   readonly id: string;
@@ -12,6 +14,13 @@ export interface EventWire {
   /** The machine that sends the event. */
   readonly instance: string;
   readonly dry_run: boolean;
+  readonly severity: Severity;
+  /** Of the attacked or banned address. */
+  readonly hostgroup?: string;
+  readonly tenant?: string;
+  /** To the page of the dashboard. */
+  readonly link?: string;
+  readonly advice?: string;
   readonly attack?: AttackWire;
   readonly ban?: Omit<BanWire, "announced">;
   readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
@@ -26,9 +35,31 @@ export interface EventWire {
   };
 }
 
-export function eventToWire(event: NotifyEvent, instance: string): EventWire {
-  const { id, kind, atMs, dryRun } = event;
-  return { id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, ...subject(event) };
+/** Of the machine that sends. */
+export interface WireContext {
+  readonly instance: string;
+  /** Where people reach the dashboard; null: there are no links. */
+  readonly pageUrl: string | null;
+}
+
+export function eventToWire(event: NotifyEvent, { instance, pageUrl }: WireContext): EventWire {
+  const { id, kind, atMs, dryRun, group, tenant } = event;
+  const [link, advice] = [linkOf(event, pageUrl), adviceOf(event)];
+  return {
+    ...{ id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, severity: severityOf(event) },
+    ...(group === null ? {} : { hostgroup: group }),
+    ...(tenant === null ? {} : { tenant }),
+    ...(link === null ? {} : { link }),
+    ...(advice === null ? {} : { advice }),
+    ...subject(event),
+  };
+}
+
+/** null: without `notify.page_url`. */
+export function linkOf(event: NotifyEvent, pageUrl: string | null): string | null {
+  if (pageUrl === null) return null;
+  const view = "attack" in event ? `attacks/${encodeURIComponent(event.attack.id)}` : "ban" in event ? "bans" : "";
+  return `${pageUrl.replace(/\/$/, "")}/#/${view}`;
 }
 
 function subject(
@@ -37,6 +68,7 @@ function subject(
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
+    case "attack_lasts":
     case "attack_ended": {
       const { attack, ban } = event;
       return { attack: attackToWire({ attack, ban }), ...(ban === null ? {} : { ban: banRow(ban) }) };
@@ -65,6 +97,8 @@ function subject(
     case "file_fault":
     case "file_fault_over":
       return { file: event.file };
+    case "test":
+      return {};
     default:
       return event satisfies never;
   }

@@ -1,4 +1,5 @@
 /** The events of which the service notifies. Values only: each channel decides on their text and delivery. */
+import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
@@ -10,7 +11,8 @@ export type NotifyEvent =
   | CapEvent
   | ExporterEvent
   | ScrubNodeEvent
-  | FileEvent;
+  | FileEvent
+  | TestEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -19,10 +21,14 @@ interface Occasion {
   readonly atMs: number;
   /** Whether the service was in dry run at that moment. */
   readonly dryRun: boolean;
+  /** Of the attacked or banned address; null: of no tenant. */
+  readonly tenant: Tenant;
+  /** The hostgroup; null: the event is of none. */
+  readonly group: string | null;
 }
 
 export interface AttackEvent extends Occasion {
-  readonly kind: "attack_started" | "attack_changed" | "attack_ended";
+  readonly kind: "attack_started" | "attack_changed" | "attack_lasts" | "attack_ended";
   readonly attack: Attack;
   /** For `attack_changed`: whether the kind of attack changed; otherwise its rate has grown. */
   readonly isNewKind: boolean;
@@ -98,6 +104,13 @@ export interface FaultyFile {
   /** The finding, and the setting that holds in its place; empty: it can be used again. */
   readonly error: string;
   readonly effect: string;
+}
+
+/** Ordered by a person, to see whether a target can be reached. */
+export interface TestEvent extends Occasion {
+  readonly kind: "test";
+  /** The name of the token. */
+  readonly orderedBy: string;
 }
 
 /** A cap on bans, or the table of attacks on hosts and hostgroups or of those on prefixes. */

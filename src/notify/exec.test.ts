@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attackEvent, events } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, BOX, events } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import { eventToWire } from "./event-wire.ts";
@@ -26,11 +26,11 @@ function run(command: string, batch = [attackEvent()], signal = new AbortControl
   const context = {
     environment: { read: () => null },
     wallMs: () => 0,
-    instance: "box1",
+    ...BOX,
     telegramApi: "",
     authority: null,
   };
-  return execChannel({ command, timeoutSeconds: 10 }, context)
+  return execChannel({ kind: "exec", command, timeoutSeconds: 10 }, context)
     .deliver(batch, signal)
     .then(
       () => "done",
@@ -54,7 +54,7 @@ describe("exec", () => {
     expect(await run(command)).toBe("done");
     const line = readFileSync(out, "utf8");
     expect(line).toEndWith("}\n");
-    expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(eventToWire(attackEvent(), "box1"))));
+    expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(eventToWire(attackEvent(), BOX))));
   });
 
   test("gives it no argument and nothing of the service's environment", async () => {

@@ -7,17 +7,16 @@ import { withoutCapabilities } from "../system/capabilities.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import { eventToWire } from "./event-wire.ts";
-import type { NotifyConfig } from "./notify-config.ts";
+import type { ExecConfig } from "./notify-config.ts";
 
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C.UTF-8" };
 
-export function execChannel(config: NonNullable<NotifyConfig["exec"]>, { instance }: ChannelContext): Channel {
+export function execChannel(config: ExecConfig, context: ChannelContext): Channel {
   return {
     audience: "programs",
     deadlineMs: config.timeoutSeconds * 1000,
     async deliver(events, signal) {
-      for (const event of events)
-        await run(config.command, `${JSON.stringify(eventToWire(event, instance))}\n`, signal);
+      for (const event of events) await run(config.command, `${JSON.stringify(eventToWire(event, context))}\n`, signal);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
-import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { NO_TARGETS, observation, Receiver, targets } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -9,12 +9,12 @@ import { attackToWire } from "../http/wire/attack.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
 import { DEFAULT_TIMES, Notifier } from "./notifier.ts";
-import type { NotifyConfig } from "./notify-config.ts";
+import type { NotifyConfig, TelegramConfig, WebhookConfig } from "./notify-config.ts";
 import { signature } from "./webhook.ts";
 
-const WEBHOOK: NotifyConfig["webhook"] = { urlEnv: "WEBHOOK_URL", secretEnv: "WEBHOOK_SECRET" };
-const SLACK: NotifyConfig["slack"] = { urlEnv: "SLACK_URL" };
-const TELEGRAM: NotifyConfig["telegram"] = { tokenEnv: "TELEGRAM_TOKEN", chatId: "-100" };
+const WEBHOOK: WebhookConfig = { kind: "webhook", urlEnv: "WEBHOOK_URL", secretEnv: "WEBHOOK_SECRET" };
+const SLACK = { kind: "slack", urlEnv: "SLACK_URL" } as const;
+const TELEGRAM: TelegramConfig = { kind: "telegram", tokenEnv: "TELEGRAM_TOKEN", chatId: "-100" };
 /** Retries come in milliseconds. */
 const TIMES = { ...DEFAULT_TIMES, gatherMs: 5, betweenMs: 5, retryMinMs: 5, retryMaxMs: 20, attemptsMax: 3 };
 
@@ -32,17 +32,13 @@ function receiver(): Receiver {
 /** A start is reported at once when its kind is known. */
 const classified = (changes: Partial<Attack> = {}) => attack({ classification: classification(), ...changes });
 
-function started(
-  changes: Partial<NotifyConfig>,
-  variables: Record<string, string>,
-  telegramApi = "http://127.0.0.1:1",
-) {
+function started(config: NotifyConfig, variables: Record<string, string>, telegramApi = "http://127.0.0.1:1") {
   const observed = observation(systemClock);
   const isDryRun = variables["DRY_RUN"] === "yes";
   let ids = 0;
   const notifier = new Notifier({
-    tenancy: () => ({ ownerOf: () => null, tenantOf: () => null }),
-    config: { ...NO_CHANNELS, ...changes },
+    tenancy: () => ({ ownerOf: () => null, tenantOf: () => null, groupOf: () => null }),
+    config,
     dryRun: () => isDryRun,
     instance: "box1",
     clock: systemClock,
@@ -68,7 +64,7 @@ function started(
 describe("the webhook", () => {
   test("gets the attack as the API shows it, signed, with an id for its attempts", async () => {
     const server = receiver();
-    const { notifier } = started({ webhook: WEBHOOK }, { WEBHOOK_URL: `${server.url}hook`, WEBHOOK_SECRET: "k" });
+    const { notifier } = started(targets(WEBHOOK), { WEBHOOK_URL: `${server.url}hook`, WEBHOOK_SECRET: "k" });
     notifier.attackChanged("started", classified(), null);
     await eventually(() => server.received.length === 1, "no call came");
     const [call] = server.received;
@@ -79,6 +75,9 @@ describe("the webhook", () => {
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       instance: "box1",
       dry_run: false,
+      severity: "critical",
+      hostgroup: "global",
+      advice: "No ban is in force: look at the attack's page and decide",
       attack: JSON.parse(JSON.stringify(attackToWire({ attack: classified(), ban: null }))),
     });
     expect(call?.path).toBe("/hook");
@@ -91,7 +90,7 @@ describe("the webhook", () => {
 
   test("gets bans and BGP sessions, in order, one a call", async () => {
     const server = receiver();
-    const { notifier } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), { WEBHOOK_URL: server.url });
     notifier.banChanged({ ban: ban(), previous: null });
     notifier.banChanged({ ban: ban({ expiresAt: NOON + 1 }), previous: ban() });
     notifier.banChanged({
@@ -113,7 +112,7 @@ describe("the webhook", () => {
 
   test("gets a cap that is reached once", async () => {
     const server = receiver();
-    const { notifier } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), { WEBHOOK_URL: server.url });
     const cap = { name: "max_active_bans", limit: 50, refused: 2, replaced: 1 } as const;
     notifier.capsRead([cap]);
     notifier.capsRead([{ ...cap, refused: 3 }]);
@@ -127,7 +126,7 @@ describe("the webhook", () => {
     const server = receiver();
     server.answers = [() => new Response(null, { status: 503 }), () => new Response(null, { status: 204 })];
     const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
-    const { notifier, counted } = started({ webhook: WEBHOOK }, variables);
+    const { notifier, counted } = started(targets(WEBHOOK), variables);
     notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
     const [first, second] = server.received;
@@ -139,7 +138,7 @@ describe("the webhook", () => {
   test("is signed with the secret of now, and not called at all without one", async () => {
     const server = receiver();
     const variables: Record<string, string> = { WEBHOOK_URL: server.url };
-    const { notifier, lines } = started({ webhook: WEBHOOK }, variables);
+    const { notifier, lines } = started(targets(WEBHOOK), variables);
     notifier.attackChanged("started", classified(), null);
     await eventually(() => lines.some((line) => line.includes("WEBHOOK_SECRET is not set")), "no fault was logged");
     expect(server.received).toHaveLength(0);
@@ -156,7 +155,7 @@ describe("the webhook", () => {
     const server = receiver();
     server.answers = [() => Response.redirect(elsewhere.url, 307)];
     const variables = { WEBHOOK_URL: server.url, WEBHOOK_SECRET: "k" };
-    const { notifier, counted, lines } = started({ webhook: WEBHOOK }, variables);
+    const { notifier, counted, lines } = started(targets(WEBHOOK), variables);
     notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
     expect(elsewhere.received).toHaveLength(0);
@@ -169,13 +168,13 @@ describe("the webhook", () => {
       pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
     });
     server.answers = [() => new Response(endless)];
-    const { notifier, counted } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    const { notifier, counted } = started(targets({ ...WEBHOOK, secretEnv: null }), { WEBHOOK_URL: server.url });
     notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("sent_total", "webhook")) === 1, "it was not delivered");
   });
 
   test.each(["file:///etc/passwd", "data:text/plain,x", "no url"])("is never taken at %s", async (url) => {
-    const { notifier, lines } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: url });
+    const { notifier, lines } = started(targets({ ...WEBHOOK, secretEnv: null }), { WEBHOOK_URL: url });
     notifier.attackChanged("started", classified(), null);
     await eventually(() => lines.some((line) => line.includes("holds no http or https URL")), "no fault was logged");
     expect(lines.join("")).not.toContain(url);
@@ -185,10 +184,9 @@ describe("the webhook", () => {
     const { key, cert } = selfSigned();
     const server = new Receiver({ key, cert });
     cleanups.push(() => server.stop());
-    const { notifier, counted, lines } = started(
-      { webhook: { ...WEBHOOK, secretEnv: null } },
-      { WEBHOOK_URL: server.url.replace("http:", "https:") },
-    );
+    const { notifier, counted, lines } = started(targets({ ...WEBHOOK, secretEnv: null }), {
+      WEBHOOK_URL: server.url.replace("http:", "https:"),
+    });
     notifier.attackChanged("started", classified(), null);
     await eventually(async () => (await counted("dropped_total", "webhook")) === 1, "it was not given up");
     expect(server.received).toHaveLength(0);
@@ -199,7 +197,7 @@ describe("the webhook", () => {
 describe("people", () => {
   test("get a Slack message in which nothing is a link or a mention", async () => {
     const server = receiver();
-    const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
+    const { notifier } = started(targets(SLACK), { SLACK_URL: server.url });
     notifier.banChanged({ ban: ban({ state: "rejected", reason: "<!channel> & <http://x>" }), previous: null });
     await eventually(() => server.received.length === 1, "no call came");
     const { text } = JSON.parse(server.received[0]?.body ?? "") as { text: string };
@@ -210,7 +208,7 @@ describe("people", () => {
   test("get a Telegram message, an attack and its ban in one", async () => {
     const server = receiver();
     const api = server.url.replace(/\/$/, "");
-    const { notifier } = started({ telegram: TELEGRAM }, { TELEGRAM_TOKEN: "123:abc" }, api);
+    const { notifier } = started(targets(TELEGRAM), { TELEGRAM_TOKEN: "123:abc" }, api);
     notifier.banChanged({ ban: ban(), previous: null });
     notifier.attackChanged("started", classified(), ban());
     await eventually(() => server.received.length === 1, "no call came");
@@ -226,17 +224,17 @@ test("a channel that hangs delays no other", async () => {
   const slow = receiver();
   slow.answers = [() => new Promise<never>(() => {})];
   const quick = receiver();
-  const { notifier } = started(
-    { slack: SLACK, webhook: { ...WEBHOOK, secretEnv: null } },
-    { SLACK_URL: slow.url, WEBHOOK_URL: quick.url },
-  );
+  const { notifier } = started(targets(SLACK, { ...WEBHOOK, secretEnv: null }), {
+    SLACK_URL: slow.url,
+    WEBHOOK_URL: quick.url,
+  });
   for (let i = 0; i < 20; i++) notifier.attackChanged("started", classified({ id: `a${i}` }), null);
   await eventually(() => quick.received.length === 20 && slow.received.length === 1, "the quick one waited");
 });
 
 test("every message says whether anything is announced", async () => {
   const server = receiver();
-  const config = { ...NO_CHANNELS, webhook: { urlEnv: "WEBHOOK_URL", secretEnv: null }, slack: SLACK };
+  const config = targets({ ...WEBHOOK, secretEnv: null }, SLACK);
   const { notifier } = started(config, { SLACK_URL: server.url, WEBHOOK_URL: server.url, DRY_RUN: "yes" });
   notifier.attackChanged("started", classified(), null);
   await eventually(() => server.received.length === 2, "not all was delivered");
@@ -250,14 +248,14 @@ test("a reload adds and takes away channels, and keeps what waits for those that
   const refusal = Promise.withResolvers<Response>();
   server.answers = [() => refusal.promise, () => new Response()];
   const variables = { SLACK_URL: server.url, OTHER_URL: `${server.url}other` };
-  const { notifier, counted } = started({ slack: SLACK }, variables);
+  const { notifier, counted } = started(targets(SLACK), variables);
   notifier.attackChanged("started", classified(), null);
   await eventually(() => server.received.length === 1, "no call came");
-  notifier.reconfigure({ ...NO_CHANNELS, slack: { urlEnv: "OTHER_URL" } });
+  notifier.reconfigure(targets({ kind: "slack", urlEnv: "OTHER_URL" }));
   refusal.resolve(new Response(null, { status: 503 }));
   await eventually(async () => (await counted("sent_total", "slack")) === 1, "what waited was lost");
   expect(server.received.at(-1)?.path).toBe("/other");
-  notifier.reconfigure(NO_CHANNELS);
+  notifier.reconfigure(NO_TARGETS);
   notifier.attackChanged("ended", attack(), null);
   expect(await counted("queue_length", "slack")).toBeNaN();
 });
@@ -279,6 +277,7 @@ test("neither log nor metrics contain a secret or a URL, even after errors", asy
     SMTP_PASSWORD: "s3cret-password",
   };
   const email = {
+    kind: "email",
     host: "127.0.0.1",
     port: 1,
     security: "none",
@@ -288,13 +287,7 @@ test("neither log nor metrics contain a secret or a URL, even after errors", asy
     passwordEnv: "SMTP_PASSWORD",
   } as const;
   const { notifier, counted, lines, metrics } = started(
-    {
-      webhook: WEBHOOK,
-      slack: SLACK,
-      telegram: TELEGRAM,
-      email,
-      exec: { command: "/s3cret/absent", timeoutSeconds: 1 },
-    },
+    targets(WEBHOOK, SLACK, TELEGRAM, email, { kind: "exec", command: "/s3cret/absent", timeoutSeconds: 1 }),
     variables,
   );
   notifier.attackChanged("started", classified(), null);

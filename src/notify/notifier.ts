@@ -1,8 +1,7 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state, with a queue for each channel. Its
- * callers never wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state,
+ * with a queue for each target. Its callers never wait: events are only put into the queues.
  */
-import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
@@ -16,9 +15,8 @@ import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
-import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
-import { emailChannel } from "./email.ts";
+import type { ChannelContext } from "./channel.ts";
+import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
@@ -33,18 +31,18 @@ import type {
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
+  TestEvent,
 } from "./event.ts";
-import { execChannel } from "./exec.ts";
-import type { NotifyConfig } from "./notify-config.ts";
+import type { NotifyConfig, TargetKind } from "./notify-config.ts";
+import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
-import { slackChannel } from "./slack.ts";
-import { TELEGRAM_API, telegramChannel } from "./telegram.ts";
-import { webhookChannel } from "./webhook.ts";
+import { channelOf } from "./target.ts";
+import { TELEGRAM_API } from "./telegram.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
   /** Of the configuration in force. */
-  readonly tenancy: () => Pick<Tenancy, "ownerOf" | "tenantOf">;
+  readonly tenancy: () => Pick<Tenancy, "ownerOf" | "tenantOf" | "groupOf">;
   /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
   /** The machine's name, as shown in messages. */
@@ -61,6 +59,10 @@ export interface NotifierOptions {
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
   readonly authority?: string;
+}
+
+export interface TargetState extends QueueState {
+  readonly kind: TargetKind;
 }
 
 export const DEFAULT_TIMES: DeliveryTimes = {
@@ -82,15 +84,21 @@ type NewEvent =
   | Pick<CapEvent, "kind" | "cap">
   | Pick<ExporterEvent, "kind" | "exporter">
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
-  | Pick<FileEvent, "kind" | "file">;
+  | Pick<FileEvent, "kind" | "file">
+  | Pick<TestEvent, "kind" | "orderedBy">;
+
+/** By the address that an event is about. */
+type Owner = Pick<NotifyEvent, "tenant" | "group">;
+const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: ChannelContext;
+  readonly #context: Omit<ChannelContext, "pageUrl">;
+  readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   readonly #capNotices = new CapNotices();
   readonly #sessionNotices: SessionNotices;
-  readonly #queues = new Map<ChannelName, DeliveryQueue>();
+  readonly #queues = new Map<string, DeliveryQueue>();
   #config: NotifyConfig;
   #isRunning = false;
 
@@ -98,6 +106,7 @@ export class Notifier {
     const { config, instance, clock, timers, environment, telegramApi, authority } = options;
     this.#options = options;
     this.#config = config;
+    this.#routing = new Routing(config);
     this.#context = {
       environment,
       wallMs: () => clock.wallMs(),
@@ -117,18 +126,22 @@ export class Notifier {
     this.#openQueues(this.#config);
   }
 
-  /** Unchanged channels keep their waiting events; those of removed channels are discarded. */
+  /** Targets that stay keep their waiting events; those of removed targets are discarded. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
+    this.#routing.reconfigure(config);
     if (this.#isRunning) this.#openQueues(config);
   }
 
   /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
-    const tenant = this.#options.tenancy().ownerOf(attack);
     if (!this.#isRunning) return;
     const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
-    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, tenant);
+    const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
+    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
+    if (turn !== "lasts" || kinds.length > 0) return;
+    const lasts = this.#eventOf({ kind: "attack_lasts", attack, ban, isNewKind: false }, owner);
+    this.#add(lasts, this.#routing.dueFor(lasts));
   }
 
   /**
@@ -139,7 +152,9 @@ export class Notifier {
     const kind = banChangeKind(change);
     if (kind === null || kind === "changed") return;
     const { ban } = change;
-    this.#enqueue({ kind: `ban_${ban.state}`, ban }, this.#options.tenancy().tenantOf(ban.target));
+    const tenancy = this.#options.tenancy();
+    const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
+    this.#enqueue({ kind: `ban_${ban.state}`, ban }, owner);
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -175,6 +190,21 @@ export class Notifier {
     this.#enqueue({ kind: "state_damaged", damage });
   }
 
+  /** To one target, past the routes. Returns whether there is such a target. */
+  test(target: string, orderedBy: string): boolean {
+    if (!this.#queues.has(target)) return false;
+    this.#add(this.#eventOf({ kind: "test", orderedBy }, NO_OWNER), [target]);
+    return true;
+  }
+
+  /** In the order of the configuration. */
+  list(): readonly TargetState[] {
+    return this.#config.targets.flatMap(({ name, settings: { kind } }) => {
+      const state = this.#queues.get(name)?.state;
+      return state === undefined ? [] : [{ ...state, kind }];
+    });
+  }
+
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
     this.#isRunning = false;
@@ -183,47 +213,39 @@ export class Notifier {
     this.#queues.clear();
   }
 
-  #enqueue(event: NewEvent, tenant: Tenant = null): void {
+  #enqueue(event: NewEvent, owner = NO_OWNER): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
-    const { newId, clock, dryRun } = this.#options;
-    const full: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...event };
-    for (const queue of this.#queues.values()) queue.add(full, tenant);
+    const full = this.#eventOf(event, owner);
+    this.#add(full, this.#routing.targetsOf(full));
   }
 
-  #openQueues(config: NotifyConfig): void {
-    for (const name of CHANNELS) {
-      const channel = this.#makeChannel(name, config);
+  #eventOf(event: NewEvent, owner: Owner): NotifyEvent {
+    const { newId, clock, dryRun } = this.#options;
+    return { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...owner, ...event };
+  }
+
+  #add(event: NotifyEvent, targets: readonly string[]): void {
+    for (const target of targets) this.#queues.get(target)?.add(event, event.tenant);
+  }
+
+  #openQueues({ targets, pageUrl }: NotifyConfig): void {
+    const context = { ...this.#context, pageUrl };
+    const kept = new Set(targets.map(({ name }) => name));
+    for (const [name, queue] of this.#queues) {
+      if (kept.has(name)) continue;
+      queue.close();
+      this.#queues.delete(name);
+    }
+    for (const { name, settings } of targets) {
+      const channel = channelOf(settings, context);
       const queue = this.#queues.get(name);
-      if (channel === null) {
-        queue?.close();
-        this.#queues.delete(name);
-      } else if (queue === undefined) {
-        this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
-      } else {
-        queue.replaceChannel(channel);
-      }
+      if (queue !== undefined) queue.replaceChannel(channel);
+      else this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
     }
     this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
   }
 
   #times(): DeliveryTimes {
     return this.#options.times ?? DEFAULT_TIMES;
-  }
-
-  #makeChannel(name: ChannelName, { webhook, slack, telegram, email, exec }: NotifyConfig): Channel | null {
-    switch (name) {
-      case "webhook":
-        return webhook && webhookChannel(webhook, this.#context);
-      case "slack":
-        return slack && slackChannel(slack, this.#context);
-      case "telegram":
-        return telegram && telegramChannel(telegram, this.#context);
-      case "email":
-        return email && emailChannel(email, this.#context);
-      case "exec":
-        return exec && execChannel(exec, this.#context);
-      default:
-        return name satisfies never;
-    }
   }
 }

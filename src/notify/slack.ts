@@ -2,13 +2,12 @@
 import type { Channel, ChannelContext } from "./channel.ts";
 import { digest } from "./digest.ts";
 import { post } from "./http-post.ts";
-import type { NotifyConfig } from "./notify-config.ts";
 import { urlOf } from "./secret.ts";
 
 const DEADLINE_MS = 10_000;
 
-export function slackChannel(config: NonNullable<NotifyConfig["slack"]>, context: ChannelContext): Channel {
-  const { environment, instance, authority } = context;
+export function slackChannel(config: { readonly urlEnv: string }, context: ChannelContext): Channel {
+  const { environment, authority } = context;
   return {
     audience: "people",
     deadlineMs: DEADLINE_MS,
@@ -16,7 +15,7 @@ export function slackChannel(config: NonNullable<NotifyConfig["slack"]>, context
       post({
         url: urlOf(environment, config.urlEnv),
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ text: escaped(digest(events, instance).text) }),
+        body: JSON.stringify({ text: escaped(digest(events, context).text) }),
         signal,
         authority,
       }),

@@ -3,14 +3,14 @@ import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
 import { digest } from "./digest.ts";
 import { post } from "./http-post.ts";
-import type { NotifyConfig } from "./notify-config.ts";
+import type { TelegramConfig } from "./notify-config.ts";
 import { secretOf } from "./secret.ts";
 
 export const TELEGRAM_API = "https://api.telegram.org";
 const DEADLINE_MS = 10_000;
 
-export function telegramChannel(config: NonNullable<NotifyConfig["telegram"]>, context: ChannelContext): Channel {
-  const { environment, instance, telegramApi, authority } = context;
+export function telegramChannel(config: TelegramConfig, context: ChannelContext): Channel {
+  const { environment, telegramApi, authority } = context;
   return {
     audience: "people",
     deadlineMs: DEADLINE_MS,
@@ -24,7 +24,7 @@ export function telegramChannel(config: NonNullable<NotifyConfig["telegram"]>, c
         headers: { "content-type": "application/json" },
         body: JSON.stringify({
           chat_id: config.chatId,
-          text: digest(events, instance).text,
+          text: digest(events, context).text,
           link_preview_options: { is_disabled: true },
         }),
         signal,

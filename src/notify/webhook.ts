@@ -7,19 +7,19 @@ import { createHmac } from "node:crypto";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { eventToWire } from "./event-wire.ts";
 import { post } from "./http-post.ts";
-import type { NotifyConfig } from "./notify-config.ts";
+import type { WebhookConfig } from "./notify-config.ts";
 import { secretOf, urlOf } from "./secret.ts";
 
 const DEADLINE_MS = 10_000;
 
-export function webhookChannel(config: NonNullable<NotifyConfig["webhook"]>, context: ChannelContext): Channel {
-  const { environment, wallMs, instance, authority } = context;
+export function webhookChannel(config: WebhookConfig, context: ChannelContext): Channel {
+  const { environment, wallMs, authority } = context;
   return {
     audience: "programs",
     deadlineMs: DEADLINE_MS,
     async deliver(events, signal) {
       for (const event of events) {
-        const body = JSON.stringify(eventToWire(event, instance));
+        const body = JSON.stringify(eventToWire(event, context));
         const headers: Record<string, string> = { "content-type": "application/json", "idempotency-key": event.id };
         if (config.secretEnv !== null) {
           const secret = secretOf(environment, config.secretEnv);

@@ -69,11 +69,22 @@ export const TEXT_FORMS = {
     /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)
       ? null
       : "must be 1 to 63 letters, digits or underscores, the first no digit",
+  targetName: nameRule,
+  partOfDay: (text: string) =>
+    parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
   mailAddress: (text: string) =>
     /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(text) ? null : "must be a mail address: noc@example.net",
   ...ZONES_FORMS,
   path: (text: string) => (text !== "" && !text.includes("\0") ? null : "must be the path of a file"),
 } satisfies Record<string, (text: string) => string | null>;
+
+/** Minutes since midnight; null: not of this form. */
+export function parsePartOfDay(text: string): { readonly from: number; readonly to: number } | null {
+  const match = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
+  if (match === null) return null;
+  const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = match.slice(1).map(Number);
+  return { from: 60 * fromHour + fromMinute, to: 60 * toHour + toMinute };
+}
 
 export type TextForm = keyof typeof TEXT_FORMS;
 

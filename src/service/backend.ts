@@ -25,6 +25,7 @@ import type {
   FilterRulePreview,
   GroupRatesView,
   HostView,
+  NotifyTargets,
   ReloadOutcome,
   ReloadPreview,
   SourceBlockPreview,
@@ -40,6 +41,7 @@ import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import type { TargetKind } from "../notify/notify-config.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
@@ -83,6 +85,8 @@ export interface Sources {
   readonly prefixSets?: () => readonly PrefixSetView[];
   /** Absent: there are none. */
   readonly faultyFiles?: () => readonly FileFaultView[];
+  /** Absent: there are none. */
+  readonly notifyTargets?: () => NotifyTargets;
 }
 
 /** Rows whose baselines are read at once: it takes a small part of the time of a request's turn. */
@@ -98,6 +102,7 @@ export class ServiceBackend implements Backend {
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
   readonly prefixSets: () => readonly PrefixSetView[];
+  readonly notifyTargets: () => NotifyTargets;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -120,6 +125,7 @@ export class ServiceBackend implements Backend {
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.prefixSets = sources.prefixSets ?? (() => []);
+    this.notifyTargets = sources.notifyTargets ?? (() => ({ list: () => [], test: () => false }));
     this.#machineProblems = machineProblems ?? (() => null);
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
@@ -141,7 +147,7 @@ export class ServiceBackend implements Backend {
 
   status(tenant: string | null): StatusView {
     const { config, packetPath, dataPlane } = this.#floodwall;
-    const { telegram, webhook, slack, email, exec } = config.notify;
+    const hasTarget = (kind: TargetKind) => config.notify.targets.some(({ settings }) => settings.kind === kind);
     const telemetry = this.telemetry();
     return {
       version: this.#version,
@@ -155,11 +161,11 @@ export class ServiceBackend implements Backend {
       scrubbing: config.mitigations[0]?.divert ?? null,
       scrubbingName: config.scrubbing?.nextHopName ?? null,
       notify: {
-        telegram: telegram !== null,
-        webhook: webhook !== null,
-        slack: slack !== null,
-        email: email !== null,
-        exec: exec !== null,
+        telegram: hasTarget("telegram"),
+        webhook: hasTarget("webhook"),
+        slack: hasTarget("slack"),
+        email: hasTarget("email"),
+        exec: hasTarget("exec"),
       },
       update: this.#availableUpdate(),
       scrubNodes: this.scrub.size,

@@ -91,6 +91,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
+    notifyTargets: () => reporting.notifier,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
@@ -114,7 +115,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     updates,
     ...{ stateDamage: damage, faults },
   };
-  const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
+  const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
     http.start();
@@ -129,8 +130,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const stop = async () => {
     floodwall.reloader.stop();
     await http.stop();
-    edge.stop();
-    files.stop();
+    for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();

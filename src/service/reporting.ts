@@ -58,7 +58,7 @@ const CAPS_EVERY_MS = 1000;
 
 export class Reporting {
   readonly #options: ReportingOptions;
-  readonly #notifier: Notifier;
+  readonly notifier: Notifier;
   readonly #caps = new CapReadings();
   readonly #routeChanges: RouteChanges;
   #cancelCaps: Cancel = () => {};
@@ -68,7 +68,7 @@ export class Reporting {
     const { floodwall, history } = options;
     const { config, attackLog } = floodwall;
     this.#options = options;
-    this.#notifier = new Notifier({
+    this.notifier = new Notifier({
       ...options,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
@@ -99,17 +99,17 @@ export class Reporting {
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
     floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
-    floodwall.scrub.onFaults((node, faults) => this.#notifier.scrubNodeChanged(node, faults));
+    floodwall.scrub.onFaults((node, faults) => this.notifier.scrubNodeChanged(node, faults));
   }
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
     const { history, updates, stateDamage, faults } = this.#options;
-    this.#notifier.start();
+    this.notifier.start();
     this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
-      this.#notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
+      this.notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
     );
     this.#options.recorder?.start();
     updates.start();
@@ -124,7 +124,7 @@ export class Reporting {
       { ...damage },
       "the state database was damaged and is replaced: lost bans end, and their routes are withdrawn",
     );
-    this.#notifier.stateDamaged(damage);
+    this.notifier.stateDamaged(damage);
   }
 
   /** After the listener, whose last calls still write rows, and after the service, whose last changes are events. */
@@ -133,7 +133,7 @@ export class Reporting {
     updates.stop();
     this.#routeChanges.stop();
     this.#cancelCaps();
-    await Promise.all([this.#notifier.stop(), history?.stop()]);
+    await Promise.all([this.notifier.stop(), history?.stop()]);
   }
 
   /** Before the packet counter is closed. */
@@ -143,13 +143,13 @@ export class Reporting {
 
   #readCaps(): void {
     const { config, packetPath } = this.#options.floodwall;
-    this.#notifier.capsRead(this.#caps.read(config.ban, packetPath?.detection ?? null));
+    this.notifier.capsRead(this.#caps.read(config.ban, packetPath?.detection ?? null));
   }
 
   #attackHappened({ kind, attack }: AttackEvent): void {
     const { floodwall, tenancy, feed, clock } = this.#options;
     const ban = floodwall.bans.banOf(attack);
-    if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
+    if (kind !== "sampled") this.notifier.attackChanged(kind, attack, ban);
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
     const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
@@ -161,7 +161,7 @@ export class Reporting {
     const { ban } = change;
     const { history, clock } = this.#options;
     this.#routeChanges.placed(ban, this.#publishBan(ban));
-    this.#notifier.banChanged(change);
+    this.notifier.banChanged(change);
     this.#caps.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void history?.recordAudit(event);
@@ -196,7 +196,7 @@ export class Reporting {
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     feed.publish({ kind: "exporter", row: exporterToWire({ ...view, received: null }, now, false) });
     const isBegun = change === "begun";
-    this.#notifier.exporterChanged(isBegun ? "exporter_fault" : "exporter_fault_over", {
+    this.notifier.exporterChanged(isBegun ? "exporter_fault" : "exporter_fault_over", {
       name: view.name ?? view.address,
       ...{ address: view.address, fault: kind, found: isBegun ? text : "" },
       remedy: view.faults.find((fault) => fault.kind === kind)?.remedy ?? "",
@@ -206,12 +206,12 @@ export class Reporting {
   #routesChanged(): void {
     this.#routeChanges.look();
     const { announcer } = this.#options.floodwall;
-    if (announcer !== null) this.#notifier.bgpSessions(announcer.status().neighbors);
+    if (announcer !== null) this.notifier.bgpSessions(announcer.status().neighbors);
   }
 
   #reloaded({ notify, updateCheck }: Config): void {
     const { feed, updates } = this.#options;
-    this.#notifier.reconfigure(notify);
+    this.notifier.reconfigure(notify);
     updates.reconfigure(updateCheck);
     feed.reloaded();
   }

@@ -62,6 +62,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
+  ["GET /api/v1/notify/targets", UNSCOPED_READ],
+  ["POST /api/v1/notify/targets/noc/test", { ...COMMAND, tenantOperator: UNSCOPED }],
   ["GET /api/v1/telemetry", UNSCOPED_READ],
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bans", READ],
@@ -151,6 +153,7 @@ beforeAll(() => {
   admitCallers(server);
   const { backend } = server;
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
+  backend.notifyTargets = () => ({ list: () => [], test: () => true });
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);

@@ -124,7 +124,7 @@ describe("defaults", () => {
       scrubbing: null,
       edge: null,
       filterRules: [],
-      notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
+      notify: { targets: [], routes: null, pageUrl: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: {
         host: "127.0.0.1",

@@ -1,6 +1,8 @@
-/** Rules between the keys of `storage`, of `notify.email` and of `update_check`. */
+/** Rules between the keys of `storage`, of `notify` and of `update_check`. */
 
+import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
+import { TARGET_KINDS } from "../sections/notify.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
@@ -34,9 +36,36 @@ export function* updateCheckHasAUrl({ update_check: check }: File): Generator<Fi
 }
 
 export function* mailAccountIsWhole({ notify }: File): Generator<Finding> {
-  const email = notify?.email ?? {};
+  yield* halfAccount(notify?.email, ["notify", "email"]);
+  for (const [i, target] of (notify?.targets ?? []).entries())
+    yield* halfAccount(target?.email, ["notify", "targets", i, "email"]);
+}
+
+function* halfAccount(email: object = {}, path: ConfigPath): Generator<Finding> {
   const [has, lacks] = "username_env" in email ? ["username_env", "password_env"] : ["password_env", "username_env"];
-  if (has in email && !(lacks in email)) {
-    yield { path: ["notify", "email", lacks], rule: `goes with ${has}: an account has both` };
+  if (has in email && !(lacks in email))
+    yield { path: [...path, lacks], rule: `goes with ${has}: an account has both` };
+}
+
+export function* targetsHaveOneKind({ notify }: File): Generator<Finding> {
+  const known = new Set<string>(TARGET_KINDS.filter((kind) => kind in (notify ?? {})));
+  for (const [i, target] of (notify?.targets ?? []).entries()) {
+    const path = ["notify", "targets", i];
+    const kinds = TARGET_KINDS.filter((kind) => kind in (target ?? {}));
+    if (kinds.length !== 1)
+      yield {
+        path,
+        rule: `needs one of ${TARGET_KINDS.join(", ")}${kinds.length === 0 ? "" : `, and has ${kinds.join(", ")}`}`,
+      };
+    const name = target?.name;
+    if (name === undefined) continue;
+    if (known.has(name)) yield { path: [...path, "name"], rule: `${name} is used before: choose another name` };
+    known.add(name);
   }
+  for (const [i, route] of (notify?.routes ?? []).entries())
+    for (const [j, name] of (route?.targets ?? []).entries())
+      if (name !== undefined && !known.has(name)) {
+        const all = known.size === 0 ? "there is none" : `there are ${[...known].join(", ")}`;
+        yield { path: ["notify", "routes", i, "targets", j], rule: `${name} is the name of no target: ${all}` };
+      }
 }

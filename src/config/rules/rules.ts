@@ -72,7 +72,13 @@ import {
   networksDoNotOverlap,
   prefixesAreBounded,
 } from "./network.ts";
-import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
+import {
+  clickhouseHasItsSection,
+  mailAccountIsWhole,
+  storageKeysHaveAnEffect,
+  targetsHaveOneKind,
+  updateCheckHasAUrl,
+} from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
 import {
@@ -152,6 +158,7 @@ const RULES: readonly Rule[] = [
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
+  targetsHaveOneKind,
   updateCheckHasAUrl,
   routableListenNeedsAToken,
   tokenEnvGoesWithoutTokens,

@@ -1,12 +1,42 @@
 /** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
 
-import type { EmailConfig, NotifyConfig } from "../../notify/notify-config.ts";
+import {
+  type EmailConfig,
+  EVENT_KINDS,
+  type NotifyConfig,
+  type NotifyRoute,
+  type NotifyTarget,
+  OPSGENIE_URL,
+  PAGERDUTY_URL,
+  type RouteMatch,
+  SEVERITIES,
+  type TargetSettings,
+} from "../../notify/notify-config.ts";
 import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
-import { boolean, closed, described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parsePartOfDay } from "../../schema/text-forms.ts";
 
 /** Recipients of one mail. */
 const NOTIFY_RECIPIENTS_MAX = 32;
+export const NOTIFY_TARGETS_MAX = 64;
+const NOTIFY_ROUTES_MAX = 256;
+const MATCHED_NAMES_MAX = 256;
+const REPEAT_MINUTES_MAX = 1440;
+/** RFC 5424, 6.2.1: daemon, and the local ones. */
+const FACILITIES = {
+  daemon: 3,
+  local0: 16,
+  local1: 17,
+  local2: 18,
+  local3: 19,
+  local4: 20,
+  local5: 21,
+  local6: 22,
+  local7: 23,
+} as const;
+const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 /**
  * Seconds between two update checks: with a tenth added, the delay must not exceed 24 days, the longest that a timer
  * accepts.
@@ -70,14 +100,127 @@ const Exec = Type.Object(
   closed,
 );
 
+const Teams = Type.Object(
+  {
+    url_env: described(
+      text("variableName"),
+      "The environment variable with the URL of a workflow that posts to a channel when a webhook request is received.",
+    ),
+  },
+  closed,
+);
+const Pagerduty = Type.Object(
+  {
+    key_env: described(text("variableName"), "The environment variable with the integration key (Events API v2)."),
+    url: described(text("httpUrl", { default: PAGERDUTY_URL }), "The service region's address."),
+  },
+  closed,
+);
+const Opsgenie = Type.Object(
+  {
+    key_env: described(text("variableName"), "The environment variable with the key of an API integration."),
+    url: described(text("httpUrl", { default: OPSGENIE_URL }), "The region's address."),
+  },
+  closed,
+);
+const Alertmanager = Type.Object(
+  {
+    url: described(text("httpUrl"), "The address of Alertmanager, with its path prefix if it has one."),
+    token_env: described(Type.Optional(text("variableName")), "The environment variable with a bearer token."),
+  },
+  closed,
+);
+const Syslog = Type.Object(
+  {
+    host: described(Type.String({ minLength: 1 }), "The receiver: a name, for `tls` one that its certificate has."),
+    port: described(integer(1, 0xffff, 6514), "The port of the receiver."),
+    transport: described(
+      Type.Unsafe<"tls" | "tcp">({ ...oneOf("tls", "tcp"), default: "tls" }),
+      "`tls` (RFC 5425), or `tcp` without encryption (RFC 6587).",
+    ),
+    facility: described(
+      Type.Unsafe<keyof typeof FACILITIES>({
+        ...oneOf("daemon", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
+        default: "daemon",
+      }),
+      "The facility of the messages (RFC 5424).",
+    ),
+  },
+  closed,
+);
+
+const KINDS = {
+  webhook: described(Type.Optional(Webhook), "Sends each event as JSON by an HTTP POST request."),
+  slack: described(Type.Optional(Slack), "Sends messages to Slack."),
+  telegram: described(Type.Optional(Telegram), "Sends messages to a Telegram chat."),
+  email: described(Type.Optional(Email), "Sends messages by mail."),
+  exec: described(Type.Optional(Exec), "Runs a program for each event."),
+};
+
+const Target = Type.Object(
+  {
+    name: described(text("targetName"), "The name by which routes refer to it. Each may be used once."),
+    ...KINDS,
+    teams: described(Type.Optional(Teams), "Sends messages to a channel of Microsoft Teams."),
+    pagerduty: described(Type.Optional(Pagerduty), "Opens, changes and resolves alerts at PagerDuty."),
+    opsgenie: described(Type.Optional(Opsgenie), "Opens, changes and closes alerts at Opsgenie."),
+    alertmanager: described(Type.Optional(Alertmanager), "Sends alerts to a Prometheus Alertmanager."),
+    syslog: described(Type.Optional(Syslog), "Sends each event as a syslog message with the JSON of the webhook."),
+  },
+  closed,
+);
+type TargetFile = Static<typeof Target>;
+
+const names = (form: "tenantName" | "groupName", description: string) =>
+  described(Type.Optional(Type.Array(text(form), { minItems: 1, maxItems: MATCHED_NAMES_MAX })), description);
+
+const Route = Type.Object(
+  {
+    tenants: names("tenantName", "Events of these tenants."),
+    hostgroups: names("groupName", "Attacks and bans of these hostgroups; `global` is that of all other networks."),
+    events: described(
+      Type.Optional(Type.Array(oneOf(...EVENT_KINDS), { minItems: 1, maxItems: EVENT_KINDS.length })),
+      "Events of these kinds.",
+    ),
+    severity: described(Type.Optional(oneOf(...SEVERITIES)), "Events of at least this severity."),
+    min_pps: described(Type.Optional(integer(1, 1e12)), "Attacks of at least this rate in all, packets/s."),
+    min_mbps: described(Type.Optional(integer(1, 1e9)), "Attacks of at least this rate in all, Mbit/s."),
+    days: described(
+      Type.Optional(Type.Array(oneOf(...DAYS), { minItems: 1, maxItems: DAYS.length })),
+      "Events on these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
+    ),
+    hours: described(Type.Optional(text("partOfDay")), "Events in this part of the day, UTC."),
+    targets: described(
+      Type.Array(text("targetName"), { maxItems: NOTIFY_TARGETS_MAX }),
+      "The targets that get these events. An empty list: none gets them.",
+    ),
+    continue: described(boolean(false), "Whether the routes below are read for these events too."),
+    repeat_minutes: described(
+      Type.Optional(integer(1, REPEAT_MINUTES_MAX)),
+      "An attack that lasts is notified again after this time (`attack_lasts`).",
+    ),
+  },
+  closed,
+);
+type RouteFile = Static<typeof Route>;
+
 export const NotifySection = described(
   Type.Object(
     {
-      webhook: described(Type.Optional(Webhook), "Sends each event as JSON by an HTTP POST request."),
-      slack: described(Type.Optional(Slack), "Sends messages to Slack."),
-      telegram: described(Type.Optional(Telegram), "Sends messages to a Telegram chat."),
-      email: described(Type.Optional(Email), "Sends messages by mail."),
-      exec: described(Type.Optional(Exec), "Runs a program for each event."),
+      ...KINDS,
+      targets: described(
+        Type.Optional(Type.Array(Target, { maxItems: NOTIFY_TARGETS_MAX })),
+        "Further targets, each of one kind: several of a kind may be listed. The channels above are targets too, by the names of their kinds.",
+      ),
+      routes: described(
+        Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
+        "Which events go to which targets. Routes are read from the first on, and the first whose conditions all hold decides. An event that none takes goes to no target.",
+        { ifAbsent: "each event goes to all targets" },
+      ),
+      page_url: described(
+        Type.Optional(text("httpUrl")),
+        "Where people reach the dashboard: messages have links to the page of the attack.",
+      ),
     },
     closed,
   ),
@@ -90,6 +233,34 @@ export const NotifySection = described(
         telegram: { token_env: "FLOODWALL_TELEGRAM_TOKEN", chat_id: "-1000" },
         email: { host: "mail.example.net", from: "floodwall@example.net", to: ["noc@example.net"] },
         exec: { command: "/usr/local/bin/on-event" },
+      },
+      {
+        page_url: "https://floodwall.example.net",
+        targets: [
+          {
+            name: "on-call",
+            pagerduty: { key_env: "FLOODWALL_PAGERDUTY_KEY", url: "https://events.eu.pagerduty.com" },
+          },
+          { name: "noc", slack: { url_env: "FLOODWALL_SLACK_URL" } },
+          { name: "siem", syslog: { host: "siem.example.net", transport: "tcp", port: 601, facility: "local0" } },
+          {
+            name: "acme",
+            email: {
+              host: "mail.example.net",
+              port: 465,
+              security: "tls",
+              from: "a@example.net",
+              to: ["b@example.net"],
+            },
+          },
+          { name: "script", exec: { command: "/usr/local/bin/on-event", timeout_seconds: 60 } },
+          { name: "other-call", opsgenie: { key_env: "FLOODWALL_OPSGENIE_KEY", url: "https://api.eu.opsgenie.com" } },
+        ],
+        routes: [
+          { targets: ["siem"], continue: true },
+          { severity: "critical", targets: ["on-call", "noc"], repeat_minutes: 30 },
+          { severity: "warning", targets: ["noc"] },
+        ],
       },
     ],
   },
@@ -115,19 +286,72 @@ export const UpdateCheckSection = described(
 );
 
 export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConfig {
-  const { webhook, slack, telegram, email, exec } = file;
+  const { targets = [], routes, page_url: pageUrl, ...channels } = file;
+  const own = TARGET_KINDS.flatMap((kind) => (kind in channels ? [{ name: kind, ...pick(channels, kind) }] : []));
   return {
-    webhook: webhook === undefined ? null : { urlEnv: webhook.url_env, secretEnv: webhook.secret_env ?? null },
-    slack: slack === undefined ? null : { urlEnv: slack.url_env },
-    telegram: telegram === undefined ? null : { tokenEnv: telegram.token_env, chatId: telegram.chat_id },
-    email: email === undefined ? null : buildEmail(email),
-    exec: exec === undefined ? null : { command: exec.command, timeoutSeconds: exec.timeout_seconds },
+    targets: [
+      ...own.map((target) => buildTarget(target, ["notify"])),
+      ...targets.map((target, i) => buildTarget(target, ["notify", "targets", i])),
+    ],
+    routes: routes?.map(buildRoute) ?? null,
+    pageUrl: pageUrl ?? null,
   };
 }
 
+export const TARGET_KINDS = [
+  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
+  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
+];
+
+function pick<K extends keyof TargetFile>(file: Partial<TargetFile>, kind: K): Partial<TargetFile> {
+  return { [kind]: file[kind] };
+}
+
+/** A rule between the keys reports targets that are not of one kind. */
+function buildTarget({ name, ...file }: TargetFile, path: ConfigPath): NotifyTarget {
+  const settings = settingsOf(file);
+  return { name, place: [...path, settings.kind], settings };
+}
+
+function settingsOf(file: Omit<TargetFile, "name">): TargetSettings {
+  const { webhook, slack, teams, telegram, email, exec, pagerduty, opsgenie, alertmanager, syslog } = file;
+  if (webhook !== undefined) return { kind: "webhook", urlEnv: webhook.url_env, secretEnv: webhook.secret_env ?? null };
+  if (slack !== undefined) return { kind: "slack", urlEnv: slack.url_env };
+  if (teams !== undefined) return { kind: "teams", urlEnv: teams.url_env };
+  if (telegram !== undefined) return { kind: "telegram", tokenEnv: telegram.token_env, chatId: telegram.chat_id };
+  if (email !== undefined) return buildEmail(email);
+  if (exec !== undefined) return { kind: "exec", command: exec.command, timeoutSeconds: exec.timeout_seconds };
+  if (pagerduty !== undefined) return { kind: "pagerduty", keyEnv: pagerduty.key_env, url: pagerduty.url };
+  if (opsgenie !== undefined) return { kind: "opsgenie", keyEnv: opsgenie.key_env, url: opsgenie.url };
+  if (alertmanager !== undefined)
+    return { kind: "alertmanager", url: alertmanager.url, tokenEnv: alertmanager.token_env ?? null };
+  if (syslog !== undefined) return { kind: "syslog", ...syslog, facility: FACILITIES[syslog.facility] };
+  throw new Error("a target without a kind");
+}
+
 function buildEmail(file: Static<typeof Email>): EmailConfig {
-  const { host, port, security, from, to, username_env: usernameEnv, password_env: passwordEnv } = file;
-  return { host, port, security, from, to, usernameEnv: usernameEnv ?? null, passwordEnv: passwordEnv ?? null };
+  const { username_env: usernameEnv, password_env: passwordEnv, ...rest } = file;
+  return { kind: "email", ...rest, usernameEnv: usernameEnv ?? null, passwordEnv: passwordEnv ?? null };
+}
+
+function buildRoute(file: RouteFile): NotifyRoute {
+  const { targets, continue: continues, repeat_minutes: minutes } = file;
+  return { match: matchOf(file), targets, continues, repeatMs: minutes === undefined ? null : 60_000 * minutes };
+}
+
+function matchOf(file: RouteFile): RouteMatch {
+  const { tenants, hostgroups, events, severity, min_pps: minPps, min_mbps: minMbps, days, hours } = file;
+  const part = hours === undefined ? { from: 0, to: 1440 } : parsePartOfDay(hours);
+  const isTimed = part !== null && (days !== undefined || hours !== undefined);
+  return {
+    ...(tenants === undefined ? {} : { tenants: new Set(tenants) }),
+    ...(hostgroups === undefined ? {} : { hostgroups: new Set(hostgroups) }),
+    ...(events === undefined ? {} : { events: new Set(events) }),
+    ...(severity === undefined ? {} : { severity }),
+    ...(minPps === undefined ? {} : { minPps }),
+    ...(minMbps === undefined ? {} : { minMbps }),
+    ...(isTimed ? { hours: { ...part, days: new Set((days ?? DAYS).map((day) => DAYS.indexOf(day))) } } : {}),
+  };
 }
 
 /** A rule between the keys reports `enabled` without a URL. */

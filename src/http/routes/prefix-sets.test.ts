@@ -17,7 +17,7 @@ test("each prefix set is listed with its source, size and age, and why a newer f
   const of = { prefixes: 3, hash: "ab", fileChangedMs: WRITTEN_MS, readMs: WRITTEN_MS + 500, error: null };
   const nothing = { prefixes: 0, hash: null, fileChangedMs: null, readMs: null };
   const mmdb = { kind: "mmdb", path: "/srv/c.mmdb", countries: ["DE"], autonomousSystems: [] } as const;
-  server.backend.prefixSetViews = [
+  server.backend.prefixSets = () => [
     { ...of, config: prefixSet("drop", { kind: "list", path: "/srv/drop" }), error: "line 1: torn" },
     { ...of, config: prefixSet("de", mmdb) },
     { ...of, config: prefixSet("bogons", { kind: "builtin", set: "bogons" }), fileChangedMs: null },

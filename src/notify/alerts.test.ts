@@ -1,0 +1,102 @@
+/** The documented forms of services for people on call: what they are sent from the begin of a problem to its end. */
+import { afterEach, expect, test } from "bun:test";
+import { attackEvent, banEvent, capEvent, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { attack, NOON } from "../../test/fixtures/views.ts";
+import type { ChannelContext } from "./channel.ts";
+import type { NotifyEvent } from "./event.ts";
+import type { TargetSettings } from "./notify-config.ts";
+import { channelOf } from "./target.ts";
+
+let server: Receiver | null = null;
+afterEach(async () => {
+  await server?.stop();
+  server = null;
+});
+
+interface Card {
+  readonly contentType: string;
+  readonly content: { readonly body: readonly { readonly text: string }[] };
+}
+
+const begin = attackEvent({ group: "web", tenant: "acme" });
+const end = attackEvent({
+  kind: "attack_ended",
+  group: "web",
+  tenant: "acme",
+  attack: attack({ endedAt: NOON + 90_000 }),
+});
+
+/** Each request as its path, its authorization and its body. */
+async function sent(settings: (url: string) => TargetSettings, ...events: readonly NotifyEvent[]) {
+  server = new Receiver();
+  const context: ChannelContext = {
+    environment: { read: (name) => (name === "KEY" ? "s3cret" : (server?.url ?? null)) },
+    ...{ wallMs: () => NOON, instance: "box1", pageUrl: "https://fw.example.net/" },
+    ...{ telegramApi: "", authority: null },
+  };
+  const channel = channelOf(settings(server.url), context);
+  await channel.deliver(events, new AbortController().signal);
+  return server.received.map(({ path, headers, body }) => ({
+    path,
+    authorization: headers.get("authorization"),
+    body: JSON.parse(body) as Record<string, unknown>,
+  }));
+}
+
+const LINK = `https://fw.example.net/#/attacks/${begin.attack.id}`;
+
+test("PagerDuty: an attack triggers and resolves one alert, and the ban that belongs to it is left out", async () => {
+  const calls = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), begin, banEvent(), end);
+  expect(calls.map(({ path }) => path)).toEqual(["/v2/enqueue", "/v2/enqueue"]);
+  const [trigger, resolve] = calls.map(({ body }) => body);
+  expect(trigger).toEqual({
+    ...{ routing_key: "s3cret", event_action: "trigger", dedup_key: expect.stringMatching(/^floodwall-[0-9a-f]{32}$/) },
+    payload: {
+      summary: expect.stringContaining("Attack on 192.0.2.1"),
+      ...{ source: "box1", severity: "critical", timestamp: "2026-03-01T12:01:00.000Z", class: "attack_started" },
+      custom_details: { details: expect.stringContaining("To do: "), dry_run: false },
+    },
+    links: [{ href: LINK, text: "Floodwall" }],
+  });
+  expect(resolve).toEqual({ routing_key: "s3cret", event_action: "resolve", dedup_key: trigger?.["dedup_key"] });
+});
+
+test("Opsgenie: an attack opens and closes one alert", async () => {
+  const calls = await sent((url) => ({ kind: "opsgenie", keyEnv: "KEY", url }), begin, end);
+  const alias = calls[0]?.body["alias"] as string;
+  expect(calls.map(({ path }) => path)).toEqual(["/v2/alerts", `/v2/alerts/${alias}/close?identifierType=alias`]);
+  expect(calls.map(({ authorization }) => authorization)).toEqual(["GenieKey s3cret", "GenieKey s3cret"]);
+  expect(calls[0]?.body).toMatchObject({ priority: "P1", source: "box1", tags: ["attack_started"] });
+  expect(String(calls[0]?.body["message"]).length).toBeLessThanOrEqual(130);
+});
+
+test("Alertmanager: begin and end have the same labels, and the end ends the alert", async () => {
+  const calls = await sent((url) => ({ kind: "alertmanager", url: `${url}am`, tokenEnv: "KEY" }), begin, end);
+  expect(calls.map(({ path }) => path)).toEqual(["/am/api/v2/alerts", "/am/api/v2/alerts"]);
+  const [first, last] = calls.map(({ body }) => (body as unknown as Record<string, unknown>[])[0]);
+  expect(first).toMatchObject({
+    labels: { alertname: "Floodwall_attack", instance: "box1", hostgroup: "web", tenant: "acme" },
+    annotations: { severity: "critical" },
+    generatorURL: LINK,
+    endsAt: "2026-03-02T12:01:00.000Z",
+  });
+  expect(last).toMatchObject({ labels: first?.["labels"], endsAt: "2026-03-01T12:01:00.000Z" });
+  expect(calls[0]?.authorization).toBe("Bearer s3cret");
+});
+
+test("a moment without an end opens an alert of its own each time", async () => {
+  const cap = { name: "attacks", limit: 1024, refused: 1, replaced: 0 } as const;
+  const [one, other] = [capEvent(cap), { ...capEvent(cap), id: "e2" }];
+  const calls = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), one, other);
+  expect(new Set(calls.map(({ body }) => body["dedup_key"])).size).toBe(2);
+});
+
+test("Teams: an adaptive card, a block for each line, in which nothing is markup", async () => {
+  const fault = attackEvent({ attack: attack({ group: "*web* [a](http://x)" }) });
+  const calls = await sent(() => ({ kind: "teams", urlEnv: "URL" }), fault);
+  const [attachment] = calls.flatMap(({ body }) => body["attachments"] as readonly Card[]);
+  expect(attachment?.contentType).toBe("application/vnd.microsoft.card.adaptive");
+  const texts = attachment?.content.body.map(({ text }) => text) ?? [];
+  expect(texts[0]).toContain("Attack on 192.0.2.1");
+  expect(texts.join("\n")).toContain("\\*web\\* \\[a\\]\\(http://x\\)");
+});

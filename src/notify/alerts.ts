@@ -1,0 +1,132 @@
+/**
+ * Services for people on call, which keep an alert open until its end is reported: PagerDuty (Events API v2), Opsgenie
+ * (Alert API v2) and Alertmanager (API v2). Events of one problem have one key there. Moments without an end, such as a
+ * cap that is reached, open an alert that a person closes; bans are left to the alert of their attack.
+ */
+import { createHash } from "node:crypto";
+import { timestamp } from "../schema/timestamp.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import type { NotifyEvent } from "./event.ts";
+import { describeEvent, hintsOf } from "./event-text.ts";
+import { eventToWire } from "./event-wire.ts";
+import { type Post, post } from "./http-post.ts";
+import type { AlertmanagerConfig } from "./notify-config.ts";
+import { problemOf } from "./problem.ts";
+import { secretOf } from "./secret.ts";
+import { severityOf } from "./severity.ts";
+
+const DEADLINE_MS = 10_000;
+/** Documented limits of the receivers, characters. */
+const PAGERDUTY_SUMMARY_MAX = 1024;
+const OPSGENIE_MESSAGE_MAX = 130;
+const OPSGENIE_DESCRIPTION_MAX = 15_000;
+/** Alertmanager ends an alert by itself at this time, unless it gets the alert again. */
+const ALERT_LASTS_MS = 86_400_000;
+
+interface Service {
+  readonly keyEnv: string;
+  readonly url: string;
+}
+
+/** One alert to open, to change or to close. */
+interface Alert {
+  readonly event: NotifyEvent;
+  readonly key: string;
+  readonly isOver: boolean;
+  readonly headline: string;
+  readonly details: string;
+}
+
+type Request = Pick<Post, "url" | "headers" | "body">;
+
+function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Request): Channel {
+  return {
+    audience: "programs",
+    deadlineMs: DEADLINE_MS,
+    async deliver(events, signal) {
+      for (const event of events) {
+        if (event.kind === "ban_active" || event.kind === "ban_withdrawn") continue;
+        const { headline, details: facts } = describeEvent(event);
+        const details = [...facts, ...hintsOf(event, context.pageUrl)];
+        const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
+        const key = keyOf(context.instance, problem.key);
+        const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
+        await post({ ...request, signal, authority: context.authority });
+      }
+    },
+  };
+}
+
+/** Of the same length whatever the problem is called. */
+function keyOf(instance: string, key: string): string {
+  return `floodwall-${createHash("sha256").update(`${instance} ${key}`).digest("hex").slice(0, 32)}`;
+}
+
+export function pagerdutyChannel({ keyEnv, url }: Service, context: ChannelContext): Channel {
+  return alertChannel(context, ({ event, key, isOver, headline, details }) => {
+    const link = eventToWire(event, context).link;
+    const payload = {
+      summary: headline.slice(0, PAGERDUTY_SUMMARY_MAX),
+      source: context.instance,
+      severity: severityOf(event),
+      timestamp: timestamp(event.atMs),
+      class: event.kind,
+      custom_details: { details, dry_run: event.dryRun },
+    };
+    const body = {
+      routing_key: secretOf(context.environment, keyEnv),
+      event_action: isOver ? "resolve" : "trigger",
+      dedup_key: key,
+      ...(isOver ? {} : { payload, ...(link === undefined ? {} : { links: [{ href: link, text: "Floodwall" }] }) }),
+    };
+    return { url: new URL("/v2/enqueue", url), headers: JSON_TYPE, body: JSON.stringify(body) };
+  });
+}
+
+const PRIORITIES = { critical: "P1", warning: "P3", info: "P5" } as const;
+
+export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContext): Channel {
+  return alertChannel(context, ({ event, key, isOver, headline, details }) => {
+    const headers = { ...JSON_TYPE, authorization: `GenieKey ${secretOf(context.environment, keyEnv)}` };
+    const source = context.instance;
+    if (isOver) {
+      const path = `/v2/alerts/${encodeURIComponent(key)}/close?identifierType=alias`;
+      return { url: new URL(path, url), headers, body: JSON.stringify({ source, note: headline }) };
+    }
+    const alert = {
+      message: headline.slice(0, OPSGENIE_MESSAGE_MAX),
+      alias: key,
+      description: `${headline}\n${details}`.slice(0, OPSGENIE_DESCRIPTION_MAX),
+      priority: PRIORITIES[severityOf(event)],
+      source,
+      tags: [event.kind, ...(event.dryRun ? ["dry_run"] : [])],
+    };
+    return { url: new URL("/v2/alerts", url), headers, body: JSON.stringify(alert) };
+  });
+}
+
+export function alertmanagerChannel(config: AlertmanagerConfig, context: ChannelContext): Channel {
+  return alertChannel(context, ({ event, key, isOver, headline, details }) => {
+    const { link, hostgroup, tenant } = eventToWire(event, context);
+    // Alerts of one problem have the same labels from begin to end: of what may change, nothing is one.
+    const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
+    const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
+    const alert = {
+      labels: { ...labels, ...scope },
+      annotations: { summary: headline, description: details, severity: severityOf(event) },
+      endsAt: timestamp(event.atMs + (isOver ? 0 : ALERT_LASTS_MS)),
+      ...(link === undefined ? {} : { generatorURL: link }),
+    };
+    const token = config.tokenEnv === null ? null : secretOf(context.environment, config.tokenEnv);
+    const headers = { ...JSON_TYPE, ...(token === null ? {} : { authorization: `Bearer ${token}` }) };
+    const base = config.url.endsWith("/") ? config.url : `${config.url}/`;
+    return { url: new URL("api/v2/alerts", base), headers, body: JSON.stringify([alert]) };
+  });
+}
+
+const JSON_TYPE = { "content-type": "application/json" } as const;
+
+/** The same at begin and end. */
+function problemName({ kind }: NotifyEvent): string {
+  return kind.replace(/_(started|changed|lasts|ended|lost|restored|over|fault|fault_over)$/, "").replace(/_fault$/, "");
+}

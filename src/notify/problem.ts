@@ -1,0 +1,43 @@
+/** Events of one problem have one key, from its begin to its end: receivers join them by it. */
+import type { NotifyEvent } from "./event.ts";
+
+export interface Problem {
+  readonly key: string;
+  readonly isOver: boolean;
+}
+
+/** null: the event is a moment, and no end follows it. */
+export function problemOf(event: NotifyEvent): Problem | null {
+  switch (event.kind) {
+    case "attack_started":
+    case "attack_changed":
+    case "attack_lasts":
+    case "attack_ended":
+      return { key: `attack ${event.attack.id}`, isOver: event.kind === "attack_ended" };
+    case "ban_active":
+    case "ban_withdrawn":
+      return { key: `ban ${event.ban.id}`, isOver: event.kind === "ban_withdrawn" };
+    case "bgp_session_lost":
+    case "bgp_session_restored":
+      return { key: `bgp session ${event.neighbor.address}`, isOver: event.kind === "bgp_session_restored" };
+    case "exporter_fault":
+    case "exporter_fault_over":
+      return {
+        key: `exporter ${event.exporter.address} ${event.exporter.fault}`,
+        isOver: event.kind === "exporter_fault_over",
+      };
+    case "scrub_node_fault":
+    case "scrub_node_fault_over":
+      return { key: `scrub node ${event.scrubNode.name}`, isOver: event.kind === "scrub_node_fault_over" };
+    case "file_fault":
+    case "file_fault_over":
+      return { key: `file ${event.file.key}`, isOver: event.kind === "file_fault_over" };
+    case "ban_rejected":
+    case "state_damaged":
+    case "cap_reached":
+    case "test":
+      return null;
+    default:
+      return event satisfies never;
+  }
+}
