@@ -37,4 +37,6 @@ export interface BgpNeighbor {
   readonly passwordEnv: string | null;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** It has a session and gets no route. Absent: it gets them. */
+  readonly dryRun?: true;
 }

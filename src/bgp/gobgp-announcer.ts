@@ -12,6 +12,7 @@ import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import { Instance } from "./instance.ts";
+import { NeighborPolicies } from "./neighbor-policies.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
@@ -104,6 +105,7 @@ export class GobgpAnnouncer implements Announcer {
   readonly #quarantineFile: QuarantineFile;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
+  #policies: NeighborPolicies;
   /** null: not connected. */
   #gobgpVersion: ApiVersion | null = null;
   #fault: string | null = null;
@@ -119,6 +121,7 @@ export class GobgpAnnouncer implements Announcer {
     const { clock, timers, times, metrics } = options;
     this.#options = options;
     this.#config = options.config;
+    this.#policies = new NeighborPolicies(options.config);
     this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#quarantineFile = new QuarantineFile(options.stateDir);
     this.#owner = new Instance({
@@ -168,9 +171,14 @@ export class GobgpAnnouncer implements Announcer {
 
   missingAt(route: Route): readonly MissingNeighbor[] {
     return this.#allSessions().flatMap((session) => {
+      if (this.#policies.refusalAt(session.address, route) !== null) return [];
       const cause = this.#missingCause(session, route);
       return cause === null ? [] : { neighbor: session.address, cause };
     });
+  }
+
+  keptFrom(route: Route): readonly MissingNeighbor[] {
+    return this.#policies.keptFrom(route);
   }
 
   sentTo(route: Route): readonly string[] {
@@ -220,6 +228,7 @@ export class GobgpAnnouncer implements Announcer {
       throw new Error("bug: a reload changes the BGP speaker");
     }
     this.#config = config;
+    this.#policies = new NeighborPolicies(config);
     this.#speaker.reload(config);
     this.#link.restart();
   }

@@ -6,6 +6,7 @@ import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
 import { NO_MARKS } from "./neighbor-mark.ts";
+import type { NeighborPolicies } from "./neighbor-policies.ts";
 import { familyOfRoute, ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
@@ -101,9 +102,14 @@ export class RouteReconciler {
     return this.#ledger.advertised(neighbor);
   }
 
-  /** Number of our routes in the speaker. */
-  installed(): ReadonlyMap<RouteFamily, number> {
-    return this.#ledger.installed();
+  /** Number of our routes in the speaker that the neighbor gets if it takes them all. */
+  installedFor(neighbor: string): ReadonlyMap<RouteFamily, number> {
+    return this.#ledger.installedFor(neighbor);
+  }
+
+  /** In force from the next pass on. The speaker must know the marks of their neighbors before that. */
+  setPolicies(policies: NeighborPolicies): void {
+    this.#ledger.setPolicies(policies);
   }
 
   /** The limits in force. Until setLimits() is called, those that routes of an earlier process were marked with. */
@@ -266,7 +272,7 @@ export class RouteReconciler {
 
   async #announceMissing(client: SpeakerClient): Promise<void> {
     const ledger = this.#ledger;
-    if (ledger.limits().length > 0) {
+    if (ledger.isLimited()) {
       // A neighbor that gets one route too many ends its session.
       if (!this.#canWithdraw()) return;
       await this.#makeRoom(client);

@@ -8,6 +8,10 @@ interface RouteAttributes {
   readonly communities: readonly Community[];
   /** 0: not set. */
   readonly localPref: number;
+  /** Names or addresses of the neighbors that may get it, of those whose policy takes it. Absent: all of these. */
+  readonly neighbors?: readonly string[];
+  /** The communities are those of an order, in place of what policies of neighbors say. */
+  readonly areCommunitiesOrdered?: true;
 }
 
 /** Sends all traffic of a prefix to a next hop: a blackhole, or a divert to a scrub node. */
@@ -29,8 +33,8 @@ export type Route = UnicastRoute | FlowspecRoute;
 
 /**
  * The state of one wanted route. `pending`: it is on its way to the neighbors. `announced`: a neighbor's session is up and
- * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, `missingAt` the others, and
- * `maybeInvalidAt` those that were sent rules and may find them invalid.
+ * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, `keptFrom` those that are not
+ * to get it, `missingAt` the others, and `maybeInvalidAt` those that were sent rules and may find them invalid.
  */
 export type RouteState =
   | { readonly kind: "pending" }
@@ -38,6 +42,7 @@ export type RouteState =
       readonly kind: "announced";
       readonly sentTo?: readonly string[];
       readonly missingAt?: readonly MissingNeighbor[];
+      readonly keptFrom?: readonly MissingNeighbor[];
       readonly maybeInvalidAt?: readonly string[];
     }
   | { readonly kind: "no_session" }
@@ -56,8 +61,10 @@ export interface Announcer {
   /** Replaces the wanted set, the most valuable routes first. Returns at once; the announcer retries until the speaker has this set. */
   want(routes: readonly Route[]): void;
   routeState(route: Route): RouteState;
-  /** The neighbors that have not been sent a route that is announced. */
+  /** The neighbors that have not been sent a route that is announced, but are to get it. */
   missingAt(route: Route): readonly MissingNeighbor[];
+  /** The neighbors that are not to get the route, and why: the order, or their policy. */
+  keptFrom(route: Route): readonly MissingNeighbor[];
   /** The neighbors that have been sent the route. */
   sentTo(route: Route): readonly string[];
   /**
@@ -77,7 +84,8 @@ export function routeStateText(state: RouteState | null): string {
     case undefined:
       return "";
     case "announced": {
-      const missing = (state.missingAt ?? []).map(({ neighbor, cause }) => `${neighbor} ${cause}`);
+      const { missingAt = [], keptFrom = [] } = state;
+      const missing = [...missingAt, ...keptFrom].map(({ neighbor, cause }) => `${neighbor} ${cause}`);
       return `announced ${state.sentTo?.join() ?? ""} ${missing.join()}`;
     }
     case "failed":

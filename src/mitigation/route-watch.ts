@@ -74,7 +74,9 @@ export class RouteWatch {
     const worst = WORST_FIRST.find((kind) => states.some((candidate) => candidate.kind === kind));
     const state = states.find(({ kind }) => kind === worst) ?? null;
     if (state?.kind !== "announced") return state;
-    const missingAt = missingNeighbors(this.#announcer, routes);
+    const announcer = this.#announcer;
+    const missingAt = eachOnce(routes.flatMap((route) => announcer.missingAt(route)));
+    const keptFrom = eachOnce(routes.flatMap((route) => announcer.keptFrom(route)));
     const sentTo = neighborsWithAll(this.#announcer, routes);
     const areRules = ban.measure.kind === "flowspec";
     const maybeInvalidAt = areRules ? sentTo.filter((neighbor) => this.#announcer?.isExternal(neighbor)) : [];
@@ -82,6 +84,7 @@ export class RouteWatch {
       kind: "announced",
       ...(sentTo.length === 0 ? {} : { sentTo }),
       ...(missingAt.length === 0 ? {} : { missingAt }),
+      ...(keptFrom.length === 0 ? {} : { keptFrom }),
       ...(maybeInvalidAt.length === 0 ? {} : { maybeInvalidAt }),
     };
   }
@@ -152,9 +155,9 @@ export class RouteWatch {
 }
 
 /** One entry a neighbor: its first route that is missing says why. */
-function missingNeighbors(announcer: Announcer, routes: readonly Route[]): readonly MissingNeighbor[] {
+function eachOnce(all: readonly MissingNeighbor[]): readonly MissingNeighbor[] {
   const first = new Map<string, MissingNeighbor>();
-  for (const missing of routes.flatMap((route) => announcer.missingAt(route))) {
+  for (const missing of all) {
     if (!first.has(missing.neighbor)) first.set(missing.neighbor, missing);
   }
   return [...first.values()];

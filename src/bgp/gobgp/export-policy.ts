@@ -4,7 +4,7 @@
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import { MARKS_ADMINISTRATOR } from "../../net/community.ts";
-import { markOf } from "../neighbor-mark.ts";
+import { MARK_KINDS, markOf } from "../neighbor-mark.ts";
 import { POLICY } from "../speaker/gobgpd-config.ts";
 
 /** Numbers of alternatives. */
@@ -32,7 +32,7 @@ export function policiesRequest(neighbors: readonly string[], numbers: PolicyNum
   const match = (name: string) => ({ type: matchAny, name });
   const withheld = neighbors.map((address) => ({
     name: `withheld from ${address}`,
-    conditions: { ...own, neighborSet: match(address), largeCommunitySet: match(`mark of ${address}`) },
+    conditions: { ...own, neighborSet: match(address), largeCommunitySet: match(`marks of ${address}`) },
     actions: { routeAction: reject },
   }));
   const marked = {
@@ -46,7 +46,11 @@ export function policiesRequest(neighbors: readonly string[], numbers: PolicyNum
     { definedType: largeCommunitySet, name: "any mark", list: [ANY_MARK] },
     ...neighbors.flatMap((address) => [
       { definedType: neighborSet, name: address, list: [hostPrefix(address)] },
-      { definedType: largeCommunitySet, name: `mark of ${address}`, list: [markOf(address)] },
+      {
+        definedType: largeCommunitySet,
+        name: `marks of ${address}`,
+        list: MARK_KINDS.map((kind) => markOf(address, kind)),
+      },
     ]),
   ];
   return { definedSets: sets, policies: [{ name: POLICY, statements: [...withheld, marked, others] }] };

@@ -11,7 +11,7 @@ import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "../bgp-config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
-import { markOf } from "../neighbor-mark.ts";
+import { ALL_NEIGHBORS, NeighborPolicies } from "../neighbor-policies.ts";
 import type { RouteLimit } from "../withheld-routes.ts";
 import { CrashSuspects, crashIn } from "./crash-suspects.ts";
 import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
@@ -64,6 +64,7 @@ const TOO_MANY = `it sent more than ${ROUTES_TAKEN_MAX} routes of a family, whic
 
 export class ManagedSpeaker implements Speaker {
   readonly kind = "managed";
+  policies = ALL_NEIGHBORS;
   readonly #options: ManagedSpeakerOptions;
   #config: BgpConfig;
   readonly #directory: SpeakerDirectory;
@@ -117,7 +118,9 @@ export class ManagedSpeaker implements Speaker {
     const client = await this.#connectIn(run);
     this.#guardRun(run);
     try {
-      await client.setExportPolicy(this.#config.neighbors.map(({ address }) => address));
+      const policies = new NeighborPolicies(this.#config);
+      await client.setExportPolicy(policies.addresses);
+      this.policies = policies;
       return client;
     } catch (fault) {
       client.close();
@@ -274,9 +277,8 @@ export class ManagedSpeaker implements Speaker {
     const unsent = await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
     const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
     const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
-    const marked = this.#watch.limits().map((limit) => ({ ...limit, mark: markOf(limit.neighbor) }));
     const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
-    return { notifications, blameless, unsent, deferring, limits: marked };
+    return { notifications, blameless, unsent, deferring, limits: this.#watch.limits() };
   }
 
   #readNotifications(): void {
@@ -289,11 +291,7 @@ export class ManagedSpeaker implements Speaker {
   #restore(limits: readonly RouteLimit[], nowMs: number): void {
     if (this.#isRestored) return;
     this.#isRestored = true;
-    const neighbors = new Map(this.#config.neighbors.map(({ address }) => [markOf(address), address]));
-    for (const { mark, family, routes } of limits) {
-      const neighbor = neighbors.get(mark);
-      if (neighbor !== undefined) this.#watch.restore({ neighbor, family, routes }, nowMs);
-    }
+    for (const limit of limits) this.#watch.restore(limit, nowMs);
   }
 
   neighborFault(address: string): string | null {

@@ -202,6 +202,7 @@ function buildBgp(file: BgpFile): BgpConfig {
       port: neighbor.port,
       passwordEnv: neighbor.password_env ?? null,
       multihopTtl: neighbor.multihop_ttl,
+      ...(neighbor.dry_run && { dryRun: true as const }),
       ...(neighbor.name !== undefined && { name: neighbor.name }),
       ...(neighbor.description !== undefined && { description: neighbor.description }),
     })),

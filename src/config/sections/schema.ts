@@ -236,6 +236,10 @@ const Neighbor = Type.Object(
       integer(0, 255, 0),
       "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
     ),
+    dry_run: described(
+      boolean(false),
+      "Whether the neighbor has a session and gets no route. With the managed speaker only. A change keeps the session.",
+    ),
   },
   closed,
 );

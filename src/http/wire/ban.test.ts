@@ -76,6 +76,14 @@ describe("ban", () => {
     expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
   });
 
+  test("kept_from names the neighbors that are not to get it, which reached does not count #ban-kept-from", () => {
+    const keptFrom = [{ neighbor: "192.0.2.3", cause: "it is in dry run" }];
+    const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"], keptFrom } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ kept_from: keptFrom, reached: { neighbors: 1, of: 1 } });
+    expect(Value.Check(BanWire, banToWire(view))).toBe(true);
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("kept_from");
+  });
+
   test("sent_to names the neighbors that have it, to tokens that see the neighbors #ban-sent-to", () => {
     const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"] } } as const;
     expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, sent_to: ["192.0.2.2"] });

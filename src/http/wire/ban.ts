@@ -111,6 +111,10 @@ export const BanWire = Type.Object(
     missing_at: Type.Optional(
       Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
     ),
+    /** Neighbors that are not to get it, and why: an order, or their policy. As `sent_to`. */
+    kept_from: Type.Optional(
+      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+    ),
     /** Of an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
     reached: Type.Optional(
       Type.Object({ neighbors: Type.Integer({ minimum: 0 }), of: Type.Integer({ minimum: 1 }) }, closed),
@@ -190,6 +194,7 @@ export function banToWire(view: BanView): BanWire {
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
+    kept_from: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.keptFrom) : null,
     maybe_invalid_at: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.maybeInvalidAt) : null,
     reached: isInForce ? reachedOf(view) : null,
     announce_error: isInForce ? announceError(routeState) : null,
