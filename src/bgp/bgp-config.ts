@@ -1,6 +1,7 @@
 /** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
+import type { NeighborPolicy } from "./neighbor-policy.ts";
 
 export interface BgpConfig {
   readonly speaker: "managed" | "external";
@@ -18,6 +19,8 @@ export interface BgpConfig {
   /** 0: not set. */
   readonly localPref: number;
   readonly neighbors: readonly BgpNeighbor[];
+  /** Also those that no neighbor names. */
+  readonly policies: readonly NeighborPolicy[];
 }
 
 /** GoBGP has one port for all of its addresses. */
@@ -37,6 +40,8 @@ export interface BgpNeighbor {
   readonly passwordEnv: string | null;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** Absent: it gets all routes, as hostgroups have them. */
+  readonly policy?: NeighborPolicy;
   /** It has a session and gets no route. Absent: it gets them. */
   readonly dryRun?: true;
 }

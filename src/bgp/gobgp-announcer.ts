@@ -3,7 +3,7 @@
  * sessions. Only stop() waits for the speaker.
  */
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
@@ -194,8 +194,8 @@ export class GobgpAnnouncer implements Announcer {
     return (session?.remoteAsn ?? configured?.remoteAsn) !== localAsn;
   }
 
-  takes(kind: Route["kind"], family: Prefix["family"]): boolean {
-    return this.#reconciler.takes(`ipv${family}-${kind}`);
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    return this.#reconciler.takes(method, family);
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -260,8 +260,7 @@ export class GobgpAnnouncer implements Announcer {
     const family = familyOfRoute(route);
     if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
     if (this.#reconciler.isOutAt(address, route)) return null;
-    const limit = this.#reconciler.withheldOver(address, route);
-    return limit === null ? NOT_IN_OUT_TABLE : `takes at most ${limit} ${familyText(family)} routes`;
+    return this.#reconciler.withheldCause(address, route) ?? NOT_IN_OUT_TABLE;
   }
 
   /** Not in the speaker: not yet, or not for now. */

@@ -2,7 +2,8 @@
  * Tracks the wanted routes, the routes in the speaker and the routes sent to each neighbor; derives from these the
  * changes to make and the state of each route. Does no I/O.
  */
-import type { Route, RouteState } from "../mitigation/announcer.ts";
+import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
 import { ALL_NEIGHBORS, type NeighborPolicies } from "./neighbor-policies.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
@@ -120,9 +121,12 @@ export class RouteLedger {
     return this.#established;
   }
 
-  /** Whether an established neighbor takes routes of this family. */
-  takes(family: RouteFamily): boolean {
-    return this.#established.some((session) => session.families.includes(family));
+  /** Whether an established neighbor takes routes of this method and family. */
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    const name: RouteFamily = `ipv${family}-${method === "flowspec" ? "flowspec" : "unicast"}`;
+    return this.#established.some(
+      ({ address, families }) => families.includes(name) && this.#policies.takes(address, method),
+    );
   }
 
   setLimits(limits: readonly RouteLimit[]): void {
@@ -141,7 +145,7 @@ export class RouteLedger {
 
   /** Whether a neighbor gets only the most valuable routes. */
   isLimited(): boolean {
-    return this.#limits.length > 0;
+    return this.#limits.length + this.#policies.rooms.length > 0;
   }
 
   /** Decides again who gets which route: what missing(), excess() and marksOf() return depends on it. */
@@ -151,7 +155,7 @@ export class RouteLedger {
     if (this.isLimited()) {
       const sendable = [...this.#wanted].filter(([key]) => this.#isSendable(key));
       const byValue = sendable.map(([key, wanted]) => ({ key, marks: wanted.marks }));
-      for (const [key, beyond] of marksBeyond({ limits: this.#limits, rooms: [] }, byValue)) {
+      for (const [key, beyond] of marksBeyond({ limits: this.#limits, rooms: this.#policies.rooms }, byValue)) {
         marks.set(key, [...(marks.get(key) ?? NO_MARKS), ...beyond].sort());
       }
     }
@@ -179,12 +183,21 @@ export class RouteLedger {
   }
 
   isWithheldFrom(neighbor: string, key: RouteKey): boolean {
-    return this.#marks.get(key)?.includes(markOf(neighbor)) === true;
+    const marks = this.#marks.get(key) ?? NO_MARKS;
+    return marks.length > 0 && [markOf(neighbor), markOf(neighbor, "room")].some((mark) => marks.includes(mark));
   }
 
-  /** The limit of a neighbor; null: there is none. */
-  limitAt(neighbor: string, family: RouteFamily): number | null {
-    return this.#limits.find((limit) => limit.neighbor === neighbor && limit.family === family)?.routes ?? null;
+  /** Why isWithheldFrom() holds. */
+  withheldCause(neighbor: string, key: RouteKey): string {
+    const room = this.#policies.rooms.find((each) => each.neighbor === neighbor);
+    if (room !== undefined && this.#isBeyondRoom(neighbor, key)) return `its policy has room for ${room.rules} rules`;
+    const family = familyOfKey(key);
+    const limit = this.#limits.find((each) => each.neighbor === neighbor && each.family === family);
+    return `takes at most ${limit?.routes ?? 0} ${familyText(family)} routes`;
+  }
+
+  #isBeyondRoom(neighbor: string, key: RouteKey): boolean {
+    return this.#marks.get(key)?.includes(markOf(neighbor, "room")) === true;
   }
 
   /** Routes to announce. */
@@ -284,6 +297,9 @@ export class RouteLedger {
     if (!this.#isInstalled(key)) return { kind: "pending" };
     if (this.#isOut(key)) return { kind: "announced" };
     if (!this.#checked.has(key)) return { kind: "pending" };
+    const beyond = this.#established.find(({ address }) => this.#isBeyondRoom(address, key));
+    if (beyond !== undefined)
+      return { kind: "failed", cause: this.withheldCause(beyond.address, key), isBeyondRoom: true };
     return { kind: "failed", cause: this.#keptBackCause(key, wanted.route) };
   }
 
@@ -296,7 +312,7 @@ export class RouteLedger {
     const family = familyOfRoute(route);
     const isBeyond = this.#established.some(({ address }) => this.isWithheldFrom(address, key));
     if (isBeyond) return `no neighbor takes more ${familyText(family)} routes`;
-    return this.takes(family)
+    return this.#established.some(({ families }) => families.includes(family))
       ? "in no neighbor's out-table: the speaker's export policy or another route of the prefix keeps it back"
       : `no established neighbor takes ${familyText(family)} routes`;
   }

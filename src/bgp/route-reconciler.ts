@@ -2,12 +2,13 @@
  * Reconciles the speaker's routes with the wanted set: announces missing ones, withdraws surplus ones, looks up what
  * neighbors get. Passes run one at a time; a change during a pass starts another one.
  */
-import type { Route, RouteState } from "../mitigation/announcer.ts";
+import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
 import { NO_MARKS } from "./neighbor-mark.ts";
 import type { NeighborPolicies } from "./neighbor-policies.ts";
-import { familyOfRoute, ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
+import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
   familyOfKey,
@@ -94,8 +95,8 @@ export class RouteReconciler {
     return this.#ledger.isOutAt(neighbor, this.#ledger.keyOf(route));
   }
 
-  takes(family: RouteFamily): boolean {
-    return this.#ledger.takes(family);
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    return this.#ledger.takes(method, family);
   }
 
   advertised(neighbor: string): number {
@@ -123,10 +124,10 @@ export class RouteReconciler {
     this.#ledger.setLimits(limits);
   }
 
-  /** How many routes of this route's family the neighbor takes, if that keeps this one from it; null: it does not. */
-  withheldOver(neighbor: string, route: Route): number | null {
-    const isWithheld = this.#ledger.isWithheldFrom(neighbor, this.#ledger.keyOf(route));
-    return isWithheld ? this.#ledger.limitAt(neighbor, familyOfRoute(route)) : null;
+  /** Why the neighbor does not get the route for its number; null: that is not so. */
+  withheldCause(neighbor: string, route: Route): string | null {
+    const key = this.#ledger.keyOf(route);
+    return this.#ledger.isWithheldFrom(neighbor, key) ? this.#ledger.withheldCause(neighbor, key) : null;
   }
 
   /** The neighbor's session ends for a reason that is no route of ours. */

@@ -23,6 +23,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",
   "bgp.neighbors[].description": "words for people",
+  "bgp.policies[].description": "words for people",
   "scrubbing.nodes[].description": "words for people",
 };
 
@@ -77,6 +78,10 @@ bgp:
 /** With the keys that are not allowed beside `grpc` and nodes. */
 const OTHER = CONFIG.replace("speaker: external", "speaker: managed")
   .replace('grpc: "10.0.1.9:50051"', 'listen: "10.0.1.2:179"')
+  .replace(
+    /^bgp:$/m,
+    'bgp:\n  policies: [{ name: p, blackhole: { next_hop: 10.0.1.71, next_hop6: "2001:db8::71" }, divert: { next_hop: 10.0.1.72, next_hop6: "2001:db8::72" } }]',
+  )
   .replace(/ {2}nodes: .*/, '  next_hop: 10.0.1.20\n  next_hop6: "2001:db8::20"')
   .replace(/ {4}bgp: .*/, '    scrubbing: { next_hop: 10.0.1.22, next_hop6: "2001:db8::22" }');
 

@@ -48,6 +48,10 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
     yield one(bgp.routerId, ["bgp", "router_id"]);
     for (const address of bgp.listen?.addresses ?? []) yield one(address, ["bgp", "listen"]);
     for (const [i, { address }] of bgp.neighbors.entries()) yield one(address, ["bgp", "neighbors", i, "address"]);
+    for (const [i, { blackhole, divert }] of bgp.policies.entries()) {
+      yield* nextHops(blackhole, ["bgp", "policies", i, "blackhole"]);
+      yield* nextHops(divert, ["bgp", "policies", i, "divert"]);
+    }
     yield* literal(bgp.grpc, ["bgp", "grpc"]);
   }
   for (const [group, { blackhole, divert }] of mitigations.entries()) {

@@ -4,6 +4,10 @@ import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Rule } from "./rules/rule.ts";
 
+/** Methods of bans that are announced. */
+export const ROUTE_METHODS = ["blackhole", "flowspec", "divert"] as const;
+export type RouteMethod = (typeof ROUTE_METHODS)[number];
+
 interface RouteAttributes {
   readonly communities: readonly Community[];
   /** 0: not set. */
@@ -19,6 +23,8 @@ export interface UnicastRoute extends RouteAttributes {
   readonly kind: "unicast";
   readonly prefix: Prefix;
   readonly nextHop: IpAddress;
+  /** Absent: a blackhole. */
+  readonly isDivert?: true;
 }
 
 /** Routers apply the rule's action to the packets that it matches. */
@@ -48,8 +54,8 @@ export type RouteState =
   | { readonly kind: "no_session" }
   /** The speaker does not answer: whether neighbors have the route is unknown. */
   | { readonly kind: "speaker_down"; readonly cause: string }
-  /** The route cannot be announced; `cause` says why. */
-  | { readonly kind: "failed"; readonly cause: string };
+  /** The route cannot be announced; `cause` says why. `isBeyondRoom`: it is a rule more than neighbors have room for. */
+  | { readonly kind: "failed"; readonly cause: string; readonly isBeyondRoom?: true };
 
 /** A neighbor that has not been sent a route which another one has, and why. */
 export interface MissingNeighbor {
@@ -72,8 +78,8 @@ export interface Announcer {
    * (RFC 8955, section 6), without a notification; over iBGP they are valid (RFC 9117).
    */
   isExternal(neighbor: string): boolean;
-  /** Whether a neighbor with a session takes routes of this kind and address family. */
-  takes(kind: Route["kind"], family: Prefix["family"]): boolean;
+  /** Whether a neighbor with a session takes routes of this method and address family. */
+  takes(method: RouteMethod, family: Prefix["family"]): boolean;
   /** Called after any change of a route's state; not from within want(). */
   onChange(listener: () => void): void;
 }

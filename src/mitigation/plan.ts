@@ -131,7 +131,8 @@ function scrubberFor(
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
-  return { route: routeOf(prefix, terms.divert, nextHop), node: target?.name ?? null };
+  const route = routeOf(prefix, terms.divert, nextHop);
+  return { route: route && { ...route, isDivert: true }, node: target?.name ?? null };
 }
 
 /** The substitute for a divert without a target (`done` null: nothing at all); null: no substitute is needed. */

@@ -142,7 +142,7 @@ export class RouteWatch {
   #isTakenAgain({ announcer, ban, method, wallMs }: RetryQuestion): boolean {
     const { family } = ban.prefix;
     const known = this.#retries.get(ban.id) ?? { refusedAtMs: wallMs, holdMs: RETRY_HOLD_MS, takenSinceMs: null };
-    const isTaken = announcer.takes(method === "flowspec" ? "flowspec" : "unicast", family);
+    const isTaken = method !== "scrub" && announcer.takes(method, family);
     const takenSinceMs = isTaken ? (known.takenSinceMs ?? wallMs) : null;
     this.#retries.set(ban.id, { ...known, takenSinceMs });
     return takenSinceMs !== null && wallMs - takenSinceMs >= known.holdMs;

@@ -33,6 +33,7 @@ export const TEXT_FORMS = {
   tokenName: nameRule,
   nodeName: nameRule,
   neighborName: nameRule,
+  policyName: nameRule,
   hopName: nameRule,
   description: descriptionRule,
   profileName: nameRule,
@@ -49,6 +50,8 @@ export const TEXT_FORMS = {
       : "must be the number of an interface, a range of numbers, or a name with * for any characters: 17, 10-19, or et-0/0/*",
   ruleName: nameRule,
   setName: nameRule,
+  range32: (text: string) => rangeRule(text, 32),
+  range128: (text: string) => rangeRule(text, 128),
   range255: (text: string) => rangeRule(text, 255),
   range65535: (text: string) => rangeRule(text, 65_535),
   sha256: (text: string) =>

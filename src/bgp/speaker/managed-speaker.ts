@@ -119,7 +119,7 @@ export class ManagedSpeaker implements Speaker {
     this.#guardRun(run);
     try {
       const policies = new NeighborPolicies(this.#config);
-      await client.setExportPolicy(policies.addresses);
+      await client.setExportPolicy(policies.exportTerms());
       this.policies = policies;
       return client;
     } catch (fault) {

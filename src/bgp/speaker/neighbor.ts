@@ -16,11 +16,13 @@ export interface Session {
 }
 
 /**
- * `password`: null if none. All families are offered to each neighbor, which selects those it supports: to add a family
- * later would reset the session, perhaps during an attack.
+ * `password`: null if none. Without a policy all families are offered to a neighbor, which selects those it supports: to
+ * add a family later resets the session, perhaps during an attack.
  */
-export function toPeer({ address, remoteAsn, port, multihopTtl }: BgpNeighbor, password: string | null): PeerSettings {
-  return { address, remoteAsn, port, multihopTtl, password: password ?? "", families: ROUTE_FAMILIES };
+export function toPeer(neighbor: BgpNeighbor, password: string | null): PeerSettings {
+  const { address, remoteAsn, port, multihopTtl, policy } = neighbor;
+  const families = policy?.families ?? ROUTE_FAMILIES;
+  return { address, remoteAsn, port, multihopTtl, password: password ?? "", families };
 }
 
 /** Whether a peer has the wanted settings, regardless of its other settings. */
@@ -30,6 +32,7 @@ export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean
     running.password === wanted.password &&
     running.port === wanted.port &&
     running.multihopTtl === wanted.multihopTtl &&
+    wanted.families.length === running.families.length &&
     wanted.families.every((family) => running.families.includes(family))
   );
 }

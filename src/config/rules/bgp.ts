@@ -71,3 +71,81 @@ export function* communitiesAreUnique({ bgp }: File): Generator<Finding> {
     seen.add(community);
   }
 }
+
+export function* policiesAreKnown({ bgp }: File): Generator<Finding> {
+  const names = new Set<string>();
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    if (policy?.name === undefined) continue;
+    const path = ["bgp", "policies", i, "name"];
+    if (names.has(policy.name))
+      yield { path, rule: `${policy.name} is the name of another policy already: rename one` };
+    names.add(policy.name);
+  }
+  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
+    const name = neighbor?.policy;
+    if (name === undefined || names.has(name)) continue;
+    const known = names.size === 0 ? "there is none" : `there are ${[...names].join(", ")}`;
+    yield { path: ["bgp", "neighbors", i, "policy"], rule: `${name} is no name in bgp.policies: ${known}` };
+  }
+}
+
+export function* policiesGoWithManaged({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker !== "external") return;
+  const rule = "goes with speaker managed only: an external speaker has an export policy of its own";
+  if ((bgp.policies?.length ?? 0) > 0) yield { path: ["bgp", "policies"], rule };
+  for (const [i, neighbor] of (bgp.neighbors ?? []).entries()) {
+    if (neighbor?.dry_run === true) yield { path: ["bgp", "neighbors", i, "dry_run"], rule };
+  }
+}
+
+export function* policiesFit({ bgp }: File): Generator<Finding> {
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    const path = ["bgp", "policies", i];
+    const families = policy?.families;
+    const isWithoutRules = families !== undefined && !families.some((family) => family?.endsWith("flowspec"));
+    if (policy?.methods?.includes("flowspec") === true && isWithoutRules)
+      yield { path: [...path, "methods"], rule: "flowspec needs a FlowSpec family in families, such as ipv4-flowspec" };
+  }
+}
+
+/** GoBGP's policy has no form for others, and would leave an empty attribute behind if it took all of them away. */
+export function* extendedCommunitiesFit({ bgp, scrubbing, hostgroups }: File): Generator<Finding> {
+  const extended = (texts: readonly (string | undefined)[] = []) => texts.filter((each) => kindOf(each) === "extended");
+  const isExtended = {
+    blackhole: [bgp?.communities, ...(hostgroups ?? []).map((group) => group?.bgp?.communities)],
+    divert: [scrubbing?.communities, ...(hostgroups ?? []).map((group) => group?.scrubbing?.communities)],
+  };
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    const path = (method: string) => ["bgp", "policies", i, method, "communities"];
+    for (const method of ["blackhole", "divert"] as const) {
+      const isTaken = policy?.methods?.includes(method) ?? true;
+      const own = isTaken ? policy?.[method]?.communities : undefined;
+      const octets = own?.findIndex((each) => each !== undefined && /^ext:/i.test(each)) ?? -1;
+      if (octets >= 0)
+        yield {
+          path: [...path(method), octets],
+          rule: "must have another form: by neighbor, extended ones begin with rt: or soo:",
+        };
+      if (
+        own !== undefined &&
+        extended(own).length === 0 &&
+        isExtended[method].some((each) => extended(each).length > 0)
+      )
+        yield {
+          path: path(method),
+          rule: `must have an extended community, since routes of the method ${method} have one: it cannot be taken away for a neighbor`,
+        };
+    }
+    for (const [j, each] of (policy?.flowspec?.communities ?? []).entries()) {
+      if (kindOf(each) === "extended")
+        yield {
+          path: [...path("flowspec"), j],
+          rule: "must be standard or large: by neighbor, rules have no other extended communities",
+        };
+    }
+  }
+}
+
+function kindOf(text: string | undefined) {
+  return text === undefined ? null : (parseCommunity(text)?.kind ?? null);
+}

@@ -19,11 +19,15 @@ import {
 } from "./api.ts";
 import {
   communitiesAreUnique,
+  extendedCommunitiesFit,
   grpcGoesWithExternal,
   listenAddressesFit,
   listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
+  policiesAreKnown,
+  policiesFit,
+  policiesGoWithManaged,
 } from "./bgp.ts";
 import {
   captureHasOneSource,
@@ -126,6 +130,10 @@ const RULES: readonly Rule[] = [
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
   communitiesAreUnique,
+  policiesAreKnown,
+  policiesGoWithManaged,
+  policiesFit,
+  extendedCommunitiesFit,
   unheldFollowsScrub,
   laddersClimb,
   laddersAct,
