@@ -4,6 +4,8 @@
  */
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, MissingNeighbor, Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { RulesAtNeighbors, RulesForReaders } from "../mitigation/circumstances.ts";
+import type { NeighborRules } from "../mitigation/measure.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
@@ -13,6 +15,7 @@ import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import { Instance } from "./instance.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
+import { NeighborRuleFinder } from "./neighbor-rules.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
@@ -106,6 +109,7 @@ export class GobgpAnnouncer implements Announcer {
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   #policies: NeighborPolicies;
+  readonly #rules: NeighborRuleFinder;
   /** null: not connected. */
   #gobgpVersion: ApiVersion | null = null;
   #fault: string | null = null;
@@ -122,6 +126,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#options = options;
     this.#config = options.config;
     this.#policies = new NeighborPolicies(options.config);
+    this.#rules = new NeighborRuleFinder(options.config);
     this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#quarantineFile = new QuarantineFile(options.stateDir);
     this.#owner = new Instance({
@@ -173,7 +178,9 @@ export class GobgpAnnouncer implements Announcer {
     return this.#allSessions().flatMap((session) => {
       if (this.#policies.refusalAt(session.address, route) !== null) return [];
       const cause = this.#missingCause(session, route);
-      return cause === null ? [] : { neighbor: session.address, cause };
+      if (cause === null) return [];
+      const isBeyondRoom = this.#reconciler.isBeyondRoom(session.address, route);
+      return { neighbor: session.address, cause, ...(isBeyondRoom && { isBeyondRoom }) };
     });
   }
 
@@ -196,6 +203,16 @@ export class GobgpAnnouncer implements Announcer {
 
   takes(method: RouteMethod, family: Prefix["family"]): boolean {
     return this.#reconciler.takes(method, family);
+  }
+
+  /** See Circumstances.neighborRules. */
+  neighborRules(request: RulesForReaders<NeighborRules>): RulesAtNeighbors {
+    return this.#rules.rulesFor(request);
+  }
+
+  /** Time passed: other rules may be found for neighbors with limits. */
+  tick(): void {
+    this.#rules.tick();
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -229,6 +246,7 @@ export class GobgpAnnouncer implements Announcer {
     }
     this.#config = config;
     this.#policies = new NeighborPolicies(config);
+    this.#rules.reload(config);
     this.#speaker.reload(config);
     this.#link.restart();
   }

@@ -3,6 +3,7 @@
  * which the speaker's export policy acts on (src/bgp/gobgp/export-policy.ts). Pure.
  */
 import type { MissingNeighbor, Route, RouteMethod } from "../mitigation/announcer.ts";
+import { isForReader } from "../mitigation/measure.ts";
 import { unsupported } from "../mitigation/rules/flowspec-support.ts";
 import type { IpAddress } from "../net/address.ts";
 import { type Community, communitiesText } from "../net/community.ts";
@@ -96,6 +97,7 @@ export class NeighborPolicies {
     if (neighbors !== undefined && !neighbors.some((named) => named === address || named === neighbor.name))
       return "the order is for other neighbors";
     if (neighbor.dryRun === true) return "it is in dry run";
+    if (!isForReader(route, address)) return "it has other rules, within what its policy says";
     return neighbor.policy === undefined ? null : refusalBy(neighbor.policy, route);
   }
 

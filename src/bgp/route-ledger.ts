@@ -190,13 +190,14 @@ export class RouteLedger {
   /** Why isWithheldFrom() holds. */
   withheldCause(neighbor: string, key: RouteKey): string {
     const room = this.#policies.rooms.find((each) => each.neighbor === neighbor);
-    if (room !== undefined && this.#isBeyondRoom(neighbor, key)) return `its policy has room for ${room.rules} rules`;
+    if (room !== undefined && this.isBeyondRoom(neighbor, key)) return `its policy has room for ${room.rules} rules`;
     const family = familyOfKey(key);
     const limit = this.#limits.find((each) => each.neighbor === neighbor && each.family === family);
     return `takes at most ${limit?.routes ?? 0} ${familyText(family)} routes`;
   }
 
-  #isBeyondRoom(neighbor: string, key: RouteKey): boolean {
+  /** The neighbor has no room for this rule. */
+  isBeyondRoom(neighbor: string, key: RouteKey): boolean {
     return this.#marks.get(key)?.includes(markOf(neighbor, "room")) === true;
   }
 
@@ -297,7 +298,7 @@ export class RouteLedger {
     if (!this.#isInstalled(key)) return { kind: "pending" };
     if (this.#isOut(key)) return { kind: "announced" };
     if (!this.#checked.has(key)) return { kind: "pending" };
-    const beyond = this.#established.find(({ address }) => this.#isBeyondRoom(address, key));
+    const beyond = this.#established.find(({ address }) => this.isBeyondRoom(address, key));
     if (beyond !== undefined)
       return { kind: "failed", cause: this.withheldCause(beyond.address, key), isBeyondRoom: true };
     return { kind: "failed", cause: this.#keptBackCause(key, wanted.route) };

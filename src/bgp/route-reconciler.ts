@@ -130,6 +130,10 @@ export class RouteReconciler {
     return this.#ledger.isWithheldFrom(neighbor, key) ? this.#ledger.withheldCause(neighbor, key) : null;
   }
 
+  isBeyondRoom(neighbor: string, route: Route): boolean {
+    return this.#ledger.isBeyondRoom(neighbor, this.#ledger.keyOf(route));
+  }
+
   /** The neighbor's session ends for a reason that is no route of ours. */
   ends(neighbor: string): void {
     this.#quarantine.ends(neighbor, this.#options.clock.monotonicMs());

@@ -33,14 +33,17 @@ export interface FlowspecRoute extends RouteAttributes {
   /** The banned prefix: the rule's destination, or, in an outgoing attack, its source. */
   readonly prefix: Prefix;
   readonly rule: Rule;
+  /** Addresses of the neighbors that it is for, or that have other rules in place of it. Absent: it is for all. */
+  readonly only?: readonly string[];
+  readonly except?: readonly string[];
 }
 
 export type Route = UnicastRoute | FlowspecRoute;
 
 /**
  * The state of one wanted route. `pending`: it is on its way to the neighbors. `announced`: a neighbor's session is up and
- * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, `keptFrom` those that are not
- * to get it, `missingAt` the others, and `maybeInvalidAt` those that were sent rules and may find them invalid.
+ * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, `limitedAt` those of them
+ * that lack some rules, `keptFrom` those that are not to get it, `missingAt` the others, and `maybeInvalidAt` those that were sent rules and may find them invalid.
  */
 export type RouteState =
   | { readonly kind: "pending" }
@@ -49,6 +52,7 @@ export type RouteState =
       readonly sentTo?: readonly string[];
       readonly missingAt?: readonly MissingNeighbor[];
       readonly keptFrom?: readonly MissingNeighbor[];
+      readonly limitedAt?: readonly LimitedNeighbor[];
       readonly maybeInvalidAt?: readonly string[];
     }
   | { readonly kind: "no_session" }
@@ -60,6 +64,15 @@ export type RouteState =
 /** A neighbor that has not been sent a route which another one has, and why. */
 export interface MissingNeighbor {
   readonly neighbor: string;
+  readonly cause: string;
+  /** It has no room for this rule. */
+  readonly isBeyondRoom?: true;
+}
+
+/** A neighbor that has been sent a ban's rules but for some, for which it has no room. */
+export interface LimitedNeighbor {
+  readonly neighbor: string;
+  readonly leftOut: number;
   readonly cause: string;
 }
 
@@ -90,8 +103,8 @@ export function routeStateText(state: RouteState | null): string {
     case undefined:
       return "";
     case "announced": {
-      const { missingAt = [], keptFrom = [] } = state;
-      const missing = [...missingAt, ...keptFrom].map(({ neighbor, cause }) => `${neighbor} ${cause}`);
+      const { missingAt = [], keptFrom = [], limitedAt = [] } = state;
+      const missing = [...missingAt, ...keptFrom, ...limitedAt].map(({ neighbor, cause }) => `${neighbor} ${cause}`);
       return `announced ${state.sentTo?.join() ?? ""} ${missing.join()}`;
     }
     case "failed":

@@ -1,7 +1,7 @@
 /** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
 import { communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { Route, UnicastRoute } from "./announcer.ts";
+import type { FlowspecRoute, Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, type RuleAction } from "./rules/action.ts";
 import { matchText } from "./rules/match.ts";
 import { type Rule, rulesText, ruleText } from "./rules/rule.ts";
@@ -47,6 +47,11 @@ export interface NodeRules {
   readonly leftOut: number;
 }
 
+export interface NeighborRules extends NodeRules {
+  /** Addresses. */
+  readonly neighbors: readonly string[];
+}
+
 /** Rules that were looked for. */
 export interface FoundRules {
   /** Empty: none separates the attack from users. */
@@ -62,6 +67,8 @@ export interface FlowspecMeasure extends FoundRules {
   readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
+  /** Other rules for neighbors that cannot match all of `rules`, or have room for fewer. Absent: none. */
+  readonly neighborRules?: readonly NeighborRules[];
 }
 
 export const NO_MEASURE: Measure = { kind: "none" };
@@ -118,9 +125,42 @@ function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Rout
   const known = FLOWSPEC_ROUTES.get(measure);
   if (known !== undefined) return known;
   const { localPref } = measure;
-  const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, communities: [], localPref }) as const);
+  const routes = rulesWithReaders(measure).map(
+    (own): FlowspecRoute => ({ kind: "flowspec", prefix, ...own, communities: [], localPref }),
+  );
   FLOWSPEC_ROUTES.set(measure, routes);
   return routes;
+}
+
+type ReadRule = Pick<FlowspecRoute, "rule" | "only" | "except">;
+
+/** Each rule once, with the neighbors that it is for where some have rules of their own. */
+function rulesWithReaders({ rules, neighborRules = [] }: FlowspecMeasure): readonly ReadRule[] {
+  if (neighborRules.length === 0) return rules.map((rule) => ({ rule }));
+  const own = new Map<string, { readonly rule: Rule; readonly neighbors: string[] }>();
+  for (const { rules: theirs, neighbors } of neighborRules) {
+    for (const rule of theirs) {
+      const known = own.get(ruleText(rule));
+      if (known === undefined) own.set(ruleText(rule), { rule, neighbors: [...neighbors] });
+      else known.neighbors.push(...neighbors);
+    }
+  }
+  const limited = neighborRules.flatMap(({ neighbors }) => neighbors);
+  const common = rules.map((rule): ReadRule => {
+    const readers = own.get(ruleText(rule))?.neighbors ?? [];
+    own.delete(ruleText(rule));
+    const except = limited.filter((neighbor) => !readers.includes(neighbor));
+    return except.length === 0 ? { rule } : { rule, except };
+  });
+  return [...common, ...[...own.values()].map(({ rule, neighbors }) => ({ rule, only: neighbors }))];
+}
+
+/** Whether the neighbor is to have this rule; null: a neighbor without rules of its own. Any route but a rule is for all. */
+export function isForReader(route: Route, neighbor: string | null): boolean {
+  if (route.kind === "unicast") return true;
+  const { only, except } = route;
+  if (neighbor === null) return only === undefined;
+  return (only?.includes(neighbor) ?? true) && except?.includes(neighbor) !== true;
 }
 
 /** The measure with its rules moved from one prefix to another. */
@@ -130,7 +170,9 @@ export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
     return { ...measure, rules: rulesAt(measure.rules, from, to), ...(nodeRules && { nodeRules }) };
   }
   if (measure.kind === "scrub") return { ...measure, rules: rulesAt(measure.rules, from, to) };
-  return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
+  if (measure.kind !== "flowspec") return measure;
+  const neighborRules = measure.neighborRules?.map((each) => rulesAt(each, from, to));
+  return { ...rulesAt(measure, from, to), ...(neighborRules && { neighborRules }) };
 }
 
 function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Ruled, from: Prefix, to: Prefix): Ruled {
@@ -155,9 +197,20 @@ export function withAction(measure: FlowspecMeasure, action: RuleAction, localPr
   return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
-/** Other rules for some scrub nodes are not shown to operators or announced: for them the measure stays the same. */
-export function isSameNodeRules(a: Measure, b: Measure): boolean {
-  return (a.kind === "divert" ? a.nodeRules : undefined) === (b.kind === "divert" ? b.nodeRules : undefined);
+/**
+ * What some nodes and neighbors have instead, and for whom a route is: a change of that is none that operators are told
+ * of.
+ */
+export function isSameForEach(a: Measure, b: Measure): boolean {
+  if (a.kind === "divert" && b.kind === "divert") return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route);
+  if (a.kind === "blackhole" && b.kind === "blackhole") return isSameRoute(a.route, b.route);
+  return (
+    (a.kind === "flowspec" ? a.neighborRules : undefined) === (b.kind === "flowspec" ? b.neighborRules : undefined)
+  );
+}
+
+function isSameRoute(a: UnicastRoute | null, b: UnicastRoute | null): boolean {
+  return a === b || Bun.deepEquals(a, b);
 }
 
 /** A speaker keeps only the newer of two routes with equal keys. */
