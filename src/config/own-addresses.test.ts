@@ -57,6 +57,8 @@ hostgroups:
   - name: web
     networks: [10.0.2.0/24]
     bgp: { next_hop: 10.0.1.66, next_hop6: "2001:db8::66" }
+    flowspec: { redirect: 10.0.1.74 }
+flowspec: { action: redirect, redirect: 10.0.1.73 }
 scrubbing:
   nodes: [{ name: s1, next_hop: 10.0.1.21, next_hop6: "2001:db8::21" }, { name: s2 }]
 dataplane:

@@ -54,8 +54,10 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
     }
     yield* literal(bgp.grpc, ["bgp", "grpc"]);
   }
-  for (const [group, { blackhole, divert }] of mitigations.entries()) {
+  for (const [group, { blackhole, divert, flowspec }] of mitigations.entries()) {
     const path = group === 0 ? [] : ["hostgroups", group - 1];
+    const hop = flowspec.routers?.kind === "redirect" ? parseAddress(flowspec.routers.to) : null;
+    if (hop !== null) yield one(hop, [...path, "flowspec", "redirect"]);
     yield* nextHops(blackhole, [...path, "bgp"]);
     yield* nextHops(divert, [...path, "scrubbing"]);
   }

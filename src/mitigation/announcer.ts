@@ -2,6 +2,7 @@
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { RouterAction } from "./rules/action.ts";
 import type { Rule } from "./rules/rule.ts";
 
 /** Methods of bans that are announced. */
@@ -33,6 +34,8 @@ export interface FlowspecRoute extends RouteAttributes {
   /** The banned prefix: the rule's destination, or, in an outgoing attack, its source. */
   readonly prefix: Prefix;
   readonly rule: Rule;
+  /** In place of the rule's action. Absent: that. */
+  readonly routers?: RouterAction;
   /** Addresses of the neighbors that it is for, or that have other rules in place of it. Absent: it is for all. */
   readonly only?: readonly string[];
   readonly except?: readonly string[];

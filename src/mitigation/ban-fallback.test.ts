@@ -15,7 +15,7 @@ import { hostPrefix } from "../net/prefix.ts";
 import { exactly } from "../net/range.ts";
 import type { Ladder } from "./escalation.ts";
 import type { FoundRules } from "./measure.ts";
-import { NO_RULES_FOUND } from "./plan.ts";
+import { NO_RULES_FOUND } from "./measure.ts";
 import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
 import { wideRule } from "./rules/rule.ts";
 

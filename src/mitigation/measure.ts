@@ -1,10 +1,10 @@
 /** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
-import { communitiesText } from "../net/community.ts";
+import { type Community, communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { FlowspecRoute, Route, UnicastRoute } from "./announcer.ts";
-import { isSameAction, type RuleAction } from "./rules/action.ts";
+import { actionText, isSameAction, type RouterAction, type RuleAction } from "./rules/action.ts";
 import { matchText } from "./rules/match.ts";
-import { type Rule, rulesText, ruleText } from "./rules/rule.ts";
+import { type Rule, routedRuleText, rulesText, ruleText } from "./rules/rule.ts";
 import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
 import { rulesBeside } from "./scrub/scrub-rules.ts";
 import { isSameSeparability, type Separability } from "./separability.ts";
@@ -52,6 +52,15 @@ export interface NeighborRules extends NodeRules {
   readonly neighbors: readonly string[];
 }
 
+/** What rules are announced with. */
+export interface RuleTerms {
+  readonly localPref: number;
+  /** Absent: none. */
+  readonly communities?: readonly Community[];
+  /** What routers do in place of the rules' own action, which scrub nodes and this machine follow. Absent: that. */
+  readonly routers?: RouterAction;
+}
+
 /** Rules that were looked for. */
 export interface FoundRules {
   /** Empty: none separates the attack from users. */
@@ -62,9 +71,8 @@ export interface FoundRules {
   readonly separability?: Separability;
 }
 
-export interface FlowspecMeasure extends FoundRules {
+export interface FlowspecMeasure extends FoundRules, RuleTerms {
   readonly kind: "flowspec";
-  readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
   /** Other rules for neighbors that cannot match all of `rules`, or have room for fewer. Absent: none. */
@@ -113,6 +121,9 @@ export function hasLooked({ rules, separability }: FoundRules): boolean {
   return rules.length > 0 || separability !== undefined;
 }
 
+/** Why a ban with FlowSpec does nothing by it. */
+export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
+
 /** Whether the search for rules is over and found none that separates the attack from users. */
 export function foundNone(found: FoundRules): boolean {
   return found.rules.length === 0 && hasLooked(found);
@@ -124,9 +135,10 @@ const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
   const known = FLOWSPEC_ROUTES.get(measure);
   if (known !== undefined) return known;
-  const { localPref } = measure;
+  const { localPref, communities = [], routers } = measure;
+  const terms = { communities, localPref, ...(routers && { routers }) };
   const routes = rulesWithReaders(measure).map(
-    (own): FlowspecRoute => ({ kind: "flowspec", prefix, ...own, communities: [], localPref }),
+    (own): FlowspecRoute => ({ kind: "flowspec", prefix, ...own, ...terms }),
   );
   FLOWSPEC_ROUTES.set(measure, routes);
   return routes;
@@ -186,15 +198,22 @@ function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Rul
 }
 
 /**
- * The rules with another action; the same object if nothing changes. Rules that limit in place of `discard`, for the sake
- * of users, go on limiting.
+ * The rules with another action and other terms; the same object if nothing changes. Rules that limit in place of
+ * `discard`, for the sake of users, go on limiting.
  */
-export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
+export function withTerms(measure: FlowspecMeasure, action: RuleAction, terms: RuleTerms): FlowspecMeasure {
   const isLimit = action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
   const isSame = isLimit || measure.rules.every((rule) => isSameAction(rule.action, action));
-  if (isLimit && measure.localPref !== localPref) return { ...measure, localPref };
-  const isUnchanged = measure.localPref === localPref && isSame;
-  return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
+  if (isSame && isSameTerms(measure, terms)) return measure;
+  const { communities: _, routers: __, ...others } = measure;
+  const rules = isSame ? measure.rules : measure.rules.map((rule) => ({ ...rule, action }));
+  return { ...others, ...terms, rules };
+}
+
+function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
+  const textOf = ({ communities = [], routers }: RuleTerms) =>
+    `${communitiesText(communities)} ${routers === undefined ? "" : actionText(routers)}`;
+  return a.localPref === b.localPref && textOf(a) === textOf(b);
 }
 
 /**
@@ -228,7 +247,7 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
     return Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
   }
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
-  return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
+  return a.basis === b.basis && isSameRules(a, b) && isSameTerms(a, b);
 }
 
 export function isSameRules(a: FoundRules, b: FoundRules): boolean {
@@ -245,7 +264,7 @@ export function measureText(measure: Measure): string {
     case "divert":
       return routeText(measure.route);
     case "flowspec":
-      return rulesText(measure.rules);
+      return rulesText(measure.rules, measure.routers);
     case "scrub":
       return scrubText(measure);
     default:
@@ -260,7 +279,8 @@ function scrubText(measure: ScrubMeasure): string {
 
 /** The text of the route by itself, for operators. */
 export function anyRouteText(route: Route): string {
-  return route.kind === "unicast" ? routeText(route) : ruleText(route.rule);
+  if (route.kind === "unicast") return routeText(route);
+  return routedRuleText(route.rule, route.routers ?? route.rule.action);
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

@@ -15,6 +15,7 @@ import {
   type Measure,
   type NeighborRules,
   NO_MEASURE,
+  NO_RULES_FOUND,
   type NodeRules,
   narrowRules,
   routesOf,
@@ -79,9 +80,6 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
     fallback,
   };
 }
-
-/** The fallback text where FlowSpec cannot help. */
-export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
 
 /**
  * Whether rules were looked for on this rung and none was found, so that it does nothing. A ban that went on for that

@@ -5,7 +5,7 @@
 import type { Announcer, LimitedNeighbor, MissingNeighbor, Route, RouteState } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import type { Method } from "./escalation.ts";
-import { isForReader, type Measure, routesOf } from "./measure.ts";
+import { foundNone, isForReader, type Measure, NO_RULES_FOUND, routesOf } from "./measure.ts";
 
 export interface RoutesStatus {
   /** At least one neighbor has one of the routes. */
@@ -68,6 +68,7 @@ export class RouteWatch {
 
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
+    if (this.#announcer !== null && isWithoutRules(ban)) return { kind: "failed", cause: NO_RULES_FOUND };
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
     const state = this.#stateOf(ban.measure, routesOf(ban.measure, ban.prefix));
     return state?.kind === "announced" ? atNeighbors(this.#announcer, ban) : state;
@@ -142,6 +143,11 @@ export class RouteWatch {
     const announcer = this.#announcer;
     return announcer === null ? [] : routes.map((route) => announcer.routeState(route));
   }
+}
+
+/** It is to act by rules, and none were found. */
+function isWithoutRules({ state, dryRun, measure }: Ban): boolean {
+  return state === "active" && !dryRun && measure.kind === "flowspec" && foundNone(measure);
 }
 
 /** The first of WORST_FIRST. A rule for which there is no room is left out while another one is announced. */

@@ -34,6 +34,7 @@ export const TEXT_FORMS = {
   nodeName: nameRule,
   neighborName: nameRule,
   policyName: nameRule,
+  redirectTarget: redirectRule,
   hopName: nameRule,
   description: descriptionRule,
   profileName: nameRule,
@@ -137,6 +138,13 @@ function httpServerRule(text: string): string | null {
   if (rule !== null) return rule;
   const { pathname, search, hash } = new URL(text);
   return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
+}
+
+function redirectRule(text: string): string | null {
+  const isTarget = text.toLowerCase().startsWith("rt:") && parseCommunity(text) !== null;
+  const hop = parseAddress(text);
+  const isHop = hop !== null && addressFamily(hop) === 4 && !isUnspecified(hop);
+  return isTarget || isHop ? null : "must be a route target such as rt:65000:100, or an IPv4 address";
 }
 
 function communityRule(text: string): string | null {

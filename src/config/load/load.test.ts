@@ -81,7 +81,12 @@ describe("defaults", () => {
           method: "blackhole",
           ladder: [{ afterSeconds: 0, action: "blackhole" }],
           hasEscalation: false,
-          flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
+          flowspec: {
+            action: { kind: "discard" },
+            communities: communitiesOf("no-export"),
+            sourceAnchored: false,
+            minSourceConcentration: 0.8,
+          },
           scrub: {
             profile: null,
             isAlways: false,

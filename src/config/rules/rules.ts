@@ -58,6 +58,7 @@ import {
 } from "./filter-rules.ts";
 import { tunnelsFit } from "./forward.ts";
 import {
+  actionsAreWhole,
   carpetsWiden,
   groupsRefineWhatIsThere,
   holdsAreBounded,
@@ -65,7 +66,6 @@ import {
   laddersClimb,
   portsGoWithTheirProtocols,
   profilesExist,
-  rateGoesWithRateLimit,
   unheldFollowsScrub,
 } from "./mitigation.ts";
 import {
@@ -139,7 +139,7 @@ const RULES: readonly Rule[] = [
   laddersAct,
   profilesExist,
   portsGoWithTheirProtocols,
-  rateGoesWithRateLimit,
+  actionsAreWhole,
   divertHasANextHop,
   groupNextHopsGoWithoutNodes,
   leastLoadedNeedsCapacities,

@@ -32,7 +32,7 @@ const CHANGES_KEYS = {
 const FLOWSPEC_KEYS = {
   communities: described(
     Type.Optional(Type.Array(text("community"), { maxItems: COMMUNITIES_MAX })),
-    "In place of those of the rules: standard and large ones.",
+    "In place of the standard and large ones of the rules.",
     { ifAbsent: "those of the rules" },
   ),
   match: described(

@@ -5,7 +5,7 @@ import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigat
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
-import { ruleText } from "../../mitigation/rules/rule.ts";
+import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
 import { communitiesText } from "../../net/community.ts";
@@ -190,7 +190,7 @@ export function banToWire(view: BanView): BanWire {
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,
     next_hop: route?.nextHop ?? null,
-    community: communitiesText(route?.communities ?? []) || null,
+    community: communitiesText((measure.kind === "flowspec" ? measure : route)?.communities ?? []) || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
     route: routeOf(ban),
@@ -278,10 +278,11 @@ function limitedToWire(limited: readonly LimitedNeighbor[] = []): NonNullable<Ba
 }
 
 function neighborRulesToWire(measure: Measure): NonNullable<BanWire["neighbor_rules"]> | null {
-  const own = measure.kind === "flowspec" ? (measure.neighborRules ?? []) : [];
-  if (own.length === 0) return null;
-  return own.map(({ neighbors, rules, leftOut }) => {
-    return { neighbors: [...neighbors], rules: rules.map(ruleText), left_out: leftOut };
+  if (measure.kind !== "flowspec" || measure.neighborRules === undefined) return null;
+  const { routers } = measure;
+  return measure.neighborRules.map(({ neighbors, rules, leftOut }) => {
+    const texts = rules.map((rule) => routedRuleText(rule, routers ?? rule.action));
+    return { neighbors: [...neighbors], rules: texts, left_out: leftOut };
   });
 }
 
