@@ -220,6 +220,7 @@ const NOT_ALL_RULES = "its policy allows only a part of the rules";
 const NO_RULE_FOR_IT = "its policy allows none of the rules, and no others were found within it";
 
 function byNeighbor(missing: readonly MissingNeighbor[]): ReadonlyMap<string, MissingNeighbor> {
-  // The first one of a neighbor counts.
-  return new Map(missing.map((each) => [each.neighbor, each] as const).reverse());
+  const first = new Map<string, MissingNeighbor>();
+  for (const each of missing) if (!first.has(each.neighbor)) first.set(each.neighbor, each);
+  return first;
 }
