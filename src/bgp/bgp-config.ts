@@ -38,8 +38,20 @@ export interface BgpNeighbor {
   readonly port: number;
   /** Name of the environment variable with the TCP MD5 password. */
   readonly passwordEnv: string | null;
+  /** A file with it, in place of that. Absent: none. */
+  readonly passwordFile?: string;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** Absent: as the speaker chooses, and its own AS number. */
+  readonly sourceAddress?: IpAddress;
+  readonly localAsn?: number;
+  /** Absent: HOLD_SECONDS, and a third of it. */
+  readonly holdSeconds?: number;
+  readonly keepaliveSeconds?: number;
+  /** Packets that came by more hops are dropped (RFC 5082). Absent: none are. */
+  readonly gtsmHops?: number;
+  /** How long it keeps routes after a graceful restart (RFC 9494). Absent: not. */
+  readonly longLivedSeconds?: number;
   /** Absent: it gets all routes, as hostgroups have them. */
   readonly policy?: NeighborPolicy;
   /** It has a session and gets no route. Absent: it gets them. */

@@ -198,7 +198,7 @@ export class GobgpAnnouncer implements Announcer {
     const { localAsn, neighbors } = this.#config;
     const session = this.#sessions.find(({ address }) => address === neighbor);
     const configured = neighbors.find(({ address }) => address === neighbor);
-    return (session?.remoteAsn ?? configured?.remoteAsn) !== localAsn;
+    return (session?.remoteAsn ?? configured?.remoteAsn) !== (configured?.localAsn ?? localAsn);
   }
 
   takes(method: RouteMethod, family: Prefix["family"]): boolean {

@@ -75,7 +75,7 @@ bgp:
   router_id: 10.0.1.1
   next_hop: 10.0.1.65
   next_hop6: "2001:db8::65"
-  neighbors: [{ address: 10.0.1.3, remote_asn: 64500 }]
+  neighbors: [{ address: 10.0.1.3, remote_asn: 64500, source_address: 10.0.1.4 }]
 `;
 /** With the keys that are not allowed beside `grpc` and nodes. */
 const OTHER = CONFIG.replace("speaker: external", "speaker: managed")

@@ -47,7 +47,10 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   if (bgp !== null) {
     yield one(bgp.routerId, ["bgp", "router_id"]);
     for (const address of bgp.listen?.addresses ?? []) yield one(address, ["bgp", "listen"]);
-    for (const [i, { address }] of bgp.neighbors.entries()) yield one(address, ["bgp", "neighbors", i, "address"]);
+    for (const [i, { address, sourceAddress }] of bgp.neighbors.entries()) {
+      yield one(address, ["bgp", "neighbors", i, "address"]);
+      if (sourceAddress !== undefined) yield one(sourceAddress, ["bgp", "neighbors", i, "source_address"]);
+    }
     for (const [i, { blackhole, divert }] of bgp.policies.entries()) {
       yield* nextHops(blackhole, ["bgp", "policies", i, "blackhole"]);
       yield* nextHops(divert, ["bgp", "policies", i, "divert"]);

@@ -1,5 +1,8 @@
 /** What each neighbor gets by policies and orders, from each gobgpd that operators run to real BIRDs. */
+
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
 import { ANY_RULES } from "../../src/mitigation/rules/flowspec-support.ts";
@@ -188,5 +191,46 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       ]);
     },
     90_000,
+  );
+
+  test.skipIf(gobgpd === null)(
+    "a session has the settings of its neighbor, which gobgpd has as they were set",
+    async () => {
+      lab.gobgpd = gobgpd ?? "";
+      const file = join(lab.stateDir, "password");
+      writeFileSync(file, "one\n");
+      const options = "  ttl security yes; hold time 30; long lived graceful restart yes;";
+      const session = { asn: 65_099, password: "one", options };
+      const own = neighbor({
+        ...{
+          multihopTtl: 0,
+          gtsmHops: 4,
+          localAsn: 65_099,
+          holdSeconds: 60,
+          keepaliveSeconds: 7,
+          longLivedSeconds: 3600,
+        },
+        ...{ passwordFile: file, sourceAddress: loopback(1) },
+      });
+      const plain = neighbor({ address: loopback(3), remoteAsn: asnOf(3) });
+      const { announcer } = lab.announcer(bgpConfig({ neighbors: [own, plain] }), { times: { ...TIMES, checkMs: 50 } });
+      const bird = await lab.bird({ session });
+      const other = await lab.bird({ host: 3, asn: asnOf(3) });
+      for (const host of [2, 3]) await established(announcer, host);
+      const route = blackhole(VICTIMS[0] ?? "");
+      announcer.want([route]);
+      await until("in BIRD", async () => (await bird.routes()).length + (await other.routes()).length === 2);
+      expect((await bird.routes())[0]?.asPath).toStartWith("65099");
+      const shown = (await bird.ask("show protocols all speaker")).join("\n");
+      expect(shown).toContain("Long-lived graceful restart");
+      expect(shown).toMatch(/Hold timer: +[\d.]+\/30/);
+      const since = await Promise.all([bird, other].map((each) => each.establishedSince("speaker")));
+      const startMs = performance.now();
+      await until("many looks at the neighbors", () => performance.now() - startMs > 1_000);
+      const now = await Promise.all([bird, other].map((each) => each.establishedSince("speaker")));
+      expect(now[0]).toBeCloseTo(since[0] ?? 0, 1);
+      expect(now[1]).toBeCloseTo(since[1] ?? 0, 1);
+    },
+    60_000,
   );
 });

@@ -2,10 +2,11 @@
  * A gobgpd that the service manages: starts it detached, adopts a running one, and replaces one with another
  * configuration or one that stopped answering. Its routes outlive the service's process.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
+import { messageOf } from "../../system/error-message.ts";
 import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
@@ -334,13 +335,8 @@ export class ManagedSpeaker implements Speaker {
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
-    const { passwordEnv } = neighbor;
-    const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
-    // Without a password the session would fail without a visible reason.
-    if (passwordEnv !== null && (password ?? "") === "") {
-      throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
-    }
-    return toPeer(neighbor, password);
+    const password = passwordOf(neighbor, this.#options.environment);
+    return toPeer(neighbor, password, this.#config.localAsn);
   }
 
   async end(): Promise<void> {
@@ -358,6 +354,28 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   if (run === null || pid === null) return null;
   await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
   return pid;
+}
+
+/** null: it has none. Without one that it is to have, the session would fail without a visible reason. */
+function passwordOf({ passwordEnv, passwordFile }: BgpNeighbor, environment: Environment): string | null {
+  if (passwordFile !== undefined) return passwordIn(passwordFile);
+  const password = passwordEnv === null ? null : environment.read(passwordEnv);
+  if (passwordEnv !== null && (password ?? "") === "")
+    throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
+  return password;
+}
+
+/** Its first line. */
+function passwordIn(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new SpeakerFault("AddPeer", `the password file cannot be read: ${messageOf(cause)}`);
+  }
+  const [password = ""] = text.split(/\r?\n/);
+  if (password === "") throw new SpeakerFault("AddPeer", `the password file ${path} is empty`);
+  return password;
 }
 
 function isLowPort(port: number): boolean {

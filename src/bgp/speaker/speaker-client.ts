@@ -67,6 +67,16 @@ export interface PeerSettings {
   readonly password: string;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** Empty: any. */
+  readonly sourceAddress: string;
+  /** As the neighbor knows us. */
+  readonly localAsn: number;
+  readonly holdSeconds: number;
+  readonly keepaliveSeconds: number;
+  /** The least TTL of its packets (RFC 5082); 0: any. */
+  readonly leastTtl: number;
+  /** How long it keeps routes after a graceful restart (RFC 9494); 0: not. */
+  readonly longLivedSeconds: number;
   /** Families that we offer. */
   readonly families: readonly RouteFamily[];
 }

@@ -208,6 +208,13 @@ function buildBgp(file: BgpFile): BgpConfig {
       ...(neighbor.policy !== undefined && {
         policy: valid((name) => policies.get(name) ?? null, neighbor.policy),
       }),
+      ...(neighbor.password_file !== undefined && { passwordFile: neighbor.password_file }),
+      ...(neighbor.source_address !== undefined && { sourceAddress: address(neighbor.source_address) }),
+      ...(neighbor.local_asn !== undefined && { localAsn: neighbor.local_asn }),
+      ...(neighbor.hold_seconds !== undefined && { holdSeconds: neighbor.hold_seconds }),
+      ...(neighbor.keepalive_seconds !== undefined && { keepaliveSeconds: neighbor.keepalive_seconds }),
+      ...(neighbor.gtsm_hops !== undefined && { gtsmHops: neighbor.gtsm_hops }),
+      ...(neighbor.long_lived_seconds !== undefined && { longLivedSeconds: neighbor.long_lived_seconds }),
       ...(neighbor.dry_run && { dryRun: true as const }),
       ...(neighbor.name !== undefined && { name: neighbor.name }),
       ...(neighbor.description !== undefined && { description: neighbor.description }),

@@ -1,5 +1,5 @@
 /** Rules between the keys of `bgp`. */
-import { parseAddress } from "../../net/address.ts";
+import { addressFamily, parseAddress } from "../../net/address.ts";
 import { communityText, parseCommunity } from "../../net/community.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseListen } from "../../schema/text-forms.ts";
@@ -69,6 +69,22 @@ export function* communitiesAreUnique({ bgp }: File): Generator<Finding> {
     const path = ["bgp", "communities", i];
     if (seen.has(community)) yield { path, rule: `${community} is in the list already: remove one of them` };
     seen.add(community);
+  }
+}
+
+export function* neighborKeysAgree({ bgp }: File): Generator<Finding> {
+  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
+    const path = (key: string) => ["bgp", "neighbors", i, key];
+    const { address, source_address: source, hold_seconds: hold = 90, keepalive_seconds: keepalive } = neighbor ?? {};
+    if (neighbor?.password_file !== undefined && neighbor.password_env !== undefined)
+      yield { path: path("password_file"), rule: "takes the place of password_env: remove one of them" };
+    if (neighbor?.gtsm_hops !== undefined && (neighbor.multihop_ttl ?? 0) > 0)
+      yield { path: path("gtsm_hops"), rule: "goes without multihop_ttl: it has a TTL of its own" };
+    if (keepalive !== undefined && 3 * keepalive > hold)
+      yield { path: path("keepalive_seconds"), rule: `must be at most a third of hold_seconds, ${hold}` };
+    const [at, from] = [address, source].map((each) => (each === undefined ? null : parseAddress(each)));
+    if (at != null && from != null && addressFamily(at) !== addressFamily(from))
+      yield { path: path("source_address"), rule: `must be of the family of ${at}` };
   }
 }
 

@@ -98,6 +98,29 @@ const Neighbor = Type.Object(
       Type.Optional(text("variableName")),
       "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
     ),
+    password_file: described(
+      Type.Optional(text("absolutePath")),
+      "A file whose first line is the TCP MD5 password, in place of `password_env`. It is read at each look at the neighbors, every ten seconds: a new password needs no reload.",
+    ),
+    source_address: described(
+      Type.Optional(text("address")),
+      "The address from which gobgpd connects to it. Without it the kernel selects one; to take it away, remove the neighbor, reload, and add it again.",
+    ),
+    local_asn: described(Type.Optional(Asn), "The AS number of the speaker in this session (local-as).", {
+      ifAbsent: "`bgp.local_asn`",
+    }),
+    hold_seconds: described(Type.Optional(integer(3, 65_535)), "The hold time.", { valueIfAbsent: 90 }),
+    keepalive_seconds: described(Type.Optional(integer(1, 21_845)), "The interval of keepalives.", {
+      ifAbsent: "a third of `hold_seconds`",
+    }),
+    gtsm_hops: described(
+      Type.Optional(integer(1, 254)),
+      "GTSM (RFC 5082): packets that came by more than this number of hops are dropped; 1 for a neighbor on the link. The neighbor must do the same. It goes without `multihop_ttl`.",
+    ),
+    long_lived_seconds: described(
+      Type.Optional(integer(1, 0xff_ffff)),
+      "Long-lived graceful restart (RFC 9494): how long the neighbor may keep routes after the time of a graceful restart. A route that no service withdraws stays there that long.",
+    ),
     multihop_ttl: described(
       integer(0, 255, 0),
       "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
