@@ -22,9 +22,20 @@ export function matchText(rule: RuleWire): string {
     .join(", ");
 }
 
-/** `discard`, or `at most 8.00 Mbit/s`. */
-export function actionText({ action, rate_bytes: bytes }: RuleWire): string {
-  return action === "rate_limit" ? `at most ${bitRate(((bytes ?? 0) * 8) / 1e6)}` : "discard";
+/** `discard`, `at most 8.00 Mbit/s`, `redirect to rt:65000:100`, or `mark with DSCP 10`. */
+export function actionText({ action, rate_bytes: bytes, rate_packets: packets, ...rule }: RuleWire): string {
+  switch (action) {
+    case "discard":
+      return action;
+    case "rate_limit":
+      return packets === undefined ? `at most ${bitRate(((bytes ?? 0) * 8) / 1e6)}` : `at most ${packets} packets/s`;
+    case "redirect":
+      return `redirect to ${rule.redirect_to ?? ""}`;
+    case "mark":
+      return `mark with DSCP ${rule.dscp ?? 0}`;
+    default:
+      return action satisfies never;
+  }
 }
 
 function protocolsText({ proto, protos = [] }: RuleWire): string {

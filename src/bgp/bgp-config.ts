@@ -1,6 +1,7 @@
 /** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
+import type { NeighborPolicy } from "./neighbor-policy.ts";
 
 export interface BgpConfig {
   readonly speaker: "managed" | "external";
@@ -18,6 +19,8 @@ export interface BgpConfig {
   /** 0: not set. */
   readonly localPref: number;
   readonly neighbors: readonly BgpNeighbor[];
+  /** Also those that no neighbor names. */
+  readonly policies: readonly NeighborPolicy[];
 }
 
 /** GoBGP has one port for all of its addresses. */
@@ -35,6 +38,22 @@ export interface BgpNeighbor {
   readonly port: number;
   /** Name of the environment variable with the TCP MD5 password. */
   readonly passwordEnv: string | null;
+  /** A file with it, in place of that. Absent: none. */
+  readonly passwordFile?: string;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** Absent: as the speaker chooses, and its own AS number. */
+  readonly sourceAddress?: IpAddress;
+  readonly localAsn?: number;
+  /** Absent: HOLD_SECONDS, and a third of it. */
+  readonly holdSeconds?: number;
+  readonly keepaliveSeconds?: number;
+  /** Packets that came by more hops are dropped (RFC 5082). Absent: none are. */
+  readonly gtsmHops?: number;
+  /** How long it keeps routes after a graceful restart (RFC 9494). Absent: not. */
+  readonly longLivedSeconds?: number;
+  /** Absent: it gets all routes, as hostgroups have them. */
+  readonly policy?: NeighborPolicy;
+  /** It has a session and gets no route. Absent: it gets them. */
+  readonly dryRun?: true;
 }

@@ -108,7 +108,7 @@ test(
       cause: "no established neighbor takes IPv6 unicast routes",
     });
     await until("the other in BIRD", () => bird.hasRoute("203.0.113.1/32"));
-    expect([announcer.takes("unicast", 6), announcer.takes("unicast", 4)]).toEqual([false, true]);
+    expect([announcer.takes("divert", 6), announcer.takes("blackhole", 4)]).toEqual([false, true]);
   },
   DEADLINE_MS,
 );

@@ -3,7 +3,9 @@
  * sessions. Only stop() waits for the speaker.
  */
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { RulesAtNeighbors, RulesForReaders } from "../mitigation/circumstances.ts";
+import type { NeighborRules } from "../mitigation/measure.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
@@ -12,6 +14,8 @@ import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import { Instance } from "./instance.ts";
+import { NeighborPolicies } from "./neighbor-policies.ts";
+import { NeighborRuleFinder } from "./neighbor-rules.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
@@ -104,6 +108,8 @@ export class GobgpAnnouncer implements Announcer {
   readonly #quarantineFile: QuarantineFile;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
+  #policies: NeighborPolicies;
+  readonly #rules: NeighborRuleFinder;
   /** null: not connected. */
   #gobgpVersion: ApiVersion | null = null;
   #fault: string | null = null;
@@ -119,6 +125,8 @@ export class GobgpAnnouncer implements Announcer {
     const { clock, timers, times, metrics } = options;
     this.#options = options;
     this.#config = options.config;
+    this.#policies = new NeighborPolicies(options.config);
+    this.#rules = new NeighborRuleFinder(options.config);
     this.#speaker = options.speaker ?? configuredSpeaker(options);
     this.#quarantineFile = new QuarantineFile(options.stateDir);
     this.#owner = new Instance({
@@ -168,9 +176,16 @@ export class GobgpAnnouncer implements Announcer {
 
   missingAt(route: Route): readonly MissingNeighbor[] {
     return this.#allSessions().flatMap((session) => {
+      if (this.#policies.refusalAt(session.address, route) !== null) return [];
       const cause = this.#missingCause(session, route);
-      return cause === null ? [] : { neighbor: session.address, cause };
+      if (cause === null) return [];
+      const isBeyondRoom = this.#reconciler.isBeyondRoom(session.address, route);
+      return { neighbor: session.address, cause, ...(isBeyondRoom && { isBeyondRoom }) };
     });
+  }
+
+  keptFrom(route: Route): readonly MissingNeighbor[] {
+    return this.#policies.keptFrom(route);
   }
 
   sentTo(route: Route): readonly string[] {
@@ -183,11 +198,21 @@ export class GobgpAnnouncer implements Announcer {
     const { localAsn, neighbors } = this.#config;
     const session = this.#sessions.find(({ address }) => address === neighbor);
     const configured = neighbors.find(({ address }) => address === neighbor);
-    return (session?.remoteAsn ?? configured?.remoteAsn) !== localAsn;
+    return (session?.remoteAsn ?? configured?.remoteAsn) !== (configured?.localAsn ?? localAsn);
   }
 
-  takes(kind: Route["kind"], family: Prefix["family"]): boolean {
-    return this.#reconciler.takes(`ipv${family}-${kind}`);
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    return this.#reconciler.takes(method, family);
+  }
+
+  /** See Circumstances.neighborRules. */
+  neighborRules(request: RulesForReaders<NeighborRules>): RulesAtNeighbors {
+    return this.#rules.rulesFor(request);
+  }
+
+  /** Time passed: other rules may be found for neighbors with limits. */
+  tick(): void {
+    this.#rules.tick();
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -220,6 +245,8 @@ export class GobgpAnnouncer implements Announcer {
       throw new Error("bug: a reload changes the BGP speaker");
     }
     this.#config = config;
+    this.#policies = new NeighborPolicies(config);
+    this.#rules.reload(config);
     this.#speaker.reload(config);
     this.#link.restart();
   }
@@ -251,8 +278,7 @@ export class GobgpAnnouncer implements Announcer {
     const family = familyOfRoute(route);
     if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
     if (this.#reconciler.isOutAt(address, route)) return null;
-    const limit = this.#reconciler.withheldOver(address, route);
-    return limit === null ? NOT_IN_OUT_TABLE : `takes at most ${limit} ${familyText(family)} routes`;
+    return this.#reconciler.withheldCause(address, route) ?? NOT_IN_OUT_TABLE;
   }
 
   /** Not in the speaker: not yet, or not for now. */

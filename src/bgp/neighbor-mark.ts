@@ -1,5 +1,5 @@
 /**
- * A route that a neighbor is not to get carries the mark of that neighbor, a large community over which the speaker's
+ * A route that a neighbor is not to get carries a mark of that neighbor, a large community over which the speaker's
  * export policy rejects it. Marks never leave the speaker. Their administrator is ours alone: the configuration takes no
  * community that has it.
  */
@@ -13,10 +13,14 @@ export type Marks = readonly Mark[];
 
 export const NO_MARKS: Marks = [];
 
+/** Why a neighbor is not to get a route: it takes no more of them, its policy or an order, or it has no room for more rules. */
+export const MARK_KINDS = ["limit", "policy", "room"] as const;
+export type MarkKind = (typeof MARK_KINDS)[number];
+
 /** The same in each process, so that marks in an adopted speaker are understood. */
-export function markOf(neighbor: string): Mark {
+export function markOf(neighbor: string, kind: MarkKind = "limit"): Mark {
   const hash = Bun.hash.wyhash(neighbor);
-  return `${MARKS_ADMINISTRATOR}:${hash >> 32n}:${hash & 0xffff_ffffn}`;
+  return `${MARKS_ADMINISTRATOR}:${hash >> 32n}:${(hash & 0xffff_ffffn) ^ BigInt(MARK_KINDS.indexOf(kind))}`;
 }
 
 export function markCommunities(marks: Marks): readonly LargeCommunity[] {

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { blackhole, INSTANCE, loopback } from "../../test/fixtures/bgp/bgp.ts";
-import { markOf } from "./neighbor-mark.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -114,7 +113,7 @@ test("a route beyond the limit of the only neighbor says so", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A), blackhole(B)], 0);
   ledger.setSessions([session()]);
-  ledger.setLimits([{ mark: markOf(loopback(2)), family: "ipv4-unicast", routes: 1 }]);
+  ledger.setLimits([{ neighbor: loopback(2), family: "ipv4-unicast", routes: 1 }]);
   ledger.apportion();
   ledger.added(ledger.missing());
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A, B], found: new Set([A]) });

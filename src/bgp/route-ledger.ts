@@ -2,8 +2,10 @@
  * Tracks the wanted routes, the routes in the speaker and the routes sent to each neighbor; derives from these the
  * changes to make and the state of each route. Does no I/O.
  */
-import type { Route, RouteState } from "../mitigation/announcer.ts";
+import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
+import { ALL_NEIGHBORS, type NeighborPolicies } from "./neighbor-policies.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { attributesOf, familyOfKey, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -14,6 +16,8 @@ interface WantedRoute {
   readonly attributes: string;
   /** Why the route cannot be sent; null: it can. */
   readonly problem: string | null;
+  /** Of the neighbors that are not to get it. */
+  readonly marks: Marks;
   /** Monotonic. */
   readonly wantedAtMs: number;
 }
@@ -30,7 +34,8 @@ export class RouteLedger {
   /** Our routes in the speaker. */
   readonly #installed = new Map<RouteKey, Installed>();
   #limits: readonly RouteLimit[] = [];
-  /** Marks of wanted routes that are beyond a limit; see apportion(). */
+  #policies: NeighborPolicies = ALL_NEIGHBORS;
+  /** Marks of wanted routes, where they have any; see apportion(). */
   #marks: ReadonlyMap<RouteKey, Marks> = new Map();
   /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
   readonly #others = new Set<string>();
@@ -66,12 +71,25 @@ export class RouteLedger {
       const key = this.keyOf(route);
       const known = before.get(key);
       // Most routes are identical objects: comparing the attributes of thousands takes longer than announcing one.
-      const attributes = known?.route === route ? known.attributes : attributesOf(route);
-      const problem = known?.route === route ? known.problem : routeProblem(route);
-      const wantedAtMs = known?.attributes === attributes ? known.wantedAtMs : nowMs;
-      this.#wanted.set(key, { route, attributes, problem, wantedAtMs });
+      if (known?.route === route) this.#wanted.set(key, known);
+      else this.#wanted.set(key, this.#wantedRoute(route, known, nowMs));
     }
     for (const key of this.#everOut) if (!this.#wanted.has(key)) this.#everOut.delete(key);
+  }
+
+  #wantedRoute(route: Route, known: WantedRoute | undefined, nowMs: number): WantedRoute {
+    const attributes = attributesOf(route);
+    const problem = routeProblem(route) ?? this.#policies.problemOf(route);
+    const wantedAtMs = known?.attributes === attributes ? known.wantedAtMs : nowMs;
+    return { route, attributes, problem, marks: this.#policies.marksOf(route), wantedAtMs };
+  }
+
+  /** In force from the next apportion() on. */
+  setPolicies(policies: NeighborPolicies): void {
+    this.#policies = policies;
+    for (const [key, wanted] of this.#wanted) {
+      this.#wanted.set(key, this.#wantedRoute(wanted.route, wanted, wanted.wantedAtMs));
+    }
   }
 
   /** Sets the routes in the speaker, ours and those of other services; the Adj-RIBs-Out must be read again. */
@@ -103,9 +121,12 @@ export class RouteLedger {
     return this.#established;
   }
 
-  /** Whether an established neighbor takes routes of this family. */
-  takes(family: RouteFamily): boolean {
-    return this.#established.some((session) => session.families.includes(family));
+  /** Whether an established neighbor takes routes of this method and family. */
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    const name: RouteFamily = `ipv${family}-${method === "flowspec" ? "flowspec" : "unicast"}`;
+    return this.#established.some(
+      ({ address, families }) => families.includes(name) && this.#policies.takes(address, method),
+    );
   }
 
   setLimits(limits: readonly RouteLimit[]): void {
@@ -118,13 +139,27 @@ export class RouteLedger {
 
   /** Takes over the limits that routes in the speaker are marked with. */
   restoreLimits(): void {
-    this.#limits = limitsOf([...this.#installed].map(([key, { marks }]) => ({ key, marks })));
+    const installed = [...this.#installed].map(([key, { marks }]) => ({ key, marks }));
+    this.#limits = limitsOf(installed, this.#policies.addresses);
   }
 
-  /** Decides again which routes are beyond a limit: what missing(), excess() and marksOf() return depends on it. */
+  /** Whether a neighbor gets only the most valuable routes. */
+  isLimited(): boolean {
+    return this.#limits.length + this.#policies.rooms.length > 0;
+  }
+
+  /** Decides again who gets which route: what missing(), excess() and marksOf() return depends on it. */
   apportion(): void {
-    const sendable = this.#limits.length === 0 ? [] : [...this.#wanted.keys()].filter((key) => this.#isSendable(key));
-    this.#marks = marksBeyond(this.#limits, sendable);
+    const marks = new Map<RouteKey, Marks>();
+    for (const [key, wanted] of this.#wanted) if (wanted.marks.length > 0) marks.set(key, wanted.marks);
+    if (this.isLimited()) {
+      const sendable = [...this.#wanted].filter(([key]) => this.#isSendable(key));
+      const byValue = sendable.map(([key, wanted]) => ({ key, marks: wanted.marks }));
+      for (const [key, beyond] of marksBeyond({ limits: this.#limits, rooms: this.#policies.rooms }, byValue)) {
+        marks.set(key, [...(marks.get(key) ?? NO_MARKS), ...beyond].sort());
+      }
+    }
+    this.#marks = marks;
   }
 
   /** The marks that the route is to have. */
@@ -148,13 +183,22 @@ export class RouteLedger {
   }
 
   isWithheldFrom(neighbor: string, key: RouteKey): boolean {
-    return this.#marks.get(key)?.includes(markOf(neighbor)) === true;
+    const marks = this.#marks.get(key) ?? NO_MARKS;
+    return marks.length > 0 && [markOf(neighbor), markOf(neighbor, "room")].some((mark) => marks.includes(mark));
   }
 
-  /** The limit of a neighbor; null: there is none. */
-  limitAt(neighbor: string, family: RouteFamily): number | null {
-    const mark = markOf(neighbor);
-    return this.#limits.find((limit) => limit.mark === mark && limit.family === family)?.routes ?? null;
+  /** Why isWithheldFrom() holds. */
+  withheldCause(neighbor: string, key: RouteKey): string {
+    const room = this.#policies.rooms.find((each) => each.neighbor === neighbor);
+    if (room !== undefined && this.isBeyondRoom(neighbor, key)) return `its policy has room for ${room.rules} rules`;
+    const family = familyOfKey(key);
+    const limit = this.#limits.find((each) => each.neighbor === neighbor && each.family === family);
+    return `takes at most ${limit?.routes ?? 0} ${familyText(family)} routes`;
+  }
+
+  /** The neighbor has no room for this rule. */
+  isBeyondRoom(neighbor: string, key: RouteKey): boolean {
+    return this.#marks.get(key)?.includes(markOf(neighbor, "room")) === true;
   }
 
   /** Routes to announce. */
@@ -227,10 +271,12 @@ export class RouteLedger {
     return this.#out.get(neighbor)?.has(key) === true;
   }
 
-  /** Number of our routes in the speaker. */
-  installed(): ReadonlyMap<RouteFamily, number> {
+  /** Number of our routes in the speaker that the neighbor gets if it takes them all. */
+  installedFor(neighbor: string): ReadonlyMap<RouteFamily, number> {
     const counts = new Map<RouteFamily, number>();
-    for (const key of this.#installed.keys()) {
+    const others = [markOf(neighbor, "policy"), markOf(neighbor, "room")];
+    for (const [key, { marks }] of this.#installed) {
+      if (marks.length > 0 && others.some((mark) => marks.includes(mark))) continue;
       const family = familyOfKey(key);
       counts.set(family, (counts.get(family) ?? 0) + 1);
     }
@@ -248,18 +294,26 @@ export class RouteLedger {
     if (this.#isKeptBack(key)) return { kind: "failed", cause: KEPT_BACK };
     if (speaker.kind === "down") return { kind: "speaker_down", cause: speaker.cause };
     if (speaker.kind === "starting") return { kind: "pending" };
-    if (this.#established.length === 0) return { kind: "no_session" };
+    if (!this.#isForEstablished(wanted.route)) return { kind: "no_session" };
     if (!this.#isInstalled(key)) return { kind: "pending" };
     if (this.#isOut(key)) return { kind: "announced" };
     if (!this.#checked.has(key)) return { kind: "pending" };
+    const beyond = this.#established.find(({ address }) => this.isBeyondRoom(address, key));
+    if (beyond !== undefined)
+      return { kind: "failed", cause: this.withheldCause(beyond.address, key), isBeyondRoom: true };
     return { kind: "failed", cause: this.#keptBackCause(key, wanted.route) };
+  }
+
+  /** Whether a neighbor with a session is to get it. */
+  #isForEstablished(route: Route): boolean {
+    return this.#established.some(({ address }) => this.#policies.refusalAt(address, route) === null);
   }
 
   #keptBackCause(key: RouteKey, route: Route): string {
     const family = familyOfRoute(route);
     const isBeyond = this.#established.some(({ address }) => this.isWithheldFrom(address, key));
     if (isBeyond) return `no neighbor takes more ${familyText(family)} routes`;
-    return this.takes(family)
+    return this.#established.some(({ families }) => families.includes(family))
       ? "in no neighbor's out-table: the speaker's export policy or another route of the prefix keeps it back"
       : `no established neighbor takes ${familyText(family)} routes`;
   }

@@ -4,11 +4,12 @@
  * in all families, even if it is not sent on the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
-import type { RuleAction } from "../mitigation/rules/action.ts";
+import { actionText, type RuleAction } from "../mitigation/rules/action.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { communitiesText, sortedCommunities } from "../net/community.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { actionProblem, routerCommunities } from "./flowspec-action.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { type Marks, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
@@ -65,7 +66,10 @@ export function routeProblem(route: Route): string | null {
   if (route.kind === "flowspec" && !isLimitedTo(route.rule, prefix)) {
     return `the rule is not for ${prefix.text}`;
   }
-  const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
+  const problem =
+    route.kind === "unicast"
+      ? nextHopProblem(route.nextHop, prefix)
+      : (ruleProblem(route.rule) ?? actionProblem(route.routers, prefix));
   if (problem !== null) return problem;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;
   return null;
@@ -96,7 +100,7 @@ export function* toPaths(
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
   for (const route of routes) {
-    const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
+    const what = route.kind === "unicast" ? route.nextHop : actionText(route.routers ?? route.rule.action);
     const marks = marksOf(route);
     const shared = `${what} ${communitiesText(route.communities)} ${route.localPref} ${marks.join()}`;
     const attributes = known.get(shared) ?? pathAttributes(route, marks);
@@ -124,9 +128,14 @@ function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
 
 function pathAttributes(route: Route, marks = NO_MARKS): PathAttributes {
   const { localPref } = route;
-  const communities = sortedCommunities(route.communities);
-  if (route.kind === "unicast") return { nextHop: route.nextHop, communities, marks, localPref, rates: [] };
-  return { nextHop: NO_NEXT_HOP, communities, marks, localPref, rates: [rateOf(route.rule.action)] };
+  if (route.kind === "unicast") {
+    const communities = sortedCommunities(route.communities);
+    return { nextHop: route.nextHop, communities, marks, localPref, rates: [] };
+  }
+  const { routers, rule } = route;
+  const communities = sortedCommunities([...route.communities, ...(routers ? routerCommunities(routers) : [])]);
+  const rates = routers === undefined ? [rateOf(rule.action)] : [];
+  return { nextHop: NO_NEXT_HOP, communities, marks, localPref, rates };
 }
 
 /** Withdraws the path of this instance, and no other one with the key. */

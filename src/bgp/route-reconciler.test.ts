@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
+import { INSTANCE, neighbor } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { Route } from "../mitigation/announcer.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { nextTurn } from "../system/timers.ts";
 import { markOf } from "./neighbor-mark.ts";
+import { NeighborPolicies } from "./neighbor-policies.ts";
 import { keyOfPath, toPath } from "./route-path.ts";
 import { RouteReconciler, type RouteReconcilerOptions } from "./route-reconciler.ts";
 import type { SpeakerClient } from "./speaker/speaker-client.ts";
@@ -89,9 +90,7 @@ test("neighbors have at no time more routes than their limits, and in the end th
       await reconciler.settle();
       limits = neighbors.map((neighbor) => ({ neighbor, routes: chance.below(8) }));
       const family = "ipv4-unicast";
-      reconciler.setLimits(
-        limits.map(({ neighbor, routes: most }) => ({ mark: markOf(neighbor), family, routes: most })),
-      );
+      reconciler.setLimits(limits.map((limit) => ({ ...limit, family })));
     }
     const wanted = [...routes].sort(() => chance.below(3) - 1).slice(0, chance.below(routes.length + 1));
     reconciler.want(wanted);
@@ -118,9 +117,11 @@ test("limits are read from the marks of routes that an earlier process left", as
     },
   };
   const reconciler = new RouteReconciler(OPTIONS);
+  const neighbors = [neighbor({ address: address("192.0.2.1") })];
+  reconciler.setPolicies(new NeighborPolicies({ speaker: "managed", localAsn: 65001, neighbors }));
   reconciler.want(["203.0.113.1", "203.0.113.2", "203.0.113.3"].map(route));
   await reconciler.attach(client as SpeakerClient);
-  expect(reconciler.limits()).toEqual([{ mark: markOf("192.0.2.1"), family: "ipv4-unicast", routes: 1 }]);
+  expect(reconciler.limits()).toEqual([{ neighbor: "192.0.2.1", family: "ipv4-unicast", routes: 1 }]);
   expect(sent).toBe(0);
 });
 
@@ -191,7 +192,7 @@ test("it is finished when a route that waits for the end of a deferral, not to e
   };
   const reconciler = new RouteReconciler(OPTIONS);
   await reconciler.attach(client as SpeakerClient);
-  reconciler.setLimits([{ mark: markOf("192.0.2.1"), family: "ipv4-unicast", routes: 1 }]);
+  reconciler.setLimits([{ neighbor: "192.0.2.1", family: "ipv4-unicast", routes: 1 }]);
   reconciler.setDeferring(["192.0.2.1"]);
   reconciler.want([route("203.0.113.1")]);
   const sentAtEnd: number[] = [];

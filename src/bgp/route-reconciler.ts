@@ -2,11 +2,13 @@
  * Reconciles the speaker's routes with the wanted set: announces missing ones, withdraws surplus ones, looks up what
  * neighbors get. Passes run one at a time; a change during a pass starts another one.
  */
-import type { Route, RouteState } from "../mitigation/announcer.ts";
+import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
 import { NO_MARKS } from "./neighbor-mark.ts";
-import { familyOfRoute, ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
+import type { NeighborPolicies } from "./neighbor-policies.ts";
+import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
   familyOfKey,
@@ -93,17 +95,22 @@ export class RouteReconciler {
     return this.#ledger.isOutAt(neighbor, this.#ledger.keyOf(route));
   }
 
-  takes(family: RouteFamily): boolean {
-    return this.#ledger.takes(family);
+  takes(method: RouteMethod, family: Prefix["family"]): boolean {
+    return this.#ledger.takes(method, family);
   }
 
   advertised(neighbor: string): number {
     return this.#ledger.advertised(neighbor);
   }
 
-  /** Number of our routes in the speaker. */
-  installed(): ReadonlyMap<RouteFamily, number> {
-    return this.#ledger.installed();
+  /** Number of our routes in the speaker that the neighbor gets if it takes them all. */
+  installedFor(neighbor: string): ReadonlyMap<RouteFamily, number> {
+    return this.#ledger.installedFor(neighbor);
+  }
+
+  /** In force from the next pass on. The speaker must know the marks of their neighbors before that. */
+  setPolicies(policies: NeighborPolicies): void {
+    this.#ledger.setPolicies(policies);
   }
 
   /** The limits in force. Until setLimits() is called, those that routes of an earlier process were marked with. */
@@ -117,10 +124,14 @@ export class RouteReconciler {
     this.#ledger.setLimits(limits);
   }
 
-  /** How many routes of this route's family the neighbor takes, if that keeps this one from it; null: it does not. */
-  withheldOver(neighbor: string, route: Route): number | null {
-    const isWithheld = this.#ledger.isWithheldFrom(neighbor, this.#ledger.keyOf(route));
-    return isWithheld ? this.#ledger.limitAt(neighbor, familyOfRoute(route)) : null;
+  /** Why the neighbor does not get the route for its number; null: that is not so. */
+  withheldCause(neighbor: string, route: Route): string | null {
+    const key = this.#ledger.keyOf(route);
+    return this.#ledger.isWithheldFrom(neighbor, key) ? this.#ledger.withheldCause(neighbor, key) : null;
+  }
+
+  isBeyondRoom(neighbor: string, route: Route): boolean {
+    return this.#ledger.isBeyondRoom(neighbor, this.#ledger.keyOf(route));
   }
 
   /** The neighbor's session ends for a reason that is no route of ours. */
@@ -266,7 +277,7 @@ export class RouteReconciler {
 
   async #announceMissing(client: SpeakerClient): Promise<void> {
     const ledger = this.#ledger;
-    if (ledger.limits().length > 0) {
+    if (ledger.isLimited()) {
       // A neighbor that gets one route too many ends its session.
       if (!this.#canWithdraw()) return;
       await this.#makeRoom(client);

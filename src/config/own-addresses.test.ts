@@ -26,6 +26,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.routes[].hours": "a part of the day",
   "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
+  "bgp.policies[].description": "words for people",
   "scrubbing.nodes[].description": "words for people",
 };
 
@@ -59,6 +60,8 @@ hostgroups:
   - name: web
     networks: [10.0.2.0/24]
     bgp: { next_hop: 10.0.1.66, next_hop6: "2001:db8::66" }
+    flowspec: { redirect: 10.0.1.74 }
+flowspec: { action: redirect, redirect: 10.0.1.73 }
 scrubbing:
   nodes: [{ name: s1, next_hop: 10.0.1.21, next_hop6: "2001:db8::21" }, { name: s2 }]
 dataplane:
@@ -82,11 +85,15 @@ bgp:
   router_id: 10.0.1.1
   next_hop: 10.0.1.65
   next_hop6: "2001:db8::65"
-  neighbors: [{ address: 10.0.1.3, remote_asn: 64500 }]
+  neighbors: [{ address: 10.0.1.3, remote_asn: 64500, source_address: 10.0.1.4 }]
 `;
 /** With the keys that are not allowed beside `grpc` and nodes. */
 const OTHER = CONFIG.replace("speaker: external", "speaker: managed")
   .replace('grpc: "10.0.1.9:50051"', 'listen: "10.0.1.2:179"')
+  .replace(
+    /^bgp:$/m,
+    'bgp:\n  policies: [{ name: p, blackhole: { next_hop: 10.0.1.71, next_hop6: "2001:db8::71" }, divert: { next_hop: 10.0.1.72, next_hop6: "2001:db8::72" } }]',
+  )
   .replace(/ {2}nodes: .*/, '  next_hop: 10.0.1.20\n  next_hop6: "2001:db8::20"')
   .replace(/ {4}bgp: .*/, '    scrubbing: { next_hop: 10.0.1.22, next_hop6: "2001:db8::22" }');
 

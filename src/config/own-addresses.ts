@@ -48,11 +48,20 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   if (bgp !== null) {
     yield one(bgp.routerId, ["bgp", "router_id"]);
     for (const address of bgp.listen?.addresses ?? []) yield one(address, ["bgp", "listen"]);
-    for (const [i, { address }] of bgp.neighbors.entries()) yield one(address, ["bgp", "neighbors", i, "address"]);
+    for (const [i, { address, sourceAddress }] of bgp.neighbors.entries()) {
+      yield one(address, ["bgp", "neighbors", i, "address"]);
+      if (sourceAddress !== undefined) yield one(sourceAddress, ["bgp", "neighbors", i, "source_address"]);
+    }
+    for (const [i, { blackhole, divert }] of bgp.policies.entries()) {
+      yield* nextHops(blackhole, ["bgp", "policies", i, "blackhole"]);
+      yield* nextHops(divert, ["bgp", "policies", i, "divert"]);
+    }
     yield* literal(bgp.grpc, ["bgp", "grpc"]);
   }
-  for (const [group, { blackhole, divert }] of mitigations.entries()) {
+  for (const [group, { blackhole, divert, flowspec }] of mitigations.entries()) {
     const path = group === 0 ? [] : ["hostgroups", group - 1];
+    const hop = flowspec.routers?.kind === "redirect" ? parseAddress(flowspec.routers.to) : null;
+    if (hop !== null) yield one(hop, [...path, "flowspec", "redirect"]);
     yield* nextHops(blackhole, [...path, "bgp"]);
     yield* nextHops(divert, [...path, "scrubbing"]);
   }

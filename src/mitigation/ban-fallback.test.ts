@@ -15,12 +15,18 @@ import { hostPrefix } from "../net/prefix.ts";
 import { exactly } from "../net/range.ts";
 import type { Ladder } from "./escalation.ts";
 import type { FoundRules } from "./measure.ts";
-import { NO_RULES_FOUND } from "./plan.ts";
+import { NO_RULES_FOUND } from "./measure.ts";
 import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
 import { wideRule } from "./rules/rule.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
+const TWO_RULES: FoundRules = {
+  rules: [17, 1].map((protocol) => {
+    return { ...wideRule(hostPrefix(victim), { kind: "discard" }), protocols: exactly(protocol) };
+  }),
+  matchesAll: false,
+};
 const ALL = "flow dst 192.0.2.1/32";
 const LADDER: Ladder = [
   { afterSeconds: 0, action: "none" },
@@ -205,6 +211,31 @@ test("an announced ban names each neighbor once that misses one of its routes", 
   });
   announcer.states.set(ALL, { kind: "no_session" });
   expect(engine.routeState(ban)).toEqual({ kind: "no_session" });
+});
+
+test("a rule for which there is no room is left out beside others, and the ban says at which neighbor", async () => {
+  const made = harness(under({ method: "flowspec" }), { makeRules: () => TWO_RULES });
+  const { engine, announcer } = made;
+  const ban = await banBy(engine, victim, 0);
+  const [first = "", second = ""] = announcer.wanted;
+  const cause = "its policy has room for 1 rules";
+  announcer.states.set(second, { kind: "failed", cause, isBeyondRoom: true });
+  announcer.missing = [{ neighbor: "192.0.2.250", cause, isBeyondRoom: true }];
+  announcer.sentToAll = ["192.0.2.250"];
+  expect(engine.routeState(ban)).toMatchObject({
+    kind: "announced",
+    sentTo: ["192.0.2.250"],
+    limitedAt: [{ neighbor: "192.0.2.250", cause }],
+  });
+  engine.tick(REFUSED_FOR_MS);
+  engine.tick(3 * REFUSED_FOR_MS);
+  expect(engine.active.get("192.0.2.1/32")?.method).toBe("flowspec");
+  // Without any of them it has failed.
+  announcer.states.set(first, { kind: "failed", cause, isBeyondRoom: true });
+  expect(engine.routeState(ban)).toMatchObject({ kind: "failed", cause });
+  engine.tick(4 * REFUSED_FOR_MS);
+  engine.tick(6 * REFUSED_FOR_MS);
+  expect(engine.active.get("192.0.2.1/32")?.method).toBe("blackhole");
 });
 
 test("announced rules name the neighbors that may find them invalid, other routes none", async () => {

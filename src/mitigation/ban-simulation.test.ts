@@ -31,8 +31,7 @@ import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, takesPlaceLater, wantedRout
 import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import type { NodeTarget, RuleMaker } from "./circumstances.ts";
-import { foundNone, routeKey, routesOf } from "./measure.ts";
-import { NO_RULES_FOUND } from "./plan.ts";
+import { foundNone, NO_RULES_FOUND, routeKey, routesOf } from "./measure.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
 
 const TARGETS = [

@@ -9,7 +9,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { hasLooked, isSameMeasure, isSameNodeRules, type Measure, routeKey, routesOf } from "./measure.ts";
+import { hasLooked, isSameForEach, isSameMeasure, type Measure, routeKey, routesOf } from "./measure.ts";
 
 export interface Ban {
   readonly id: string;
@@ -215,7 +215,7 @@ function shiftTimes(ban: Ban, byMs: number): Ban {
 /** Make before break: the announced routes stay beside the new ones, except those that the new ones replace. */
 function withPlan(ban: Ban, plan: Plan, isOut: boolean): Ban {
   if (isSameMeasure(ban.measure, plan.measure)) {
-    const measure = isSameNodeRules(ban.measure, plan.measure) ? ban.measure : plan.measure;
+    const measure = isSameForEach(ban.measure, plan.measure) ? ban.measure : plan.measure;
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
     return isSame && measure === ban.measure ? ban : { ...ban, ...plan, measure };
   }

@@ -7,7 +7,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
 import type { Method } from "./escalation.ts";
-import type { FoundRules, NodeRules } from "./measure.ts";
+import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
 import type { GroupMitigation } from "./mitigation-config.ts";
 import type { Rule } from "./rules/rule.ts";
 import type { RungState } from "./rung-clock.ts";
@@ -71,7 +71,9 @@ export interface Circumstances {
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;
   /** The rules for nodes that do not support all rules of a diverted ban; `present` itself if nothing changes. */
-  readonly nodeRules: (request: NodeRulesRequest) => readonly NodeRules[];
+  readonly nodeRules: (request: RulesForReaders) => readonly NodeRules[];
+  /** The same of neighbors, for a ban with FlowSpec. */
+  readonly neighborRules: (request: RulesForReaders<NeighborRules>) => RulesAtNeighbors;
   /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
 }
@@ -86,17 +88,27 @@ export interface DivertRequest {
   readonly rules: () => readonly Rule[];
 }
 
-export interface NodeRulesRequest {
+export interface RulesForReaders<Known extends NodeRules = NodeRules> {
   readonly prefix: Prefix;
   readonly flowspec: BanTerms["flowspec"];
-  /** The rules for nodes that support all match fields. */
+  /** The rules for readers that support all match fields. */
   readonly rules: readonly Rule[];
-  readonly present: readonly NodeRules[];
+  readonly present: readonly Known[];
   /** The rules or the packets changed since the present ones were made. */
   readonly isOutdated: boolean;
   /** The classified attacks with packets. */
   readonly observed: () => readonly ObservedAttack[];
 }
+
+export interface RulesAtNeighbors {
+  /** `present` itself if nothing changes. */
+  readonly rules: readonly NeighborRules[];
+  /** There are neighbors that take rules, and none of them gets one of this ban. */
+  readonly isNone: boolean;
+}
+
+/** All neighbors have the rules of the ban. */
+export const NO_NEIGHBOR_RULES: RulesAtNeighbors = { rules: [], isNone: false };
 
 /** Which of the configured scrub nodes to divert to. */
 export type NodeTarget =

@@ -1,10 +1,10 @@
 /** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
-import { communitiesText } from "../net/community.ts";
+import { type Community, communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { Route, UnicastRoute } from "./announcer.ts";
-import { isSameAction, type RuleAction } from "./rules/action.ts";
+import type { FlowspecRoute, Route, UnicastRoute } from "./announcer.ts";
+import { actionText, isSameAction, type RouterAction, type RuleAction } from "./rules/action.ts";
 import { matchText } from "./rules/match.ts";
-import { type Rule, rulesText, ruleText } from "./rules/rule.ts";
+import { type Rule, routedRuleText, rulesText, ruleText } from "./rules/rule.ts";
 import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
 import { rulesBeside } from "./scrub/scrub-rules.ts";
 import { isSameSeparability, type Separability } from "./separability.ts";
@@ -47,6 +47,20 @@ export interface NodeRules {
   readonly leftOut: number;
 }
 
+export interface NeighborRules extends NodeRules {
+  /** Addresses. */
+  readonly neighbors: readonly string[];
+}
+
+/** What rules are announced with. */
+export interface RuleTerms {
+  readonly localPref: number;
+  /** Absent: none. */
+  readonly communities?: readonly Community[];
+  /** What routers do in place of the rules' own action, which scrub nodes and this machine follow. Absent: that. */
+  readonly routers?: RouterAction;
+}
+
 /** Rules that were looked for. */
 export interface FoundRules {
   /** Empty: none separates the attack from users. */
@@ -57,11 +71,12 @@ export interface FoundRules {
   readonly separability?: Separability;
 }
 
-export interface FlowspecMeasure extends FoundRules {
+export interface FlowspecMeasure extends FoundRules, RuleTerms {
   readonly kind: "flowspec";
-  readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
+  /** Other rules for neighbors that cannot match all of `rules`, or have room for fewer. Absent: none. */
+  readonly neighborRules?: readonly NeighborRules[];
 }
 
 export const NO_MEASURE: Measure = { kind: "none" };
@@ -106,6 +121,9 @@ export function hasLooked({ rules, separability }: FoundRules): boolean {
   return rules.length > 0 || separability !== undefined;
 }
 
+/** Why a ban with FlowSpec does nothing by it. */
+export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
+
 /** Whether the search for rules is over and found none that separates the attack from users. */
 export function foundNone(found: FoundRules): boolean {
   return found.rules.length === 0 && hasLooked(found);
@@ -117,10 +135,44 @@ const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
   const known = FLOWSPEC_ROUTES.get(measure);
   if (known !== undefined) return known;
-  const { localPref } = measure;
-  const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, communities: [], localPref }) as const);
+  const { localPref, communities = [], routers } = measure;
+  const terms = { communities, localPref, ...(routers && { routers }) };
+  const routes = rulesWithReaders(measure).map(
+    (own): FlowspecRoute => ({ kind: "flowspec", prefix, ...own, ...terms }),
+  );
   FLOWSPEC_ROUTES.set(measure, routes);
   return routes;
+}
+
+type ReadRule = Pick<FlowspecRoute, "rule" | "only" | "except">;
+
+/** Each rule once, with the neighbors that it is for where some have rules of their own. */
+function rulesWithReaders({ rules, neighborRules = [] }: FlowspecMeasure): readonly ReadRule[] {
+  if (neighborRules.length === 0) return rules.map((rule) => ({ rule }));
+  const own = new Map<string, { readonly rule: Rule; readonly neighbors: string[] }>();
+  for (const { rules: theirs, neighbors } of neighborRules) {
+    for (const rule of theirs) {
+      const known = own.get(ruleText(rule));
+      if (known === undefined) own.set(ruleText(rule), { rule, neighbors: [...neighbors] });
+      else known.neighbors.push(...neighbors);
+    }
+  }
+  const limited = neighborRules.flatMap(({ neighbors }) => neighbors);
+  const common = rules.map((rule): ReadRule => {
+    const readers = own.get(ruleText(rule))?.neighbors ?? [];
+    own.delete(ruleText(rule));
+    const except = limited.filter((neighbor) => !readers.includes(neighbor));
+    return except.length === 0 ? { rule } : { rule, except };
+  });
+  return [...common, ...[...own.values()].map(({ rule, neighbors }) => ({ rule, only: neighbors }))];
+}
+
+/** Whether the neighbor is to have this rule; null: a neighbor without rules of its own. Any route but a rule is for all. */
+export function isForReader(route: Route, neighbor: string | null): boolean {
+  if (route.kind === "unicast") return true;
+  const { only, except } = route;
+  if (neighbor === null) return only === undefined;
+  return (only?.includes(neighbor) ?? true) && except?.includes(neighbor) !== true;
 }
 
 /** The measure with its rules moved from one prefix to another. */
@@ -130,7 +182,9 @@ export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
     return { ...measure, rules: rulesAt(measure.rules, from, to), ...(nodeRules && { nodeRules }) };
   }
   if (measure.kind === "scrub") return { ...measure, rules: rulesAt(measure.rules, from, to) };
-  return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
+  if (measure.kind !== "flowspec") return measure;
+  const neighborRules = measure.neighborRules?.map((each) => rulesAt(each, from, to));
+  return { ...rulesAt(measure, from, to), ...(neighborRules && { neighborRules }) };
 }
 
 function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Ruled, from: Prefix, to: Prefix): Ruled {
@@ -144,20 +198,38 @@ function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Rul
 }
 
 /**
- * The rules with another action; the same object if nothing changes. Rules that limit in place of `discard`, for the sake
- * of users, go on limiting.
+ * The rules with another action and other terms; the same object if nothing changes. Rules that limit in place of
+ * `discard`, for the sake of users, go on limiting.
  */
-export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
+export function withTerms(measure: FlowspecMeasure, action: RuleAction, terms: RuleTerms): FlowspecMeasure {
   const isLimit = action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
   const isSame = isLimit || measure.rules.every((rule) => isSameAction(rule.action, action));
-  if (isLimit && measure.localPref !== localPref) return { ...measure, localPref };
-  const isUnchanged = measure.localPref === localPref && isSame;
-  return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
+  if (isSame && isSameTerms(measure, terms)) return measure;
+  const { communities: _, routers: __, ...others } = measure;
+  const rules = isSame ? measure.rules : measure.rules.map((rule) => ({ ...rule, action }));
+  return { ...others, ...terms, rules };
 }
 
-/** Other rules for some scrub nodes are not shown to operators or announced: for them the measure stays the same. */
-export function isSameNodeRules(a: Measure, b: Measure): boolean {
-  return (a.kind === "divert" ? a.nodeRules : undefined) === (b.kind === "divert" ? b.nodeRules : undefined);
+function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
+  const textOf = ({ communities = [], routers }: RuleTerms) =>
+    `${communitiesText(communities)} ${routers === undefined ? "" : actionText(routers)}`;
+  return a.localPref === b.localPref && textOf(a) === textOf(b);
+}
+
+/**
+ * What some nodes and neighbors have instead, and for whom a route is: a change of that is none that operators are told
+ * of.
+ */
+export function isSameForEach(a: Measure, b: Measure): boolean {
+  if (a.kind === "divert" && b.kind === "divert") return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route);
+  if (a.kind === "blackhole" && b.kind === "blackhole") return isSameRoute(a.route, b.route);
+  return (
+    (a.kind === "flowspec" ? a.neighborRules : undefined) === (b.kind === "flowspec" ? b.neighborRules : undefined)
+  );
+}
+
+function isSameRoute(a: UnicastRoute | null, b: UnicastRoute | null): boolean {
+  return a === b || Bun.deepEquals(a, b);
 }
 
 /** A speaker keeps only the newer of two routes with equal keys. */
@@ -175,7 +247,7 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
     return Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
   }
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
-  return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
+  return a.basis === b.basis && isSameRules(a, b) && isSameTerms(a, b);
 }
 
 export function isSameRules(a: FoundRules, b: FoundRules): boolean {
@@ -192,7 +264,7 @@ export function measureText(measure: Measure): string {
     case "divert":
       return routeText(measure.route);
     case "flowspec":
-      return rulesText(measure.rules);
+      return rulesText(measure.rules, measure.routers);
     case "scrub":
       return scrubText(measure);
     default:
@@ -207,7 +279,8 @@ function scrubText(measure: ScrubMeasure): string {
 
 /** The text of the route by itself, for operators. */
 export function anyRouteText(route: Route): string {
-  return route.kind === "unicast" ? routeText(route) : ruleText(route.rule);
+  if (route.kind === "unicast") return routeText(route);
+  return routedRuleText(route.rule, route.routers ?? route.rule.action);
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

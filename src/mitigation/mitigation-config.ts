@@ -9,7 +9,7 @@ import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 import type { Action, Ladder, Method } from "./escalation.ts";
-import type { RuleAction } from "./rules/action.ts";
+import type { RouterAction, RuleAction } from "./rules/action.ts";
 import type { ScrubConfig, ScrubProfile, Selectable } from "./scrub/scrub-config.ts";
 
 /** The mitigation of attacks on the hosts of one group. */
@@ -30,6 +30,10 @@ export interface GroupMitigation {
 
 export interface FlowspecConfig {
   readonly action: RuleAction;
+  /** What routers do in place of `action`. Absent: that. */
+  readonly routers?: RouterAction;
+  /** Of the rules that are announced. Absent: none. */
+  readonly communities?: readonly Community[];
   /** Whether rules match sources if these are concentrated. */
   readonly sourceAnchored: boolean;
   /** The share of the traffic that a few sources must send. */

@@ -13,7 +13,9 @@ import {
   type FlowspecMeasure,
   foundNone,
   type Measure,
+  type NeighborRules,
   NO_MEASURE,
+  NO_RULES_FOUND,
   type NodeRules,
   narrowRules,
   routesOf,
@@ -55,8 +57,14 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
     made ??= rulesOf(ban, terms, circumstances, wallMs);
     return made;
   };
+  let announced: ReturnType<typeof announcedRules> | null = null;
+  const routed = () => {
+    announced ??= announcedRules(ban, terms, circumstances, rules());
+    return announced;
+  };
   const refused = fallbackCause(ban, { step, action }, terms, circumstances);
-  const isWithout = refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules);
+  const isWithout =
+    refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed);
   // The next rung at once, and on the last one the fallback.
   const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
   if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next, terms)) return next;
@@ -68,13 +76,10 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   return {
     step,
     method: done === "none" ? methodOf(terms.ladder, step) : done,
-    measure: measureOf(done, scrubber, ban, terms, circumstances, rules),
+    measure: done === "flowspec" ? routed().measure : measureOf(done, scrubber, ban, terms, circumstances, rules),
     fallback,
   };
 }
-
-/** The fallback text where FlowSpec cannot help. */
-export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
 
 /**
  * Whether rules were looked for on this rung and none was found, so that it does nothing. A ban that went on for that
@@ -85,10 +90,34 @@ function areWithoutRules(
   { step: present, fallback }: PlannedBan,
   { evidence, rung }: Circumstances,
   rules: () => FlowspecMeasure,
+  routed: () => { readonly isNone: boolean },
 ): boolean {
   const wentOn = (step < present && !rung.isEased) || (step === present && fallback === NO_RULES_FOUND);
-  if (!wentOn) return foundNone(rules());
-  return evidence === "same" || rules().separability?.verdict !== "yes";
+  if (!wentOn) return foundNone(rules()) || routed().isNone;
+  return evidence === "same" || rules().separability?.verdict !== "yes" || routed().isNone;
+}
+
+const NO_NEIGHBOR_RULES: readonly NeighborRules[] = [];
+
+/** The rules with what neighbors have in place of them. */
+function announcedRules(
+  { prefix, measure }: PlannedBan,
+  { flowspec }: BanTerms,
+  circumstances: Circumstances,
+  rules: FlowspecMeasure,
+): { readonly measure: FlowspecMeasure; readonly isNone: boolean } {
+  const before = measure.kind === "flowspec" ? measure : null;
+  const { neighborRules: present = NO_NEIGHBOR_RULES, ...bare } = rules;
+  const { rules: found, isNone } = circumstances.neighborRules({
+    prefix,
+    flowspec,
+    rules: rules.rules,
+    present: before?.neighborRules ?? NO_NEIGHBOR_RULES,
+    isOutdated: before?.rules !== rules.rules || circumstances.evidence !== "same",
+    observed: () => observedOf(circumstances),
+  });
+  if (found === present || found.length + present.length === 0) return { measure: rules, isNone };
+  return { measure: found.length === 0 ? bare : { ...bare, neighborRules: found }, isNone };
 }
 
 /** A virtual ban has no fallback (docs/interface.md). */
@@ -131,7 +160,8 @@ function scrubberFor(
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
-  return { route: routeOf(prefix, terms.divert, nextHop), node: target?.name ?? null };
+  const route = routeOf(prefix, terms.divert, nextHop);
+  return { route: route && { ...route, isDivert: true }, node: target?.name ?? null };
 }
 
 /** The substitute for a divert without a target (`done` null: nothing at all); null: no substitute is needed. */
@@ -152,7 +182,7 @@ function divertSubstitute(
 }
 
 function measureOf(
-  action: Action,
+  action: Exclude<Action, "flowspec">,
   scrubber: Scrubbing | null,
   ban: PlannedBan,
   terms: BanTerms,
@@ -171,8 +201,6 @@ function measureOf(
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
       return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }), ...filter };
     }
-    case "flowspec":
-      return rules();
     case "scrub":
       return { kind: action, rules: rules(), filter: scrubbedHere(ban, terms, circumstances) };
     default:

@@ -8,7 +8,7 @@ import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import type { BanTerms, Circumstances, FoundRequest, ObservedAttack, RuleMaker } from "./circumstances.ts";
-import { type FlowspecMeasure, hasLooked, isSameRules, withAction } from "./measure.ts";
+import { type FlowspecMeasure, hasLooked, isSameRules, type RuleTerms, withTerms } from "./measure.ts";
 import { rulesText } from "./rules/rule.ts";
 
 /**
@@ -23,7 +23,7 @@ export function rulesOf(
 ): FlowspecMeasure {
   const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
   const { flowspec } = terms;
-  const localPref = localPrefOf(terms);
+  const ruleTerms = ruleTermsOf(terms);
   const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
   const present = known.kind === "flowspec" && hasLooked(known) ? known : null;
   const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
@@ -31,15 +31,15 @@ export function rulesOf(
   if (settled?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return settled;
   const seen = observedOf(circumstances);
   // The attack ended before the ban, or a starting service has no packets yet: the match stays.
-  if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
+  if (present !== null && seen.length === 0) return withTerms(present, flowspec.action, ruleTerms);
   const basis = basisOf(
     terms,
     seen.map(({ attack }) => attack),
   );
   if (present?.basis === basis && evidence === "same") return present;
-  if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
+  if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, ...ruleTerms, basis };
   const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
-  const kept = present === null || present.matchesAll ? null : withAction(present, flowspec.action, localPref);
+  const kept = present === null || present.matchesAll ? null : withTerms(present, flowspec.action, ruleTerms);
   // Those of the counters are no rules to keep to.
   const isCounted = present?.separability?.estimatedBy === null;
   const made = makeRules(prefix, attacksSeen, flowspec, isCounted ? [] : (kept?.rules ?? []));
@@ -49,7 +49,7 @@ export function rulesOf(
   // Rules do not widen to all traffic of the victim.
   if (kept !== null && kept.rules.length > 0 && made.matchesAll) return { ...kept, basis };
   if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
-  return { kind: "flowspec", ...made, localPref, basis };
+  return { kind: "flowspec", ...made, ...ruleTerms, basis };
 }
 
 /** Returns the same as for an equal request before, unless the policy or the rules in force are others now. */
@@ -73,7 +73,7 @@ function untilFound(
   const counted = isEarly ? null : makeRules(prefix, unseen, terms.flowspec, []);
   const none = { rules: [], matchesAll: false };
   const made = counted === null || counted.matchesAll ? none : counted;
-  return { kind: "flowspec", ...made, localPref: localPrefOf(terms), basis };
+  return { kind: "flowspec", ...made, ...ruleTermsOf(terms), basis };
 }
 
 function isClassified({ classification }: Attack): boolean {
@@ -85,8 +85,9 @@ export function observedOf({ attacks, observed }: Circumstances): readonly Obser
   return attacks.filter(isClassified).flatMap((attack) => observed(attack) ?? []);
 }
 
-function localPrefOf({ blackhole }: BanTerms): number {
-  return blackhole?.localPref ?? 0;
+function ruleTermsOf({ blackhole, flowspec: { communities, routers } }: BanTerms): RuleTerms {
+  const localPref = blackhole?.localPref ?? 0;
+  return { localPref, ...(communities && { communities }), ...(routers && { routers }) };
 }
 
 /** Cached by terms: with thousands of bans, each is requested several times per second. */
@@ -95,7 +96,7 @@ const TERMS_TEXTS = new WeakMap<BanTerms, string>();
 function basisOf(terms: BanTerms, attacks: readonly CountedAttack[]): string {
   let text = TERMS_TEXTS.get(terms);
   if (text === undefined) {
-    text = JSON.stringify([terms.flowspec, localPrefOf(terms)]);
+    text = JSON.stringify([terms.flowspec, ruleTermsOf(terms).localPref]);
     TERMS_TEXTS.set(terms, text);
   }
   const [first, ...others] = attacks;

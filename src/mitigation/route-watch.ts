@@ -2,10 +2,10 @@
  * Watches the routes of bans: whether neighbors have them, how long they have been refused, and whether a refused method
  * may be tried again.
  */
-import type { Announcer, MissingNeighbor, Route, RouteState } from "./announcer.ts";
+import type { Announcer, LimitedNeighbor, MissingNeighbor, Route, RouteState } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import type { Method } from "./escalation.ts";
-import { routesOf } from "./measure.ts";
+import { foundNone, isForReader, type Measure, NO_RULES_FOUND, routesOf } from "./measure.ts";
 
 export interface RoutesStatus {
   /** At least one neighbor has one of the routes. */
@@ -68,22 +68,17 @@ export class RouteWatch {
 
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
+    if (this.#announcer !== null && isWithoutRules(ban)) return { kind: "failed", cause: NO_RULES_FOUND };
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
-    const routes = routesOf(ban.measure, ban.prefix);
-    const states = this.#states(routes);
-    const worst = WORST_FIRST.find((kind) => states.some((candidate) => candidate.kind === kind));
-    const state = states.find(({ kind }) => kind === worst) ?? null;
-    if (state?.kind !== "announced") return state;
-    const missingAt = missingNeighbors(this.#announcer, routes);
-    const sentTo = neighborsWithAll(this.#announcer, routes);
-    const areRules = ban.measure.kind === "flowspec";
-    const maybeInvalidAt = areRules ? sentTo.filter((neighbor) => this.#announcer?.isExternal(neighbor)) : [];
-    return {
-      kind: "announced",
-      ...(sentTo.length === 0 ? {} : { sentTo }),
-      ...(missingAt.length === 0 ? {} : { missingAt }),
-      ...(maybeInvalidAt.length === 0 ? {} : { maybeInvalidAt }),
-    };
+    const state = this.#stateOf(ban.measure, routesOf(ban.measure, ban.prefix));
+    return state?.kind === "announced" ? atNeighbors(this.#announcer, ban) : state;
+  }
+
+  /** Of the neighbors that have the same routes, those that are best off: a ban acts where it has all of its routes. */
+  #stateOf(measure: Measure, routes: readonly Route[]): RouteState | null {
+    const states = audiences(measure, routes).flatMap((each) => worstOf(this.#states(each)) ?? []);
+    const best = WORST_FIRST.findLast((kind) => states.some((candidate) => candidate.kind === kind));
+    return states.find(({ kind }) => kind === best) ?? null;
   }
 
   statusOf(ban: Ban, wallMs: number): RoutesStatus {
@@ -97,7 +92,7 @@ export class RouteWatch {
     return {
       isOut: states.some(({ kind }) => kind === "announced"),
       isSettled: isTried && states.some(({ kind }) => kind === "announced" || kind === "no_session"),
-      refusal: this.#refusal(ban.id, states, wallMs),
+      refusal: this.#refusal(ban.id, this.#stateOf(ban.measure, routes), wallMs),
       isTakenAgain,
     };
   }
@@ -113,9 +108,8 @@ export class RouteWatch {
     this.#retries.delete(id);
   }
 
-  #refusal(id: string, states: readonly RouteState[], wallMs: number): string | null {
-    const failed = states.find((state) => state.kind === "failed");
-    if (failed === undefined) {
+  #refusal(id: string, failed: RouteState | null, wallMs: number): string | null {
+    if (failed?.kind !== "failed") {
       this.#refusedSince.delete(id);
       return null;
     }
@@ -139,7 +133,7 @@ export class RouteWatch {
   #isTakenAgain({ announcer, ban, method, wallMs }: RetryQuestion): boolean {
     const { family } = ban.prefix;
     const known = this.#retries.get(ban.id) ?? { refusedAtMs: wallMs, holdMs: RETRY_HOLD_MS, takenSinceMs: null };
-    const isTaken = announcer.takes(method === "flowspec" ? "flowspec" : "unicast", family);
+    const isTaken = method !== "scrub" && announcer.takes(method, family);
     const takenSinceMs = isTaken ? (known.takenSinceMs ?? wallMs) : null;
     this.#retries.set(ban.id, { ...known, takenSinceMs });
     return takenSinceMs !== null && wallMs - takenSinceMs >= known.holdMs;
@@ -151,16 +145,82 @@ export class RouteWatch {
   }
 }
 
-/** One entry a neighbor: its first route that is missing says why. */
-function missingNeighbors(announcer: Announcer, routes: readonly Route[]): readonly MissingNeighbor[] {
-  const first = new Map<string, MissingNeighbor>();
-  for (const missing of routes.flatMap((route) => announcer.missingAt(route))) {
-    if (!first.has(missing.neighbor)) first.set(missing.neighbor, missing);
-  }
-  return [...first.values()];
+/** It is to act by rules, and none were found. */
+function isWithoutRules({ state, dryRun, measure }: Ban): boolean {
+  return state === "active" && !dryRun && measure.kind === "flowspec" && foundNone(measure);
 }
 
-function neighborsWithAll(announcer: Announcer, routes: readonly Route[]): readonly string[] {
-  const [first = [], ...others] = routes.map((route) => announcer.sentTo(route));
-  return first.filter((neighbor) => others.every((sentTo) => sentTo.includes(neighbor)));
+/** The first of WORST_FIRST. A rule for which there is no room is left out while another one is announced. */
+function worstOf(states: readonly RouteState[]): RouteState | null {
+  const isBeyondRoom = (state: RouteState) => state.kind === "failed" && state.isBeyondRoom === true;
+  const others = states.filter((state) => !isBeyondRoom(state));
+  const counted = others.length === 0 ? states : others;
+  const worst = WORST_FIRST.find((kind) => counted.some((candidate) => candidate.kind === kind));
+  return counted.find(({ kind }) => kind === worst) ?? null;
+}
+
+/** The routes of the neighbors that have the same ones. */
+function audiences(measure: Measure, routes: readonly Route[]): readonly (readonly Route[])[] {
+  const limited = measure.kind === "flowspec" ? (measure.neighborRules ?? []) : [];
+  if (limited.length === 0) return [routes];
+  const readers = [null, ...limited.map(({ neighbors }) => neighbors[0] ?? null)];
+  return readers
+    .map((reader) => routes.filter((route) => isForReader(route, reader)))
+    .filter(({ length }) => length > 0);
+}
+
+/** Who has an announced ban, who has not, and why. */
+function atNeighbors(announcer: Announcer, { measure, prefix }: Ban): RouteState {
+  const routes = routesOf(measure, prefix).map((route) => ({
+    route,
+    missing: byNeighbor(announcer.missingAt(route)),
+    kept: byNeighbor(announcer.keptFrom(route)),
+    sent: new Set(announcer.sentTo(route)),
+  }));
+  const all = new Set(routes.flatMap(({ missing, kept, sent }) => [...missing.keys(), ...kept.keys(), ...sent]));
+  const [sentTo, missingAt, keptFrom, limitedAt] = [[], [], [], []] as [
+    string[],
+    MissingNeighbor[],
+    MissingNeighbor[],
+    LimitedNeighbor[],
+  ];
+  for (const neighbor of all) {
+    const own = routes.filter(({ route }) => isForReader(route, neighbor));
+    const due = own.filter(({ kept }) => !kept.has(neighbor));
+    const sent = due.filter((each) => each.sent.has(neighbor));
+    const lacking = due.flatMap(({ missing }) => missing.get(neighbor) ?? []);
+    const failing = sent.length === 0 ? lacking : lacking.filter(({ isBeyondRoom }) => isBeyondRoom !== true);
+    const cause = own.flatMap(({ kept }) => kept.get(neighbor) ?? [])[0]?.cause ?? NO_RULE_FOR_IT;
+    if (due.length === 0) keptFrom.push({ neighbor, cause });
+    else if (failing[0] !== undefined) missingAt.push({ neighbor, cause: failing[0].cause });
+    else if (sent.length > 0) sentTo.push(neighbor);
+    const unsaid = leftOutAt(measure, neighbor);
+    const leftOut = lacking.length + unsaid;
+    if (sent.length > 0 && failing.length === 0 && leftOut > 0)
+      limitedAt.push({ neighbor, leftOut, cause: lacking[0]?.cause ?? NOT_ALL_RULES });
+  }
+  const maybeInvalidAt = measure.kind === "flowspec" ? sentTo.filter((neighbor) => announcer.isExternal(neighbor)) : [];
+  return {
+    kind: "announced",
+    ...(sentTo.length === 0 ? {} : { sentTo }),
+    ...(missingAt.length === 0 ? {} : { missingAt }),
+    ...(keptFrom.length === 0 ? {} : { keptFrom }),
+    ...(limitedAt.length === 0 ? {} : { limitedAt }),
+    ...(maybeInvalidAt.length === 0 ? {} : { maybeInvalidAt }),
+  };
+}
+
+/** Number of the ban's rules that those of the neighbor do not replace. */
+function leftOutAt(measure: Measure, neighbor: string): number {
+  const limited = measure.kind === "flowspec" ? (measure.neighborRules ?? []) : [];
+  return limited.find(({ neighbors }) => neighbors.includes(neighbor))?.leftOut ?? 0;
+}
+
+const NOT_ALL_RULES = "its policy allows only a part of the rules";
+const NO_RULE_FOR_IT = "its policy allows none of the rules, and no others were found within it";
+
+function byNeighbor(missing: readonly MissingNeighbor[]): ReadonlyMap<string, MissingNeighbor> {
+  const first = new Map<string, MissingNeighbor>();
+  for (const each of missing) if (!first.has(each.neighbor)) first.set(each.neighbor, each);
+  return first;
 }

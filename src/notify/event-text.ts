@@ -4,7 +4,7 @@ import type { Vector } from "../detection/attack/vector.ts";
 import { volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
-import { type FlowspecMeasure, foundNone, hasLooked, measureText } from "../mitigation/measure.ts";
+import { type FlowspecMeasure, foundNone, hasLooked, measureText, NO_RULES_FOUND } from "../mitigation/measure.ts";
 import { NOTHING_KNOWN } from "../mitigation/separability.ts";
 import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
@@ -164,7 +164,7 @@ function announcementText(ban: Ban): string {
 }
 
 function rulesText(measure: FlowspecMeasure): string {
-  if (foundNone(measure)) return "nothing is announced: no rule separates the attack from the users of its victim";
+  if (foundNone(measure)) return `nothing is announced: ${NO_RULES_FOUND}`;
   if (!hasLooked(measure)) return "its rules are not known yet";
   const { verdict, usersAtRisk } = measure.separability ?? NOTHING_KNOWN;
   const share = usersAtRisk === null ? "" : `, about ${Math.round(100 * usersAtRisk)} % of them`;

@@ -2,6 +2,7 @@
  * Runs a capture through the real packet path, detection and ban engine, on the capture's time, and emits events.
  * Announces and stores nothing; does not know how events are shown.
  */
+
 import type { Config } from "../config/config.ts";
 import type { Decapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -14,6 +15,7 @@ import { detectionPolicy } from "../detection/judge/policy.ts";
 import { ENDED_BANS_KEPT, HOST_IDLE_MS } from "../limits.ts";
 import { type Ban, type BanChange, type BanChangeKind, banChangeKind } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
+import { NO_NEIGHBOR_RULES } from "../mitigation/circumstances.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import type { Now } from "../system/now.ts";
@@ -158,6 +160,7 @@ class ReplayRun {
       // A capture contains no information about nodes.
       divertTo: () => null,
       nodeRules: () => [],
+      neighborRules: () => NO_NEIGHBOR_RULES,
       newId,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanged({ ban, previous }),

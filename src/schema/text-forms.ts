@@ -33,6 +33,8 @@ export const TEXT_FORMS = {
   tokenName: nameRule,
   nodeName: nameRule,
   neighborName: nameRule,
+  policyName: nameRule,
+  redirectTarget: redirectRule,
   hopName: nameRule,
   description: descriptionRule,
   profileName: nameRule,
@@ -49,6 +51,8 @@ export const TEXT_FORMS = {
       : "must be the number of an interface, a range of numbers, or a name with * for any characters: 17, 10-19, or et-0/0/*",
   ruleName: nameRule,
   setName: nameRule,
+  range32: (text: string) => rangeRule(text, 32),
+  range128: (text: string) => rangeRule(text, 128),
   range255: (text: string) => rangeRule(text, 255),
   range65535: (text: string) => rangeRule(text, 65_535),
   sha256: (text: string) =>
@@ -145,6 +149,13 @@ function httpServerRule(text: string): string | null {
   if (rule !== null) return rule;
   const { pathname, search, hash } = new URL(text);
   return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
+}
+
+function redirectRule(text: string): string | null {
+  const isTarget = text.toLowerCase().startsWith("rt:") && parseCommunity(text) !== null;
+  const hop = parseAddress(text);
+  const isHop = hop !== null && addressFamily(hop) === 4 && !isUnspecified(hop);
+  return isTarget || isHop ? null : "must be a route target such as rt:65000:100, or an IPv4 address";
 }
 
 function communityRule(text: string): string | null {

@@ -4,6 +4,7 @@
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
 import { isOfKernelOnly } from "../mitigation/rules/match.ts";
+import type { RuleReader } from "../mitigation/rules/reader-rules.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { onlyValue, type Range, singleValues } from "../net/range.ts";
 
@@ -39,6 +40,17 @@ export function ruleSupportKey(support: RuleSupport): string {
 /** Whether the rule can be expressed without matching more than intended, as one rule or as several. */
 export function canExpress(rule: Rule, support: RuleSupport): boolean {
   return formsOfRule(rule, support).length > 0;
+}
+
+/** A scrub node with this support. */
+export function nodeReader(support: RuleSupport): RuleReader {
+  return {
+    key: ruleSupportKey(support),
+    concerning: rulesTowardsVictim,
+    canExpress: (rule) => canExpress(rule, support),
+    rulesMax: Number.POSITIVE_INFINITY,
+    hasOwnAlways: false,
+  };
 }
 
 /** Traffic from the victim does not pass a scrub node. */

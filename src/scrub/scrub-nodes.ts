@@ -4,8 +4,9 @@
  * calls, and a watcher is notified when a node's document changes.
  */
 import { type Ban, NODES_REFUSE, type NoTarget } from "../mitigation/ban.ts";
-import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/circumstances.ts";
+import type { DivertRequest, NodeTarget, RulesForReaders } from "../mitigation/circumstances.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
+import { holdsAll, ReaderRuleFinder } from "../mitigation/rules/reader-rules.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type Liveness, NodePresence, STALE_AFTER_SECONDS } from "../nodes/node-presence.ts";
@@ -15,10 +16,16 @@ import { NodeEnforcements, type RefusingNode } from "./node-enforcements.ts";
 import type { NodeFaults } from "./node-faults.ts";
 import { NodeLoads } from "./node-loads.ts";
 import { NodePlacements } from "./node-placements.ts";
-import { holdsAll, NodeRuleFinder } from "./node-rules.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, everyBan, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
-import { missingOf, type RuleCapability, type RuleSupport, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
+import {
+  missingOf,
+  nodeReader,
+  type RuleCapability,
+  type RuleSupport,
+  ruleSupportKey,
+  ruleSupportOf,
+} from "./rule-forms.ts";
 import type { ScrubReport, StoredReport } from "./scrub-report.ts";
 import { nextHopFor, type ScrubbingConfig, type ScrubNodeConfig } from "./scrubbing-config.ts";
 
@@ -95,7 +102,7 @@ export class ScrubNodes {
   readonly #loads = new NodeLoads();
   readonly #placements: NodePlacements;
   readonly #enforcements = new NodeEnforcements();
-  readonly #ruleFinder = new NodeRuleFinder();
+  readonly #ruleFinder = new ReaderRuleFinder();
   /** Cached: each diverted ban asks for it in each tick. null: nodes or reports changed. */
   #supports: readonly RuleSupport[] | null = null;
   /** The last reported liveness of each node. */
@@ -217,9 +224,9 @@ export class ScrubNodes {
   }
 
   /** The rules of a diverted ban for each kind of node that does not support all of its rules. */
-  nodeRules(request: NodeRulesRequest): readonly NodeRules[] {
+  nodeRules(request: RulesForReaders): readonly NodeRules[] {
     this.#supports ??= this.#differentSupports();
-    return this.#ruleFinder.rulesFor(this.#supports, request);
+    return this.#ruleFinder.rulesFor(this.#supports.map(nodeReader), request);
   }
 
   /** Reports changes of liveness since the last call. */
@@ -341,7 +348,7 @@ export class ScrubNodes {
     const wanted = rules();
     return (name) => {
       const support = this.#ruleSupportOf(name);
-      return wanted.length === 0 ? missingOf(support).length === 0 : holdsAll(wanted, support);
+      return wanted.length === 0 ? missingOf(support).length === 0 : holdsAll(wanted, nodeReader(support));
     };
   }
 

@@ -210,6 +210,7 @@ export class Floodwall implements Parts {
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
       const { wallMs } = this.now();
       this.scrub.tick();
+      this.announcer?.tick();
       this.bans.tick(wallMs);
       this.sourceBlocks.tick(wallMs);
       this.filterRules.tick(wallMs);

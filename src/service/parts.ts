@@ -17,6 +17,7 @@ import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import type { BanChange } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { bannedPrefixes } from "../mitigation/banned-prefixes.ts";
+import { NO_NEIGHBOR_RULES } from "../mitigation/circumstances.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
@@ -156,6 +157,7 @@ function makeBans(
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),
     isHere: (ban) => later.get().dataPlane?.isInForce(ban) ?? true,
     ...scrubCircumstances(scrub),
+    neighborRules: (request) => announcer?.neighborRules(request) ?? NO_NEIGHBOR_RULES,
     newId: randomUUIDv7,
     endedKept: ENDED_BANS_KEPT,
     onChange: (ban, previous) => later.get().banChanged({ ban, previous }),

@@ -12,6 +12,14 @@ import { communitiesOf } from "../fixtures/networks.ts";
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
 const VICTIMS = ["203.0.113.9/32", "2001:db8::9/128"];
 
+/** With BIRD's words for them. 1000 packets per second are 0x447a0000 as a float. */
+const ACTIONS = [
+  [{ kind: "rate_limit_packets", packetsPerSecond: 1000 }, "(generic, 0x800c0000, 0x447a0000)"],
+  [{ kind: "redirect", to: "rt:65000:100" }, "(generic, 0x8008fde8, 0x64)"],
+  [{ kind: "redirect", to: "192.0.2.99" }, "(unknown 0x10c, 192.0.2.99, 0)"],
+  [{ kind: "mark", dscp: 10 }, "(generic, 0x80090000, 0xa)"],
+] as const;
+
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
@@ -86,6 +94,29 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       await until("one in BIRD", async () => Bun.deepEquals(await received(bird), { communities: ["65001:1"] }));
       await announced(next, routesWith());
       await until("none in BIRD", async () => Bun.deepEquals(await received(bird), { communities: [] }));
+    },
+    60_000,
+  );
+
+  test.skipIf(gobgpd === null)(
+    "rules carry what routers do beside dropping, which is found in the speaker as it was sent",
+    async () => {
+      lab.gobgpd = gobgpd ?? "";
+      const bird = await lab.bird();
+      const speaker = lab.announcer(bgpConfig(), { times: TIMES });
+      await established(speaker.announcer);
+      const routes = ACTIONS.map(([routers], i) => ({ ...flow(`203.0.113.${i}/32`), routers }));
+      const other = { ...flow("2001:db8::9/128"), routers: ACTIONS[1][0] };
+      const refused = { ...flow("2001:db8::8/128"), routers: ACTIONS[2][0] };
+      speaker.announcer.want([...routes, other, refused]);
+      await until("in BIRD", async () => (await bird.flowCount()) === routes.length + 1);
+      const flows = (await bird.flows()).toSorted((a, b) => (a.match < b.match ? -1 : 1));
+      expect(flows.map(({ extended, rateBytes }) => [String(extended), rateBytes])).toEqual(
+        [ACTIONS[1], ...ACTIONS].map(([, shown]) => [shown, null]),
+      );
+      expect((await inSpeaker()).toSorted()).toEqual([...routes, other].map(attributesOf).sort());
+      const cause = "IPv6 rules cannot redirect to 192.0.2.99";
+      expect(speaker.announcer.routeState(refused)).toEqual({ kind: "failed", cause });
     },
     60_000,
   );

@@ -95,7 +95,7 @@ export class SimulatedNeighbor {
     // GoBGP has whole seconds.
     const sinceMs = Math.floor(this.#changedAtMs / 1000) * 1000;
     return {
-      ...toPeer(configured, null),
+      ...toPeer(configured, null, asn),
       isOverLimit: false,
       isDeferring: this.isDeferring,
       state: this.#isUp ? "established" : "active",

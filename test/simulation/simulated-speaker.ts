@@ -3,6 +3,7 @@
  * answers. It outlives the service, loses sessions, freezes, refuses, keeps rules back and restarts, as the test requests.
  */
 
+import { ALL_NEIGHBORS } from "../../src/bgp/neighbor-policies.ts";
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
 import { familyOfKey, instanceOf, keyOfPath, type RouteKey, toOwnPath } from "../../src/bgp/route-path.ts";
 import { NeighborWatch } from "../../src/bgp/speaker/neighbor-watch.ts";
@@ -145,6 +146,7 @@ export class SimulatedSpeaker {
     const watch = new NeighborWatch();
     return {
       kind: "managed",
+      policies: ALL_NEIGHBORS,
       connect: () => this.connect(),
       configure: async () => [],
       follow: async (client, { sessions, installed }) => {

@@ -3,8 +3,9 @@
  * alternatives: only our own routes are taken and sent, and to no neighbor those that are withheld from it.
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
-import { MARKS_ADMINISTRATOR } from "../../net/community.ts";
-import { markOf } from "../neighbor-mark.ts";
+import { type Community, communityText, MARKS_ADMINISTRATOR } from "../../net/community.ts";
+import { MARK_KINDS, markOf } from "../neighbor-mark.ts";
+import type { ExportTerms, RouteVariant } from "../neighbor-policies.ts";
 import { POLICY } from "../speaker/gobgpd-config.ts";
 
 /** Numbers of alternatives. */
@@ -18,22 +19,30 @@ export interface PolicyNumbers {
   readonly reject: number;
   /** Of communities. */
   readonly remove: number;
+  readonly replace: number;
+  readonly replaceMed: number;
 }
 
 export type PoliciesRequest = ReturnType<typeof policiesRequest>;
 
 /**
  * GoBGP assigns the new policy to what the old one of its name was assigned to: to routes that it takes and to those
- * that it sends. In the first case there is no neighbor, so that no condition on one holds, and marks stay.
+ * that it sends. In the first case there is no neighbor, so that no condition on one holds, and marks stay. A statement
+ * without a route action goes on to the next one.
  */
-export function policiesRequest(neighbors: readonly string[], numbers: PolicyNumbers) {
+export function policiesRequest({ neighbors, policies, variants }: ExportTerms, numbers: PolicyNumbers) {
   const { neighborSet, largeCommunitySet, matchAny, accept, reject, remove } = numbers;
   const own = { routeType: numbers.local };
   const match = (name: string) => ({ type: matchAny, name });
   const withheld = neighbors.map((address) => ({
     name: `withheld from ${address}`,
-    conditions: { ...own, neighborSet: match(address), largeCommunitySet: match(`mark of ${address}`) },
+    conditions: { ...own, neighborSet: match(address), largeCommunitySet: match(`marks of ${address}`) },
     actions: { routeAction: reject },
+  }));
+  const varied = variants.map((variant) => ({
+    name: `variant ${variant.mark}`,
+    conditions: { ...own, neighborSet: match(`policy ${variant.policy}`), largeCommunitySet: match(variant.mark) },
+    actions: actionsOf(variant, numbers),
   }));
   const marked = {
     name: "other marks",
@@ -46,11 +55,49 @@ export function policiesRequest(neighbors: readonly string[], numbers: PolicyNum
     { definedType: largeCommunitySet, name: "any mark", list: [ANY_MARK] },
     ...neighbors.flatMap((address) => [
       { definedType: neighborSet, name: address, list: [hostPrefix(address)] },
-      { definedType: largeCommunitySet, name: `mark of ${address}`, list: [markOf(address)] },
+      {
+        definedType: largeCommunitySet,
+        name: `marks of ${address}`,
+        list: MARK_KINDS.map((kind) => markOf(address, kind)),
+      },
     ]),
+    ...[...policies].map(([name, addresses]) => ({
+      definedType: neighborSet,
+      name: `policy ${name}`,
+      list: addresses.map(hostPrefix),
+    })),
+    ...variants.map(({ mark }) => ({ definedType: largeCommunitySet, name: mark, list: [mark] })),
   ];
-  return { definedSets: sets, policies: [{ name: POLICY, statements: [...withheld, marked, others] }] };
+  return { definedSets: sets, policies: [{ name: POLICY, statements: [...withheld, ...varied, marked, others] }] };
 }
+
+function actionsOf({ communities, nextHop, med, prepend }: RouteVariant, numbers: PolicyNumbers) {
+  const { replaceMed } = numbers;
+  return {
+    ...(communities === null ? {} : communityActions(communities, numbers)),
+    ...(nextHop === null ? {} : { nexthop: { address: nextHop } }),
+    ...(med === null ? {} : { med: { type: replaceMed, value: BigInt(med) } }),
+    ...(prepend === null ? {} : { asPrepend: { asn: prepend.asn, repeat: prepend.times } }),
+  };
+}
+
+/**
+ * Marks are among the large ones that are replaced. Without extended ones those of the route stay: GoBGP would send an
+ * empty attribute, and those of a rule are its action.
+ */
+function communityActions(communities: readonly Community[], { replace, remove }: PolicyNumbers) {
+  const texts = (kind: Community["kind"]) => communities.filter((each) => each.kind === kind).map(communityText);
+  const action = (list: readonly string[]) =>
+    list.length > 0 ? { type: replace, communities: [...list] } : { type: remove, communities: [ANY] };
+  const extended = texts("extended");
+  return {
+    community: action(texts("standard")),
+    largeCommunity: action(texts("large")),
+    ...(extended.length === 0 ? {} : { extCommunity: action(extended) }),
+  };
+}
+
+const ANY = "^.*$";
 
 /** A regular expression, that spares an operator's large communities. */
 const ANY_MARK = `^${MARKS_ADMINISTRATOR}:`;

@@ -4,6 +4,7 @@
  */
 import { parseCommunity } from "../../net/community.ts";
 import { type EncodedMessage, encodedBytes } from "../encoded-message.ts";
+import type { ExportTerms } from "../neighbor-policies.ts";
 import { familyNumbers, type RouteFamily } from "../route-family.ts";
 import { peerMessage } from "../speaker/peer-message.ts";
 import type {
@@ -132,8 +133,8 @@ class GobgpClient<Path, Peer, AddPaths> implements SpeakerClient {
     await this.#connection.call("DisablePeer", this.#service.disablePeer({ address, communication: "" }));
   }
 
-  async setExportPolicy(neighbors: readonly string[]): Promise<void> {
-    const request = policiesRequest(neighbors, this.#api.policy);
+  async setExportPolicy(terms: ExportTerms): Promise<void> {
+    const request = policiesRequest(terms, this.#api.policy);
     await this.#connection.call("SetPolicies", this.#service.setPolicies(request));
   }
 

@@ -2,16 +2,17 @@
  * A gobgpd that the service manages: starts it detached, adopts a running one, and replaces one with another
  * configuration or one that stopped answering. Its routes outlive the service's process.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
+import { messageOf } from "../../system/error-message.ts";
 import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "../bgp-config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
-import { markOf } from "../neighbor-mark.ts";
+import { ALL_NEIGHBORS, NeighborPolicies } from "../neighbor-policies.ts";
 import type { RouteLimit } from "../withheld-routes.ts";
 import { CrashSuspects, crashIn } from "./crash-suspects.ts";
 import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
@@ -64,6 +65,7 @@ const TOO_MANY = `it sent more than ${ROUTES_TAKEN_MAX} routes of a family, whic
 
 export class ManagedSpeaker implements Speaker {
   readonly kind = "managed";
+  policies = ALL_NEIGHBORS;
   readonly #options: ManagedSpeakerOptions;
   #config: BgpConfig;
   readonly #directory: SpeakerDirectory;
@@ -117,7 +119,9 @@ export class ManagedSpeaker implements Speaker {
     const client = await this.#connectIn(run);
     this.#guardRun(run);
     try {
-      await client.setExportPolicy(this.#config.neighbors.map(({ address }) => address));
+      const policies = new NeighborPolicies(this.#config);
+      await client.setExportPolicy(policies.exportTerms());
+      this.policies = policies;
       return client;
     } catch (fault) {
       client.close();
@@ -274,9 +278,8 @@ export class ManagedSpeaker implements Speaker {
     const unsent = await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
     const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
     const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
-    const marked = this.#watch.limits().map((limit) => ({ ...limit, mark: markOf(limit.neighbor) }));
     const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
-    return { notifications, blameless, unsent, deferring, limits: marked };
+    return { notifications, blameless, unsent, deferring, limits: this.#watch.limits() };
   }
 
   #readNotifications(): void {
@@ -289,11 +292,7 @@ export class ManagedSpeaker implements Speaker {
   #restore(limits: readonly RouteLimit[], nowMs: number): void {
     if (this.#isRestored) return;
     this.#isRestored = true;
-    const neighbors = new Map(this.#config.neighbors.map(({ address }) => [markOf(address), address]));
-    for (const { mark, family, routes } of limits) {
-      const neighbor = neighbors.get(mark);
-      if (neighbor !== undefined) this.#watch.restore({ neighbor, family, routes }, nowMs);
-    }
+    for (const limit of limits) this.#watch.restore(limit, nowMs);
   }
 
   neighborFault(address: string): string | null {
@@ -336,13 +335,8 @@ export class ManagedSpeaker implements Speaker {
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
-    const { passwordEnv } = neighbor;
-    const password = passwordEnv === null ? null : this.#options.environment.read(passwordEnv);
-    // Without a password the session would fail without a visible reason.
-    if (passwordEnv !== null && (password ?? "") === "") {
-      throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
-    }
-    return toPeer(neighbor, password);
+    const password = passwordOf(neighbor, this.#options.environment);
+    return toPeer(neighbor, password, this.#config.localAsn);
   }
 
   async end(): Promise<void> {
@@ -360,6 +354,28 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   if (run === null || pid === null) return null;
   await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: options.timers });
   return pid;
+}
+
+/** null: it has none. Without one that it is to have, the session would fail without a visible reason. */
+function passwordOf({ passwordEnv, passwordFile }: BgpNeighbor, environment: Environment): string | null {
+  if (passwordFile !== undefined) return passwordIn(passwordFile);
+  const password = passwordEnv === null ? null : environment.read(passwordEnv);
+  if (passwordEnv !== null && (password ?? "") === "")
+    throw new SpeakerFault("AddPeer", `environment variable ${passwordEnv} is not set`);
+  return password;
+}
+
+/** Its first line. */
+function passwordIn(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new SpeakerFault("AddPeer", `the password file cannot be read: ${messageOf(cause)}`);
+  }
+  const [password = ""] = text.split(/\r?\n/);
+  if (password === "") throw new SpeakerFault("AddPeer", `the password file ${path} is empty`);
+  return password;
 }
 
 function isLowPort(port: number): boolean {

@@ -4,6 +4,7 @@
  * monotonic.
  */
 import type { RouteFamily } from "../route-family.ts";
+import type { RouteLimit } from "../withheld-routes.ts";
 import type { PrefixLimit } from "./peer-notification.ts";
 
 /** Number of our routes of each family that a neighbor gets, if it takes them all. */
@@ -32,12 +33,6 @@ interface Family {
   /** Sessions that ended while the limit was being learned, and over one more route than a known limit. */
   learnFaults: number;
   recheckFaults: number;
-}
-
-export interface FamilyLimit {
-  readonly neighbor: string;
-  readonly family: RouteFamily;
-  readonly routes: number;
 }
 
 export class NeighborLimits {
@@ -69,14 +64,14 @@ export class NeighborLimits {
   }
 
   /** A limit that an earlier process of the service applied. */
-  restore({ neighbor, family: name, routes }: FamilyLimit, nowMs: number): void {
+  restore({ neighbor, family: name, routes }: RouteLimit, nowMs: number): void {
     const family = this.#family(neighbor, name);
     family.taken = family.allowed = routes;
     family.refused = routes + 1;
     family.raiseAtMs = nowMs + raiseAfterMs(family);
   }
 
-  limits(): readonly FamilyLimit[] {
+  limits(): readonly RouteLimit[] {
     return [...this.#neighbors].flatMap(([neighbor, families]) =>
       [...families].flatMap(([family, { allowed }]) =>
         allowed === Number.POSITIVE_INFINITY ? [] : { neighbor, family, routes: allowed },

@@ -23,7 +23,7 @@ function watched() {
   const watch = new NeighborWatch();
   const installed = new Map<RouteFamily, number>([["ipv4-unicast", 9]]);
   const follow = (sessions: readonly Session[], ...notifications: readonly (typeof LIMIT_REACHED)[]) =>
-    watch.follow(client as SpeakerClient, { sessions, notifications, installed, nowMs: 0 });
+    watch.follow(client as SpeakerClient, { sessions, notifications, installed: () => installed, nowMs: 0 });
   return { watch, removed, follow };
 }
 
@@ -67,7 +67,7 @@ test("routes are sent again after a new connection: a session may have come back
     watch.follow(client as SpeakerClient, {
       sessions: [session({ state: "established" })],
       notifications: [],
-      installed: new Map(),
+      installed: () => new Map(),
       nowMs: 0,
     });
   const [first, second] = [{}, {}];

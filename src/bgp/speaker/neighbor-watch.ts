@@ -3,8 +3,10 @@
  * sessions, and learns how many routes a neighbor takes.
  */
 
+import type { RouteFamily } from "../route-family.ts";
+import type { RouteLimit } from "../withheld-routes.ts";
 import type { Session } from "./neighbor.ts";
-import { type FamilyLimit, NeighborLimits, type RouteCounts } from "./neighbor-limits.ts";
+import { NeighborLimits, type RouteCounts } from "./neighbor-limits.ts";
 import { isPrefixLimit, notificationText, type PeerNotification, prefixLimit } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import { ignoreRefusal } from "./speaker-fault.ts";
@@ -13,8 +15,8 @@ interface Watched {
   readonly sessions: readonly Session[];
   /** Those since the last call. */
   readonly notifications: readonly PeerNotification[];
-  /** Our routes in the speaker. */
-  readonly installed: RouteCounts;
+  /** Our routes in the speaker that a neighbor gets if it takes them all. */
+  readonly installed: (neighbor: string) => RouteCounts;
   /** Monotonic. */
   readonly nowMs: number;
 }
@@ -50,18 +52,18 @@ export class NeighborWatch {
       if (!isPrefixLimit(notification) || limited.has(neighbor)) continue;
       limited.add(neighbor);
       // A session may come and go between two looks at it.
-      const wanted = this.#wanted.get(neighbor) ?? installed;
+      const wanted = this.#wanted.get(neighbor) ?? installed(neighbor);
       this.#limits.limitReached(neighbor, prefixLimit(notification), wanted, nowMs);
       await client.deletePeer(neighbor).catch(ignoreRefusal);
     }
     return unsent;
   }
 
-  limits(): readonly FamilyLimit[] {
+  limits(): readonly RouteLimit[] {
     return this.#limits.limits();
   }
 
-  restore(limit: FamilyLimit, nowMs: number): void {
+  restore(limit: RouteLimit, nowMs: number): void {
     this.#limits.restore(limit, nowMs);
   }
 
@@ -80,16 +82,18 @@ export class NeighborWatch {
   }
 
   /** By neighbor with a session. */
-  #count(sessions: readonly Session[], installed: RouteCounts): ReadonlyMap<string, RouteCounts> {
+  #count(sessions: readonly Session[], installed: Watched["installed"]): ReadonlyMap<string, RouteCounts> {
     const wanted = new Map<string, RouteCounts>();
+    const countOf = (address: string, families: Iterable<RouteFamily>) => {
+      const own = installed(address);
+      return new Map([...families].map((family) => [family, own.get(family) ?? 0]));
+    };
     for (const { address, state, families } of sessions) {
-      if (state !== "established") continue;
-      wanted.set(address, new Map(families.map((family) => [family, installed.get(family) ?? 0])));
+      if (state === "established") wanted.set(address, countOf(address, families));
     }
     for (const [address, counts] of wanted) this.#wanted.set(address, counts);
     for (const [address, counts] of this.#wanted) {
-      if (wanted.has(address)) continue;
-      this.#wanted.set(address, new Map([...counts.keys()].map((family) => [family, installed.get(family) ?? 0])));
+      if (!wanted.has(address)) this.#wanted.set(address, countOf(address, counts.keys()));
     }
     return wanted;
   }

@@ -16,12 +16,26 @@ export interface Session {
 }
 
 /**
- * `password`: null if none. All families are offered to each neighbor, which selects those it supports: to add a family
- * later would reset the session, perhaps during an attack.
+ * `password`: null if none. Without a policy all families are offered to a neighbor, which selects those it supports: to
+ * add a family later resets the session, perhaps during an attack.
  */
-export function toPeer({ address, remoteAsn, port, multihopTtl }: BgpNeighbor, password: string | null): PeerSettings {
-  return { address, remoteAsn, port, multihopTtl, password: password ?? "", families: ROUTE_FAMILIES };
+export function toPeer(neighbor: BgpNeighbor, password: string | null, localAsn: number): PeerSettings {
+  const { address, remoteAsn, port, multihopTtl, policy, gtsmHops, holdSeconds = HOLD_SECONDS } = neighbor;
+  return {
+    ...{ address, remoteAsn, port, multihopTtl, holdSeconds },
+    password: password ?? "",
+    sourceAddress: neighbor.sourceAddress ?? "",
+    localAsn: neighbor.localAsn ?? localAsn,
+    keepaliveSeconds: neighbor.keepaliveSeconds ?? Math.max(1, Math.floor(holdSeconds / 3)),
+    leastTtl: gtsmHops === undefined ? 0 : TTL_MAX + 1 - gtsmHops,
+    longLivedSeconds: neighbor.longLivedSeconds ?? 0,
+    families: policy?.families ?? ROUTE_FAMILIES,
+  };
 }
+
+/** GoBGP's default. */
+const HOLD_SECONDS = 90;
+const TTL_MAX = 255;
 
 /** Whether a peer has the wanted settings, regardless of its other settings. */
 export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean {
@@ -30,6 +44,14 @@ export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean
     running.password === wanted.password &&
     running.port === wanted.port &&
     running.multihopTtl === wanted.multihopTtl &&
+    // Of a peer with a session and without this setting the speaker has the address that the kernel selected.
+    (wanted.sourceAddress === "" || running.sourceAddress === wanted.sourceAddress) &&
+    running.localAsn === wanted.localAsn &&
+    running.holdSeconds === wanted.holdSeconds &&
+    running.keepaliveSeconds === wanted.keepaliveSeconds &&
+    running.leastTtl === wanted.leastTtl &&
+    running.longLivedSeconds === wanted.longLivedSeconds &&
+    wanted.families.length === running.families.length &&
     wanted.families.every((family) => running.families.includes(family))
   );
 }

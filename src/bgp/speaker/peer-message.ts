@@ -31,22 +31,33 @@ export type PeerMessage = ReturnType<typeof peerMessage>;
  * forwarding state (RFC 4724, 3), which is true of the discarding routers: without it, a peer that kept our routes drops
  * them before it takes them again.
  */
-export function peerMessage({ address, remoteAsn, port, password, multihopTtl, families }: PeerSettings) {
+export function peerMessage(peer: PeerSettings) {
+  const { address, remoteAsn, port, password, multihopTtl, leastTtl, longLivedSeconds, families } = peer;
+  const isLongLived = longLivedSeconds > 0;
   return {
-    conf: { neighborAddress: address, peerAsn: remoteAsn, authPassword: password },
-    transport: { remotePort: port },
+    conf: { neighborAddress: address, peerAsn: remoteAsn, localAsn: peer.localAsn, authPassword: password },
+    transport: { remotePort: port, localAddress: peer.sourceAddress },
     ebgpMultihop: { enabled: multihopTtl > 0, multihopTtl },
-    timers: { config: { connectRetry: CONNECT_RETRY_SECONDS } },
+    ttlSecurity: { enabled: leastTtl > 0, ttlMin: leastTtl },
+    timers: {
+      config: {
+        connectRetry: CONNECT_RETRY_SECONDS,
+        holdTime: BigInt(peer.holdSeconds),
+        keepaliveInterval: BigInt(peer.keepaliveSeconds),
+      },
+    },
     gracefulRestart: {
       enabled: true,
       restartTime: RESTART_SECONDS,
       localRestarting: true,
       deferralTime: DEFERRAL_SECONDS,
+      longlivedEnabled: isLongLived,
     },
     afiSafis: families.map((family) => ({
       config: { family: familyNumbers(family), enabled: true },
       mpGracefulRestart: { config: { enabled: true } },
       prefixLimits: { family: familyNumbers(family), maxPrefixes: ROUTES_TAKEN_MAX },
+      ...(isLongLived && { longLivedGracefulRestart: { config: { enabled: true, restartTime: longLivedSeconds } } }),
     })),
   };
 }
@@ -68,6 +79,7 @@ export function speakerPeer(peer: Peer3 | Peer4, { isAdminDown, isOverLimit, ann
     port: transport?.remotePort ?? 0,
     password: conf?.authPassword ?? "",
     multihopTtl: ebgpMultihop?.enabled === true ? ebgpMultihop.multihopTtl : 0,
+    ...settingsOf(peer),
     families: familiesOf(peer.afiSafis.map(({ config }) => config?.family)),
     state: isAdminDown || isOverLimit ? "admin_down" : sessionState,
     isOverLimit,
@@ -76,6 +88,23 @@ export function speakerPeer(peer: Peer3 | Peer4, { isAdminDown, isOverLimit, ann
     isDeferring: peer.gracefulRestart?.localRestarting === true,
     // RFC 4760: a neighbor that announces no families uses IPv4 unicast.
     remoteFamilies: announced.length === 0 ? ["ipv4-unicast"] : familiesOf(announced),
+  };
+}
+
+/** Addresses that stand for any. */
+const ANY = ["", "0.0.0.0", "::", "invalid IP"];
+
+function settingsOf(peer: Peer3 | Peer4) {
+  const { conf, transport, timers, ttlSecurity, afiSafis } = peer;
+  const source = transport?.localAddress ?? "";
+  const longLived = afiSafis[0]?.longLivedGracefulRestart?.config;
+  return {
+    sourceAddress: ANY.includes(source) ? "" : source,
+    localAsn: conf?.localAsn ?? 0,
+    holdSeconds: Number(timers?.config?.holdTime ?? 0n),
+    keepaliveSeconds: Number(timers?.config?.keepaliveInterval ?? 0n),
+    leastTtl: ttlSecurity?.enabled === true ? ttlSecurity.ttlMin : 0,
+    longLivedSeconds: longLived?.enabled === true ? longLived.restartTime : 0,
   };
 }
 

@@ -5,6 +5,7 @@
 import type { Community } from "../../net/community.ts";
 import type { Component } from "../flowspec-nlri.ts";
 import type { Marks } from "../neighbor-mark.ts";
+import type { ExportTerms } from "../neighbor-policies.ts";
 import type { RouteFamily } from "../route-family.ts";
 
 export interface SpeakerClient {
@@ -18,10 +19,11 @@ export interface SpeakerClient {
   /** Ends its session after all that is to be sent to it; the neighbor stays as one without a session. */
   disablePeer(address: string): Promise<void>;
   /**
-   * Replaces the policy of a managed speaker: only our own routes are taken and sent, and to none of these neighbors a
-   * route with its mark. Routes that were sent before are not looked at again.
+   * Replaces the policy of a managed speaker: only our own routes are taken and sent, to no neighbor a route with its
+   * mark, and to the neighbors of a policy those with the mark of a variant as that has them. Routes that were sent before
+   * are not looked at again.
    */
-  setExportPolicy(neighbors: readonly string[]): Promise<void>;
+  setExportPolicy(terms: ExportTerms): Promise<void>;
   /** Sends all routes to a neighbor with a session again; no effect without a session. */
   resend(address: string): Promise<void>;
   /**
@@ -65,6 +67,16 @@ export interface PeerSettings {
   readonly password: string;
   /** 0: directly connected. */
   readonly multihopTtl: number;
+  /** Empty: any. */
+  readonly sourceAddress: string;
+  /** As the neighbor knows us. */
+  readonly localAsn: number;
+  readonly holdSeconds: number;
+  readonly keepaliveSeconds: number;
+  /** The least TTL of its packets (RFC 5082); 0: any. */
+  readonly leastTtl: number;
+  /** How long it keeps routes after a graceful restart (RFC 9494); 0: not. */
+  readonly longLivedSeconds: number;
   /** Families that we offer. */
   readonly families: readonly RouteFamily[];
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { nextTurn } from "../../system/timers.ts";
+import { ALL_NEIGHBORS } from "../neighbor-policies.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import type { Speaker } from "./speaker.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
@@ -25,7 +26,8 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     setSessions: () => {},
     settle: async () => {},
     check: async () => {},
-    installed: () => new Map(),
+    setPolicies: () => {},
+    installedFor: () => new Map(),
     limits: () => [],
     setLimits: () => {},
     setDeferring: () => {},
@@ -33,6 +35,7 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
   };
   let ups = 0;
   const speaker: Partial<Speaker> = {
+    policies: ALL_NEIGHBORS,
     connect: async () => client as SpeakerClient,
     configure: async () => [],
     follow: async () => ({ notifications: [], blameless: [], unsent: [], deferring: [], limits: [] }),

@@ -121,6 +121,8 @@ export class SpeakerLink {
     const upForMs = () => (upSinceMs === null ? 0 : clock.monotonicMs() - upSinceMs);
     try {
       this.#client = await speaker.connect();
+      // Before the first pass, and after the speaker knows them: no neighbor is sent what it is not to get.
+      reconciler.setPolicies(speaker.policies);
       await reconciler.attach(this.#client);
       await this.#configure(this.#client);
       await this.#refreshSessions(this.#client);
@@ -183,7 +185,11 @@ export class SpeakerLink {
     const { speaker, reconciler, onSessions, onNotifications } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
-    const followed = { sessions, installed: reconciler.installed(), limits: reconciler.limits() };
+    const followed = {
+      sessions,
+      installed: (neighbor: string) => reconciler.installedFor(neighbor),
+      limits: reconciler.limits(),
+    };
     const { notifications, blameless, unsent, deferring, limits } = await speaker.follow(client, followed);
     for (const neighbor of blameless) reconciler.ends(neighbor);
     reconciler.setLimits(limits);

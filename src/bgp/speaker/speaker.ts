@@ -2,6 +2,7 @@
 import type { BgpConfig } from "../bgp-config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
+import { NeighborPolicies } from "../neighbor-policies.ts";
 import type { RouteLimit } from "../withheld-routes.ts";
 import type { Session } from "./neighbor.ts";
 import type { RouteCounts } from "./neighbor-limits.ts";
@@ -11,6 +12,8 @@ import type { SpeakerFault } from "./speaker-fault.ts";
 
 export interface Speaker {
   readonly kind: BgpConfig["speaker"];
+  /** What it enforces by the marks of routes since the last connect(). */
+  readonly policies: NeighborPolicies;
   /** A client of a running and configured speaker. Throws a SpeakerFault if there is none; the caller retries. */
   connect(): Promise<SpeakerClient>;
   /**
@@ -32,8 +35,8 @@ export interface Speaker {
 
 export interface Followed {
   readonly sessions: readonly Session[];
-  /** Our routes in the speaker. */
-  readonly installed: RouteCounts;
+  /** Our routes in the speaker that a neighbor gets if it takes them all. */
+  readonly installed: (neighbor: string) => RouteCounts;
   /** In force; at first those of an earlier process of the service. */
   readonly limits: readonly RouteLimit[];
 }
@@ -60,6 +63,7 @@ export interface ExternalSpeakerOptions {
 /** A speaker that is run and configured outside of the service: we only add and withdraw our routes. */
 export class ExternalSpeaker implements Speaker {
   readonly kind = "external";
+  readonly policies = new NeighborPolicies({ speaker: "external", localAsn: 0, neighbors: [] });
   readonly #options: ExternalSpeakerOptions;
 
   constructor(options: ExternalSpeakerOptions) {

@@ -17,6 +17,7 @@ import type { Config } from "../config.ts";
 import { ownInfrastructure } from "../own-addresses.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
+import { buildPolicy } from "../sections/bgp.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildEdge } from "../sections/edge.ts";
@@ -185,6 +186,7 @@ function buildTunnel(file: CaptureFile["tunnels"][number]): CaptureTunnel {
 }
 
 function buildBgp(file: BgpFile): BgpConfig {
+  const policies = new Map(file.policies.map((policy) => [policy.name, buildPolicy(policy)]));
   return {
     speaker: file.speaker,
     grpc: file.grpc ?? null,
@@ -196,12 +198,24 @@ function buildBgp(file: BgpFile): BgpConfig {
     nextHop6: address(file.next_hop6),
     communities: file.communities.map((text) => valid(parseCommunity, text)),
     localPref: file.local_pref,
+    policies: [...policies.values()],
     neighbors: file.neighbors.map((neighbor) => ({
       address: address(neighbor.address),
       remoteAsn: neighbor.remote_asn,
       port: neighbor.port,
       passwordEnv: neighbor.password_env ?? null,
       multihopTtl: neighbor.multihop_ttl,
+      ...(neighbor.policy !== undefined && {
+        policy: valid((name) => policies.get(name) ?? null, neighbor.policy),
+      }),
+      ...(neighbor.password_file !== undefined && { passwordFile: neighbor.password_file }),
+      ...(neighbor.source_address !== undefined && { sourceAddress: address(neighbor.source_address) }),
+      ...(neighbor.local_asn !== undefined && { localAsn: neighbor.local_asn }),
+      ...(neighbor.hold_seconds !== undefined && { holdSeconds: neighbor.hold_seconds }),
+      ...(neighbor.keepalive_seconds !== undefined && { keepaliveSeconds: neighbor.keepalive_seconds }),
+      ...(neighbor.gtsm_hops !== undefined && { gtsmHops: neighbor.gtsm_hops }),
+      ...(neighbor.long_lived_seconds !== undefined && { longLivedSeconds: neighbor.long_lived_seconds }),
+      ...(neighbor.dry_run && { dryRun: true as const }),
       ...(neighbor.name !== undefined && { name: neighbor.name }),
       ...(neighbor.description !== undefined && { description: neighbor.description }),
     })),

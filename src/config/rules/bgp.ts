@@ -1,5 +1,5 @@
 /** Rules between the keys of `bgp`. */
-import { parseAddress } from "../../net/address.ts";
+import { addressFamily, parseAddress } from "../../net/address.ts";
 import { communityText, parseCommunity } from "../../net/community.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseListen } from "../../schema/text-forms.ts";
@@ -70,4 +70,98 @@ export function* communitiesAreUnique({ bgp }: File): Generator<Finding> {
     if (seen.has(community)) yield { path, rule: `${community} is in the list already: remove one of them` };
     seen.add(community);
   }
+}
+
+export function* neighborKeysAgree({ bgp }: File): Generator<Finding> {
+  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
+    const path = (key: string) => ["bgp", "neighbors", i, key];
+    const { address, source_address: source, hold_seconds: hold = 90, keepalive_seconds: keepalive } = neighbor ?? {};
+    if (neighbor?.password_file !== undefined && neighbor.password_env !== undefined)
+      yield { path: path("password_file"), rule: "takes the place of password_env: remove one of them" };
+    if (neighbor?.gtsm_hops !== undefined && (neighbor.multihop_ttl ?? 0) > 0)
+      yield { path: path("gtsm_hops"), rule: "goes without multihop_ttl: it has a TTL of its own" };
+    if (keepalive !== undefined && 3 * keepalive > hold)
+      yield { path: path("keepalive_seconds"), rule: `must be at most a third of hold_seconds, ${hold}` };
+    const [at, from] = [address, source].map((each) => (each === undefined ? null : parseAddress(each)));
+    if (at != null && from != null && addressFamily(at) !== addressFamily(from))
+      yield { path: path("source_address"), rule: `must be of the family of ${at}` };
+  }
+}
+
+export function* policiesAreKnown({ bgp }: File): Generator<Finding> {
+  const names = new Set<string>();
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    if (policy?.name === undefined) continue;
+    const path = ["bgp", "policies", i, "name"];
+    if (names.has(policy.name))
+      yield { path, rule: `${policy.name} is the name of another policy already: rename one` };
+    names.add(policy.name);
+  }
+  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
+    const name = neighbor?.policy;
+    if (name === undefined || names.has(name)) continue;
+    const known = names.size === 0 ? "there is none" : `there are ${[...names].join(", ")}`;
+    yield { path: ["bgp", "neighbors", i, "policy"], rule: `${name} is no name in bgp.policies: ${known}` };
+  }
+}
+
+export function* policiesGoWithManaged({ bgp }: File): Generator<Finding> {
+  if (bgp?.speaker !== "external") return;
+  const rule = "goes with speaker managed only: an external speaker has an export policy of its own";
+  if ((bgp.policies?.length ?? 0) > 0) yield { path: ["bgp", "policies"], rule };
+  for (const [i, neighbor] of (bgp.neighbors ?? []).entries()) {
+    if (neighbor?.dry_run === true) yield { path: ["bgp", "neighbors", i, "dry_run"], rule };
+  }
+}
+
+export function* policiesFit({ bgp }: File): Generator<Finding> {
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    const path = ["bgp", "policies", i];
+    const families = policy?.families;
+    const isWithoutRules = families !== undefined && !families.some((family) => family?.endsWith("flowspec"));
+    if (policy?.methods?.includes("flowspec") === true && isWithoutRules)
+      yield { path: [...path, "methods"], rule: "flowspec needs a FlowSpec family in families, such as ipv4-flowspec" };
+  }
+}
+
+/** GoBGP's policy has no form for others, and would leave an empty attribute behind if it took all of them away. */
+export function* extendedCommunitiesFit({ bgp, scrubbing, hostgroups }: File): Generator<Finding> {
+  const extended = (texts: readonly (string | undefined)[] = []) => texts.filter((each) => kindOf(each) === "extended");
+  const isExtended = {
+    blackhole: [bgp?.communities, ...(hostgroups ?? []).map((group) => group?.bgp?.communities)],
+    divert: [scrubbing?.communities, ...(hostgroups ?? []).map((group) => group?.scrubbing?.communities)],
+  };
+  for (const [i, policy] of (bgp?.policies ?? []).entries()) {
+    const path = (method: string) => ["bgp", "policies", i, method, "communities"];
+    for (const method of ["blackhole", "divert"] as const) {
+      const isTaken = policy?.methods?.includes(method) ?? true;
+      const own = isTaken ? policy?.[method]?.communities : undefined;
+      const octets = own?.findIndex((each) => each !== undefined && /^ext:/i.test(each)) ?? -1;
+      if (octets >= 0)
+        yield {
+          path: [...path(method), octets],
+          rule: "must have another form: by neighbor, extended ones begin with rt: or soo:",
+        };
+      if (
+        own !== undefined &&
+        extended(own).length === 0 &&
+        isExtended[method].some((each) => extended(each).length > 0)
+      )
+        yield {
+          path: path(method),
+          rule: `must have an extended community, since routes of the method ${method} have one: it cannot be taken away for a neighbor`,
+        };
+    }
+    for (const [j, each] of (policy?.flowspec?.communities ?? []).entries()) {
+      if (kindOf(each) === "extended")
+        yield {
+          path: [...path("flowspec"), j],
+          rule: "must be standard or large: by neighbor, rules have no other extended communities",
+        };
+    }
+  }
+}
+
+function kindOf(text: string | undefined) {
+  return text === undefined ? null : (parseCommunity(text)?.kind ?? null);
 }

@@ -66,18 +66,40 @@ export function* laddersAct(file: File): Generator<Finding> {
   }
 }
 
-export function* rateGoesWithRateLimit(file: File): Generator<Finding> {
+/** What each action takes; of several keys exactly one. */
+const ACTION_KEYS = {
+  discard: [],
+  rate_limit: ["rate_mbps", "rate_pps"],
+  redirect: ["redirect"],
+  mark: ["dscp"],
+} as const;
+const ALL_ACTION_KEYS = Object.values(ACTION_KEYS).flat();
+const NEEDED = {
+  discard: "",
+  rate_limit: "is required with action rate_limit, or rate_pps: what may pass each rule, in megabits per second",
+  redirect: "is required with action redirect: where packets go",
+  mark: "is required with action mark: the DSCP that packets get",
+} as const;
+
+export function* actionsAreWhole(file: File): Generator<Finding> {
   const global = file.flowspec ?? {};
   for (const { level, path } of levels(file)) {
-    const { action = global.action, rate_mbps: rate = action === global.action ? global.rate_mbps : undefined } =
-      level.flowspec ?? {};
-    const at = [...path, "flowspec", "rate_mbps"];
-    if (action === "rate_limit" && rate === undefined) {
-      yield { path: at, rule: "is required with action rate_limit: what may pass each rule, in megabits per second" };
+    // A key whose value is at fault is there without one.
+    const own = level.flowspec ?? {};
+    const { action = global.action } = own;
+    if (action === undefined) continue;
+    const keys: readonly (typeof ALL_ACTION_KEYS)[number][] = ACTION_KEYS[action];
+    const at = (key: string) => [...path, "flowspec", key];
+    for (const key of ALL_ACTION_KEYS) {
+      if (own[key] === undefined || keys.includes(key)) continue;
+      const [home] = Object.entries(ACTION_KEYS).find(([, theirs]) => theirs.some((each) => each === key)) ?? [];
+      yield { path: at(key), rule: `goes with action ${home} only: remove it, or set the action` };
     }
-    if (action === "discard" && rate !== undefined && "rate_mbps" in (level.flowspec ?? {})) {
-      yield { path: at, rule: "goes with action rate_limit only: remove it, or set the action" };
-    }
+    const set = keys.filter((key) => key in own || (action === global.action && key in global));
+    const isOwn = keys.filter((key) => own[key] !== undefined).length;
+    const [first = ""] = keys;
+    if (keys.length > 0 && set.length === 0) yield { path: at(first), rule: NEEDED[action] };
+    if (isOwn > 1) yield { path: at("rate_pps"), rule: "takes the place of rate_mbps: remove one of them" };
   }
 }
 

@@ -19,11 +19,16 @@ import {
 } from "./api.ts";
 import {
   communitiesAreUnique,
+  extendedCommunitiesFit,
   grpcGoesWithExternal,
   listenAddressesFit,
   listenGoesWithManaged,
   managedSpeakerHasNeighbors,
+  neighborKeysAgree,
   neighborsAreUnique,
+  policiesAreKnown,
+  policiesFit,
+  policiesGoWithManaged,
 } from "./bgp.ts";
 import {
   captureHasOneSource,
@@ -54,6 +59,7 @@ import {
 } from "./filter-rules.ts";
 import { tunnelsFit } from "./forward.ts";
 import {
+  actionsAreWhole,
   carpetsWiden,
   groupsRefineWhatIsThere,
   holdsAreBounded,
@@ -61,7 +67,6 @@ import {
   laddersClimb,
   portsGoWithTheirProtocols,
   profilesExist,
-  rateGoesWithRateLimit,
   unheldFollowsScrub,
 } from "./mitigation.ts";
 import {
@@ -131,13 +136,18 @@ const RULES: readonly Rule[] = [
   listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
+  neighborKeysAgree,
   communitiesAreUnique,
+  policiesAreKnown,
+  policiesGoWithManaged,
+  policiesFit,
+  extendedCommunitiesFit,
   unheldFollowsScrub,
   laddersClimb,
   laddersAct,
   profilesExist,
   portsGoWithTheirProtocols,
-  rateGoesWithRateLimit,
+  actionsAreWhole,
   divertHasANextHop,
   groupNextHopsGoWithoutNodes,
   leastLoadedNeedsCapacities,

@@ -5,8 +5,7 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.ts";
 import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
-import type { GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
-import type { RuleAction } from "../../mitigation/rules/action.ts";
+import type { FlowspecConfig, GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
@@ -37,14 +36,29 @@ const RungFile = Type.Object(
 );
 type RungFile = Static<typeof RungFile>;
 
+type FlowspecAction = "discard" | "rate_limit" | "redirect" | "mark";
+
 const FLOWSPEC_KEYS = {
   action: described(
-    Type.Unsafe<"discard" | "rate_limit">({ ...oneOf("discard", "rate_limit"), default: "discard" }),
-    "What routers do with packets that match a rule: discard all of them, or limit their rate.",
+    Type.Unsafe<FlowspecAction>({ ...oneOf("discard", "rate_limit", "redirect", "mark"), default: "discard" }),
+    "What routers do with packets that match a rule: discard all of them, limit their rate, send them elsewhere, or mark them. Scrub nodes and this machine discard where routers redirect, mark, or limit packets.",
   ),
   rate_mbps: described(
     Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-    "The rate that may pass each rule. Required with action `rate_limit` and not allowed otherwise.",
+    "With action `rate_limit`, the rate that may pass each rule at each router: a ban with three rules lets three times that pass.",
+  ),
+  rate_pps: described(
+    Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    "The same in packets per second, in place of `rate_mbps`. Few routers support it (RFC 8955, 7.2).",
+  ),
+  redirect: described(
+    Type.Optional(text("redirectTarget")),
+    "With action `redirect`, where to: the route target of a VRF, `rt:65000:100`, or an IPv4 next hop, which rules for IPv6 cannot have.",
+  ),
+  dscp: described(Type.Optional(integer(0, 63)), "With action `mark`, the DSCP that the packets get."),
+  communities: described(
+    Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["no-export"] }),
+    "The communities of the rules that are announced. By default they do not leave the AS of the neighbor.",
   ),
   source_anchored: described(
     boolean(false),
@@ -245,13 +259,15 @@ export function groupMitigationFile(global: MitigationFile, group: GroupMitigati
   };
 }
 
-/** A global rate belongs to the global action: a group with `discard` has no rate. */
+/** What an action needs belongs to it: a group with another action has nothing of the global one. */
 function groupFlowspec(
-  { rate_mbps: rate, ...global }: MitigationFile["flowspec"],
+  global: MitigationFile["flowspec"],
   group: GroupMitigationFile["flowspec"],
 ): MitigationFile["flowspec"] {
-  const merged = { ...global, ...group };
-  return merged.action === "discard" || rate === undefined ? merged : { rate_mbps: rate, ...merged };
+  const isOther = group.action !== undefined && group.action !== global.action;
+  const { rate_mbps: _mbps, rate_pps: _pps, redirect: _redirect, dscp: _dscp, ...others } = global;
+  const isOtherRate = group.rate_mbps !== undefined || group.rate_pps !== undefined;
+  return { ...(isOther || isOtherRate ? others : global), ...group };
 }
 
 function rungOf({ after_seconds: afterSeconds, action, unless_held: unlessHeld = false }: RungFile): Rung {
@@ -266,7 +282,8 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
     ladder: escalation.map(rungOf),
     hasEscalation: file.escalation !== undefined,
     flowspec: {
-      action: buildAction(flowspec),
+      ...buildAction(flowspec),
+      communities: flowspec.communities.flatMap((each) => parseCommunity(each) ?? []),
       sourceAnchored: flowspec.source_anchored,
       minSourceConcentration: flowspec.min_source_concentration,
     },
@@ -288,9 +305,17 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
 }
 
 /** A megabit is 10^6 bits, as in all rates. */
-function buildAction({ action, rate_mbps: rateMbps }: MitigationFile["flowspec"]): RuleAction {
-  if (action === "discard" || rateMbps === undefined) return { kind: "discard" };
-  return { kind: "rate_limit", bytesPerSecond: (rateMbps * 1e6) / 8 };
+function buildAction(flowspec: MitigationFile["flowspec"]): Pick<FlowspecConfig, "action" | "routers"> {
+  const { action, rate_mbps: mbps, rate_pps: pps, redirect, dscp } = flowspec;
+  const discard = { kind: "discard" } as const;
+  if (action === "rate_limit" && mbps !== undefined)
+    return { action: { kind: "rate_limit", bytesPerSecond: (mbps * 1e6) / 8 } };
+  if (action === "rate_limit" && pps !== undefined)
+    return { action: discard, routers: { kind: "rate_limit_packets", packetsPerSecond: pps } };
+  if (action === "redirect" && redirect !== undefined)
+    return { action: discard, routers: { kind: "redirect", to: redirect } };
+  if (action === "mark" && dscp !== undefined) return { action: discard, routers: { kind: "mark", dscp } };
+  return { action: discard };
 }
 
 function buildTerms({

@@ -3,13 +3,7 @@
  * reference, docs/configuration.md, from it.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import {
-  BGP_INSTANCE_MAX,
-  CAPTURE_INTERFACES_MAX,
-  COMMUNITIES_MAX,
-  HOSTGROUPS_MAX,
-  PREFIXES_MAX,
-} from "../../limits.ts";
+import { CAPTURE_INTERFACES_MAX, HOSTGROUPS_MAX, PREFIXES_MAX } from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
   EXTERNAL_SENDERS_MAX,
@@ -25,6 +19,7 @@ import { boolean, closed, described, integer, list, oneOf, text, withDefaults } 
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
+import { BgpSection } from "./bgp.ts";
 import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE, VXLAN_PORTS } from "./capture-tunnels.ts";
 import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
@@ -40,8 +35,6 @@ import { TelemetrySection } from "./telemetry.ts";
 
 /** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
 const LINK_MBPS_MAX = 100_000_000;
-const BGP_NEIGHBORS_MAX = 64;
-const BGP_LISTEN_MAX = 16;
 
 export const MAX_HOSTS_DEFAULT = 1_048_576;
 
@@ -216,97 +209,6 @@ const HOSTGROUP_EXAMPLE = {
   ban: { ttl_seconds: 300 },
 };
 
-const Asn = integer(1, 0xffff_ffff);
-
-const Neighbor = Type.Object(
-  {
-    address: described(text("address"), "The address of the neighbor. Each may be listed once."),
-    name: described(
-      Type.Optional(text("neighborName")),
-      "The name by which the dashboard shows it, beside its address. A change keeps the session.",
-    ),
-    description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
-    remote_asn: described(Asn, "The AS number of the neighbor."),
-    port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
-    password_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
-    ),
-    multihop_ttl: described(
-      integer(0, 255, 0),
-      "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
-    ),
-  },
-  closed,
-);
-
-const Bgp = described(
-  Type.Object(
-    {
-      speaker: described(
-        Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
-        "`managed`: the service starts gobgpd, and gobgpd keeps running when the service stops with bans in force. `external`: the service uses a gobgpd that you run.",
-      ),
-      grpc: described(
-        Type.Optional(text("grpcTarget")),
-        "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
-      ),
-      instance: described(
-        Type.Optional(integer(1, BGP_INSTANCE_MAX)),
-        "The number of this service where several use one gobgpd: each changes only the routes that have its own number. With it a service that lost its `state_dir` still finds its routes in an external gobgpd.",
-        { ifAbsent: "a random one, kept in `state_dir`" },
-      ),
-      local_asn: described(Asn, "The AS number of the speaker."),
-      router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
-      listen: described(
-        Type.Optional(
-          Type.Union([text("socketAddress"), list(text("socketAddress"), BGP_LISTEN_MAX, { atLeastOne: true })]),
-        ),
-        "Where a managed gobgpd accepts connections of neighbors: one address, or a list of addresses with the same port, as one of each family. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
-      ),
-      next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
-      next_hop6: described(
-        text("ipv6", { default: "100::1" }),
-        "The IPv6 next hop of blackhole routes: an address that your routers discard.",
-      ),
-      communities: described(
-        Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
-        "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
-      ),
-      local_pref: described(
-        integer(0, 0xffff_ffff, 0),
-        "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
-      ),
-      neighbors: described(
-        list(Neighbor, BGP_NEIGHBORS_MAX),
-        "The routers that routes are announced to. Speaker `managed` needs at least one.",
-      ),
-    },
-    closed,
-  ),
-  "The BGP speaker that announces routes. Without this section nothing is announced.",
-  {
-    examples: [
-      {
-        local_asn: 64500,
-        router_id: "192.0.2.10",
-        listen: "192.0.2.10:179",
-        next_hop: "192.0.2.66",
-        neighbors: [
-          { address: "192.0.2.254", name: "edge1", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" },
-        ],
-      },
-      {
-        speaker: "external",
-        grpc: "/run/gobgpd/gobgp.sock",
-        local_asn: 64500,
-        router_id: "192.0.2.10",
-        next_hop: "192.0.2.66",
-      },
-    ],
-  },
-);
-
 export const ConfigFile = described(
   Type.Object(
     {
@@ -347,7 +249,7 @@ export const ConfigFile = described(
         text("absolutePath", { default: "/var/lib/floodwall" }),
         "The directory of the state that must survive a restart: bans, source blocks, baselines, profiles of hosts, keys.",
       ),
-      bgp: Type.Optional(Bgp),
+      bgp: Type.Optional(BgpSection),
       dataplane: Type.Optional(DataplaneSection),
       filter_rules: FilterRules,
       prefix_sets: PrefixSetsSection,

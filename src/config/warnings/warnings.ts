@@ -23,6 +23,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...thresholdWarnings(config),
     ...floorWarnings(config),
     ...bgpWarnings(config),
+    ...flowspecWarnings(config),
     ...hiddenRuleWarnings(config.filterRules, config.networks),
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
@@ -144,6 +145,24 @@ const PARTS = METRICS.flatMap((metric, part) => {
 function* edgeWarnings({ edge }: Config): Generator<Finding> {
   if (edge === null || edge.zonesFile !== null) return;
   yield { path: ["edge"], rule: "has no zones_file: its nodes get no zones" };
+}
+
+/** What a ban with FlowSpec does where it can do nothing by it. */
+function* flowspecWarnings({ mitigations, bgp }: Config): Generator<Finding> {
+  for (const [i, { ladder, ban }] of mitigations.entries()) {
+    if (ladder.at(-1)?.action !== "flowspec" || ban.fallback !== "none") continue;
+    const path = i === 0 ? [] : ["hostgroups", i - 1];
+    const rule =
+      "is none: where no rule separates an attack from users, or no neighbor takes rules, a ban does nothing";
+    yield { path: [...path, "ban", "fallback"], rule };
+  }
+  if (bgp === null || bgp.speaker === "external" || bgp.neighbors.length === 0) return;
+  const isUsed = mitigations.some(({ ladder }) => ladder.some(({ action }) => action === "flowspec"));
+  if (
+    isUsed &&
+    bgp.neighbors.every(({ dryRun, policy }) => dryRun === true || policy?.methods.includes("flowspec") === false)
+  )
+    yield { path: ["bgp", "neighbors"], rule: "take no FlowSpec by their policies: bans with it have the fallback" };
 }
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {

@@ -76,6 +76,30 @@ describe("ban", () => {
     expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
   });
 
+  test("kept_from names the neighbors that are not to get it, which reached does not count #ban-kept-from", () => {
+    const keptFrom = [{ neighbor: "192.0.2.3", cause: "it is in dry run" }];
+    const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"], keptFrom } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ kept_from: keptFrom, reached: { neighbors: 1, of: 1 } });
+    expect(Value.Check(BanWire, banToWire(view))).toBe(true);
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("kept_from");
+  });
+
+  test("limited_at and neighbor_rules say what neighbors have in place of the rules #ban-limited-at #ban-neighbor-rules", () => {
+    const rule = wideRule(canonicalPrefix("192.0.2.1/32"), { kind: "discard" });
+    const neighborRules = [{ support: "", neighbors: ["192.0.2.3"], rules: [rule], leftOut: 2 }];
+    const found = { rules: [rule], matchesAll: false, localPref: 0, basis: "" };
+    const own = ban({ method: "flowspec", measure: { kind: "flowspec", ...found, neighborRules } });
+    const limitedAt = [{ neighbor: "192.0.2.3", leftOut: 2, cause: "its policy allows only a part of the rules" }];
+    const view = { ban: own, routeState: { kind: "announced", sentTo: ["192.0.2.3"], limitedAt } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({
+      limited_at: [{ neighbor: "192.0.2.3", left_out: 2, cause: "its policy allows only a part of the rules" }],
+      neighbor_rules: [{ neighbors: ["192.0.2.3"], rules: ["dst 192.0.2.1/32 discard"], left_out: 2 }],
+    });
+    expect(Value.Check(BanWire, banToWire(view))).toBe(true);
+    for (const field of ["limited_at", "neighbor_rules"])
+      expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty(field);
+  });
+
   test("sent_to names the neighbors that have it, to tokens that see the neighbors #ban-sent-to", () => {
     const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"] } } as const;
     expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, sent_to: ["192.0.2.2"] });

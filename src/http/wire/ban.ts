@@ -1,10 +1,11 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import { BAN_REASON_MAX } from "../../limits.ts";
-import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
+import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
 import { communitiesText } from "../../net/community.ts";
@@ -111,6 +112,32 @@ export const BanWire = Type.Object(
     missing_at: Type.Optional(
       Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
     ),
+    /** Neighbors that are not to get it, and why: an order, or their policy. As `sent_to`. */
+    kept_from: Type.Optional(
+      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+    ),
+    /** Neighbors that have been sent it without some of its rules: for these their policy has no words or no room. As `sent_to`. */
+    limited_at: Type.Optional(
+      Type.Array(
+        Type.Object({ neighbor: Type.String(), left_out: Type.Integer({ minimum: 1 }), cause: Type.String() }, closed),
+        { minItems: 1 },
+      ),
+    ),
+    /** The rules of neighbors that have others by their policies. Only for callers without a tenant. */
+    neighbor_rules: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            neighbors: Type.Array(Type.String(), { minItems: 1 }),
+            rules: Type.Array(Type.String()),
+            /** Number of the ban's rules that these do not replace. */
+            left_out: Type.Integer({ minimum: 0 }),
+          },
+          closed,
+        ),
+        { minItems: 1 },
+      ),
+    ),
     /** Of an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
     reached: Type.Optional(
       Type.Object({ neighbors: Type.Integer({ minimum: 0 }), of: Type.Integer({ minimum: 1 }) }, closed),
@@ -163,7 +190,7 @@ export function banToWire(view: BanView): BanWire {
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,
     next_hop: route?.nextHop ?? null,
-    community: communitiesText(route?.communities ?? []) || null,
+    community: communitiesText((measure.kind === "flowspec" ? measure : route)?.communities ?? []) || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
     route: routeOf(ban),
@@ -190,6 +217,9 @@ export function banToWire(view: BanView): BanWire {
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
+    kept_from: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.keptFrom) : null,
+    limited_at: isInForce && routeState?.kind === "announced" ? limitedToWire(routeState.limitedAt) : null,
+    neighbor_rules: neighborRulesToWire(measure),
     maybe_invalid_at: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.maybeInvalidAt) : null,
     reached: isInForce ? reachedOf(view) : null,
     announce_error: isInForce ? announceError(routeState) : null,
@@ -242,6 +272,20 @@ function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbo
   return missing.length === 0 ? null : missing.map(({ neighbor, cause }) => ({ neighbor, cause }));
 }
 
+function limitedToWire(limited: readonly LimitedNeighbor[] = []): NonNullable<BanWire["limited_at"]> | null {
+  if (limited.length === 0) return null;
+  return limited.map(({ neighbor, leftOut, cause }) => ({ neighbor, left_out: leftOut, cause }));
+}
+
+function neighborRulesToWire(measure: Measure): NonNullable<BanWire["neighbor_rules"]> | null {
+  if (measure.kind !== "flowspec" || measure.neighborRules === undefined) return null;
+  const { routers } = measure;
+  return measure.neighborRules.map(({ neighbors, rules, leftOut }) => {
+    const texts = rules.map((rule) => routedRuleText(rule, routers ?? rule.action));
+    return { neighbors: [...neighbors], rules: texts, left_out: leftOut };
+  });
+}
+
 /**
  * A tenant sees how many neighbors have it, but not which (docs/interface.md#status-bgp), nor what scrub nodes lack and refuse, and the names of tokens,
  * which may be those of others.
@@ -250,8 +294,15 @@ export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
   const { leftOutRules: _rules, refusing: _nodes, ban, ...rest } = view;
   const { operator: _name, ...nameless } = ban;
-  const others = { ...rest, ban: nameless, reached: reachedOf(view) };
+  const measure = withoutNeighbors(ban.measure);
+  const others = { ...rest, ban: { ...nameless, measure }, reached: reachedOf(view) };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
+}
+
+function withoutNeighbors(measure: Measure): Measure {
+  if (measure.kind !== "flowspec" || measure.neighborRules === undefined) return measure;
+  const { neighborRules: _, ...others } = measure;
+  return others;
 }
 
 /** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */

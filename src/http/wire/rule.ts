@@ -1,7 +1,7 @@
 /** The rules of a ban (docs/interface.md#rule). */
 import { Type } from "@sinclair/typebox";
 import { type Measure, scrubbedRules } from "../../mitigation/measure.ts";
-import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";
+import { type RuleWire, routerActionToWire, ruleToWire } from "../../mitigation/rules/rule.ts";
 import { closed } from "./closed.ts";
 
 const RangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);
@@ -17,13 +17,21 @@ export const FlowspecWire = Type.Array(
         dst_port: Type.Optional(Type.Integer()),
         tcp_flags: Type.Optional(Type.Integer()),
         fragment: Type.Optional(Type.Boolean()),
-        action: Type.Union([Type.Literal("discard"), Type.Literal("rate_limit")]),
+        action: Type.Union([
+          Type.Literal("discard"),
+          Type.Literal("rate_limit"),
+          Type.Literal("redirect"),
+          Type.Literal("mark"),
+        ]),
         rate_bytes: Type.Optional(Type.Number()),
         src_ports: Type.Optional(Type.Array(RangeWire)),
         dst_ports: Type.Optional(Type.Array(RangeWire)),
         tcp_flags_unset: Type.Optional(Type.Integer()),
         packet_length: Type.Optional(Type.Object({ min: Type.Integer(), max: Type.Integer() }, closed)),
         protos: Type.Optional(Type.Array(RangeWire)),
+        rate_packets: Type.Optional(Type.Number()),
+        redirect_to: Type.Optional(Type.String()),
+        dscp: Type.Optional(Type.Integer({ minimum: 0, maximum: 63 })),
       },
       closed,
     ),
@@ -33,5 +41,11 @@ export const FlowspecWire = Type.Array(
 /** null: the method has no rules, which is different from having none yet. */
 export function flowspecToWire(measure: Measure): RuleWire[] | null {
   if (measure.kind === "scrub") return scrubbedRules(measure).map(ruleToWire);
-  return measure.kind === "flowspec" ? measure.rules.map(ruleToWire) : null;
+  if (measure.kind !== "flowspec") return null;
+  const { rules, routers } = measure;
+  if (routers === undefined) return rules.map(ruleToWire);
+  return rules.map((rule) => {
+    const { rate_bytes: _, ...match } = ruleToWire(rule);
+    return { ...match, ...routerActionToWire(routers) };
+  });
 }

@@ -19,6 +19,7 @@ const config = {
   nextHop6: address("100::1"),
   communities: communitiesOf("65535:666", "64500:1"),
   localPref: 200,
+  policies: [],
   neighbors: [],
 } as const;
 

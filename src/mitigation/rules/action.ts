@@ -7,6 +7,15 @@ export type RuleAction =
   /** Above zero; zero would be a discard. */
   | { readonly kind: "rate_limit"; readonly bytesPerSecond: number };
 
+/** By routers alone, in place of a discard (RFC 8955, 7). */
+export type RouterAction =
+  /** Above zero. */
+  | { readonly kind: "rate_limit_packets"; readonly packetsPerSecond: number }
+  /** A route target as `rt:65000:100`, of the VRF that the packets go to, or the IPv4 address of a next hop. */
+  | { readonly kind: "redirect"; readonly to: string }
+  /** The DSCP that packets get, 0 to 63. */
+  | { readonly kind: "mark"; readonly dscp: number };
+
 /** By the kernel alone. But for `pass`, the rules that follow decide about what is not dropped or answered. */
 export type KernelAction =
   /** While there is no attack: sources with TCP connections are remembered, and nothing is dropped. */
@@ -43,7 +52,10 @@ export function isSameAction(a: RuleAction, b: RuleAction): boolean {
 }
 
 /** Equal actions have equal texts. */
-export function actionText(action: Action): string {
+export function actionText(action: Action | RouterAction): string {
+  if (action.kind === "rate_limit_packets") return `rate-limit ${action.packetsPerSecond} packets/s`;
+  if (action.kind === "redirect") return `redirect ${action.to}`;
+  if (action.kind === "mark") return `mark dscp ${action.dscp}`;
   if (action.kind === "discard") return "discard";
   if (action.kind === "rate_limit") return `rate-limit ${action.bytesPerSecond} bytes/s`;
   return JSON.stringify(action);

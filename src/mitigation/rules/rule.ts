@@ -1,7 +1,7 @@
 /** A rule: what it asks of a packet, and what is done then. */
 import type { Prefix } from "../../net/prefix.ts";
 import { onlyValue, type Range } from "../../net/range.ts";
-import { type Action, actionText, type RuleAction } from "./action.ts";
+import { type Action, actionText, type RouterAction, type RuleAction } from "./action.ts";
 import { ANY_MATCH, type Match, matchText } from "./match.ts";
 
 /** A rule against an attack: routers, scrub nodes and the kernel take it. */
@@ -17,12 +17,17 @@ export const RULES_MAX = 8;
 
 /** `dst 192.0.2.7/32 proto udp src-port 53 discard`. */
 export function ruleText(rule: FilterRule): string {
-  return `${matchText(rule)} ${actionText(rule.action)}`;
+  return routedRuleText(rule, rule.action);
 }
 
-/** All rules of one attack on one line. */
-export function rulesText(rules: readonly Rule[]): string {
-  return rules.map(ruleText).join("; ");
+/** With what routers do in place of the rule's own action. */
+export function routedRuleText(rule: Match, action: Action | RouterAction): string {
+  return `${matchText(rule)} ${actionText(action)}`;
+}
+
+/** All rules of one attack on one line. @param routers what routers do in place of the rules' own action. */
+export function rulesText(rules: readonly Rule[], routers?: RouterAction): string {
+  return rules.map((rule) => routedRuleText(rule, routers ?? rule.action)).join("; ");
 }
 
 /**
@@ -37,7 +42,7 @@ export interface RuleWire {
   readonly dst_port?: number;
   readonly tcp_flags?: number;
   readonly fragment?: boolean;
-  readonly action: RuleAction["kind"];
+  readonly action: RuleAction["kind"] | "redirect" | "mark";
   readonly rate_bytes?: number;
   /** Replaces `src_port` and `dst_port` if there are several, or for port 0, which would mean any port there. */
   readonly src_ports?: readonly Range[];
@@ -47,6 +52,26 @@ export interface RuleWire {
   readonly packet_length?: { readonly min: number; readonly max: number };
   /** Replaces `proto` if there are several, or for protocol 0. */
   readonly protos?: readonly Range[];
+  /** Of routers alone: the packets per second of `rate_limit`, what `redirect` redirects to, and the DSCP of `mark`. */
+  readonly rate_packets?: number;
+  readonly redirect_to?: string;
+  readonly dscp?: number;
+}
+
+/** What routers do in place of the rule's own action. */
+export function routerActionToWire(
+  action: RouterAction,
+): Pick<RuleWire, "action" | "rate_packets" | "redirect_to" | "dscp"> {
+  switch (action.kind) {
+    case "rate_limit_packets":
+      return { action: "rate_limit", rate_packets: action.packetsPerSecond };
+    case "redirect":
+      return { action: "redirect", redirect_to: action.to };
+    case "mark":
+      return { action: "mark", dscp: action.dscp };
+    default:
+      return action satisfies never;
+  }
 }
 
 export function ruleToWire(rule: Rule): RuleWire {

@@ -42,7 +42,7 @@ function simplified(flood: readonly SampledPacket[], present: readonly Rule[] = 
   const observed = observe([...flood, ...ordinaryPackets(crowd(flood.length / 10, seed))]);
   const precise = attackRules(PREFIX, [observed], FLOWSPEC, []).rules;
   const request = { prefix: PREFIX, attacks: [observed], flowspec: FLOWSPEC, precise, present };
-  const simpler = simplerRules({ ...request, canExpress: (rule) => canExpress(rule, FIRST_VERSION) });
+  const simpler = simplerRules({ ...request, canExpress: (rule) => canExpress(rule, FIRST_VERSION), rulesMax: 8 });
   return { precise, simpler: simpler as SimplerRules };
 }
 
@@ -88,7 +88,7 @@ describe("for a reader of the first version", () => {
   const simplify = (flood: readonly SampledPacket[], users: number, precise: readonly Rule[]) => {
     const attacks = [observe([...flood, ...ordinaryPackets(crowd(users, 4))])];
     const request = { prefix: PREFIX, attacks, flowspec: FLOWSPEC, precise, present: [] };
-    return simplerRules({ ...request, canExpress: (rule) => canExpress(rule, FIRST_VERSION) });
+    return simplerRules({ ...request, canExpress: (rule) => canExpress(rule, FIRST_VERSION), rulesMax: 8 });
   };
   const wide = wideRule(PREFIX, FLOWSPEC.action);
   const ports = (...of: number[]) => of.map((port) => ({ from: port, to: port }));
@@ -117,7 +117,14 @@ describe("for a reader of the first version", () => {
   });
 
   test("none are found without packets of the attack", () => {
-    const request = { prefix: PREFIX, flowspec: FLOWSPEC, precise: [], present: [], canExpress: () => true };
+    const request = {
+      prefix: PREFIX,
+      flowspec: FLOWSPEC,
+      precise: [],
+      present: [],
+      canExpress: () => true,
+      rulesMax: 8,
+    };
     const outgoing = { ...observe(drawn(100, 1, answer(1200))) };
     for (const attacks of [[], [{ ...outgoing, attack: { ...outgoing.attack, direction: "outgoing" } as const }]]) {
       expect(simplerRules({ ...request, attacks })).toBeNull();

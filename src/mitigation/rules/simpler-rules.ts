@@ -23,6 +23,7 @@ export interface SimplerRequest {
   /** The rules that this reader has. */
   readonly present: readonly Rule[];
   readonly canExpress: CanExpress;
+  readonly rulesMax: number;
 }
 
 export interface SimplerRules {
@@ -33,7 +34,7 @@ export interface SimplerRules {
 
 /** null: no packets of the attack were seen. */
 export function simplerRules(request: SimplerRequest): SimplerRules | null {
-  const { precise, canExpress } = request;
+  const { precise, canExpress, rulesMax } = request;
   const found = request.attacks
     .filter(({ attack }) => attack.direction === "incoming")
     .map((observed) => foundFor(observed, request))
@@ -41,7 +42,9 @@ export function simplerRules(request: SimplerRequest): SimplerRules | null {
   if (found.length === 0) return null;
   const others = found.flatMap(({ rules }) => rules);
   // This reader also gets rules that the finder accepted for all readers, if no others replace them.
-  const rules = others.length > 0 ? distinct(others) : precise.filter(canExpress);
+  const outgoing = precise.filter((rule) => rule.destination === null && canExpress(rule));
+  const all = others.length > 0 ? [...distinct(others), ...outgoing] : precise.filter(canExpress);
+  const rules = all.slice(0, rulesMax);
   const attack = found.flatMap((each) => each.attack);
   return { rules, leftOut: precise.filter((rule) => !isReplaced(rule, rules, attack)).length };
 }
@@ -54,7 +57,8 @@ interface Found {
 function foundFor(observed: ObservedAttack, { prefix, flowspec, precise, present, canExpress }: SimplerRequest): Found {
   const evidence = evidenceOf(prefix, observed);
   const traffic = separated(evidence);
-  const known = withoutPrefix(present.length > 0 ? present : precise.filter(canExpress));
+  const before = present.length > 0 ? present : precise.filter(canExpress);
+  const known = withoutPrefix(before.filter(({ destination }) => destination !== null));
   const found = keptOrFound(evidence, traffic, flowspec, [...known.keys()], canExpress);
   return { rules: withPrefix(found, known, prefix), attack: traffic.attack };
 }

@@ -35,7 +35,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gobgp3.proto.
  */
 export const file_gobgp3: GenFile = /*@__PURE__*/
-  fileDesc("Cgxnb2JncDMucHJvdG8SBWFwaXBiIg8KDUdldEJncFJlcXVlc3QiLwoOR2V0QmdwUmVzcG9uc2USHQoGZ2xvYmFsGAEgASgLMg0uYXBpcGIuR2xvYmFsIkgKEVdhdGNoRXZlbnRSZXF1ZXN0EisKBHBlZXIYASABKAsyHS5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIisKDkFkZFBlZXJSZXF1ZXN0EhkKBHBlZXIYASABKAsyCy5hcGlwYi5QZWVyIiQKEURlbGV0ZVBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkiEQoPTGlzdFBlZXJSZXF1ZXN0Ii0KEExpc3RQZWVyUmVzcG9uc2USGQoEcGVlchgBIAEoCzILLmFwaXBiLlBlZXIilwEKEFJlc2V0UGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIMCgRzb2Z0GAMgASgIEj0KCWRpcmVjdGlvbhgEIAEoDjIqLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QuU29mdFJlc2V0RGlyZWN0aW9uIiUKElNvZnRSZXNldERpcmVjdGlvbhIGCgJJThAAEgcKA09VVBABIjwKEkRpc2FibGVQZWVyUmVxdWVzdBIPCgdhZGRyZXNzGAEgASgJEhUKDWNvbW11bmljYXRpb24YAiABKAkiYwoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEisKBHR5cGUYAiABKA4yHS5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeC5UeXBlIhEKBFR5cGUSCQoFRVhBQ1QQACKQAQoPTGlzdFBhdGhSZXF1ZXN0EiQKCnRhYmxlX3R5cGUYASABKA4yEC5hcGlwYi5UYWJsZVR5cGUSDAoEbmFtZRgCIAEoCRIdCgZmYW1pbHkYAyABKAsyDS5hcGlwYi5GYW1pbHkSKgoIcHJlZml4ZXMYBCADKAsyGC5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeCI7ChBMaXN0UGF0aFJlc3BvbnNlEicKC2Rlc3RpbmF0aW9uGAEgASgLMhIuYXBpcGIuRGVzdGluYXRpb24iWAoUQWRkUGF0aFN0cmVhbVJlcXVlc3QSJAoKdGFibGVfdHlwZRgBIAEoDjIQLmFwaXBiLlRhYmxlVHlwZRIaCgVwYXRocxgDIAMoCzILLmFwaXBiLlBhdGgiXgoSU2V0UG9saWNpZXNSZXF1ZXN0EicKDGRlZmluZWRfc2V0cxgBIAMoCzIRLmFwaXBiLkRlZmluZWRTZXQSHwoIcG9saWNpZXMYAiADKAsyDS5hcGlwYi5Qb2xpY3kixAEKBkZhbWlseRIeCgNhZmkYASABKA4yES5hcGlwYi5GYW1pbHkuQWZpEiAKBHNhZmkYAiABKA4yEi5hcGlwYi5GYW1pbHkuU2FmaSIvCgNBZmkSDwoLQUZJX1VOS05PV04QABIKCgZBRklfSVAQARILCgdBRklfSVA2EAIiRwoEU2FmaRIQCgxTQUZJX1VOS05PV04QABIQCgxTQUZJX1VOSUNBU1QQARIbChZTQUZJX0ZMT1dfU1BFQ19VTklDQVNUEIUBIq0BCgRQYXRoEiIKBG5scmkYASABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EiQKBnBhdHRycxgCIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSEwoLaXNfd2l0aGRyYXcYBSABKAgSHQoGZmFtaWx5GAkgASgLMg0uYXBpcGIuRmFtaWx5EhMKC25laWdoYm9yX2lwGA8gASgJEhIKCmlkZW50aWZpZXIYEiABKA0iKQoLRGVzdGluYXRpb24SGgoFcGF0aHMYAiADKAsyCy5hcGlwYi5QYXRoIosCCgRQZWVyEh0KBGNvbmYYAiABKAsyDy5hcGlwYi5QZWVyQ29uZhIqCg1lYmdwX211bHRpaG9wGAMgASgLMhMuYXBpcGIuRWJncE11bHRpaG9wEh8KBXN0YXRlGAUgASgLMhAuYXBpcGIuUGVlclN0YXRlEh0KBnRpbWVycxgGIAEoCzINLmFwaXBiLlRpbWVycxIjCgl0cmFuc3BvcnQYByABKAsyEC5hcGlwYi5UcmFuc3BvcnQSMAoQZ3JhY2VmdWxfcmVzdGFydBgJIAEoCzIWLmFwaXBiLkdyYWNlZnVsUmVzdGFydBIhCglhZmlfc2FmaXMYCiADKAsyDi5hcGlwYi5BZmlTYWZpIkIKC1ByZWZpeExpbWl0Eh0KBmZhbWlseRgBIAEoCzINLmFwaXBiLkZhbWlseRIUCgxtYXhfcHJlZml4ZXMYAiABKA0iTQoIUGVlckNvbmYSFQoNYXV0aF9wYXNzd29yZBgBIAEoCRIYChBuZWlnaGJvcl9hZGRyZXNzGAQgASgJEhAKCHBlZXJfYXNuGAUgASgNIjUKDEViZ3BNdWx0aWhvcBIPCgdlbmFibGVkGAEgASgIEhQKDG11bHRpaG9wX3R0bBgCIAEoDSLlAgoJUGVlclN0YXRlEhgKEG5laWdoYm9yX2FkZHJlc3MYBSABKAkSEAoIcGVlcl9hc24YBiABKA0SNAoNc2Vzc2lvbl9zdGF0ZRgNIAEoDjIdLmFwaXBiLlBlZXJTdGF0ZS5TZXNzaW9uU3RhdGUSMAoLYWRtaW5fc3RhdGUYDyABKA4yGy5hcGlwYi5QZWVyU3RhdGUuQWRtaW5TdGF0ZRIoCgpyZW1vdGVfY2FwGBIgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSJuCgxTZXNzaW9uU3RhdGUSCwoHVU5LTk9XThAAEggKBElETEUQARILCgdDT05ORUNUEAISCgoGQUNUSVZFEAMSDAoIT1BFTlNFTlQQBBIPCgtPUEVOQ09ORklSTRAFEg8KC0VTVEFCTElTSEVEEAYiKgoKQWRtaW5TdGF0ZRIGCgJVUBAAEggKBERPV04QARIKCgZQRlhfQ1QQAiJQCgZUaW1lcnMSIwoGY29uZmlnGAEgASgLMhMuYXBpcGIuVGltZXJzQ29uZmlnEiEKBXN0YXRlGAIgASgLMhIuYXBpcGIuVGltZXJzU3RhdGUiJQoMVGltZXJzQ29uZmlnEhUKDWNvbm5lY3RfcmV0cnkYASABKAQiZwoLVGltZXJzU3RhdGUSKgoGdXB0aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghkb3dudGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoJVHJhbnNwb3J0EhMKC3JlbW90ZV9wb3J0GAYgASgNImkKD0dyYWNlZnVsUmVzdGFydBIPCgdlbmFibGVkGAEgASgIEhQKDHJlc3RhcnRfdGltZRgCIAEoDRIVCg1kZWZlcnJhbF90aW1lGAQgASgNEhgKEGxvY2FsX3Jlc3RhcnRpbmcYCiABKAgiKgoXTXBHcmFjZWZ1bFJlc3RhcnRDb25maWcSDwoHZW5hYmxlZBgBIAEoCCJDChFNcEdyYWNlZnVsUmVzdGFydBIuCgZjb25maWcYASABKAsyHi5hcGlwYi5NcEdyYWNlZnVsUmVzdGFydENvbmZpZyI/Cg1BZmlTYWZpQ29uZmlnEh0KBmZhbWlseRgBIAEoCzINLmFwaXBiLkZhbWlseRIPCgdlbmFibGVkGAIgASgIIpEBCgdBZmlTYWZpEjUKE21wX2dyYWNlZnVsX3Jlc3RhcnQYASABKAsyGC5hcGlwYi5NcEdyYWNlZnVsUmVzdGFydBIkCgZjb25maWcYAiABKAsyFC5hcGlwYi5BZmlTYWZpQ29uZmlnEikKDXByZWZpeF9saW1pdHMYByABKAsyEi5hcGlwYi5QcmVmaXhMaW1pdCJSCgpEZWZpbmVkU2V0EigKDGRlZmluZWRfdHlwZRgBIAEoDjISLmFwaXBiLkRlZmluZWRUeXBlEgwKBG5hbWUYAiABKAkSDAoEbGlzdBgDIAMoCSJNCghNYXRjaFNldBIiCgR0eXBlGAEgASgOMhQuYXBpcGIuTWF0Y2hTZXQuVHlwZRIMCgRuYW1lGAIgASgJIg8KBFR5cGUSBwoDQU5ZEAAiygEKCkNvbmRpdGlvbnMSJQoMbmVpZ2hib3Jfc2V0GAIgASgLMg8uYXBpcGIuTWF0Y2hTZXQSLwoKcm91dGVfdHlwZRgIIAEoDjIbLmFwaXBiLkNvbmRpdGlvbnMuUm91dGVUeXBlEiwKE2xhcmdlX2NvbW11bml0eV9zZXQYCSABKAsyDy5hcGlwYi5NYXRjaFNldCI2CglSb3V0ZVR5cGUSEwoPUk9VVEVfVFlQRV9OT05FEAASFAoQUk9VVEVfVFlQRV9MT0NBTBADIm4KD0NvbW11bml0eUFjdGlvbhIpCgR0eXBlGAEgASgOMhsuYXBpcGIuQ29tbXVuaXR5QWN0aW9uLlR5cGUSEwoLY29tbXVuaXRpZXMYAiADKAkiGwoEVHlwZRIHCgNBREQQABIKCgZSRU1PVkUQASJkCgdBY3Rpb25zEigKDHJvdXRlX2FjdGlvbhgBIAEoDjISLmFwaXBiLlJvdXRlQWN0aW9uEi8KD2xhcmdlX2NvbW11bml0eRgIIAEoCzIWLmFwaXBiLkNvbW11bml0eUFjdGlvbiJhCglTdGF0ZW1lbnQSDAoEbmFtZRgBIAEoCRIlCgpjb25kaXRpb25zGAIgASgLMhEuYXBpcGIuQ29uZGl0aW9ucxIfCgdhY3Rpb25zGAMgASgLMg4uYXBpcGIuQWN0aW9ucyI8CgZQb2xpY3kSDAoEbmFtZRgBIAEoCRIkCgpzdGF0ZW1lbnRzGAIgAygLMhAuYXBpcGIuU3RhdGVtZW50IlcKBkdsb2JhbBILCgNhc24YASABKA0SEQoJcm91dGVyX2lkGAIgASgJEhMKC2xpc3Rlbl9wb3J0GAMgASgFEhgKEGxpc3Rlbl9hZGRyZXNzZXMYBCADKAkiEQoPT3JpZ2luQXR0cmlidXRlIiQKEE5leHRIb3BBdHRyaWJ1dGUSEAoIbmV4dF9ob3AYASABKAkiKAoSTG9jYWxQcmVmQXR0cmlidXRlEhIKCmxvY2FsX3ByZWYYASABKA0iKwoUQ29tbXVuaXRpZXNBdHRyaWJ1dGUSEwoLY29tbXVuaXRpZXMYASADKA0iNQoPSVBBZGRyZXNzUHJlZml4EhIKCnByZWZpeF9sZW4YASABKA0SDgoGcHJlZml4GAIgASgJIkQKEEZsb3dTcGVjSVBQcmVmaXgSDAoEdHlwZRgBIAEoDRISCgpwcmVmaXhfbGVuGAIgASgNEg4KBnByZWZpeBgDIAEoCSIyChVGbG93U3BlY0NvbXBvbmVudEl0ZW0SCgoCb3AYASABKA0SDQoFdmFsdWUYAiABKAQiTgoRRmxvd1NwZWNDb21wb25lbnQSDAoEdHlwZRgBIAEoDRIrCgVpdGVtcxgCIAMoCzIcLmFwaXBiLkZsb3dTcGVjQ29tcG9uZW50SXRlbSIzCgxGbG93U3BlY05MUkkSIwoFcnVsZXMYASADKAsyFC5nb29nbGUucHJvdG9idWYuQW55IikKFE1wUmVhY2hOTFJJQXR0cmlidXRlEhEKCW5leHRfaG9wcxgCIAMoCSIjChNUcmFmZmljUmF0ZUV4dGVuZGVkEgwKBHJhdGUYAiABKAIiZwoaVHdvT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0ibAobSVB2NEFkZHJlc3NTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SDwoHYWRkcmVzcxgDIAEoCRITCgtsb2NhbF9hZG1pbhgEIAEoDSJoChtGb3VyT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0iLgoPVW5rbm93bkV4dGVuZGVkEgwKBHR5cGUYASABKA0SDQoFdmFsdWUYAiABKAwiSQocRXh0ZW5kZWRDb21tdW5pdGllc0F0dHJpYnV0ZRIpCgtjb21tdW5pdGllcxgBIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkiUAoOTGFyZ2VDb21tdW5pdHkSFAoMZ2xvYmFsX2FkbWluGAEgASgNEhMKC2xvY2FsX2RhdGExGAIgASgNEhMKC2xvY2FsX2RhdGEyGAMgASgNIkcKGUxhcmdlQ29tbXVuaXRpZXNBdHRyaWJ1dGUSKgoLY29tbXVuaXRpZXMYASADKAsyFS5hcGlwYi5MYXJnZUNvbW11bml0eSI4ChdNdWx0aVByb3RvY29sQ2FwYWJpbGl0eRIdCgZmYW1pbHkYASABKAsyDS5hcGlwYi5GYW1pbHkqJAoJVGFibGVUeXBlEgoKBkdMT0JBTBAAEgsKB0FESl9PVVQQAyo8CgtEZWZpbmVkVHlwZRIKCgZQUkVGSVgQABIMCghORUlHSEJPUhABEhMKD0xBUkdFX0NPTU1VTklUWRAGKi8KC1JvdXRlQWN0aW9uEggKBE5PTkUQABIKCgZBQ0NFUFQQARIKCgZSRUpFQ1QQAjKIBQoIR29iZ3BBcGkSNQoGR2V0QmdwEhQuYXBpcGIuR2V0QmdwUmVxdWVzdBoVLmFwaXBiLkdldEJncFJlc3BvbnNlEkMKCldhdGNoRXZlbnQSGC5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdBoZLmFwaXBiLldhdGNoRXZlbnRSZXNwb25zZTABEjgKB0FkZFBlZXISFS5hcGlwYi5BZGRQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI+CgpEZWxldGVQZWVyEhguYXBpcGIuRGVsZXRlUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPQoITGlzdFBlZXISFi5hcGlwYi5MaXN0UGVlclJlcXVlc3QaFy5hcGlwYi5MaXN0UGVlclJlc3BvbnNlMAESPAoJUmVzZXRQZWVyEhcuYXBpcGIuUmVzZXRQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJACgtEaXNhYmxlUGVlchIZLmFwaXBiLkRpc2FibGVQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI9CghMaXN0UGF0aBIWLmFwaXBiLkxpc3RQYXRoUmVxdWVzdBoXLmFwaXBiLkxpc3RQYXRoUmVzcG9uc2UwARJGCg1BZGRQYXRoU3RyZWFtEhsuYXBpcGIuQWRkUGF0aFN0cmVhbVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkoARJACgtTZXRQb2xpY2llcxIZLmFwaXBiLlNldFBvbGljaWVzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_any, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Cgxnb2JncDMucHJvdG8SBWFwaXBiIg8KDUdldEJncFJlcXVlc3QiLwoOR2V0QmdwUmVzcG9uc2USHQoGZ2xvYmFsGAEgASgLMg0uYXBpcGIuR2xvYmFsIkgKEVdhdGNoRXZlbnRSZXF1ZXN0EisKBHBlZXIYASABKAsyHS5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIisKDkFkZFBlZXJSZXF1ZXN0EhkKBHBlZXIYASABKAsyCy5hcGlwYi5QZWVyIiQKEURlbGV0ZVBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkiEQoPTGlzdFBlZXJSZXF1ZXN0Ii0KEExpc3RQZWVyUmVzcG9uc2USGQoEcGVlchgBIAEoCzILLmFwaXBiLlBlZXIilwEKEFJlc2V0UGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIMCgRzb2Z0GAMgASgIEj0KCWRpcmVjdGlvbhgEIAEoDjIqLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QuU29mdFJlc2V0RGlyZWN0aW9uIiUKElNvZnRSZXNldERpcmVjdGlvbhIGCgJJThAAEgcKA09VVBABIjwKEkRpc2FibGVQZWVyUmVxdWVzdBIPCgdhZGRyZXNzGAEgASgJEhUKDWNvbW11bmljYXRpb24YAiABKAkiYwoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEisKBHR5cGUYAiABKA4yHS5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeC5UeXBlIhEKBFR5cGUSCQoFRVhBQ1QQACKQAQoPTGlzdFBhdGhSZXF1ZXN0EiQKCnRhYmxlX3R5cGUYASABKA4yEC5hcGlwYi5UYWJsZVR5cGUSDAoEbmFtZRgCIAEoCRIdCgZmYW1pbHkYAyABKAsyDS5hcGlwYi5GYW1pbHkSKgoIcHJlZml4ZXMYBCADKAsyGC5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeCI7ChBMaXN0UGF0aFJlc3BvbnNlEicKC2Rlc3RpbmF0aW9uGAEgASgLMhIuYXBpcGIuRGVzdGluYXRpb24iWAoUQWRkUGF0aFN0cmVhbVJlcXVlc3QSJAoKdGFibGVfdHlwZRgBIAEoDjIQLmFwaXBiLlRhYmxlVHlwZRIaCgVwYXRocxgDIAMoCzILLmFwaXBiLlBhdGgiXgoSU2V0UG9saWNpZXNSZXF1ZXN0EicKDGRlZmluZWRfc2V0cxgBIAMoCzIRLmFwaXBiLkRlZmluZWRTZXQSHwoIcG9saWNpZXMYAiADKAsyDS5hcGlwYi5Qb2xpY3kixAEKBkZhbWlseRIeCgNhZmkYASABKA4yES5hcGlwYi5GYW1pbHkuQWZpEiAKBHNhZmkYAiABKA4yEi5hcGlwYi5GYW1pbHkuU2FmaSIvCgNBZmkSDwoLQUZJX1VOS05PV04QABIKCgZBRklfSVAQARILCgdBRklfSVA2EAIiRwoEU2FmaRIQCgxTQUZJX1VOS05PV04QABIQCgxTQUZJX1VOSUNBU1QQARIbChZTQUZJX0ZMT1dfU1BFQ19VTklDQVNUEIUBIq0BCgRQYXRoEiIKBG5scmkYASABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EiQKBnBhdHRycxgCIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSEwoLaXNfd2l0aGRyYXcYBSABKAgSHQoGZmFtaWx5GAkgASgLMg0uYXBpcGIuRmFtaWx5EhMKC25laWdoYm9yX2lwGA8gASgJEhIKCmlkZW50aWZpZXIYEiABKA0iKQoLRGVzdGluYXRpb24SGgoFcGF0aHMYAiADKAsyCy5hcGlwYi5QYXRoIrUCCgRQZWVyEh0KBGNvbmYYAiABKAsyDy5hcGlwYi5QZWVyQ29uZhIqCg1lYmdwX211bHRpaG9wGAMgASgLMhMuYXBpcGIuRWJncE11bHRpaG9wEh8KBXN0YXRlGAUgASgLMhAuYXBpcGIuUGVlclN0YXRlEh0KBnRpbWVycxgGIAEoCzINLmFwaXBiLlRpbWVycxIjCgl0cmFuc3BvcnQYByABKAsyEC5hcGlwYi5UcmFuc3BvcnQSMAoQZ3JhY2VmdWxfcmVzdGFydBgJIAEoCzIWLmFwaXBiLkdyYWNlZnVsUmVzdGFydBIhCglhZmlfc2FmaXMYCiADKAsyDi5hcGlwYi5BZmlTYWZpEigKDHR0bF9zZWN1cml0eRgLIAEoCzISLmFwaXBiLlR0bFNlY3VyaXR5Ii8KC1R0bFNlY3VyaXR5Eg8KB2VuYWJsZWQYASABKAgSDwoHdHRsX21pbhgCIAEoDSJCCgtQcmVmaXhMaW1pdBIdCgZmYW1pbHkYASABKAsyDS5hcGlwYi5GYW1pbHkSFAoMbWF4X3ByZWZpeGVzGAIgASgNImAKCFBlZXJDb25mEhUKDWF1dGhfcGFzc3dvcmQYASABKAkSEQoJbG9jYWxfYXNuGAMgASgNEhgKEG5laWdoYm9yX2FkZHJlc3MYBCABKAkSEAoIcGVlcl9hc24YBSABKA0iNQoMRWJncE11bHRpaG9wEg8KB2VuYWJsZWQYASABKAgSFAoMbXVsdGlob3BfdHRsGAIgASgNIuUCCglQZWVyU3RhdGUSGAoQbmVpZ2hib3JfYWRkcmVzcxgFIAEoCRIQCghwZWVyX2FzbhgGIAEoDRI0Cg1zZXNzaW9uX3N0YXRlGA0gASgOMh0uYXBpcGIuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIwCgthZG1pbl9zdGF0ZRgPIAEoDjIbLmFwaXBiLlBlZXJTdGF0ZS5BZG1pblN0YXRlEigKCnJlbW90ZV9jYXAYEiADKAsyFC5nb29nbGUucHJvdG9idWYuQW55Im4KDFNlc3Npb25TdGF0ZRILCgdVTktOT1dOEAASCAoESURMRRABEgsKB0NPTk5FQ1QQAhIKCgZBQ1RJVkUQAxIMCghPUEVOU0VOVBAEEg8KC09QRU5DT05GSVJNEAUSDwoLRVNUQUJMSVNIRUQQBiIqCgpBZG1pblN0YXRlEgYKAlVQEAASCAoERE9XThABEgoKBlBGWF9DVBACIlAKBlRpbWVycxIjCgZjb25maWcYASABKAsyEy5hcGlwYi5UaW1lcnNDb25maWcSIQoFc3RhdGUYAiABKAsyEi5hcGlwYi5UaW1lcnNTdGF0ZSJUCgxUaW1lcnNDb25maWcSFQoNY29ubmVjdF9yZXRyeRgBIAEoBBIRCglob2xkX3RpbWUYAiABKAQSGgoSa2VlcGFsaXZlX2ludGVydmFsGAMgASgEImcKC1RpbWVyc1N0YXRlEioKBnVwdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZG93bnRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKCVRyYW5zcG9ydBIVCg1sb2NhbF9hZGRyZXNzGAEgASgJEhMKC3JlbW90ZV9wb3J0GAYgASgNIoQBCg9HcmFjZWZ1bFJlc3RhcnQSDwoHZW5hYmxlZBgBIAEoCBIUCgxyZXN0YXJ0X3RpbWUYAiABKA0SFQoNZGVmZXJyYWxfdGltZRgEIAEoDRIZChFsb25nbGl2ZWRfZW5hYmxlZBgGIAEoCBIYChBsb2NhbF9yZXN0YXJ0aW5nGAogASgIIioKF01wR3JhY2VmdWxSZXN0YXJ0Q29uZmlnEg8KB2VuYWJsZWQYASABKAgiQwoRTXBHcmFjZWZ1bFJlc3RhcnQSLgoGY29uZmlnGAEgASgLMh4uYXBpcGIuTXBHcmFjZWZ1bFJlc3RhcnRDb25maWciPwoNQWZpU2FmaUNvbmZpZxIdCgZmYW1pbHkYASABKAsyDS5hcGlwYi5GYW1pbHkSDwoHZW5hYmxlZBgCIAEoCCLXAQoHQWZpU2FmaRI1ChNtcF9ncmFjZWZ1bF9yZXN0YXJ0GAEgASgLMhguYXBpcGIuTXBHcmFjZWZ1bFJlc3RhcnQSJAoGY29uZmlnGAIgASgLMhQuYXBpcGIuQWZpU2FmaUNvbmZpZxIpCg1wcmVmaXhfbGltaXRzGAcgASgLMhIuYXBpcGIuUHJlZml4TGltaXQSRAobbG9uZ19saXZlZF9ncmFjZWZ1bF9yZXN0YXJ0GAkgASgLMh8uYXBpcGIuTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0IkcKHkxvbmdMaXZlZEdyYWNlZnVsUmVzdGFydENvbmZpZxIPCgdlbmFibGVkGAEgASgIEhQKDHJlc3RhcnRfdGltZRgCIAEoDSJRChhMb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnQSNQoGY29uZmlnGAEgASgLMiUuYXBpcGIuTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0Q29uZmlnIlIKCkRlZmluZWRTZXQSKAoMZGVmaW5lZF90eXBlGAEgASgOMhIuYXBpcGIuRGVmaW5lZFR5cGUSDAoEbmFtZRgCIAEoCRIMCgRsaXN0GAMgAygJIk0KCE1hdGNoU2V0EiIKBHR5cGUYASABKA4yFC5hcGlwYi5NYXRjaFNldC5UeXBlEgwKBG5hbWUYAiABKAkiDwoEVHlwZRIHCgNBTlkQACLKAQoKQ29uZGl0aW9ucxIlCgxuZWlnaGJvcl9zZXQYAiABKAsyDy5hcGlwYi5NYXRjaFNldBIvCgpyb3V0ZV90eXBlGAggASgOMhsuYXBpcGIuQ29uZGl0aW9ucy5Sb3V0ZVR5cGUSLAoTbGFyZ2VfY29tbXVuaXR5X3NldBgJIAEoCzIPLmFwaXBiLk1hdGNoU2V0IjYKCVJvdXRlVHlwZRITCg9ST1VURV9UWVBFX05PTkUQABIUChBST1VURV9UWVBFX0xPQ0FMEAMiewoPQ29tbXVuaXR5QWN0aW9uEikKBHR5cGUYASABKA4yGy5hcGlwYi5Db21tdW5pdHlBY3Rpb24uVHlwZRITCgtjb21tdW5pdGllcxgCIAMoCSIoCgRUeXBlEgcKA0FERBAAEgoKBlJFTU9WRRABEgsKB1JFUExBQ0UQAiJdCglNZWRBY3Rpb24SIwoEdHlwZRgBIAEoDjIVLmFwaXBiLk1lZEFjdGlvbi5UeXBlEg0KBXZhbHVlGAIgASgDIhwKBFR5cGUSBwoDTU9EEAASCwoHUkVQTEFDRRABIi4KD0FzUHJlcGVuZEFjdGlvbhILCgNhc24YASABKA0SDgoGcmVwZWF0GAIgASgNIiAKDU5leHRob3BBY3Rpb24SDwoHYWRkcmVzcxgBIAEoCSKwAgoHQWN0aW9ucxIoCgxyb3V0ZV9hY3Rpb24YASABKA4yEi5hcGlwYi5Sb3V0ZUFjdGlvbhIpCgljb21tdW5pdHkYAiABKAsyFi5hcGlwYi5Db21tdW5pdHlBY3Rpb24SHQoDbWVkGAMgASgLMhAuYXBpcGIuTWVkQWN0aW9uEioKCmFzX3ByZXBlbmQYBCABKAsyFi5hcGlwYi5Bc1ByZXBlbmRBY3Rpb24SLQoNZXh0X2NvbW11bml0eRgFIAEoCzIWLmFwaXBiLkNvbW11bml0eUFjdGlvbhIlCgduZXh0aG9wGAYgASgLMhQuYXBpcGIuTmV4dGhvcEFjdGlvbhIvCg9sYXJnZV9jb21tdW5pdHkYCCABKAsyFi5hcGlwYi5Db21tdW5pdHlBY3Rpb24iYQoJU3RhdGVtZW50EgwKBG5hbWUYASABKAkSJQoKY29uZGl0aW9ucxgCIAEoCzIRLmFwaXBiLkNvbmRpdGlvbnMSHwoHYWN0aW9ucxgDIAEoCzIOLmFwaXBiLkFjdGlvbnMiPAoGUG9saWN5EgwKBG5hbWUYASABKAkSJAoKc3RhdGVtZW50cxgCIAMoCzIQLmFwaXBiLlN0YXRlbWVudCJXCgZHbG9iYWwSCwoDYXNuGAEgASgNEhEKCXJvdXRlcl9pZBgCIAEoCRITCgtsaXN0ZW5fcG9ydBgDIAEoBRIYChBsaXN0ZW5fYWRkcmVzc2VzGAQgAygJIhEKD09yaWdpbkF0dHJpYnV0ZSIkChBOZXh0SG9wQXR0cmlidXRlEhAKCG5leHRfaG9wGAEgASgJIigKEkxvY2FsUHJlZkF0dHJpYnV0ZRISCgpsb2NhbF9wcmVmGAEgASgNIisKFENvbW11bml0aWVzQXR0cmlidXRlEhMKC2NvbW11bml0aWVzGAEgAygNIjUKD0lQQWRkcmVzc1ByZWZpeBISCgpwcmVmaXhfbGVuGAEgASgNEg4KBnByZWZpeBgCIAEoCSJEChBGbG93U3BlY0lQUHJlZml4EgwKBHR5cGUYASABKA0SEgoKcHJlZml4X2xlbhgCIAEoDRIOCgZwcmVmaXgYAyABKAkiMgoVRmxvd1NwZWNDb21wb25lbnRJdGVtEgoKAm9wGAEgASgNEg0KBXZhbHVlGAIgASgEIk4KEUZsb3dTcGVjQ29tcG9uZW50EgwKBHR5cGUYASABKA0SKwoFaXRlbXMYAiADKAsyHC5hcGlwYi5GbG93U3BlY0NvbXBvbmVudEl0ZW0iMwoMRmxvd1NwZWNOTFJJEiMKBXJ1bGVzGAEgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSIpChRNcFJlYWNoTkxSSUF0dHJpYnV0ZRIRCgluZXh0X2hvcHMYAiADKAkiIwoTVHJhZmZpY1JhdGVFeHRlbmRlZBIMCgRyYXRlGAIgASgCImcKGlR3b09jdGV0QXNTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SCwoDYXNuGAMgASgNEhMKC2xvY2FsX2FkbWluGAQgASgNImwKG0lQdjRBZGRyZXNzU3BlY2lmaWNFeHRlbmRlZBIVCg1pc190cmFuc2l0aXZlGAEgASgIEhAKCHN1Yl90eXBlGAIgASgNEg8KB2FkZHJlc3MYAyABKAkSEwoLbG9jYWxfYWRtaW4YBCABKA0iaAobRm91ck9jdGV0QXNTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SCwoDYXNuGAMgASgNEhMKC2xvY2FsX2FkbWluGAQgASgNIi4KD1Vua25vd25FeHRlbmRlZBIMCgR0eXBlGAEgASgNEg0KBXZhbHVlGAIgASgMIkkKHEV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGUSKQoLY29tbXVuaXRpZXMYASADKAsyFC5nb29nbGUucHJvdG9idWYuQW55IlAKDkxhcmdlQ29tbXVuaXR5EhQKDGdsb2JhbF9hZG1pbhgBIAEoDRITCgtsb2NhbF9kYXRhMRgCIAEoDRITCgtsb2NhbF9kYXRhMhgDIAEoDSJHChlMYXJnZUNvbW11bml0aWVzQXR0cmlidXRlEioKC2NvbW11bml0aWVzGAEgAygLMhUuYXBpcGIuTGFyZ2VDb21tdW5pdHkiOAoXTXVsdGlQcm90b2NvbENhcGFiaWxpdHkSHQoGZmFtaWx5GAEgASgLMg0uYXBpcGIuRmFtaWx5KiQKCVRhYmxlVHlwZRIKCgZHTE9CQUwQABILCgdBREpfT1VUEAMqPAoLRGVmaW5lZFR5cGUSCgoGUFJFRklYEAASDAoITkVJR0hCT1IQARITCg9MQVJHRV9DT01NVU5JVFkQBiovCgtSb3V0ZUFjdGlvbhIICgROT05FEAASCgoGQUNDRVBUEAESCgoGUkVKRUNUEAIyiAUKCEdvYmdwQXBpEjUKBkdldEJncBIULmFwaXBiLkdldEJncFJlcXVlc3QaFS5hcGlwYi5HZXRCZ3BSZXNwb25zZRJDCgpXYXRjaEV2ZW50EhguYXBpcGIuV2F0Y2hFdmVudFJlcXVlc3QaGS5hcGlwYi5XYXRjaEV2ZW50UmVzcG9uc2UwARI4CgdBZGRQZWVyEhUuYXBpcGIuQWRkUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPgoKRGVsZXRlUGVlchIYLmFwaXBiLkRlbGV0ZVBlZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ej0KCExpc3RQZWVyEhYuYXBpcGIuTGlzdFBlZXJSZXF1ZXN0GhcuYXBpcGIuTGlzdFBlZXJSZXNwb25zZTABEjwKCVJlc2V0UGVlchIXLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSQAoLRGlzYWJsZVBlZXISGS5hcGlwYi5EaXNhYmxlUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPQoITGlzdFBhdGgSFi5hcGlwYi5MaXN0UGF0aFJlcXVlc3QaFy5hcGlwYi5MaXN0UGF0aFJlc3BvbnNlMAESRgoNQWRkUGF0aFN0cmVhbRIbLmFwaXBiLkFkZFBhdGhTdHJlYW1SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5KAESQAoLU2V0UG9saWNpZXMSGS5hcGlwYi5TZXRQb2xpY2llc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_any, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message apipb.GetBgpRequest
@@ -546,6 +546,11 @@ export type Peer = Message<"apipb.Peer"> & {
    * @generated from field: repeated apipb.AfiSafi afi_safis = 10;
    */
   afiSafis: AfiSafi[];
+
+  /**
+   * @generated from field: apipb.TtlSecurity ttl_security = 11;
+   */
+  ttlSecurity?: TtlSecurity | undefined;
 };
 
 /**
@@ -554,6 +559,28 @@ export type Peer = Message<"apipb.Peer"> & {
  */
 export const PeerSchema: GenMessage<Peer> = /*@__PURE__*/
   messageDesc(file_gobgp3, 18);
+
+/**
+ * @generated from message apipb.TtlSecurity
+ */
+export type TtlSecurity = Message<"apipb.TtlSecurity"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: uint32 ttl_min = 2;
+   */
+  ttlMin: number;
+};
+
+/**
+ * Describes the message apipb.TtlSecurity.
+ * Use `create(TtlSecuritySchema)` to create a new message.
+ */
+export const TtlSecuritySchema: GenMessage<TtlSecurity> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 19);
 
 /**
  * @generated from message apipb.PrefixLimit
@@ -575,7 +602,7 @@ export type PrefixLimit = Message<"apipb.PrefixLimit"> & {
  * Use `create(PrefixLimitSchema)` to create a new message.
  */
 export const PrefixLimitSchema: GenMessage<PrefixLimit> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 19);
+  messageDesc(file_gobgp3, 20);
 
 /**
  * @generated from message apipb.PeerConf
@@ -585,6 +612,11 @@ export type PeerConf = Message<"apipb.PeerConf"> & {
    * @generated from field: string auth_password = 1;
    */
   authPassword: string;
+
+  /**
+   * @generated from field: uint32 local_asn = 3;
+   */
+  localAsn: number;
 
   /**
    * @generated from field: string neighbor_address = 4;
@@ -602,7 +634,7 @@ export type PeerConf = Message<"apipb.PeerConf"> & {
  * Use `create(PeerConfSchema)` to create a new message.
  */
 export const PeerConfSchema: GenMessage<PeerConf> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 20);
+  messageDesc(file_gobgp3, 21);
 
 /**
  * @generated from message apipb.EbgpMultihop
@@ -624,7 +656,7 @@ export type EbgpMultihop = Message<"apipb.EbgpMultihop"> & {
  * Use `create(EbgpMultihopSchema)` to create a new message.
  */
 export const EbgpMultihopSchema: GenMessage<EbgpMultihop> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 21);
+  messageDesc(file_gobgp3, 22);
 
 /**
  * @generated from message apipb.PeerState
@@ -661,7 +693,7 @@ export type PeerState = Message<"apipb.PeerState"> & {
  * Use `create(PeerStateSchema)` to create a new message.
  */
 export const PeerStateSchema: GenMessage<PeerState> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 22);
+  messageDesc(file_gobgp3, 23);
 
 /**
  * @generated from enum apipb.PeerState.SessionState
@@ -707,7 +739,7 @@ export enum PeerState_SessionState {
  * Describes the enum apipb.PeerState.SessionState.
  */
 export const PeerState_SessionStateSchema: GenEnum<PeerState_SessionState> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 22, 0);
+  enumDesc(file_gobgp3, 23, 0);
 
 /**
  * @generated from enum apipb.PeerState.AdminState
@@ -733,7 +765,7 @@ export enum PeerState_AdminState {
  * Describes the enum apipb.PeerState.AdminState.
  */
 export const PeerState_AdminStateSchema: GenEnum<PeerState_AdminState> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 22, 1);
+  enumDesc(file_gobgp3, 23, 1);
 
 /**
  * @generated from message apipb.Timers
@@ -755,7 +787,7 @@ export type Timers = Message<"apipb.Timers"> & {
  * Use `create(TimersSchema)` to create a new message.
  */
 export const TimersSchema: GenMessage<Timers> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 23);
+  messageDesc(file_gobgp3, 24);
 
 /**
  * @generated from message apipb.TimersConfig
@@ -765,6 +797,16 @@ export type TimersConfig = Message<"apipb.TimersConfig"> & {
    * @generated from field: uint64 connect_retry = 1;
    */
   connectRetry: bigint;
+
+  /**
+   * @generated from field: uint64 hold_time = 2;
+   */
+  holdTime: bigint;
+
+  /**
+   * @generated from field: uint64 keepalive_interval = 3;
+   */
+  keepaliveInterval: bigint;
 };
 
 /**
@@ -772,7 +814,7 @@ export type TimersConfig = Message<"apipb.TimersConfig"> & {
  * Use `create(TimersConfigSchema)` to create a new message.
  */
 export const TimersConfigSchema: GenMessage<TimersConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 24);
+  messageDesc(file_gobgp3, 25);
 
 /**
  * @generated from message apipb.TimersState
@@ -794,12 +836,17 @@ export type TimersState = Message<"apipb.TimersState"> & {
  * Use `create(TimersStateSchema)` to create a new message.
  */
 export const TimersStateSchema: GenMessage<TimersState> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 25);
+  messageDesc(file_gobgp3, 26);
 
 /**
  * @generated from message apipb.Transport
  */
 export type Transport = Message<"apipb.Transport"> & {
+  /**
+   * @generated from field: string local_address = 1;
+   */
+  localAddress: string;
+
   /**
    * @generated from field: uint32 remote_port = 6;
    */
@@ -811,7 +858,7 @@ export type Transport = Message<"apipb.Transport"> & {
  * Use `create(TransportSchema)` to create a new message.
  */
 export const TransportSchema: GenMessage<Transport> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 26);
+  messageDesc(file_gobgp3, 27);
 
 /**
  * @generated from message apipb.GracefulRestart
@@ -833,6 +880,11 @@ export type GracefulRestart = Message<"apipb.GracefulRestart"> & {
   deferralTime: number;
 
   /**
+   * @generated from field: bool longlived_enabled = 6;
+   */
+  longlivedEnabled: boolean;
+
+  /**
    * @generated from field: bool local_restarting = 10;
    */
   localRestarting: boolean;
@@ -843,7 +895,7 @@ export type GracefulRestart = Message<"apipb.GracefulRestart"> & {
  * Use `create(GracefulRestartSchema)` to create a new message.
  */
 export const GracefulRestartSchema: GenMessage<GracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 27);
+  messageDesc(file_gobgp3, 28);
 
 /**
  * @generated from message apipb.MpGracefulRestartConfig
@@ -860,7 +912,7 @@ export type MpGracefulRestartConfig = Message<"apipb.MpGracefulRestartConfig"> &
  * Use `create(MpGracefulRestartConfigSchema)` to create a new message.
  */
 export const MpGracefulRestartConfigSchema: GenMessage<MpGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 28);
+  messageDesc(file_gobgp3, 29);
 
 /**
  * @generated from message apipb.MpGracefulRestart
@@ -877,7 +929,7 @@ export type MpGracefulRestart = Message<"apipb.MpGracefulRestart"> & {
  * Use `create(MpGracefulRestartSchema)` to create a new message.
  */
 export const MpGracefulRestartSchema: GenMessage<MpGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 29);
+  messageDesc(file_gobgp3, 30);
 
 /**
  * @generated from message apipb.AfiSafiConfig
@@ -899,7 +951,7 @@ export type AfiSafiConfig = Message<"apipb.AfiSafiConfig"> & {
  * Use `create(AfiSafiConfigSchema)` to create a new message.
  */
 export const AfiSafiConfigSchema: GenMessage<AfiSafiConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 30);
+  messageDesc(file_gobgp3, 31);
 
 /**
  * @generated from message apipb.AfiSafi
@@ -919,6 +971,11 @@ export type AfiSafi = Message<"apipb.AfiSafi"> & {
    * @generated from field: apipb.PrefixLimit prefix_limits = 7;
    */
   prefixLimits?: PrefixLimit | undefined;
+
+  /**
+   * @generated from field: apipb.LongLivedGracefulRestart long_lived_graceful_restart = 9;
+   */
+  longLivedGracefulRestart?: LongLivedGracefulRestart | undefined;
 };
 
 /**
@@ -926,7 +983,46 @@ export type AfiSafi = Message<"apipb.AfiSafi"> & {
  * Use `create(AfiSafiSchema)` to create a new message.
  */
 export const AfiSafiSchema: GenMessage<AfiSafi> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 31);
+  messageDesc(file_gobgp3, 32);
+
+/**
+ * @generated from message apipb.LongLivedGracefulRestartConfig
+ */
+export type LongLivedGracefulRestartConfig = Message<"apipb.LongLivedGracefulRestartConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: uint32 restart_time = 2;
+   */
+  restartTime: number;
+};
+
+/**
+ * Describes the message apipb.LongLivedGracefulRestartConfig.
+ * Use `create(LongLivedGracefulRestartConfigSchema)` to create a new message.
+ */
+export const LongLivedGracefulRestartConfigSchema: GenMessage<LongLivedGracefulRestartConfig> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 33);
+
+/**
+ * @generated from message apipb.LongLivedGracefulRestart
+ */
+export type LongLivedGracefulRestart = Message<"apipb.LongLivedGracefulRestart"> & {
+  /**
+   * @generated from field: apipb.LongLivedGracefulRestartConfig config = 1;
+   */
+  config?: LongLivedGracefulRestartConfig | undefined;
+};
+
+/**
+ * Describes the message apipb.LongLivedGracefulRestart.
+ * Use `create(LongLivedGracefulRestartSchema)` to create a new message.
+ */
+export const LongLivedGracefulRestartSchema: GenMessage<LongLivedGracefulRestart> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 34);
 
 /**
  * @generated from message apipb.DefinedSet
@@ -953,7 +1049,7 @@ export type DefinedSet = Message<"apipb.DefinedSet"> & {
  * Use `create(DefinedSetSchema)` to create a new message.
  */
 export const DefinedSetSchema: GenMessage<DefinedSet> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 32);
+  messageDesc(file_gobgp3, 35);
 
 /**
  * @generated from message apipb.MatchSet
@@ -975,7 +1071,7 @@ export type MatchSet = Message<"apipb.MatchSet"> & {
  * Use `create(MatchSetSchema)` to create a new message.
  */
 export const MatchSetSchema: GenMessage<MatchSet> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 33);
+  messageDesc(file_gobgp3, 36);
 
 /**
  * @generated from enum apipb.MatchSet.Type
@@ -991,7 +1087,7 @@ export enum MatchSet_Type {
  * Describes the enum apipb.MatchSet.Type.
  */
 export const MatchSet_TypeSchema: GenEnum<MatchSet_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 33, 0);
+  enumDesc(file_gobgp3, 36, 0);
 
 /**
  * @generated from message apipb.Conditions
@@ -1018,7 +1114,7 @@ export type Conditions = Message<"apipb.Conditions"> & {
  * Use `create(ConditionsSchema)` to create a new message.
  */
 export const ConditionsSchema: GenMessage<Conditions> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 34);
+  messageDesc(file_gobgp3, 37);
 
 /**
  * @generated from enum apipb.Conditions.RouteType
@@ -1039,7 +1135,7 @@ export enum Conditions_RouteType {
  * Describes the enum apipb.Conditions.RouteType.
  */
 export const Conditions_RouteTypeSchema: GenEnum<Conditions_RouteType> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 34, 0);
+  enumDesc(file_gobgp3, 37, 0);
 
 /**
  * @generated from message apipb.CommunityAction
@@ -1061,7 +1157,7 @@ export type CommunityAction = Message<"apipb.CommunityAction"> & {
  * Use `create(CommunityActionSchema)` to create a new message.
  */
 export const CommunityActionSchema: GenMessage<CommunityAction> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 35);
+  messageDesc(file_gobgp3, 38);
 
 /**
  * @generated from enum apipb.CommunityAction.Type
@@ -1076,13 +1172,100 @@ export enum CommunityAction_Type {
    * @generated from enum value: REMOVE = 1;
    */
   REMOVE = 1,
+
+  /**
+   * @generated from enum value: REPLACE = 2;
+   */
+  REPLACE = 2,
 }
 
 /**
  * Describes the enum apipb.CommunityAction.Type.
  */
 export const CommunityAction_TypeSchema: GenEnum<CommunityAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 35, 0);
+  enumDesc(file_gobgp3, 38, 0);
+
+/**
+ * @generated from message apipb.MedAction
+ */
+export type MedAction = Message<"apipb.MedAction"> & {
+  /**
+   * @generated from field: apipb.MedAction.Type type = 1;
+   */
+  type: MedAction_Type;
+
+  /**
+   * @generated from field: int64 value = 2;
+   */
+  value: bigint;
+};
+
+/**
+ * Describes the message apipb.MedAction.
+ * Use `create(MedActionSchema)` to create a new message.
+ */
+export const MedActionSchema: GenMessage<MedAction> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 39);
+
+/**
+ * @generated from enum apipb.MedAction.Type
+ */
+export enum MedAction_Type {
+  /**
+   * @generated from enum value: MOD = 0;
+   */
+  MOD = 0,
+
+  /**
+   * @generated from enum value: REPLACE = 1;
+   */
+  REPLACE = 1,
+}
+
+/**
+ * Describes the enum apipb.MedAction.Type.
+ */
+export const MedAction_TypeSchema: GenEnum<MedAction_Type> = /*@__PURE__*/
+  enumDesc(file_gobgp3, 39, 0);
+
+/**
+ * @generated from message apipb.AsPrependAction
+ */
+export type AsPrependAction = Message<"apipb.AsPrependAction"> & {
+  /**
+   * @generated from field: uint32 asn = 1;
+   */
+  asn: number;
+
+  /**
+   * @generated from field: uint32 repeat = 2;
+   */
+  repeat: number;
+};
+
+/**
+ * Describes the message apipb.AsPrependAction.
+ * Use `create(AsPrependActionSchema)` to create a new message.
+ */
+export const AsPrependActionSchema: GenMessage<AsPrependAction> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 40);
+
+/**
+ * @generated from message apipb.NexthopAction
+ */
+export type NexthopAction = Message<"apipb.NexthopAction"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message apipb.NexthopAction.
+ * Use `create(NexthopActionSchema)` to create a new message.
+ */
+export const NexthopActionSchema: GenMessage<NexthopAction> = /*@__PURE__*/
+  messageDesc(file_gobgp3, 41);
 
 /**
  * @generated from message apipb.Actions
@@ -1092,6 +1275,31 @@ export type Actions = Message<"apipb.Actions"> & {
    * @generated from field: apipb.RouteAction route_action = 1;
    */
   routeAction: RouteAction;
+
+  /**
+   * @generated from field: apipb.CommunityAction community = 2;
+   */
+  community?: CommunityAction | undefined;
+
+  /**
+   * @generated from field: apipb.MedAction med = 3;
+   */
+  med?: MedAction | undefined;
+
+  /**
+   * @generated from field: apipb.AsPrependAction as_prepend = 4;
+   */
+  asPrepend?: AsPrependAction | undefined;
+
+  /**
+   * @generated from field: apipb.CommunityAction ext_community = 5;
+   */
+  extCommunity?: CommunityAction | undefined;
+
+  /**
+   * @generated from field: apipb.NexthopAction nexthop = 6;
+   */
+  nexthop?: NexthopAction | undefined;
 
   /**
    * @generated from field: apipb.CommunityAction large_community = 8;
@@ -1104,7 +1312,7 @@ export type Actions = Message<"apipb.Actions"> & {
  * Use `create(ActionsSchema)` to create a new message.
  */
 export const ActionsSchema: GenMessage<Actions> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 36);
+  messageDesc(file_gobgp3, 42);
 
 /**
  * @generated from message apipb.Statement
@@ -1131,7 +1339,7 @@ export type Statement = Message<"apipb.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 37);
+  messageDesc(file_gobgp3, 43);
 
 /**
  * @generated from message apipb.Policy
@@ -1153,7 +1361,7 @@ export type Policy = Message<"apipb.Policy"> & {
  * Use `create(PolicySchema)` to create a new message.
  */
 export const PolicySchema: GenMessage<Policy> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 38);
+  messageDesc(file_gobgp3, 44);
 
 /**
  * @generated from message apipb.Global
@@ -1185,7 +1393,7 @@ export type Global = Message<"apipb.Global"> & {
  * Use `create(GlobalSchema)` to create a new message.
  */
 export const GlobalSchema: GenMessage<Global> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 39);
+  messageDesc(file_gobgp3, 45);
 
 /**
  * @generated from message apipb.OriginAttribute
@@ -1198,7 +1406,7 @@ export type OriginAttribute = Message<"apipb.OriginAttribute"> & {
  * Use `create(OriginAttributeSchema)` to create a new message.
  */
 export const OriginAttributeSchema: GenMessage<OriginAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 40);
+  messageDesc(file_gobgp3, 46);
 
 /**
  * @generated from message apipb.NextHopAttribute
@@ -1215,7 +1423,7 @@ export type NextHopAttribute = Message<"apipb.NextHopAttribute"> & {
  * Use `create(NextHopAttributeSchema)` to create a new message.
  */
 export const NextHopAttributeSchema: GenMessage<NextHopAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 41);
+  messageDesc(file_gobgp3, 47);
 
 /**
  * @generated from message apipb.LocalPrefAttribute
@@ -1232,7 +1440,7 @@ export type LocalPrefAttribute = Message<"apipb.LocalPrefAttribute"> & {
  * Use `create(LocalPrefAttributeSchema)` to create a new message.
  */
 export const LocalPrefAttributeSchema: GenMessage<LocalPrefAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 42);
+  messageDesc(file_gobgp3, 48);
 
 /**
  * @generated from message apipb.CommunitiesAttribute
@@ -1249,7 +1457,7 @@ export type CommunitiesAttribute = Message<"apipb.CommunitiesAttribute"> & {
  * Use `create(CommunitiesAttributeSchema)` to create a new message.
  */
 export const CommunitiesAttributeSchema: GenMessage<CommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 43);
+  messageDesc(file_gobgp3, 49);
 
 /**
  * @generated from message apipb.IPAddressPrefix
@@ -1271,7 +1479,7 @@ export type IPAddressPrefix = Message<"apipb.IPAddressPrefix"> & {
  * Use `create(IPAddressPrefixSchema)` to create a new message.
  */
 export const IPAddressPrefixSchema: GenMessage<IPAddressPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 44);
+  messageDesc(file_gobgp3, 50);
 
 /**
  * @generated from message apipb.FlowSpecIPPrefix
@@ -1298,7 +1506,7 @@ export type FlowSpecIPPrefix = Message<"apipb.FlowSpecIPPrefix"> & {
  * Use `create(FlowSpecIPPrefixSchema)` to create a new message.
  */
 export const FlowSpecIPPrefixSchema: GenMessage<FlowSpecIPPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 45);
+  messageDesc(file_gobgp3, 51);
 
 /**
  * @generated from message apipb.FlowSpecComponentItem
@@ -1320,7 +1528,7 @@ export type FlowSpecComponentItem = Message<"apipb.FlowSpecComponentItem"> & {
  * Use `create(FlowSpecComponentItemSchema)` to create a new message.
  */
 export const FlowSpecComponentItemSchema: GenMessage<FlowSpecComponentItem> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 46);
+  messageDesc(file_gobgp3, 52);
 
 /**
  * @generated from message apipb.FlowSpecComponent
@@ -1342,7 +1550,7 @@ export type FlowSpecComponent = Message<"apipb.FlowSpecComponent"> & {
  * Use `create(FlowSpecComponentSchema)` to create a new message.
  */
 export const FlowSpecComponentSchema: GenMessage<FlowSpecComponent> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 47);
+  messageDesc(file_gobgp3, 53);
 
 /**
  * @generated from message apipb.FlowSpecNLRI
@@ -1359,7 +1567,7 @@ export type FlowSpecNLRI = Message<"apipb.FlowSpecNLRI"> & {
  * Use `create(FlowSpecNLRISchema)` to create a new message.
  */
 export const FlowSpecNLRISchema: GenMessage<FlowSpecNLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 48);
+  messageDesc(file_gobgp3, 54);
 
 /**
  * @generated from message apipb.MpReachNLRIAttribute
@@ -1376,7 +1584,7 @@ export type MpReachNLRIAttribute = Message<"apipb.MpReachNLRIAttribute"> & {
  * Use `create(MpReachNLRIAttributeSchema)` to create a new message.
  */
 export const MpReachNLRIAttributeSchema: GenMessage<MpReachNLRIAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 49);
+  messageDesc(file_gobgp3, 55);
 
 /**
  * @generated from message apipb.TrafficRateExtended
@@ -1393,7 +1601,7 @@ export type TrafficRateExtended = Message<"apipb.TrafficRateExtended"> & {
  * Use `create(TrafficRateExtendedSchema)` to create a new message.
  */
 export const TrafficRateExtendedSchema: GenMessage<TrafficRateExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 50);
+  messageDesc(file_gobgp3, 56);
 
 /**
  * @generated from message apipb.TwoOctetAsSpecificExtended
@@ -1425,7 +1633,7 @@ export type TwoOctetAsSpecificExtended = Message<"apipb.TwoOctetAsSpecificExtend
  * Use `create(TwoOctetAsSpecificExtendedSchema)` to create a new message.
  */
 export const TwoOctetAsSpecificExtendedSchema: GenMessage<TwoOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 51);
+  messageDesc(file_gobgp3, 57);
 
 /**
  * @generated from message apipb.IPv4AddressSpecificExtended
@@ -1457,7 +1665,7 @@ export type IPv4AddressSpecificExtended = Message<"apipb.IPv4AddressSpecificExte
  * Use `create(IPv4AddressSpecificExtendedSchema)` to create a new message.
  */
 export const IPv4AddressSpecificExtendedSchema: GenMessage<IPv4AddressSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 52);
+  messageDesc(file_gobgp3, 58);
 
 /**
  * @generated from message apipb.FourOctetAsSpecificExtended
@@ -1489,7 +1697,7 @@ export type FourOctetAsSpecificExtended = Message<"apipb.FourOctetAsSpecificExte
  * Use `create(FourOctetAsSpecificExtendedSchema)` to create a new message.
  */
 export const FourOctetAsSpecificExtendedSchema: GenMessage<FourOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 53);
+  messageDesc(file_gobgp3, 59);
 
 /**
  * @generated from message apipb.UnknownExtended
@@ -1511,7 +1719,7 @@ export type UnknownExtended = Message<"apipb.UnknownExtended"> & {
  * Use `create(UnknownExtendedSchema)` to create a new message.
  */
 export const UnknownExtendedSchema: GenMessage<UnknownExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 54);
+  messageDesc(file_gobgp3, 60);
 
 /**
  * @generated from message apipb.ExtendedCommunitiesAttribute
@@ -1528,7 +1736,7 @@ export type ExtendedCommunitiesAttribute = Message<"apipb.ExtendedCommunitiesAtt
  * Use `create(ExtendedCommunitiesAttributeSchema)` to create a new message.
  */
 export const ExtendedCommunitiesAttributeSchema: GenMessage<ExtendedCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 55);
+  messageDesc(file_gobgp3, 61);
 
 /**
  * @generated from message apipb.LargeCommunity
@@ -1555,7 +1763,7 @@ export type LargeCommunity = Message<"apipb.LargeCommunity"> & {
  * Use `create(LargeCommunitySchema)` to create a new message.
  */
 export const LargeCommunitySchema: GenMessage<LargeCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 56);
+  messageDesc(file_gobgp3, 62);
 
 /**
  * @generated from message apipb.LargeCommunitiesAttribute
@@ -1572,7 +1780,7 @@ export type LargeCommunitiesAttribute = Message<"apipb.LargeCommunitiesAttribute
  * Use `create(LargeCommunitiesAttributeSchema)` to create a new message.
  */
 export const LargeCommunitiesAttributeSchema: GenMessage<LargeCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 57);
+  messageDesc(file_gobgp3, 63);
 
 /**
  * @generated from message apipb.MultiProtocolCapability
@@ -1589,7 +1797,7 @@ export type MultiProtocolCapability = Message<"apipb.MultiProtocolCapability"> &
  * Use `create(MultiProtocolCapabilitySchema)` to create a new message.
  */
 export const MultiProtocolCapabilitySchema: GenMessage<MultiProtocolCapability> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 58);
+  messageDesc(file_gobgp3, 64);
 
 /**
  * @generated from enum apipb.TableType

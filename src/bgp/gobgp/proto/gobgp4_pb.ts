@@ -35,7 +35,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gobgp4.proto.
  */
 export const file_gobgp4: GenFile = /*@__PURE__*/
-  fileDesc("Cgxnb2JncDQucHJvdG8SA2FwaSIPCg1HZXRCZ3BSZXF1ZXN0Ii0KDkdldEJncFJlc3BvbnNlEhsKBmdsb2JhbBgBIAEoCzILLmFwaS5HbG9iYWwiRgoRV2F0Y2hFdmVudFJlcXVlc3QSKQoEcGVlchgBIAEoCzIbLmFwaS5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIikKDkFkZFBlZXJSZXF1ZXN0EhcKBHBlZXIYASABKAsyCS5hcGkuUGVlciIRCg9BZGRQZWVyUmVzcG9uc2UiJAoRRGVsZXRlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCSIUChJEZWxldGVQZWVyUmVzcG9uc2UiEQoPTGlzdFBlZXJSZXF1ZXN0IisKEExpc3RQZWVyUmVzcG9uc2USFwoEcGVlchgBIAEoCzIJLmFwaS5QZWVyIqABChBSZXNldFBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkSDAoEc29mdBgDIAEoCBIyCglkaXJlY3Rpb24YBCABKA4yHy5hcGkuUmVzZXRQZWVyUmVxdWVzdC5EaXJlY3Rpb24iOQoJRGlyZWN0aW9uEhkKFURJUkVDVElPTl9VTlNQRUNJRklFRBAAEhEKDURJUkVDVElPTl9PVVQQAiITChFSZXNldFBlZXJSZXNwb25zZSI8ChJEaXNhYmxlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIVCg1jb21tdW5pY2F0aW9uGAIgASgJIhUKE0Rpc2FibGVQZWVyUmVzcG9uc2UifAoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEikKBHR5cGUYAiABKA4yGy5hcGkuVGFibGVMb29rdXBQcmVmaXguVHlwZSIsCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIOCgpUWVBFX0VYQUNUEAEiigEKD0xpc3RQYXRoUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIMCgRuYW1lGAIgASgJEhsKBmZhbWlseRgDIAEoCzILLmFwaS5GYW1pbHkSKAoIcHJlZml4ZXMYBCADKAsyFi5hcGkuVGFibGVMb29rdXBQcmVmaXgiOQoQTGlzdFBhdGhSZXNwb25zZRIlCgtkZXN0aW5hdGlvbhgBIAEoCzIQLmFwaS5EZXN0aW5hdGlvbiJUChRBZGRQYXRoU3RyZWFtUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIYCgVwYXRocxgDIAMoCzIJLmFwaS5QYXRoIhcKFUFkZFBhdGhTdHJlYW1SZXNwb25zZSJaChJTZXRQb2xpY2llc1JlcXVlc3QSJQoMZGVmaW5lZF9zZXRzGAEgAygLMg8uYXBpLkRlZmluZWRTZXQSHQoIcG9saWNpZXMYAiADKAsyCy5hcGkuUG9saWN5IhUKE1NldFBvbGljaWVzUmVzcG9uc2UimgEKBFBhdGgSFwoEbmxyaRgBIAEoCzIJLmFwaS5OTFJJEh4KBnBhdHRycxgCIAMoCzIOLmFwaS5BdHRyaWJ1dGUSEwoLaXNfd2l0aGRyYXcYBSABKAgSGwoGZmFtaWx5GAkgASgLMgsuYXBpLkZhbWlseRITCgtuZWlnaGJvcl9pcBgPIAEoCRISCgppZGVudGlmaWVyGBIgASgNIicKC0Rlc3RpbmF0aW9uEhgKBXBhdGhzGAIgAygLMgkuYXBpLlBhdGgi/QEKBFBlZXISGwoEY29uZhgCIAEoCzINLmFwaS5QZWVyQ29uZhIoCg1lYmdwX211bHRpaG9wGAMgASgLMhEuYXBpLkViZ3BNdWx0aWhvcBIdCgVzdGF0ZRgFIAEoCzIOLmFwaS5QZWVyU3RhdGUSGwoGdGltZXJzGAYgASgLMgsuYXBpLlRpbWVycxIhCgl0cmFuc3BvcnQYByABKAsyDi5hcGkuVHJhbnNwb3J0Ei4KEGdyYWNlZnVsX3Jlc3RhcnQYCSABKAsyFC5hcGkuR3JhY2VmdWxSZXN0YXJ0Eh8KCWFmaV9zYWZpcxgKIAMoCzIMLmFwaS5BZmlTYWZpIkAKC1ByZWZpeExpbWl0EhsKBmZhbWlseRgBIAEoCzILLmFwaS5GYW1pbHkSFAoMbWF4X3ByZWZpeGVzGAIgASgNIk0KCFBlZXJDb25mEhUKDWF1dGhfcGFzc3dvcmQYASABKAkSGAoQbmVpZ2hib3JfYWRkcmVzcxgEIAEoCRIQCghwZWVyX2FzbhgFIAEoDSI1CgxFYmdwTXVsdGlob3ASDwoHZW5hYmxlZBgBIAEoCBIUCgxtdWx0aWhvcF90dGwYAiABKA0ihAQKCVBlZXJTdGF0ZRIYChBuZWlnaGJvcl9hZGRyZXNzGAUgASgJEhAKCHBlZXJfYXNuGAYgASgNEjIKDXNlc3Npb25fc3RhdGUYDSABKA4yGy5hcGkuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIuCgthZG1pbl9zdGF0ZRgPIAEoDjIZLmFwaS5QZWVyU3RhdGUuQWRtaW5TdGF0ZRIjCgpyZW1vdGVfY2FwGBIgAygLMg8uYXBpLkNhcGFiaWxpdHki1AEKDFNlc3Npb25TdGF0ZRIdChlTRVNTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0VTU0lPTl9TVEFURV9JRExFEAESGQoVU0VTU0lPTl9TVEFURV9DT05ORUNUEAISGAoUU0VTU0lPTl9TVEFURV9BQ1RJVkUQAxIaChZTRVNTSU9OX1NUQVRFX09QRU5TRU5UEAQSHQoZU0VTU0lPTl9TVEFURV9PUEVOQ09ORklSTRAFEh0KGVNFU1NJT05fU1RBVEVfRVNUQUJMSVNIRUQQBiJrCgpBZG1pblN0YXRlEhsKF0FETUlOX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOQURNSU5fU1RBVEVfVVAQARIUChBBRE1JTl9TVEFURV9ET1dOEAISFgoSQURNSU5fU1RBVEVfUEZYX0NUEAMiTAoGVGltZXJzEiEKBmNvbmZpZxgBIAEoCzIRLmFwaS5UaW1lcnNDb25maWcSHwoFc3RhdGUYAiABKAsyEC5hcGkuVGltZXJzU3RhdGUiJQoMVGltZXJzQ29uZmlnEhUKDWNvbm5lY3RfcmV0cnkYASABKAQiZwoLVGltZXJzU3RhdGUSKgoGdXB0aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghkb3dudGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoJVHJhbnNwb3J0EhMKC3JlbW90ZV9wb3J0GAYgASgNImkKD0dyYWNlZnVsUmVzdGFydBIPCgdlbmFibGVkGAEgASgIEhQKDHJlc3RhcnRfdGltZRgCIAEoDRIVCg1kZWZlcnJhbF90aW1lGAQgASgNEhgKEGxvY2FsX3Jlc3RhcnRpbmcYCiABKAgiKgoXTXBHcmFjZWZ1bFJlc3RhcnRDb25maWcSDwoHZW5hYmxlZBgBIAEoCCJBChFNcEdyYWNlZnVsUmVzdGFydBIsCgZjb25maWcYASABKAsyHC5hcGkuTXBHcmFjZWZ1bFJlc3RhcnRDb25maWciPQoNQWZpU2FmaUNvbmZpZxIbCgZmYW1pbHkYASABKAsyCy5hcGkuRmFtaWx5Eg8KB2VuYWJsZWQYAiABKAgiiwEKB0FmaVNhZmkSMwoTbXBfZ3JhY2VmdWxfcmVzdGFydBgBIAEoCzIWLmFwaS5NcEdyYWNlZnVsUmVzdGFydBIiCgZjb25maWcYAiABKAsyEi5hcGkuQWZpU2FmaUNvbmZpZxInCg1wcmVmaXhfbGltaXRzGAcgASgLMhAuYXBpLlByZWZpeExpbWl0IlAKCkRlZmluZWRTZXQSJgoMZGVmaW5lZF90eXBlGAEgASgOMhAuYXBpLkRlZmluZWRUeXBlEgwKBG5hbWUYAiABKAkSDAoEbGlzdBgDIAMoCSJmCghNYXRjaFNldBIgCgR0eXBlGAEgASgOMhIuYXBpLk1hdGNoU2V0LlR5cGUSDAoEbmFtZRgCIAEoCSIqCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIMCghUWVBFX0FOWRABIssBCgpDb25kaXRpb25zEiMKDG5laWdoYm9yX3NldBgCIAEoCzINLmFwaS5NYXRjaFNldBItCgpyb3V0ZV90eXBlGAggASgOMhkuYXBpLkNvbmRpdGlvbnMuUm91dGVUeXBlEioKE2xhcmdlX2NvbW11bml0eV9zZXQYCSABKAsyDS5hcGkuTWF0Y2hTZXQiPQoJUm91dGVUeXBlEhoKFlJPVVRFX1RZUEVfVU5TUEVDSUZJRUQQABIUChBST1VURV9UWVBFX0xPQ0FMEAMifgoPQ29tbXVuaXR5QWN0aW9uEicKBHR5cGUYASABKA4yGS5hcGkuQ29tbXVuaXR5QWN0aW9uLlR5cGUSEwoLY29tbXVuaXRpZXMYAiADKAkiLQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9SRU1PVkUQAiJgCgdBY3Rpb25zEiYKDHJvdXRlX2FjdGlvbhgBIAEoDjIQLmFwaS5Sb3V0ZUFjdGlvbhItCg9sYXJnZV9jb21tdW5pdHkYCCABKAsyFC5hcGkuQ29tbXVuaXR5QWN0aW9uIl0KCVN0YXRlbWVudBIMCgRuYW1lGAEgASgJEiMKCmNvbmRpdGlvbnMYAiABKAsyDy5hcGkuQ29uZGl0aW9ucxIdCgdhY3Rpb25zGAMgASgLMgwuYXBpLkFjdGlvbnMiOgoGUG9saWN5EgwKBG5hbWUYASABKAkSIgoKc3RhdGVtZW50cxgCIAMoCzIOLmFwaS5TdGF0ZW1lbnQiVwoGR2xvYmFsEgsKA2FzbhgBIAEoDRIRCglyb3V0ZXJfaWQYAiABKAkSEwoLbGlzdGVuX3BvcnQYAyABKAUSGAoQbGlzdGVuX2FkZHJlc3NlcxgEIAMoCSL2AgoJQXR0cmlidXRlEiYKBm9yaWdpbhgCIAEoCzIULmFwaS5PcmlnaW5BdHRyaWJ1dGVIABIpCghuZXh0X2hvcBgEIAEoCzIVLmFwaS5OZXh0SG9wQXR0cmlidXRlSAASLQoKbG9jYWxfcHJlZhgGIAEoCzIXLmFwaS5Mb2NhbFByZWZBdHRyaWJ1dGVIABIwCgtjb21tdW5pdGllcxgJIAEoCzIZLmFwaS5Db21tdW5pdGllc0F0dHJpYnV0ZUgAEi0KCG1wX3JlYWNoGAwgASgLMhkuYXBpLk1wUmVhY2hOTFJJQXR0cmlidXRlSAASQQoUZXh0ZW5kZWRfY29tbXVuaXRpZXMYDiABKAsyIS5hcGkuRXh0ZW5kZWRDb21tdW5pdGllc0F0dHJpYnV0ZUgAEjsKEWxhcmdlX2NvbW11bml0aWVzGBUgASgLMh4uYXBpLkxhcmdlQ29tbXVuaXRpZXNBdHRyaWJ1dGVIAEIGCgRhdHRyIhEKD09yaWdpbkF0dHJpYnV0ZSIkChBOZXh0SG9wQXR0cmlidXRlEhAKCG5leHRfaG9wGAEgASgJIigKEkxvY2FsUHJlZkF0dHJpYnV0ZRISCgpsb2NhbF9wcmVmGAEgASgNIisKFENvbW11bml0aWVzQXR0cmlidXRlEhMKC2NvbW11bml0aWVzGAEgAygNIikKFE1wUmVhY2hOTFJJQXR0cmlidXRlEhEKCW5leHRfaG9wcxgCIAMoCSJLChxFeHRlbmRlZENvbW11bml0aWVzQXR0cmlidXRlEisKC2NvbW11bml0aWVzGAEgAygLMhYuYXBpLkV4dGVuZGVkQ29tbXVuaXR5IlAKDkxhcmdlQ29tbXVuaXR5EhQKDGdsb2JhbF9hZG1pbhgBIAEoDRITCgtsb2NhbF9kYXRhMRgCIAEoDRITCgtsb2NhbF9kYXRhMhgDIAEoDSJFChlMYXJnZUNvbW11bml0aWVzQXR0cmlidXRlEigKC2NvbW11bml0aWVzGAEgAygLMhMuYXBpLkxhcmdlQ29tbXVuaXR5IksKCkNhcGFiaWxpdHkSNgoObXVsdGlfcHJvdG9jb2wYAiABKAsyHC5hcGkuTXVsdGlQcm90b2NvbENhcGFiaWxpdHlIAEIFCgNjYXAiNgoXTXVsdGlQcm90b2NvbENhcGFiaWxpdHkSGwoGZmFtaWx5GAEgASgLMgsuYXBpLkZhbWlseSLIAQoGRmFtaWx5EhwKA2FmaRgBIAEoDjIPLmFwaS5GYW1pbHkuQWZpEh4KBHNhZmkYAiABKA4yEC5hcGkuRmFtaWx5LlNhZmkiMwoDQWZpEhMKD0FGSV9VTlNQRUNJRklFRBAAEgoKBkFGSV9JUBABEgsKB0FGSV9JUDYQAiJLCgRTYWZpEhQKEFNBRklfVU5TUEVDSUZJRUQQABIQCgxTQUZJX1VOSUNBU1QQARIbChZTQUZJX0ZMT1dfU1BFQ19VTklDQVNUEIUBIiMKE1RyYWZmaWNSYXRlRXh0ZW5kZWQSDAoEcmF0ZRgCIAEoAiJnChpUd29PY3RldEFzU3BlY2lmaWNFeHRlbmRlZBIVCg1pc190cmFuc2l0aXZlGAEgASgIEhAKCHN1Yl90eXBlGAIgASgNEgsKA2FzbhgDIAEoDRITCgtsb2NhbF9hZG1pbhgEIAEoDSJsChtJUHY0QWRkcmVzc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRIPCgdhZGRyZXNzGAMgASgJEhMKC2xvY2FsX2FkbWluGAQgASgNImgKG0ZvdXJPY3RldEFzU3BlY2lmaWNFeHRlbmRlZBIVCg1pc190cmFuc2l0aXZlGAEgASgIEhAKCHN1Yl90eXBlGAIgASgNEgsKA2FzbhgDIAEoDRITCgtsb2NhbF9hZG1pbhgEIAEoDSIuCg9Vbmtub3duRXh0ZW5kZWQSDAoEdHlwZRgBIAEoDRINCgV2YWx1ZRgCIAEoDCLBAgoRRXh0ZW5kZWRDb21tdW5pdHkSJwoHdW5rbm93bhgBIAEoCzIULmFwaS5Vbmtub3duRXh0ZW5kZWRIABJAChV0d29fb2N0ZXRfYXNfc3BlY2lmaWMYAiABKAsyHy5hcGkuVHdvT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWRIABJBChVpcHY0X2FkZHJlc3Nfc3BlY2lmaWMYAyABKAsyIC5hcGkuSVB2NEFkZHJlc3NTcGVjaWZpY0V4dGVuZGVkSAASQgoWZm91cl9vY3RldF9hc19zcGVjaWZpYxgEIAEoCzIgLmFwaS5Gb3VyT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWRIABIwCgx0cmFmZmljX3JhdGUYDyABKAsyGC5hcGkuVHJhZmZpY1JhdGVFeHRlbmRlZEgAQggKBmV4dGNvbSJeCgROTFJJEiYKBnByZWZpeBgBIAEoCzIULmFwaS5JUEFkZHJlc3NQcmVmaXhIABImCglmbG93X3NwZWMYDSABKAsyES5hcGkuRmxvd1NwZWNOTFJJSABCBgoEbmxyaSI1Cg9JUEFkZHJlc3NQcmVmaXgSEgoKcHJlZml4X2xlbhgBIAEoDRIOCgZwcmVmaXgYAiABKAkiRAoQRmxvd1NwZWNJUFByZWZpeBIMCgR0eXBlGAEgASgNEhIKCnByZWZpeF9sZW4YAiABKA0SDgoGcHJlZml4GAMgASgJIjIKFUZsb3dTcGVjQ29tcG9uZW50SXRlbRIKCgJvcBgBIAEoDRINCgV2YWx1ZRgCIAEoBCJMChFGbG93U3BlY0NvbXBvbmVudBIMCgR0eXBlGAEgASgNEikKBWl0ZW1zGAIgAygLMhouYXBpLkZsb3dTcGVjQ29tcG9uZW50SXRlbSJvCgxGbG93U3BlY1J1bGUSKgoJaXBfcHJlZml4GAEgASgLMhUuYXBpLkZsb3dTcGVjSVBQcmVmaXhIABIrCgljb21wb25lbnQYAyABKAsyFi5hcGkuRmxvd1NwZWNDb21wb25lbnRIAEIGCgRydWxlIjAKDEZsb3dTcGVjTkxSSRIgCgVydWxlcxgBIAMoCzIRLmFwaS5GbG93U3BlY1J1bGUqVgoJVGFibGVUeXBlEhoKFlRBQkxFX1RZUEVfVU5TUEVDSUZJRUQQABIVChFUQUJMRV9UWVBFX0dMT0JBTBABEhYKElRBQkxFX1RZUEVfQURKX09VVBAEKmgKC0RlZmluZWRUeXBlEhwKGERFRklORURfVFlQRV9VTlNQRUNJRklFRBAAEhkKFURFRklORURfVFlQRV9ORUlHSEJPUhACEiAKHERFRklORURfVFlQRV9MQVJHRV9DT01NVU5JVFkQBypdCgtSb3V0ZUFjdGlvbhIcChhST1VURV9BQ1RJT05fVU5TUEVDSUZJRUQQABIXChNST1VURV9BQ1RJT05fQUNDRVBUEAESFwoTUk9VVEVfQUNUSU9OX1JFSkVDVBACMvcECgxHb0JncFNlcnZpY2USMQoGR2V0QmdwEhIuYXBpLkdldEJncFJlcXVlc3QaEy5hcGkuR2V0QmdwUmVzcG9uc2USPwoKV2F0Y2hFdmVudBIWLmFwaS5XYXRjaEV2ZW50UmVxdWVzdBoXLmFwaS5XYXRjaEV2ZW50UmVzcG9uc2UwARI0CgdBZGRQZWVyEhMuYXBpLkFkZFBlZXJSZXF1ZXN0GhQuYXBpLkFkZFBlZXJSZXNwb25zZRI9CgpEZWxldGVQZWVyEhYuYXBpLkRlbGV0ZVBlZXJSZXF1ZXN0GhcuYXBpLkRlbGV0ZVBlZXJSZXNwb25zZRI5CghMaXN0UGVlchIULmFwaS5MaXN0UGVlclJlcXVlc3QaFS5hcGkuTGlzdFBlZXJSZXNwb25zZTABEjoKCVJlc2V0UGVlchIVLmFwaS5SZXNldFBlZXJSZXF1ZXN0GhYuYXBpLlJlc2V0UGVlclJlc3BvbnNlEkAKC0Rpc2FibGVQZWVyEhcuYXBpLkRpc2FibGVQZWVyUmVxdWVzdBoYLmFwaS5EaXNhYmxlUGVlclJlc3BvbnNlEjkKCExpc3RQYXRoEhQuYXBpLkxpc3RQYXRoUmVxdWVzdBoVLmFwaS5MaXN0UGF0aFJlc3BvbnNlMAESSAoNQWRkUGF0aFN0cmVhbRIZLmFwaS5BZGRQYXRoU3RyZWFtUmVxdWVzdBoaLmFwaS5BZGRQYXRoU3RyZWFtUmVzcG9uc2UoARJACgtTZXRQb2xpY2llcxIXLmFwaS5TZXRQb2xpY2llc1JlcXVlc3QaGC5hcGkuU2V0UG9saWNpZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Cgxnb2JncDQucHJvdG8SA2FwaSIPCg1HZXRCZ3BSZXF1ZXN0Ii0KDkdldEJncFJlc3BvbnNlEhsKBmdsb2JhbBgBIAEoCzILLmFwaS5HbG9iYWwiRgoRV2F0Y2hFdmVudFJlcXVlc3QSKQoEcGVlchgBIAEoCzIbLmFwaS5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIikKDkFkZFBlZXJSZXF1ZXN0EhcKBHBlZXIYASABKAsyCS5hcGkuUGVlciIRCg9BZGRQZWVyUmVzcG9uc2UiJAoRRGVsZXRlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCSIUChJEZWxldGVQZWVyUmVzcG9uc2UiEQoPTGlzdFBlZXJSZXF1ZXN0IisKEExpc3RQZWVyUmVzcG9uc2USFwoEcGVlchgBIAEoCzIJLmFwaS5QZWVyIqABChBSZXNldFBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkSDAoEc29mdBgDIAEoCBIyCglkaXJlY3Rpb24YBCABKA4yHy5hcGkuUmVzZXRQZWVyUmVxdWVzdC5EaXJlY3Rpb24iOQoJRGlyZWN0aW9uEhkKFURJUkVDVElPTl9VTlNQRUNJRklFRBAAEhEKDURJUkVDVElPTl9PVVQQAiITChFSZXNldFBlZXJSZXNwb25zZSI8ChJEaXNhYmxlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIVCg1jb21tdW5pY2F0aW9uGAIgASgJIhUKE0Rpc2FibGVQZWVyUmVzcG9uc2UifAoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEikKBHR5cGUYAiABKA4yGy5hcGkuVGFibGVMb29rdXBQcmVmaXguVHlwZSIsCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIOCgpUWVBFX0VYQUNUEAEiigEKD0xpc3RQYXRoUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIMCgRuYW1lGAIgASgJEhsKBmZhbWlseRgDIAEoCzILLmFwaS5GYW1pbHkSKAoIcHJlZml4ZXMYBCADKAsyFi5hcGkuVGFibGVMb29rdXBQcmVmaXgiOQoQTGlzdFBhdGhSZXNwb25zZRIlCgtkZXN0aW5hdGlvbhgBIAEoCzIQLmFwaS5EZXN0aW5hdGlvbiJUChRBZGRQYXRoU3RyZWFtUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIYCgVwYXRocxgDIAMoCzIJLmFwaS5QYXRoIhcKFUFkZFBhdGhTdHJlYW1SZXNwb25zZSJaChJTZXRQb2xpY2llc1JlcXVlc3QSJQoMZGVmaW5lZF9zZXRzGAEgAygLMg8uYXBpLkRlZmluZWRTZXQSHQoIcG9saWNpZXMYAiADKAsyCy5hcGkuUG9saWN5IhUKE1NldFBvbGljaWVzUmVzcG9uc2UimgEKBFBhdGgSFwoEbmxyaRgBIAEoCzIJLmFwaS5OTFJJEh4KBnBhdHRycxgCIAMoCzIOLmFwaS5BdHRyaWJ1dGUSEwoLaXNfd2l0aGRyYXcYBSABKAgSGwoGZmFtaWx5GAkgASgLMgsuYXBpLkZhbWlseRITCgtuZWlnaGJvcl9pcBgPIAEoCRISCgppZGVudGlmaWVyGBIgASgNIicKC0Rlc3RpbmF0aW9uEhgKBXBhdGhzGAIgAygLMgkuYXBpLlBhdGgipQIKBFBlZXISGwoEY29uZhgCIAEoCzINLmFwaS5QZWVyQ29uZhIoCg1lYmdwX211bHRpaG9wGAMgASgLMhEuYXBpLkViZ3BNdWx0aWhvcBIdCgVzdGF0ZRgFIAEoCzIOLmFwaS5QZWVyU3RhdGUSGwoGdGltZXJzGAYgASgLMgsuYXBpLlRpbWVycxIhCgl0cmFuc3BvcnQYByABKAsyDi5hcGkuVHJhbnNwb3J0Ei4KEGdyYWNlZnVsX3Jlc3RhcnQYCSABKAsyFC5hcGkuR3JhY2VmdWxSZXN0YXJ0Eh8KCWFmaV9zYWZpcxgKIAMoCzIMLmFwaS5BZmlTYWZpEiYKDHR0bF9zZWN1cml0eRgLIAEoCzIQLmFwaS5UdGxTZWN1cml0eSIvCgtUdGxTZWN1cml0eRIPCgdlbmFibGVkGAEgASgIEg8KB3R0bF9taW4YAiABKA0iQAoLUHJlZml4TGltaXQSGwoGZmFtaWx5GAEgASgLMgsuYXBpLkZhbWlseRIUCgxtYXhfcHJlZml4ZXMYAiABKA0iYAoIUGVlckNvbmYSFQoNYXV0aF9wYXNzd29yZBgBIAEoCRIRCglsb2NhbF9hc24YAyABKA0SGAoQbmVpZ2hib3JfYWRkcmVzcxgEIAEoCRIQCghwZWVyX2FzbhgFIAEoDSI1CgxFYmdwTXVsdGlob3ASDwoHZW5hYmxlZBgBIAEoCBIUCgxtdWx0aWhvcF90dGwYAiABKA0ihAQKCVBlZXJTdGF0ZRIYChBuZWlnaGJvcl9hZGRyZXNzGAUgASgJEhAKCHBlZXJfYXNuGAYgASgNEjIKDXNlc3Npb25fc3RhdGUYDSABKA4yGy5hcGkuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIuCgthZG1pbl9zdGF0ZRgPIAEoDjIZLmFwaS5QZWVyU3RhdGUuQWRtaW5TdGF0ZRIjCgpyZW1vdGVfY2FwGBIgAygLMg8uYXBpLkNhcGFiaWxpdHki1AEKDFNlc3Npb25TdGF0ZRIdChlTRVNTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0VTU0lPTl9TVEFURV9JRExFEAESGQoVU0VTU0lPTl9TVEFURV9DT05ORUNUEAISGAoUU0VTU0lPTl9TVEFURV9BQ1RJVkUQAxIaChZTRVNTSU9OX1NUQVRFX09QRU5TRU5UEAQSHQoZU0VTU0lPTl9TVEFURV9PUEVOQ09ORklSTRAFEh0KGVNFU1NJT05fU1RBVEVfRVNUQUJMSVNIRUQQBiJrCgpBZG1pblN0YXRlEhsKF0FETUlOX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOQURNSU5fU1RBVEVfVVAQARIUChBBRE1JTl9TVEFURV9ET1dOEAISFgoSQURNSU5fU1RBVEVfUEZYX0NUEAMiTAoGVGltZXJzEiEKBmNvbmZpZxgBIAEoCzIRLmFwaS5UaW1lcnNDb25maWcSHwoFc3RhdGUYAiABKAsyEC5hcGkuVGltZXJzU3RhdGUiVAoMVGltZXJzQ29uZmlnEhUKDWNvbm5lY3RfcmV0cnkYASABKAQSEQoJaG9sZF90aW1lGAIgASgEEhoKEmtlZXBhbGl2ZV9pbnRlcnZhbBgDIAEoBCJnCgtUaW1lcnNTdGF0ZRIqCgZ1cHRpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGRvd250aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3CglUcmFuc3BvcnQSFQoNbG9jYWxfYWRkcmVzcxgBIAEoCRITCgtyZW1vdGVfcG9ydBgGIAEoDSKEAQoPR3JhY2VmdWxSZXN0YXJ0Eg8KB2VuYWJsZWQYASABKAgSFAoMcmVzdGFydF90aW1lGAIgASgNEhUKDWRlZmVycmFsX3RpbWUYBCABKA0SGQoRbG9uZ2xpdmVkX2VuYWJsZWQYBiABKAgSGAoQbG9jYWxfcmVzdGFydGluZxgKIAEoCCIqChdNcEdyYWNlZnVsUmVzdGFydENvbmZpZxIPCgdlbmFibGVkGAEgASgIIkEKEU1wR3JhY2VmdWxSZXN0YXJ0EiwKBmNvbmZpZxgBIAEoCzIcLmFwaS5NcEdyYWNlZnVsUmVzdGFydENvbmZpZyI9Cg1BZmlTYWZpQ29uZmlnEhsKBmZhbWlseRgBIAEoCzILLmFwaS5GYW1pbHkSDwoHZW5hYmxlZBgCIAEoCCLPAQoHQWZpU2FmaRIzChNtcF9ncmFjZWZ1bF9yZXN0YXJ0GAEgASgLMhYuYXBpLk1wR3JhY2VmdWxSZXN0YXJ0EiIKBmNvbmZpZxgCIAEoCzISLmFwaS5BZmlTYWZpQ29uZmlnEicKDXByZWZpeF9saW1pdHMYByABKAsyEC5hcGkuUHJlZml4TGltaXQSQgobbG9uZ19saXZlZF9ncmFjZWZ1bF9yZXN0YXJ0GAkgASgLMh0uYXBpLkxvbmdMaXZlZEdyYWNlZnVsUmVzdGFydCJHCh5Mb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnRDb25maWcSDwoHZW5hYmxlZBgBIAEoCBIUCgxyZXN0YXJ0X3RpbWUYAiABKA0iTwoYTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0EjMKBmNvbmZpZxgBIAEoCzIjLmFwaS5Mb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnRDb25maWciUAoKRGVmaW5lZFNldBImCgxkZWZpbmVkX3R5cGUYASABKA4yEC5hcGkuRGVmaW5lZFR5cGUSDAoEbmFtZRgCIAEoCRIMCgRsaXN0GAMgAygJImYKCE1hdGNoU2V0EiAKBHR5cGUYASABKA4yEi5hcGkuTWF0Y2hTZXQuVHlwZRIMCgRuYW1lGAIgASgJIioKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgwKCFRZUEVfQU5ZEAEiywEKCkNvbmRpdGlvbnMSIwoMbmVpZ2hib3Jfc2V0GAIgASgLMg0uYXBpLk1hdGNoU2V0Ei0KCnJvdXRlX3R5cGUYCCABKA4yGS5hcGkuQ29uZGl0aW9ucy5Sb3V0ZVR5cGUSKgoTbGFyZ2VfY29tbXVuaXR5X3NldBgJIAEoCzINLmFwaS5NYXRjaFNldCI9CglSb3V0ZVR5cGUSGgoWUk9VVEVfVFlQRV9VTlNQRUNJRklFRBAAEhQKEFJPVVRFX1RZUEVfTE9DQUwQAyKQAQoPQ29tbXVuaXR5QWN0aW9uEicKBHR5cGUYASABKA4yGS5hcGkuQ29tbXVuaXR5QWN0aW9uLlR5cGUSEwoLY29tbXVuaXRpZXMYAiADKAkiPwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9SRU1PVkUQAhIQCgxUWVBFX1JFUExBQ0UQAyJtCglNZWRBY3Rpb24SIQoEdHlwZRgBIAEoDjITLmFwaS5NZWRBY3Rpb24uVHlwZRINCgV2YWx1ZRgCIAEoAyIuCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIQCgxUWVBFX1JFUExBQ0UQAiIuCg9Bc1ByZXBlbmRBY3Rpb24SCwoDYXNuGAEgASgNEg4KBnJlcGVhdBgCIAEoDSIgCg1OZXh0aG9wQWN0aW9uEg8KB2FkZHJlc3MYASABKAkiogIKB0FjdGlvbnMSJgoMcm91dGVfYWN0aW9uGAEgASgOMhAuYXBpLlJvdXRlQWN0aW9uEicKCWNvbW11bml0eRgCIAEoCzIULmFwaS5Db21tdW5pdHlBY3Rpb24SGwoDbWVkGAMgASgLMg4uYXBpLk1lZEFjdGlvbhIoCgphc19wcmVwZW5kGAQgASgLMhQuYXBpLkFzUHJlcGVuZEFjdGlvbhIrCg1leHRfY29tbXVuaXR5GAUgASgLMhQuYXBpLkNvbW11bml0eUFjdGlvbhIjCgduZXh0aG9wGAYgASgLMhIuYXBpLk5leHRob3BBY3Rpb24SLQoPbGFyZ2VfY29tbXVuaXR5GAggASgLMhQuYXBpLkNvbW11bml0eUFjdGlvbiJdCglTdGF0ZW1lbnQSDAoEbmFtZRgBIAEoCRIjCgpjb25kaXRpb25zGAIgASgLMg8uYXBpLkNvbmRpdGlvbnMSHQoHYWN0aW9ucxgDIAEoCzIMLmFwaS5BY3Rpb25zIjoKBlBvbGljeRIMCgRuYW1lGAEgASgJEiIKCnN0YXRlbWVudHMYAiADKAsyDi5hcGkuU3RhdGVtZW50IlcKBkdsb2JhbBILCgNhc24YASABKA0SEQoJcm91dGVyX2lkGAIgASgJEhMKC2xpc3Rlbl9wb3J0GAMgASgFEhgKEGxpc3Rlbl9hZGRyZXNzZXMYBCADKAki9gIKCUF0dHJpYnV0ZRImCgZvcmlnaW4YAiABKAsyFC5hcGkuT3JpZ2luQXR0cmlidXRlSAASKQoIbmV4dF9ob3AYBCABKAsyFS5hcGkuTmV4dEhvcEF0dHJpYnV0ZUgAEi0KCmxvY2FsX3ByZWYYBiABKAsyFy5hcGkuTG9jYWxQcmVmQXR0cmlidXRlSAASMAoLY29tbXVuaXRpZXMYCSABKAsyGS5hcGkuQ29tbXVuaXRpZXNBdHRyaWJ1dGVIABItCghtcF9yZWFjaBgMIAEoCzIZLmFwaS5NcFJlYWNoTkxSSUF0dHJpYnV0ZUgAEkEKFGV4dGVuZGVkX2NvbW11bml0aWVzGA4gASgLMiEuYXBpLkV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGVIABI7ChFsYXJnZV9jb21tdW5pdGllcxgVIAEoCzIeLmFwaS5MYXJnZUNvbW11bml0aWVzQXR0cmlidXRlSABCBgoEYXR0ciIRCg9PcmlnaW5BdHRyaWJ1dGUiJAoQTmV4dEhvcEF0dHJpYnV0ZRIQCghuZXh0X2hvcBgBIAEoCSIoChJMb2NhbFByZWZBdHRyaWJ1dGUSEgoKbG9jYWxfcHJlZhgBIAEoDSIrChRDb21tdW5pdGllc0F0dHJpYnV0ZRITCgtjb21tdW5pdGllcxgBIAMoDSIpChRNcFJlYWNoTkxSSUF0dHJpYnV0ZRIRCgluZXh0X2hvcHMYAiADKAkiSwocRXh0ZW5kZWRDb21tdW5pdGllc0F0dHJpYnV0ZRIrCgtjb21tdW5pdGllcxgBIAMoCzIWLmFwaS5FeHRlbmRlZENvbW11bml0eSJQCg5MYXJnZUNvbW11bml0eRIUCgxnbG9iYWxfYWRtaW4YASABKA0SEwoLbG9jYWxfZGF0YTEYAiABKA0SEwoLbG9jYWxfZGF0YTIYAyABKA0iRQoZTGFyZ2VDb21tdW5pdGllc0F0dHJpYnV0ZRIoCgtjb21tdW5pdGllcxgBIAMoCzITLmFwaS5MYXJnZUNvbW11bml0eSJLCgpDYXBhYmlsaXR5EjYKDm11bHRpX3Byb3RvY29sGAIgASgLMhwuYXBpLk11bHRpUHJvdG9jb2xDYXBhYmlsaXR5SABCBQoDY2FwIjYKF011bHRpUHJvdG9jb2xDYXBhYmlsaXR5EhsKBmZhbWlseRgBIAEoCzILLmFwaS5GYW1pbHkiyAEKBkZhbWlseRIcCgNhZmkYASABKA4yDy5hcGkuRmFtaWx5LkFmaRIeCgRzYWZpGAIgASgOMhAuYXBpLkZhbWlseS5TYWZpIjMKA0FmaRITCg9BRklfVU5TUEVDSUZJRUQQABIKCgZBRklfSVAQARILCgdBRklfSVA2EAIiSwoEU2FmaRIUChBTQUZJX1VOU1BFQ0lGSUVEEAASEAoMU0FGSV9VTklDQVNUEAESGwoWU0FGSV9GTE9XX1NQRUNfVU5JQ0FTVBCFASIjChNUcmFmZmljUmF0ZUV4dGVuZGVkEgwKBHJhdGUYAiABKAIiZwoaVHdvT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0ibAobSVB2NEFkZHJlc3NTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SDwoHYWRkcmVzcxgDIAEoCRITCgtsb2NhbF9hZG1pbhgEIAEoDSJoChtGb3VyT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0iLgoPVW5rbm93bkV4dGVuZGVkEgwKBHR5cGUYASABKA0SDQoFdmFsdWUYAiABKAwiwQIKEUV4dGVuZGVkQ29tbXVuaXR5EicKB3Vua25vd24YASABKAsyFC5hcGkuVW5rbm93bkV4dGVuZGVkSAASQAoVdHdvX29jdGV0X2FzX3NwZWNpZmljGAIgASgLMh8uYXBpLlR3b09jdGV0QXNTcGVjaWZpY0V4dGVuZGVkSAASQQoVaXB2NF9hZGRyZXNzX3NwZWNpZmljGAMgASgLMiAuYXBpLklQdjRBZGRyZXNzU3BlY2lmaWNFeHRlbmRlZEgAEkIKFmZvdXJfb2N0ZXRfYXNfc3BlY2lmaWMYBCABKAsyIC5hcGkuRm91ck9jdGV0QXNTcGVjaWZpY0V4dGVuZGVkSAASMAoMdHJhZmZpY19yYXRlGA8gASgLMhguYXBpLlRyYWZmaWNSYXRlRXh0ZW5kZWRIAEIICgZleHRjb20iXgoETkxSSRImCgZwcmVmaXgYASABKAsyFC5hcGkuSVBBZGRyZXNzUHJlZml4SAASJgoJZmxvd19zcGVjGA0gASgLMhEuYXBpLkZsb3dTcGVjTkxSSUgAQgYKBG5scmkiNQoPSVBBZGRyZXNzUHJlZml4EhIKCnByZWZpeF9sZW4YASABKA0SDgoGcHJlZml4GAIgASgJIkQKEEZsb3dTcGVjSVBQcmVmaXgSDAoEdHlwZRgBIAEoDRISCgpwcmVmaXhfbGVuGAIgASgNEg4KBnByZWZpeBgDIAEoCSIyChVGbG93U3BlY0NvbXBvbmVudEl0ZW0SCgoCb3AYASABKA0SDQoFdmFsdWUYAiABKAQiTAoRRmxvd1NwZWNDb21wb25lbnQSDAoEdHlwZRgBIAEoDRIpCgVpdGVtcxgCIAMoCzIaLmFwaS5GbG93U3BlY0NvbXBvbmVudEl0ZW0ibwoMRmxvd1NwZWNSdWxlEioKCWlwX3ByZWZpeBgBIAEoCzIVLmFwaS5GbG93U3BlY0lQUHJlZml4SAASKwoJY29tcG9uZW50GAMgASgLMhYuYXBpLkZsb3dTcGVjQ29tcG9uZW50SABCBgoEcnVsZSIwCgxGbG93U3BlY05MUkkSIAoFcnVsZXMYASADKAsyES5hcGkuRmxvd1NwZWNSdWxlKlYKCVRhYmxlVHlwZRIaChZUQUJMRV9UWVBFX1VOU1BFQ0lGSUVEEAASFQoRVEFCTEVfVFlQRV9HTE9CQUwQARIWChJUQUJMRV9UWVBFX0FESl9PVVQQBCpoCgtEZWZpbmVkVHlwZRIcChhERUZJTkVEX1RZUEVfVU5TUEVDSUZJRUQQABIZChVERUZJTkVEX1RZUEVfTkVJR0hCT1IQAhIgChxERUZJTkVEX1RZUEVfTEFSR0VfQ09NTVVOSVRZEAcqXQoLUm91dGVBY3Rpb24SHAoYUk9VVEVfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTUk9VVEVfQUNUSU9OX0FDQ0VQVBABEhcKE1JPVVRFX0FDVElPTl9SRUpFQ1QQAjL3BAoMR29CZ3BTZXJ2aWNlEjEKBkdldEJncBISLmFwaS5HZXRCZ3BSZXF1ZXN0GhMuYXBpLkdldEJncFJlc3BvbnNlEj8KCldhdGNoRXZlbnQSFi5hcGkuV2F0Y2hFdmVudFJlcXVlc3QaFy5hcGkuV2F0Y2hFdmVudFJlc3BvbnNlMAESNAoHQWRkUGVlchITLmFwaS5BZGRQZWVyUmVxdWVzdBoULmFwaS5BZGRQZWVyUmVzcG9uc2USPQoKRGVsZXRlUGVlchIWLmFwaS5EZWxldGVQZWVyUmVxdWVzdBoXLmFwaS5EZWxldGVQZWVyUmVzcG9uc2USOQoITGlzdFBlZXISFC5hcGkuTGlzdFBlZXJSZXF1ZXN0GhUuYXBpLkxpc3RQZWVyUmVzcG9uc2UwARI6CglSZXNldFBlZXISFS5hcGkuUmVzZXRQZWVyUmVxdWVzdBoWLmFwaS5SZXNldFBlZXJSZXNwb25zZRJACgtEaXNhYmxlUGVlchIXLmFwaS5EaXNhYmxlUGVlclJlcXVlc3QaGC5hcGkuRGlzYWJsZVBlZXJSZXNwb25zZRI5CghMaXN0UGF0aBIULmFwaS5MaXN0UGF0aFJlcXVlc3QaFS5hcGkuTGlzdFBhdGhSZXNwb25zZTABEkgKDUFkZFBhdGhTdHJlYW0SGS5hcGkuQWRkUGF0aFN0cmVhbVJlcXVlc3QaGi5hcGkuQWRkUGF0aFN0cmVhbVJlc3BvbnNlKAESQAoLU2V0UG9saWNpZXMSFy5hcGkuU2V0UG9saWNpZXNSZXF1ZXN0GhguYXBpLlNldFBvbGljaWVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message api.GetBgpRequest
@@ -555,6 +555,11 @@ export type Peer = Message<"api.Peer"> & {
    * @generated from field: repeated api.AfiSafi afi_safis = 10;
    */
   afiSafis: AfiSafi[];
+
+  /**
+   * @generated from field: api.TtlSecurity ttl_security = 11;
+   */
+  ttlSecurity?: TtlSecurity | undefined;
 };
 
 /**
@@ -563,6 +568,28 @@ export type Peer = Message<"api.Peer"> & {
  */
 export const PeerSchema: GenMessage<Peer> = /*@__PURE__*/
   messageDesc(file_gobgp4, 23);
+
+/**
+ * @generated from message api.TtlSecurity
+ */
+export type TtlSecurity = Message<"api.TtlSecurity"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: uint32 ttl_min = 2;
+   */
+  ttlMin: number;
+};
+
+/**
+ * Describes the message api.TtlSecurity.
+ * Use `create(TtlSecuritySchema)` to create a new message.
+ */
+export const TtlSecuritySchema: GenMessage<TtlSecurity> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 24);
 
 /**
  * @generated from message api.PrefixLimit
@@ -584,7 +611,7 @@ export type PrefixLimit = Message<"api.PrefixLimit"> & {
  * Use `create(PrefixLimitSchema)` to create a new message.
  */
 export const PrefixLimitSchema: GenMessage<PrefixLimit> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 24);
+  messageDesc(file_gobgp4, 25);
 
 /**
  * @generated from message api.PeerConf
@@ -594,6 +621,11 @@ export type PeerConf = Message<"api.PeerConf"> & {
    * @generated from field: string auth_password = 1;
    */
   authPassword: string;
+
+  /**
+   * @generated from field: uint32 local_asn = 3;
+   */
+  localAsn: number;
 
   /**
    * @generated from field: string neighbor_address = 4;
@@ -611,7 +643,7 @@ export type PeerConf = Message<"api.PeerConf"> & {
  * Use `create(PeerConfSchema)` to create a new message.
  */
 export const PeerConfSchema: GenMessage<PeerConf> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 25);
+  messageDesc(file_gobgp4, 26);
 
 /**
  * @generated from message api.EbgpMultihop
@@ -633,7 +665,7 @@ export type EbgpMultihop = Message<"api.EbgpMultihop"> & {
  * Use `create(EbgpMultihopSchema)` to create a new message.
  */
 export const EbgpMultihopSchema: GenMessage<EbgpMultihop> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 26);
+  messageDesc(file_gobgp4, 27);
 
 /**
  * @generated from message api.PeerState
@@ -670,7 +702,7 @@ export type PeerState = Message<"api.PeerState"> & {
  * Use `create(PeerStateSchema)` to create a new message.
  */
 export const PeerStateSchema: GenMessage<PeerState> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 27);
+  messageDesc(file_gobgp4, 28);
 
 /**
  * @generated from enum api.PeerState.SessionState
@@ -716,7 +748,7 @@ export enum PeerState_SessionState {
  * Describes the enum api.PeerState.SessionState.
  */
 export const PeerState_SessionStateSchema: GenEnum<PeerState_SessionState> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 27, 0);
+  enumDesc(file_gobgp4, 28, 0);
 
 /**
  * @generated from enum api.PeerState.AdminState
@@ -747,7 +779,7 @@ export enum PeerState_AdminState {
  * Describes the enum api.PeerState.AdminState.
  */
 export const PeerState_AdminStateSchema: GenEnum<PeerState_AdminState> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 27, 1);
+  enumDesc(file_gobgp4, 28, 1);
 
 /**
  * @generated from message api.Timers
@@ -769,7 +801,7 @@ export type Timers = Message<"api.Timers"> & {
  * Use `create(TimersSchema)` to create a new message.
  */
 export const TimersSchema: GenMessage<Timers> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 28);
+  messageDesc(file_gobgp4, 29);
 
 /**
  * @generated from message api.TimersConfig
@@ -779,6 +811,16 @@ export type TimersConfig = Message<"api.TimersConfig"> & {
    * @generated from field: uint64 connect_retry = 1;
    */
   connectRetry: bigint;
+
+  /**
+   * @generated from field: uint64 hold_time = 2;
+   */
+  holdTime: bigint;
+
+  /**
+   * @generated from field: uint64 keepalive_interval = 3;
+   */
+  keepaliveInterval: bigint;
 };
 
 /**
@@ -786,7 +828,7 @@ export type TimersConfig = Message<"api.TimersConfig"> & {
  * Use `create(TimersConfigSchema)` to create a new message.
  */
 export const TimersConfigSchema: GenMessage<TimersConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 29);
+  messageDesc(file_gobgp4, 30);
 
 /**
  * @generated from message api.TimersState
@@ -808,12 +850,17 @@ export type TimersState = Message<"api.TimersState"> & {
  * Use `create(TimersStateSchema)` to create a new message.
  */
 export const TimersStateSchema: GenMessage<TimersState> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 30);
+  messageDesc(file_gobgp4, 31);
 
 /**
  * @generated from message api.Transport
  */
 export type Transport = Message<"api.Transport"> & {
+  /**
+   * @generated from field: string local_address = 1;
+   */
+  localAddress: string;
+
   /**
    * @generated from field: uint32 remote_port = 6;
    */
@@ -825,7 +872,7 @@ export type Transport = Message<"api.Transport"> & {
  * Use `create(TransportSchema)` to create a new message.
  */
 export const TransportSchema: GenMessage<Transport> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 31);
+  messageDesc(file_gobgp4, 32);
 
 /**
  * @generated from message api.GracefulRestart
@@ -847,6 +894,11 @@ export type GracefulRestart = Message<"api.GracefulRestart"> & {
   deferralTime: number;
 
   /**
+   * @generated from field: bool longlived_enabled = 6;
+   */
+  longlivedEnabled: boolean;
+
+  /**
    * @generated from field: bool local_restarting = 10;
    */
   localRestarting: boolean;
@@ -857,7 +909,7 @@ export type GracefulRestart = Message<"api.GracefulRestart"> & {
  * Use `create(GracefulRestartSchema)` to create a new message.
  */
 export const GracefulRestartSchema: GenMessage<GracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 32);
+  messageDesc(file_gobgp4, 33);
 
 /**
  * @generated from message api.MpGracefulRestartConfig
@@ -874,7 +926,7 @@ export type MpGracefulRestartConfig = Message<"api.MpGracefulRestartConfig"> & {
  * Use `create(MpGracefulRestartConfigSchema)` to create a new message.
  */
 export const MpGracefulRestartConfigSchema: GenMessage<MpGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 33);
+  messageDesc(file_gobgp4, 34);
 
 /**
  * @generated from message api.MpGracefulRestart
@@ -891,7 +943,7 @@ export type MpGracefulRestart = Message<"api.MpGracefulRestart"> & {
  * Use `create(MpGracefulRestartSchema)` to create a new message.
  */
 export const MpGracefulRestartSchema: GenMessage<MpGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 34);
+  messageDesc(file_gobgp4, 35);
 
 /**
  * @generated from message api.AfiSafiConfig
@@ -913,7 +965,7 @@ export type AfiSafiConfig = Message<"api.AfiSafiConfig"> & {
  * Use `create(AfiSafiConfigSchema)` to create a new message.
  */
 export const AfiSafiConfigSchema: GenMessage<AfiSafiConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 35);
+  messageDesc(file_gobgp4, 36);
 
 /**
  * @generated from message api.AfiSafi
@@ -933,6 +985,11 @@ export type AfiSafi = Message<"api.AfiSafi"> & {
    * @generated from field: api.PrefixLimit prefix_limits = 7;
    */
   prefixLimits?: PrefixLimit | undefined;
+
+  /**
+   * @generated from field: api.LongLivedGracefulRestart long_lived_graceful_restart = 9;
+   */
+  longLivedGracefulRestart?: LongLivedGracefulRestart | undefined;
 };
 
 /**
@@ -940,7 +997,46 @@ export type AfiSafi = Message<"api.AfiSafi"> & {
  * Use `create(AfiSafiSchema)` to create a new message.
  */
 export const AfiSafiSchema: GenMessage<AfiSafi> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 36);
+  messageDesc(file_gobgp4, 37);
+
+/**
+ * @generated from message api.LongLivedGracefulRestartConfig
+ */
+export type LongLivedGracefulRestartConfig = Message<"api.LongLivedGracefulRestartConfig"> & {
+  /**
+   * @generated from field: bool enabled = 1;
+   */
+  enabled: boolean;
+
+  /**
+   * @generated from field: uint32 restart_time = 2;
+   */
+  restartTime: number;
+};
+
+/**
+ * Describes the message api.LongLivedGracefulRestartConfig.
+ * Use `create(LongLivedGracefulRestartConfigSchema)` to create a new message.
+ */
+export const LongLivedGracefulRestartConfigSchema: GenMessage<LongLivedGracefulRestartConfig> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 38);
+
+/**
+ * @generated from message api.LongLivedGracefulRestart
+ */
+export type LongLivedGracefulRestart = Message<"api.LongLivedGracefulRestart"> & {
+  /**
+   * @generated from field: api.LongLivedGracefulRestartConfig config = 1;
+   */
+  config?: LongLivedGracefulRestartConfig | undefined;
+};
+
+/**
+ * Describes the message api.LongLivedGracefulRestart.
+ * Use `create(LongLivedGracefulRestartSchema)` to create a new message.
+ */
+export const LongLivedGracefulRestartSchema: GenMessage<LongLivedGracefulRestart> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 39);
 
 /**
  * @generated from message api.DefinedSet
@@ -967,7 +1063,7 @@ export type DefinedSet = Message<"api.DefinedSet"> & {
  * Use `create(DefinedSetSchema)` to create a new message.
  */
 export const DefinedSetSchema: GenMessage<DefinedSet> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 37);
+  messageDesc(file_gobgp4, 40);
 
 /**
  * @generated from message api.MatchSet
@@ -989,7 +1085,7 @@ export type MatchSet = Message<"api.MatchSet"> & {
  * Use `create(MatchSetSchema)` to create a new message.
  */
 export const MatchSetSchema: GenMessage<MatchSet> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 38);
+  messageDesc(file_gobgp4, 41);
 
 /**
  * @generated from enum api.MatchSet.Type
@@ -1010,7 +1106,7 @@ export enum MatchSet_Type {
  * Describes the enum api.MatchSet.Type.
  */
 export const MatchSet_TypeSchema: GenEnum<MatchSet_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 38, 0);
+  enumDesc(file_gobgp4, 41, 0);
 
 /**
  * @generated from message api.Conditions
@@ -1037,7 +1133,7 @@ export type Conditions = Message<"api.Conditions"> & {
  * Use `create(ConditionsSchema)` to create a new message.
  */
 export const ConditionsSchema: GenMessage<Conditions> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 39);
+  messageDesc(file_gobgp4, 42);
 
 /**
  * @generated from enum api.Conditions.RouteType
@@ -1058,7 +1154,7 @@ export enum Conditions_RouteType {
  * Describes the enum api.Conditions.RouteType.
  */
 export const Conditions_RouteTypeSchema: GenEnum<Conditions_RouteType> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 39, 0);
+  enumDesc(file_gobgp4, 42, 0);
 
 /**
  * @generated from message api.CommunityAction
@@ -1080,7 +1176,7 @@ export type CommunityAction = Message<"api.CommunityAction"> & {
  * Use `create(CommunityActionSchema)` to create a new message.
  */
 export const CommunityActionSchema: GenMessage<CommunityAction> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 40);
+  messageDesc(file_gobgp4, 43);
 
 /**
  * @generated from enum api.CommunityAction.Type
@@ -1095,13 +1191,100 @@ export enum CommunityAction_Type {
    * @generated from enum value: TYPE_REMOVE = 2;
    */
   REMOVE = 2,
+
+  /**
+   * @generated from enum value: TYPE_REPLACE = 3;
+   */
+  REPLACE = 3,
 }
 
 /**
  * Describes the enum api.CommunityAction.Type.
  */
 export const CommunityAction_TypeSchema: GenEnum<CommunityAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 40, 0);
+  enumDesc(file_gobgp4, 43, 0);
+
+/**
+ * @generated from message api.MedAction
+ */
+export type MedAction = Message<"api.MedAction"> & {
+  /**
+   * @generated from field: api.MedAction.Type type = 1;
+   */
+  type: MedAction_Type;
+
+  /**
+   * @generated from field: int64 value = 2;
+   */
+  value: bigint;
+};
+
+/**
+ * Describes the message api.MedAction.
+ * Use `create(MedActionSchema)` to create a new message.
+ */
+export const MedActionSchema: GenMessage<MedAction> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 44);
+
+/**
+ * @generated from enum api.MedAction.Type
+ */
+export enum MedAction_Type {
+  /**
+   * @generated from enum value: TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: TYPE_REPLACE = 2;
+   */
+  REPLACE = 2,
+}
+
+/**
+ * Describes the enum api.MedAction.Type.
+ */
+export const MedAction_TypeSchema: GenEnum<MedAction_Type> = /*@__PURE__*/
+  enumDesc(file_gobgp4, 44, 0);
+
+/**
+ * @generated from message api.AsPrependAction
+ */
+export type AsPrependAction = Message<"api.AsPrependAction"> & {
+  /**
+   * @generated from field: uint32 asn = 1;
+   */
+  asn: number;
+
+  /**
+   * @generated from field: uint32 repeat = 2;
+   */
+  repeat: number;
+};
+
+/**
+ * Describes the message api.AsPrependAction.
+ * Use `create(AsPrependActionSchema)` to create a new message.
+ */
+export const AsPrependActionSchema: GenMessage<AsPrependAction> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 45);
+
+/**
+ * @generated from message api.NexthopAction
+ */
+export type NexthopAction = Message<"api.NexthopAction"> & {
+  /**
+   * @generated from field: string address = 1;
+   */
+  address: string;
+};
+
+/**
+ * Describes the message api.NexthopAction.
+ * Use `create(NexthopActionSchema)` to create a new message.
+ */
+export const NexthopActionSchema: GenMessage<NexthopAction> = /*@__PURE__*/
+  messageDesc(file_gobgp4, 46);
 
 /**
  * @generated from message api.Actions
@@ -1111,6 +1294,31 @@ export type Actions = Message<"api.Actions"> & {
    * @generated from field: api.RouteAction route_action = 1;
    */
   routeAction: RouteAction;
+
+  /**
+   * @generated from field: api.CommunityAction community = 2;
+   */
+  community?: CommunityAction | undefined;
+
+  /**
+   * @generated from field: api.MedAction med = 3;
+   */
+  med?: MedAction | undefined;
+
+  /**
+   * @generated from field: api.AsPrependAction as_prepend = 4;
+   */
+  asPrepend?: AsPrependAction | undefined;
+
+  /**
+   * @generated from field: api.CommunityAction ext_community = 5;
+   */
+  extCommunity?: CommunityAction | undefined;
+
+  /**
+   * @generated from field: api.NexthopAction nexthop = 6;
+   */
+  nexthop?: NexthopAction | undefined;
 
   /**
    * @generated from field: api.CommunityAction large_community = 8;
@@ -1123,7 +1331,7 @@ export type Actions = Message<"api.Actions"> & {
  * Use `create(ActionsSchema)` to create a new message.
  */
 export const ActionsSchema: GenMessage<Actions> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 41);
+  messageDesc(file_gobgp4, 47);
 
 /**
  * @generated from message api.Statement
@@ -1150,7 +1358,7 @@ export type Statement = Message<"api.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 42);
+  messageDesc(file_gobgp4, 48);
 
 /**
  * @generated from message api.Policy
@@ -1172,7 +1380,7 @@ export type Policy = Message<"api.Policy"> & {
  * Use `create(PolicySchema)` to create a new message.
  */
 export const PolicySchema: GenMessage<Policy> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 43);
+  messageDesc(file_gobgp4, 49);
 
 /**
  * @generated from message api.Global
@@ -1204,7 +1412,7 @@ export type Global = Message<"api.Global"> & {
  * Use `create(GlobalSchema)` to create a new message.
  */
 export const GlobalSchema: GenMessage<Global> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 44);
+  messageDesc(file_gobgp4, 50);
 
 /**
  * @generated from message api.Attribute
@@ -1263,7 +1471,7 @@ export type Attribute = Message<"api.Attribute"> & {
  * Use `create(AttributeSchema)` to create a new message.
  */
 export const AttributeSchema: GenMessage<Attribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 45);
+  messageDesc(file_gobgp4, 51);
 
 /**
  * @generated from message api.OriginAttribute
@@ -1276,7 +1484,7 @@ export type OriginAttribute = Message<"api.OriginAttribute"> & {
  * Use `create(OriginAttributeSchema)` to create a new message.
  */
 export const OriginAttributeSchema: GenMessage<OriginAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 46);
+  messageDesc(file_gobgp4, 52);
 
 /**
  * @generated from message api.NextHopAttribute
@@ -1293,7 +1501,7 @@ export type NextHopAttribute = Message<"api.NextHopAttribute"> & {
  * Use `create(NextHopAttributeSchema)` to create a new message.
  */
 export const NextHopAttributeSchema: GenMessage<NextHopAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 47);
+  messageDesc(file_gobgp4, 53);
 
 /**
  * @generated from message api.LocalPrefAttribute
@@ -1310,7 +1518,7 @@ export type LocalPrefAttribute = Message<"api.LocalPrefAttribute"> & {
  * Use `create(LocalPrefAttributeSchema)` to create a new message.
  */
 export const LocalPrefAttributeSchema: GenMessage<LocalPrefAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 48);
+  messageDesc(file_gobgp4, 54);
 
 /**
  * @generated from message api.CommunitiesAttribute
@@ -1327,7 +1535,7 @@ export type CommunitiesAttribute = Message<"api.CommunitiesAttribute"> & {
  * Use `create(CommunitiesAttributeSchema)` to create a new message.
  */
 export const CommunitiesAttributeSchema: GenMessage<CommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 49);
+  messageDesc(file_gobgp4, 55);
 
 /**
  * @generated from message api.MpReachNLRIAttribute
@@ -1344,7 +1552,7 @@ export type MpReachNLRIAttribute = Message<"api.MpReachNLRIAttribute"> & {
  * Use `create(MpReachNLRIAttributeSchema)` to create a new message.
  */
 export const MpReachNLRIAttributeSchema: GenMessage<MpReachNLRIAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 50);
+  messageDesc(file_gobgp4, 56);
 
 /**
  * @generated from message api.ExtendedCommunitiesAttribute
@@ -1361,7 +1569,7 @@ export type ExtendedCommunitiesAttribute = Message<"api.ExtendedCommunitiesAttri
  * Use `create(ExtendedCommunitiesAttributeSchema)` to create a new message.
  */
 export const ExtendedCommunitiesAttributeSchema: GenMessage<ExtendedCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 51);
+  messageDesc(file_gobgp4, 57);
 
 /**
  * @generated from message api.LargeCommunity
@@ -1388,7 +1596,7 @@ export type LargeCommunity = Message<"api.LargeCommunity"> & {
  * Use `create(LargeCommunitySchema)` to create a new message.
  */
 export const LargeCommunitySchema: GenMessage<LargeCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 52);
+  messageDesc(file_gobgp4, 58);
 
 /**
  * @generated from message api.LargeCommunitiesAttribute
@@ -1405,7 +1613,7 @@ export type LargeCommunitiesAttribute = Message<"api.LargeCommunitiesAttribute">
  * Use `create(LargeCommunitiesAttributeSchema)` to create a new message.
  */
 export const LargeCommunitiesAttributeSchema: GenMessage<LargeCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 53);
+  messageDesc(file_gobgp4, 59);
 
 /**
  * @generated from message api.Capability
@@ -1428,7 +1636,7 @@ export type Capability = Message<"api.Capability"> & {
  * Use `create(CapabilitySchema)` to create a new message.
  */
 export const CapabilitySchema: GenMessage<Capability> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 54);
+  messageDesc(file_gobgp4, 60);
 
 /**
  * @generated from message api.MultiProtocolCapability
@@ -1445,7 +1653,7 @@ export type MultiProtocolCapability = Message<"api.MultiProtocolCapability"> & {
  * Use `create(MultiProtocolCapabilitySchema)` to create a new message.
  */
 export const MultiProtocolCapabilitySchema: GenMessage<MultiProtocolCapability> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 55);
+  messageDesc(file_gobgp4, 61);
 
 /**
  * @generated from message api.Family
@@ -1467,7 +1675,7 @@ export type Family = Message<"api.Family"> & {
  * Use `create(FamilySchema)` to create a new message.
  */
 export const FamilySchema: GenMessage<Family> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 56);
+  messageDesc(file_gobgp4, 62);
 
 /**
  * @generated from enum api.Family.Afi
@@ -1493,7 +1701,7 @@ export enum Family_Afi {
  * Describes the enum api.Family.Afi.
  */
 export const Family_AfiSchema: GenEnum<Family_Afi> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 56, 0);
+  enumDesc(file_gobgp4, 62, 0);
 
 /**
  * @generated from enum api.Family.Safi
@@ -1519,7 +1727,7 @@ export enum Family_Safi {
  * Describes the enum api.Family.Safi.
  */
 export const Family_SafiSchema: GenEnum<Family_Safi> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 56, 1);
+  enumDesc(file_gobgp4, 62, 1);
 
 /**
  * @generated from message api.TrafficRateExtended
@@ -1536,7 +1744,7 @@ export type TrafficRateExtended = Message<"api.TrafficRateExtended"> & {
  * Use `create(TrafficRateExtendedSchema)` to create a new message.
  */
 export const TrafficRateExtendedSchema: GenMessage<TrafficRateExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 57);
+  messageDesc(file_gobgp4, 63);
 
 /**
  * @generated from message api.TwoOctetAsSpecificExtended
@@ -1568,7 +1776,7 @@ export type TwoOctetAsSpecificExtended = Message<"api.TwoOctetAsSpecificExtended
  * Use `create(TwoOctetAsSpecificExtendedSchema)` to create a new message.
  */
 export const TwoOctetAsSpecificExtendedSchema: GenMessage<TwoOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 58);
+  messageDesc(file_gobgp4, 64);
 
 /**
  * @generated from message api.IPv4AddressSpecificExtended
@@ -1600,7 +1808,7 @@ export type IPv4AddressSpecificExtended = Message<"api.IPv4AddressSpecificExtend
  * Use `create(IPv4AddressSpecificExtendedSchema)` to create a new message.
  */
 export const IPv4AddressSpecificExtendedSchema: GenMessage<IPv4AddressSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 59);
+  messageDesc(file_gobgp4, 65);
 
 /**
  * @generated from message api.FourOctetAsSpecificExtended
@@ -1632,7 +1840,7 @@ export type FourOctetAsSpecificExtended = Message<"api.FourOctetAsSpecificExtend
  * Use `create(FourOctetAsSpecificExtendedSchema)` to create a new message.
  */
 export const FourOctetAsSpecificExtendedSchema: GenMessage<FourOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 60);
+  messageDesc(file_gobgp4, 66);
 
 /**
  * @generated from message api.UnknownExtended
@@ -1654,7 +1862,7 @@ export type UnknownExtended = Message<"api.UnknownExtended"> & {
  * Use `create(UnknownExtendedSchema)` to create a new message.
  */
 export const UnknownExtendedSchema: GenMessage<UnknownExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 61);
+  messageDesc(file_gobgp4, 67);
 
 /**
  * @generated from message api.ExtendedCommunity
@@ -1701,7 +1909,7 @@ export type ExtendedCommunity = Message<"api.ExtendedCommunity"> & {
  * Use `create(ExtendedCommunitySchema)` to create a new message.
  */
 export const ExtendedCommunitySchema: GenMessage<ExtendedCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 62);
+  messageDesc(file_gobgp4, 68);
 
 /**
  * @generated from message api.NLRI
@@ -1730,7 +1938,7 @@ export type NLRI = Message<"api.NLRI"> & {
  * Use `create(NLRISchema)` to create a new message.
  */
 export const NLRISchema: GenMessage<NLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 63);
+  messageDesc(file_gobgp4, 69);
 
 /**
  * @generated from message api.IPAddressPrefix
@@ -1752,7 +1960,7 @@ export type IPAddressPrefix = Message<"api.IPAddressPrefix"> & {
  * Use `create(IPAddressPrefixSchema)` to create a new message.
  */
 export const IPAddressPrefixSchema: GenMessage<IPAddressPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 64);
+  messageDesc(file_gobgp4, 70);
 
 /**
  * @generated from message api.FlowSpecIPPrefix
@@ -1779,7 +1987,7 @@ export type FlowSpecIPPrefix = Message<"api.FlowSpecIPPrefix"> & {
  * Use `create(FlowSpecIPPrefixSchema)` to create a new message.
  */
 export const FlowSpecIPPrefixSchema: GenMessage<FlowSpecIPPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 65);
+  messageDesc(file_gobgp4, 71);
 
 /**
  * @generated from message api.FlowSpecComponentItem
@@ -1801,7 +2009,7 @@ export type FlowSpecComponentItem = Message<"api.FlowSpecComponentItem"> & {
  * Use `create(FlowSpecComponentItemSchema)` to create a new message.
  */
 export const FlowSpecComponentItemSchema: GenMessage<FlowSpecComponentItem> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 66);
+  messageDesc(file_gobgp4, 72);
 
 /**
  * @generated from message api.FlowSpecComponent
@@ -1823,7 +2031,7 @@ export type FlowSpecComponent = Message<"api.FlowSpecComponent"> & {
  * Use `create(FlowSpecComponentSchema)` to create a new message.
  */
 export const FlowSpecComponentSchema: GenMessage<FlowSpecComponent> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 67);
+  messageDesc(file_gobgp4, 73);
 
 /**
  * @generated from message api.FlowSpecRule
@@ -1852,7 +2060,7 @@ export type FlowSpecRule = Message<"api.FlowSpecRule"> & {
  * Use `create(FlowSpecRuleSchema)` to create a new message.
  */
 export const FlowSpecRuleSchema: GenMessage<FlowSpecRule> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 68);
+  messageDesc(file_gobgp4, 74);
 
 /**
  * @generated from message api.FlowSpecNLRI
@@ -1869,7 +2077,7 @@ export type FlowSpecNLRI = Message<"api.FlowSpecNLRI"> & {
  * Use `create(FlowSpecNLRISchema)` to create a new message.
  */
 export const FlowSpecNLRISchema: GenMessage<FlowSpecNLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 69);
+  messageDesc(file_gobgp4, 75);
 
 /**
  * @generated from enum api.TableType

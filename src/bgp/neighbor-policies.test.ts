@@ -1,0 +1,161 @@
+/** Which neighbor gets which route by its policy: each method, family, action and form of communities, and each refusal. */
+import { describe, expect, test } from "bun:test";
+import { blackhole, flow, loopback, neighbor, neighborPolicy, SPEAKER_ASN } from "../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { communitiesOf, prefix } from "../../test/fixtures/networks.ts";
+import type { Route } from "../mitigation/announcer.ts";
+import { ANY_RULES, FLOWSPEC_FIELDS } from "../mitigation/rules/flowspec-support.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
+import { exactly } from "../net/range.ts";
+import type { BgpNeighbor } from "./bgp-config.ts";
+import { markOf } from "./neighbor-mark.ts";
+import { NeighborPolicies } from "./neighbor-policies.ts";
+import { type NeighborPolicy, NO_CHANGES } from "./neighbor-policy.ts";
+import { ROUTE_FAMILIES } from "./route-family.ts";
+
+const AT = loopback(2);
+const V4 = "203.0.113.7/32";
+const V6 = "2001:db8::7/128";
+const limit = { kind: "rate_limit", bytesPerSecond: 1000 } as const;
+
+function policies(changes: Partial<NeighborPolicy> | null, more: Partial<BgpNeighbor> = {}): NeighborPolicies {
+  const policy = changes === null ? {} : { policy: neighborPolicy({ name: "p", ...changes }) };
+  const neighbors = [neighbor({ ...policy, ...more })];
+  return new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors });
+}
+
+/** A route of each method and family; rules with each action. */
+const ROUTES: Readonly<Record<string, Route>> = {
+  "blackhole 4": blackhole(V4),
+  "blackhole 6": blackhole(V6),
+  "divert 4": blackhole(V4, { isDivert: true }),
+  "divert 6": blackhole(V6, { isDivert: true }),
+  "discard 4": flow(V4),
+  "discard 6": flow(V6),
+  "limit 4": flow(V4, { action: limit }),
+  "packets 4": { ...flow(V4), routers: { kind: "rate_limit_packets", packetsPerSecond: 9 } },
+  "redirect 4": { ...flow(V4), routers: { kind: "redirect", to: "rt:65000:1" } },
+  "mark 6": { ...flow(V6), routers: { kind: "mark", dscp: 10 } },
+};
+const NAMES = Object.keys(ROUTES);
+const rules = NAMES.filter((name) => ROUTES[name]?.kind === "flowspec");
+const of = (...words: readonly string[]) => NAMES.filter((name) => words.some((word) => name.includes(word)));
+
+describe("a neighbor", () => {
+  test.each<[string, Partial<NeighborPolicy> | null, Partial<BgpNeighbor>, readonly string[], string]>([
+    ["without a policy", null, {}, [], ""],
+    ["in dry run", null, { dryRun: true }, NAMES, "it is in dry run"],
+    ["for blackholes", { methods: ["blackhole"] }, {}, of("divert"), "its policy p takes no divert routes"],
+    ["for diverts", { methods: ["divert"] }, {}, of("blackhole"), "its policy p takes no blackhole routes"],
+    ["without rules", { methods: ["blackhole", "divert"] }, {}, rules, "its policy p takes no flowspec routes"],
+    ["for rules", { methods: ["flowspec"] }, {}, of("blackhole"), "its policy p takes no blackhole routes"],
+    ...ROUTE_FAMILIES.map((family): [string, Partial<NeighborPolicy>, object, readonly string[], string] => {
+      const [, digit = "", kind = ""] = /^ipv(\d)-(\w+)$/.exec(family) ?? [];
+      const kept = NAMES.filter(
+        (name) => name.endsWith(digit) && (ROUTES[name]?.kind === "unicast") === (kind === "unicast"),
+      );
+      const families = ROUTE_FAMILIES.filter((each) => each !== family);
+      return [`without ${family}`, { families }, {}, kept, `its policy p has no IPv${digit} ${kind}`];
+    }),
+    [
+      "that takes prefixes up to /24",
+      { lengths: { 4: { from: 8, to: 24 }, 6: { from: 0, to: 128 } } },
+      {},
+      ["blackhole 4", "divert 4"],
+      "its policy p takes no /32, only /8-/24",
+    ],
+    [
+      "that takes one length of IPv6",
+      { lengths: { 4: { from: 0, to: 32 }, 6: { from: 48, to: 48 } } },
+      {},
+      ["blackhole 6", "divert 6"],
+      "its policy p takes no /128, only /48",
+    ],
+  ])("%s is kept from its routes alone, with the reason", (_, changes, more, kept, cause) => {
+    const made = policies(changes, more);
+    const refusals = Object.entries(ROUTES).flatMap(([name, route]) => {
+      const refusal = made.refusalAt(AT, route);
+      return refusal === null ? [] : [[name, refusal]];
+    });
+    const own = refusals.filter(([, refusal]) => refusal === cause).map(([name]) => name);
+    expect(own).toEqual([...kept]);
+    for (const [name = "", route] of Object.entries(ROUTES)) {
+      const isKept = refusals.some(([refused]) => refused === name);
+      expect(made.marksOf(route).includes(markOf(AT, "policy")), name).toBe(isKept);
+      expect(made.problemOf(route) === null, name).toBe(!isKept);
+    }
+  });
+
+  test.each<[Partial<Rule>, string]>([
+    [{ source: prefix("198.51.100.0/24") }, "source"],
+    [{ protocols: exactly(17) }, "protocol"],
+    [{ sourcePorts: exactly(53) }, "source port"],
+    [{ destinationPorts: exactly(53) }, "destination port"],
+    [{ tcpFlags: { set: 2, unset: 0 } }, "tcp flags"],
+    [{ packetLengths: exactly(40) }, "packet length"],
+    [{ fragment: true }, "fragment"],
+    [{ sourcePorts: [...exactly(53), ...exactly(123)] }, "several values in a field"],
+    [{ destinationPorts: [{ from: 1, to: 9 }] }, "a range of values"],
+    [{ tcpFlags: { set: 2, unset: 16 } }, "TCP flags that must be unset"],
+  ])("whose routers do not match %j is not sent such a rule, and others are", (fields, lacking) => {
+    const own =
+      Object.keys(fields).length === 1 ? FLOWSPEC_FIELDS.filter((f) => f.replaceAll("_", " ") !== lacking) : [];
+    const words = { ranges: true, lists: true, unsetFlags: true };
+    const [ranges, lists, unsetFlags] = [
+      "a range of values",
+      "several values in a field",
+      "TCP flags that must be unset",
+    ].map((text) => text !== lacking);
+    const without = { ...ANY_RULES, ...words, ranges, lists, unsetFlags, fields: own } as typeof ANY_RULES;
+    const made = policies({ flowspec: { ...without, communities: null, rules: null } });
+    expect(made.refusalAt(AT, flow(V4, fields))).toBe(`its policy p cannot match ${lacking}`);
+    expect(made.refusalAt(AT, flow(V4))).toBeNull();
+    expect(policies({}).refusalAt(AT, flow(V4, fields))).toBeNull();
+  });
+
+  test("gets routes as they are, or by the variant of its policy, which the speaker knows", () => {
+    expect(NAMES.flatMap((name) => policies({}).marksOf(ROUTES[name] as Route))).toEqual([]);
+    for (const [form, texts] of Object.entries({
+      standard: "65000:1",
+      extended: "rt:65000:1",
+      large: "4200000000:1:2",
+    })) {
+      const changes = { ...NO_CHANGES, communities: communitiesOf(texts) };
+      const flowspec = { ...ANY_RULES, communities: communitiesOf("65000:2"), rules: 5 };
+      const made = policies({ blackhole: changes, divert: { ...changes, nextHop: address("192.0.2.9") }, flowspec });
+      const { variants, neighbors } = made.exportTerms();
+      expect(neighbors).toEqual([AT]);
+      for (const [name, route] of Object.entries(ROUTES)) {
+        const [mark = "", ...others] = made.marksOf(route);
+        expect(others, form).toEqual([]);
+        const variant = variants.find((each) => each.mark === mark);
+        const expected = route.kind === "flowspec" ? communitiesOf("65000:2") : changes.communities;
+        expect(variant?.communities, `${form} ${name}`).toEqual(expected);
+        expect(variant?.nextHop ?? null, name).toBe(name === "divert 4" ? address("192.0.2.9") : null);
+      }
+      expect(made.rooms).toEqual([{ neighbor: AT, rules: 5 }]);
+    }
+  });
+
+  test("gets an order's communities in place of those of its policy, and its next hop all the same", () => {
+    const changes = { ...NO_CHANGES, communities: communitiesOf("65000:1"), nextHop: address("192.0.2.9") };
+    const made = policies({ blackhole: changes });
+    const [mark] = made.marksOf(blackhole(V4, { areCommunitiesOrdered: true }));
+    const { variants } = made.exportTerms();
+    expect(variants.find((each) => each.mark === mark)).toMatchObject({ communities: null, nextHop: "192.0.2.9" });
+    expect(
+      policies({ blackhole: { ...changes, nextHop: null } }).marksOf(blackhole(V4, { areCommunitiesOrdered: true })),
+    ).toEqual([]);
+  });
+
+  test("that an order does not name is kept from it; with an external speaker the order is for all, or it fails", () => {
+    const ordered = (...neighbors: string[]) => blackhole(V4, { neighbors });
+    const made = policies(null, { name: "edge" });
+    for (const named of ["edge", AT]) expect(made.refusalAt(AT, ordered(named))).toBeNull();
+    expect(made.refusalAt(AT, ordered("other"))).toBe("the order is for other neighbors");
+    expect(made.problemOf(ordered("other"))).toBe("the order is for other neighbors");
+    const external = new NeighborPolicies({ speaker: "external", localAsn: 1, neighbors: [neighbor()] });
+    expect(external.problemOf(ordered("edge"))).toBe("neighbors can be chosen with speaker managed only");
+    expect(external.problemOf(blackhole(V4))).toBeNull();
+  });
+});

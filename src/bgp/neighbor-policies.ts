@@ -1,0 +1,196 @@
+/**
+ * Which routes each neighbor is to get and how they differ there, by policies and orders. A route carries marks for both,
+ * which the speaker's export policy acts on (src/bgp/gobgp/export-policy.ts). Pure.
+ */
+import type { MissingNeighbor, Route, RouteMethod } from "../mitigation/announcer.ts";
+import { isForReader } from "../mitigation/measure.ts";
+import { unsupported } from "../mitigation/rules/flowspec-support.ts";
+import type { IpAddress } from "../net/address.ts";
+import { type Community, communitiesText } from "../net/community.ts";
+import type { Prefix } from "../net/prefix.ts";
+import { isWithin, rangeText } from "../net/range.ts";
+import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
+import { type Mark, type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
+import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./neighbor-policy.ts";
+import { familyOfRoute, familyText } from "./route-family.ts";
+import type { RuleRoom } from "./withheld-routes.ts";
+
+type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors">;
+
+/** How routes with the mark differ at the neighbors of one policy. */
+export interface RouteVariant {
+  readonly mark: Mark;
+  readonly policy: string;
+  /** null: those of the route. Extended ones only for routes that are no rules. */
+  readonly communities: readonly Community[] | null;
+  /** null: that of the route. */
+  readonly nextHop: IpAddress | null;
+  /** null: none. */
+  readonly med: number | null;
+  /** null: none. */
+  readonly prepend: { readonly asn: number; readonly times: number } | null;
+}
+
+/** What the speaker must know before a route with marks is announced. */
+export interface ExportTerms {
+  /** Addresses of all neighbors. */
+  readonly neighbors: readonly string[];
+  /** By name: the addresses of its neighbors. */
+  readonly policies: ReadonlyMap<string, readonly string[]>;
+  readonly variants: readonly RouteVariant[];
+}
+
+export class NeighborPolicies {
+  readonly #isManaged: boolean;
+  readonly #localAsn: number;
+  readonly #neighbors: ReadonlyMap<string, BgpNeighbor>;
+  /** Those that a neighbor has, by name, with the addresses of their neighbors. */
+  readonly #policies: ReadonlyMap<string, { readonly policy: NeighborPolicy; readonly addresses: readonly string[] }>;
+
+  constructor({ speaker, localAsn, neighbors }: Configured) {
+    this.#isManaged = speaker === "managed";
+    this.#localAsn = localAsn;
+    // An external speaker has neighbors of its own.
+    const own = this.#isManaged ? neighbors : [];
+    this.#neighbors = new Map(own.map((neighbor) => [neighbor.address, neighbor]));
+    const policies = new Map<string, { policy: NeighborPolicy; addresses: string[] }>();
+    for (const { address, policy } of own) {
+      if (policy === undefined) continue;
+      const known = policies.get(policy.name);
+      if (known === undefined) policies.set(policy.name, { policy, addresses: [address] });
+      else known.addresses.push(address);
+    }
+    this.#policies = policies;
+  }
+
+  /** The addresses of the neighbors for which routes can be marked. */
+  get addresses(): readonly string[] {
+    return [...this.#neighbors.keys()];
+  }
+
+  get rooms(): readonly RuleRoom[] {
+    return [...this.#neighbors].flatMap(([neighbor, { policy }]) => {
+      const rules = policy?.flowspec.rules ?? null;
+      return rules === null ? [] : { neighbor, rules };
+    });
+  }
+
+  exportTerms(): ExportTerms {
+    const policies = new Map([...this.#policies].map(([name, { addresses }]) => [name, addresses]));
+    const variants = [...this.#policies.values()].flatMap(({ policy }) => this.#variantsOf(policy));
+    return { neighbors: this.addresses, policies, variants };
+  }
+
+  /** Why the route must not be sent to any neighbor; null: it may be sent to some. */
+  problemOf(route: Route): string | null {
+    if (!this.#isManaged)
+      return route.neighbors === undefined ? null : "neighbors can be chosen with speaker managed only";
+    const refusals = this.addresses.map((address) => this.refusalAt(address, route));
+    return refusals.length > 0 && refusals.every((refusal) => refusal !== null) ? (refusals[0] ?? null) : null;
+  }
+
+  /** Why the neighbor is not to get the route; null: it is. */
+  refusalAt(address: string, route: Route): string | null {
+    const neighbor = this.#neighbors.get(address);
+    if (neighbor === undefined) return null;
+    const { neighbors } = route;
+    if (neighbors !== undefined && !neighbors.some((named) => named === address || named === neighbor.name))
+      return "the order is for other neighbors";
+    if (neighbor.dryRun === true) return "it is in dry run";
+    if (!isForReader(route, address)) return "it has other rules, within what its policy says";
+    return neighbor.policy === undefined ? null : refusalBy(neighbor.policy, route);
+  }
+
+  /** Whether the neighbor is to get routes of the method, as far as its policy goes. */
+  takes(address: string, method: RouteMethod): boolean {
+    const neighbor = this.#neighbors.get(address);
+    return neighbor?.dryRun !== true && neighbor?.policy?.methods.includes(method) !== false;
+  }
+
+  /** The neighbors that are not to get the route. */
+  keptFrom(route: Route): readonly MissingNeighbor[] {
+    return this.addresses.flatMap((neighbor) => {
+      const cause = this.refusalAt(neighbor, route);
+      return cause === null ? [] : { neighbor, cause };
+    });
+  }
+
+  /** The marks of the neighbors that are not to get it, and of how it differs at the others. */
+  marksOf(route: Route): Marks {
+    const kept = this.keptFrom(route).map(({ neighbor }) => neighbor);
+    const marks = kept.map((neighbor) => markOf(neighbor, "policy"));
+    for (const { policy, addresses } of this.#policies.values()) {
+      if (addresses.every((address) => kept.includes(address))) continue;
+      const isOwn = route.areCommunitiesOrdered === true;
+      const variant = this.#variant(policy, { method: methodOf(route), family: route.prefix.family, isOwn });
+      if (variant !== null) marks.push(variant.mark);
+    }
+    return marks.length === 0 ? NO_MARKS : marks.sort();
+  }
+
+  #variantsOf(policy: NeighborPolicy): readonly RouteVariant[] {
+    const byMark = new Map<Mark, RouteVariant>();
+    for (const method of policy.methods) {
+      for (const family of [4, 6] as const) {
+        for (const isOwn of [false, true]) {
+          const variant = this.#variant(policy, { method, family, isOwn });
+          if (variant !== null) byMark.set(variant.mark, variant);
+        }
+      }
+    }
+    return [...byMark.values()];
+  }
+
+  /** null: the route is the same there. @param isOwn it keeps its communities. */
+  #variant(
+    policy: NeighborPolicy,
+    { method, family, isOwn }: { method: RouteMethod; family: Prefix["family"]; isOwn: boolean },
+  ): RouteVariant | null {
+    const changes = changesOf(policy, method);
+    const communities = isOwn ? null : changes.communities;
+    const nextHop = family === 4 ? changes.nextHop : changes.nextHop6;
+    const { med, prepend: times } = changes;
+    if (communities === null && nextHop === null && med === null && times === 0) return null;
+    const prepend = times === 0 ? null : { asn: this.#localAsn, times };
+    const isRule = method === "flowspec";
+    const texts = [policy.name, isRule, communities && communitiesText(communities), nextHop, med, times];
+    return {
+      mark: markOf(`variant ${JSON.stringify(texts)}`),
+      policy: policy.name,
+      communities,
+      nextHop,
+      med,
+      prepend,
+    };
+  }
+}
+
+function methodOf(route: Route): RouteMethod {
+  if (route.kind === "flowspec") return "flowspec";
+  return route.isDivert === true ? "divert" : "blackhole";
+}
+
+function changesOf(policy: NeighborPolicy, method: RouteMethod): RouteChanges {
+  return method === "flowspec" ? { ...NO_CHANGES, communities: policy.flowspec.communities } : policy[method];
+}
+
+function refusalBy(policy: NeighborPolicy, route: Route): string | null {
+  const [family, method] = [familyOfRoute(route), methodOf(route)];
+  const by = `its policy ${policy.name}`;
+  if (!policy.methods.includes(method)) return `${by} takes no ${method} routes`;
+  if (!policy.families.includes(family)) return `${by} has no ${familyText(family)}`;
+  if (route.kind === "flowspec") {
+    const lacking = unsupported(route.rule, policy.flowspec);
+    return lacking === null ? null : `${by} cannot match ${lacking}`;
+  }
+  const lengths = policy.lengths[route.prefix.family];
+  return isWithin(route.prefix.length, lengths)
+    ? null
+    : `${by} takes no /${route.prefix.length}, only ${slashed(lengths)}`;
+}
+
+function slashed(lengths: NeighborPolicy["lengths"][4]): string {
+  return rangeText(lengths).replace(/\d+/g, "/$&");
+}
+
+export const ALL_NEIGHBORS = new NeighborPolicies({ speaker: "managed", localAsn: 0, neighbors: [] });
