@@ -10,6 +10,7 @@ import type { OriginFiles } from "../geo/origin-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
 import type { BanBounds, CarpetMitigation, GroupMitigation } from "../mitigation/mitigation-config.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { OrderTemplate } from "../mitigation/order/order-template.ts";
 import type { ScrubProfile } from "../mitigation/scrub/scrub-config.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
@@ -51,6 +52,7 @@ export interface Config {
   readonly bgp: BgpConfig | null;
   /** null: nothing is dropped on this machine. */
   readonly dataplane: DataplaneConfig | null;
+  readonly orderTemplates: readonly OrderTemplate[];
   /** In the order in which they are tried. */
   readonly filterRules: readonly OperatorRule[];
   readonly prefixSets: readonly PrefixSetConfig[];

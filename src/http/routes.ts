@@ -12,8 +12,9 @@ import { attackSeriesRoute, attackSourcesRoute, attackTimelineRoute } from "./ro
 import { attackPcapRoute } from "./routes/attack-pcap.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
-import { banPreviewRoute } from "./routes/ban-preview.ts";
+import { banPreviewRoute, orderPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
+import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
@@ -36,6 +37,7 @@ import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } from "./routes/incidents.ts";
+import { manyBansRoute } from "./routes/many-bans.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
@@ -91,6 +93,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     prefixSetsRoute(backend, clock),
     telemetryRoute(backend),
     configRoute(backend),
+    bgpRoutesRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
@@ -100,6 +103,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     auditRoute(backend, clock),
     eventsRoute(events),
     banRoute(backend),
+    manyBansRoute(backend),
+    orderPreviewRoute(backend),
     unbanRoute(backend),
     reloadRoute(backend),
     reloadPreviewRoute(backend),

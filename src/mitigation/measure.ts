@@ -1,5 +1,5 @@
 /** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
-import { communitiesText } from "../net/community.ts";
+import { type Community, communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, type RuleAction } from "./rules/action.ts";
@@ -62,6 +62,10 @@ export interface FlowspecMeasure extends FoundRules {
   readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
+  /** As an operator ordered. Absent: none. */
+  readonly communities?: readonly Community[];
+  /** Absent: all. */
+  readonly neighbors?: readonly string[];
 }
 
 export const NO_MEASURE: Measure = { kind: "none" };
@@ -117,8 +121,10 @@ const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
   const known = FLOWSPEC_ROUTES.get(measure);
   if (known !== undefined) return known;
-  const { localPref } = measure;
-  const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, communities: [], localPref }) as const);
+  const { localPref, communities = [], neighbors } = measure;
+  const isOrdered = measure.communities === undefined ? {} : { areCommunitiesOrdered: true as const };
+  const attributes = { communities, localPref, ...isOrdered, ...(neighbors && { neighbors }) };
+  const routes = measure.rules.map((rule) => ({ kind: "flowspec", prefix, rule, ...attributes }) as const);
   FLOWSPEC_ROUTES.set(measure, routes);
   return routes;
 }
@@ -169,13 +175,25 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
   if (a.kind === "divert" && b.kind === "divert") {
-    return a.node === b.node && Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
+    const isSameFilter = a.node === b.node && Bun.deepEquals(a.filter, b.filter);
+    return isSameFilter && isSameReach(a.route, b.route) && isSameMeasure(a.rules, b.rules);
   }
   if (a.kind === "scrub" && b.kind === "scrub") {
     return Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
   }
+  if (a.kind === "blackhole" && b.kind === "blackhole") return isSameReach(a.route, b.route);
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
-  return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
+  return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref && isSameReach(a, b);
+}
+
+type Reach = Pick<FlowspecMeasure, "communities" | "neighbors">;
+
+/** Communities and neighbors, which the text of rules does not have. */
+export function isSameReach(a: Reach | null, b: Reach | null): boolean {
+  return (
+    Bun.deepEquals(a?.neighbors, b?.neighbors) &&
+    communitiesText(a?.communities ?? []) === communitiesText(b?.communities ?? [])
+  );
 }
 
 export function isSameRules(a: FoundRules, b: FoundRules): boolean {

@@ -7,15 +7,52 @@ import type { Classification } from "../detection/attack/classifier.ts";
 import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
-import type { BanTerms, Circumstances, FoundRequest, ObservedAttack, RuleMaker } from "./circumstances.ts";
-import { type FlowspecMeasure, hasLooked, isSameRules, withAction } from "./measure.ts";
+import type {
+  BanTerms,
+  Circumstances,
+  FoundRequest,
+  ObservedAttack,
+  OrderedExtras,
+  RuleMaker,
+} from "./circumstances.ts";
+import { type FlowspecMeasure, hasLooked, isSameReach, isSameRules, withAction } from "./measure.ts";
+import { orderedRules } from "./order/ordered-terms.ts";
 import { rulesText } from "./rules/rule.ts";
+
+/** Those that an operator ordered, or else those that are found, to the neighbors that were ordered. */
+export function rulesOf(
+  ban: Pick<Ban, "prefix" | "measure">,
+  terms: BanTerms,
+  circumstances: Circumstances,
+  wallMs: number,
+): FlowspecMeasure {
+  const { ordered } = terms;
+  if (ordered === undefined || ordered.rules.length === 0) {
+    return withReach(foundRulesOf(ban, terms, circumstances, wallMs), ordered);
+  }
+  const rules = orderedRules(ordered.rules, ban.prefix, terms.flowspec.action);
+  return withReach(
+    { kind: "flowspec", rules, matchesAll: false, localPref: localPrefOf(terms), basis: "order" },
+    ordered,
+  );
+}
+
+/** The same measure if it has this already. */
+function withReach(measure: FlowspecMeasure, ordered: OrderedExtras | undefined): FlowspecMeasure {
+  const reach = {
+    ...(ordered?.communities != null && { communities: ordered.communities }),
+    ...(ordered?.neighbors != null && { neighbors: ordered.neighbors }),
+  };
+  if (isSameReach(measure, reach)) return measure;
+  const { communities: _, neighbors: __, ...bare } = measure;
+  return { ...bare, ...reach };
+}
 
 /**
  * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
  * no users.
  */
-export function rulesOf(
+function foundRulesOf(
   { prefix, measure }: Pick<Ban, "prefix" | "measure">,
   terms: BanTerms,
   circumstances: Circumstances,

@@ -23,6 +23,7 @@ import { buildEdge } from "../sections/edge.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
+import { buildTemplates } from "../sections/order-templates.ts";
 import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
 import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
@@ -67,10 +68,13 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     ban: {
       maxActiveBans: file.ban.max_active_bans,
       maxBannedFraction: file.ban.max_banned_fraction,
+      orderWidestV4: file.ban.order_widest_v4,
+      orderWidestV6: file.ban.order_widest_v6,
     },
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
+    orderTemplates: buildTemplates(file.order_templates),
     filterRules: file.filter_rules.map(buildFilterRule),
     prefixSets: buildPrefixSets(file.prefix_sets),
     samples: buildSamples(file.samples),

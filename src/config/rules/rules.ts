@@ -72,6 +72,7 @@ import {
   networksDoNotOverlap,
   prefixesAreBounded,
 } from "./network.ts";
+import { orderTemplatesAreWhole } from "./order-templates.ts";
 import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
@@ -143,6 +144,7 @@ const RULES: readonly Rule[] = [
   filterRulesAreWhole,
   filterRulesHaveRoom,
   filterRulesNeedTheDataplane,
+  orderTemplatesAreWhole,
   prefixSetNamesAreUnique,
   prefixSetsHaveOneSource,
   tunnelsFit,

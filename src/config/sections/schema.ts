@@ -33,6 +33,7 @@ import { FilterRules } from "./filter-rules.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
+import { OrderTemplates } from "./order-templates.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
 import { SamplesSection } from "./samples.ts";
 import { StorageSection } from "./storage.ts";
@@ -353,6 +354,7 @@ export const ConfigFile = described(
       ),
       bgp: Type.Optional(Bgp),
       dataplane: Type.Optional(DataplaneSection),
+      order_templates: OrderTemplates,
       filter_rules: FilterRules,
       prefix_sets: PrefixSetsSection,
       samples: SamplesSection,
