@@ -24,6 +24,7 @@ const SECTIONS: readonly Section[] = [
   ["bgp", ({ bgp }) => bgp],
   ["dataplane", ({ dataplane }) => dataplane],
   ["dry_run_directions", ({ mitigations }) => mitigations[0]?.dryRunDirections],
+  ["maintenance", ({ maintenance }) => maintenance],
   ["order_templates", ({ orderTemplates }) => orderTemplates],
   ["filter_rules", ({ filterRules }) => filterRules],
   ["prefix_sets", ({ prefixSets }) => prefixSets],

@@ -8,6 +8,7 @@ import type { DetectionConfig } from "../detection/judge/detection-config.ts";
 import type { EdgeConfig } from "../edge/edge-config.ts";
 import type { OriginFiles } from "../geo/origin-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
+import type { Window } from "../mitigation/maintenance/window.ts";
 import type { BanBounds, CarpetMitigation, GroupMitigation } from "../mitigation/mitigation-config.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { OrderTemplate } from "../mitigation/order/order-template.ts";
@@ -53,6 +54,7 @@ export interface Config {
   /** null: nothing is dropped on this machine. */
   readonly dataplane: DataplaneConfig | null;
   readonly orderTemplates: readonly OrderTemplate[];
+  readonly maintenance: readonly Window[];
   /** In the order in which they are tried. */
   readonly filterRules: readonly OperatorRule[];
   readonly prefixSets: readonly PrefixSetConfig[];

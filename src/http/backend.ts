@@ -31,6 +31,7 @@ import type { Item } from "../machine/item.ts";
 import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
@@ -106,6 +107,7 @@ export interface Backend {
   /** The ban that ban() would return now. Changes nothing. */
   banPreview(order: BanOrder, by: Holder): BanPreview;
   readonly orders: OrderSources;
+  readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
   /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */
   unban(
     target: IpAddress | Prefix,

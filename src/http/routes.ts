@@ -37,6 +37,7 @@ import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } from "./routes/incidents.ts";
+import { closeWindowRoute, maintenanceRoute, openWindowRoute } from "./routes/maintenance.ts";
 import { manyBansRoute } from "./routes/many-bans.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
@@ -116,6 +117,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     orderFilterRuleRoute(backend, clock),
     filterRulePreviewRoute(backend, clock),
     removeFilterRuleRoute(backend),
+    maintenanceRoute(backend),
+    openWindowRoute(backend, clock),
+    closeWindowRoute(backend),
     protectionsRoute(backend),
     protectionRoute(backend),
     protectRoute(backend, clock),

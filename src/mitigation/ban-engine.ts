@@ -34,7 +34,7 @@ import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy
 import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
-import { isNeeded, isVirtual } from "./virtual-bans.ts";
+import { isNeeded, isVirtual, isVirtualAtFirst } from "./virtual-bans.ts";
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
@@ -390,7 +390,7 @@ export class BanEngine {
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {
-    const dryRun = order?.isDryRun === true || this.#policy.isDryRun(prefix, attack?.direction ?? "incoming");
+    const dryRun = order?.isDryRun === true || isVirtualAtFirst(prefix, attack, this.#policy);
     const made = { prefix, ...(order && hasTerms(order.terms) && { ordered: order.terms }) };
     const terms = termsOfBan(this.#policy, made);
     const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);

@@ -8,6 +8,7 @@ import type { AdmissionPolicy } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
+import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
 import { type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
 import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
@@ -17,6 +18,8 @@ export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
   /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
   isDryRun(prefix: Prefix, direction: Direction): boolean;
+  /** Whether a maintenance window is open in which attacks there are only watched. Bans by hand are not concerned. */
+  isWatched(prefix: Prefix): boolean;
   /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
   /** The callers that may give orders. */
@@ -57,8 +60,14 @@ export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean
 /** How long FlowSpec rules wait for the first classification of an attack. */
 const EVIDENCE_WAIT_MS = 1000;
 
-/** @param chosen at run time, read each time. */
-export function mitigationPolicy(config: MitigationSections, chosen: Chosen = NOTHING_CHOSEN): MitigationPolicy {
+const NO_WINDOWS = { isWatchOnly: () => false };
+
+/** @param chosen at run time, as `windows` read each time. */
+export function mitigationPolicy(
+  config: MitigationSections,
+  chosen: Chosen = NOTHING_CHOSEN,
+  windows: Pick<MaintenanceWindows, "isWatchOnly"> = NO_WINDOWS,
+): MitigationPolicy {
   const terms = termsByGroup(config);
   const chosenTerms = new ChosenTerms(chosen);
   const global = terms[0] as BanTerms;
@@ -67,6 +76,7 @@ export function mitigationPolicy(config: MitigationSections, chosen: Chosen = NO
   return {
     dryRun: config.dryRun,
     isDryRun: (prefix, direction) => config.dryRun || termsOf(prefix).dryRunDirections.includes(direction),
+    isWatched: (prefix) => windows.isWatchOnly({ prefix, group: termsOf(prefix).group }),
     evidenceWaitMs: config.samples.enabled ? EVIDENCE_WAIT_MS : 0,
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,

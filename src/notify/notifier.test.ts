@@ -44,6 +44,8 @@ function started(
     tenancy: () => ({ ownerOf: () => null, tenantOf: () => null }),
     config: { ...NO_CHANNELS, ...changes },
     dryRun: () => isDryRun,
+    isQuiet: ({ group }) => group === variables["QUIET"],
+    groupOf: () => "global",
     instance: "box1",
     clock: systemClock,
     timers: systemTimers,
@@ -87,6 +89,18 @@ describe("the webhook", () => {
     const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(call?.headers.get("x-floodwall-signature") ?? "") ?? [];
     expect(v1).toBe(createHmac("sha256", "k").update(`${t}.${call?.body}`).digest("hex"));
     expect(Math.abs(Number(t) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  test("gets nothing of attacks and bans in a quiet window, and all else #maintenance-quiet", async () => {
+    const server = receiver();
+    const channel = { webhook: { ...WEBHOOK, secretEnv: null } };
+    const { notifier } = started(channel, { WEBHOOK_URL: server.url, QUIET: "global" });
+    notifier.attackChanged("started", classified(), null);
+    notifier.banChanged({ ban: ban(), previous: null });
+    notifier.attackChanged("started", classified({ id: "other", group: "web" }), null);
+    await eventually(() => server.received.length > 0, "no call came");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as { attack: { group: string } });
+    expect(bodies.map(({ attack: { group } }) => group)).toEqual(["web"]);
   });
 
   test("gets bans and BGP sessions, in order, one a call", async () => {

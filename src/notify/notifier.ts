@@ -7,6 +7,9 @@ import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
+import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
+import type { Subject } from "../mitigation/maintenance/window.ts";
+import type { IpAddress } from "../net/address.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
@@ -57,6 +60,10 @@ export interface NotifierOptions {
   readonly metrics: DeliveryMetrics;
   readonly newId: () => string;
   readonly random: () => number;
+  /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
+  readonly isQuiet?: (subject: Subject) => boolean;
+  /** The name of an address's hostgroup. */
+  readonly groupOf?: (target: IpAddress) => string;
   readonly times?: DeliveryTimes;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
@@ -128,6 +135,7 @@ export class Notifier {
     const tenant = this.#options.tenancy().ownerOf(attack);
     if (!this.#isRunning) return;
     const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
+    if (this.#options.isQuiet?.({ prefix: prefixUnderAttack(attack), group: attack.group }) === true) return;
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, tenant);
   }
 
@@ -139,6 +147,8 @@ export class Notifier {
     const kind = banChangeKind(change);
     if (kind === null || kind === "changed") return;
     const { ban } = change;
+    if (this.#options.isQuiet?.({ prefix: ban.prefix, group: this.#options.groupOf?.(ban.target) ?? "" }) === true)
+      return;
     this.#enqueue({ kind: `ban_${ban.state}`, ban }, this.#options.tenancy().tenantOf(ban.target));
   }
 

@@ -36,6 +36,7 @@ import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { BanOrder } from "../mitigation/order/ban-order.ts";
@@ -102,6 +103,7 @@ export class ServiceBackend implements Backend {
   readonly protections: Protections;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly orders: OrderSources;
+  readonly maintenance: MaintenanceWindows;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -117,6 +119,7 @@ export class ServiceBackend implements Backend {
     this.#floodwall = floodwall;
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
+    this.maintenance = floodwall.maintenance;
     this.orders = orderSources(floodwall, () => this.tenancy());
     this.edge = edge;
     this.#version = version;

@@ -72,6 +72,8 @@ export class Reporting {
       ...options,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
+      isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
+      groupOf: (target) => floodwall.config.hostgroups[floodwall.config.lookup.group(target)]?.name ?? "global",
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,

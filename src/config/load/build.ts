@@ -4,6 +4,7 @@ import type { BgpConfig, ListenAddresses } from "../../bgp/bgp-config.ts";
 import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../../dataplane/capture-config.ts";
 import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
+import { buildWindow } from "../../mitigation/maintenance/window-file.ts";
 import { buildFilterRule } from "../../mitigation/operator/rule-file.ts";
 import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
@@ -75,6 +76,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
     orderTemplates: buildTemplates(file.order_templates),
+    maintenance: file.maintenance.map(buildWindow),
     filterRules: file.filter_rules.map(buildFilterRule),
     prefixSets: buildPrefixSets(file.prefix_sets),
     samples: buildSamples(file.samples),

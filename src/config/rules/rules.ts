@@ -53,6 +53,7 @@ import {
   setsOfRulesExist,
 } from "./filter-rules.ts";
 import { tunnelsFit } from "./forward.ts";
+import { windowsAreWhole } from "./maintenance.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -145,6 +146,7 @@ const RULES: readonly Rule[] = [
   filterRulesHaveRoom,
   filterRulesNeedTheDataplane,
   orderTemplatesAreWhole,
+  windowsAreWhole,
   prefixSetNamesAreUnique,
   prefixSetsHaveOneSource,
   tunnelsFit,

@@ -19,8 +19,8 @@ export const OrderTemplates = described(
   "Bans by hand that are ordered by name, with `template` in the order. What the order says itself goes before.",
   {
     examples: [
+      [{ name: "scrub-center", method: "divert", communities: ["64500:2"], ttl_seconds: 3600 }],
       [
-        { name: "scrub-center", method: "divert", communities: ["64500:2"], ttl_seconds: 3600 },
         {
           name: "web-only-small",
           rules: [{ protocol: "udp", ports: ["80", "443"], packet_lengths: ["1200-1500"] }],

@@ -30,6 +30,7 @@ import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
 import { FilterRules } from "./filter-rules.ts";
+import { Maintenance } from "./maintenance.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
@@ -355,6 +356,7 @@ export const ConfigFile = described(
       bgp: Type.Optional(Bgp),
       dataplane: Type.Optional(DataplaneSection),
       order_templates: OrderTemplates,
+      maintenance: Maintenance,
       filter_rules: FilterRules,
       prefix_sets: PrefixSetsSection,
       samples: SamplesSection,
