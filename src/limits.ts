@@ -62,6 +62,12 @@ export const SOURCE_BLOCK_SECONDS_MAX = 86_400;
 export const SOURCE_BLOCK_REASON_MAX = 1000;
 /** Of the reason of a command to ban or unban. */
 export const BAN_REASON_MAX = 200;
+/** Maintenance windows that operators opened, their longest duration, seconds, and characters of a reason. */
+export const MAINTENANCE_ORDERS_MAX = 50;
+export const MAINTENANCE_SECONDS_MAX = 604_800;
+export const MAINTENANCE_REASON_MAX = 200;
+/** Bans and unbans in one command. */
+export const ORDERS_AT_ONCE_MAX = 100;
 /** Of the end of a filter rule or a protection. */
 export const ORDER_END_REASON_MAX = 200;
 /** Orders that wait for the disk at once; further ones are refused. */

@@ -254,7 +254,7 @@ test(
 );
 
 test(
-  "leaves a rule that another program added to the speaker, also one of the same match",
+  "leaves a rule that another program added to the speaker, also one of the same match #bgp-routes-of-others",
   async () => {
     const { announcer } = lab.announcer(bgpConfig());
     await until("connected", () => announcer.status().connected);
@@ -267,6 +267,10 @@ test(
       announcer.want([]);
       await until("ours gone", async () => (await client.listGlobal("ipv4-flowspec")).length === 2);
       expect((await client.listGlobal("ipv4-flowspec")).every((path) => instanceOf(path) === null)).toBe(true);
+      const foreign = (await announcer.foreignRoutes())?.routes.filter(({ family }) => family === "ipv4-flowspec");
+      expect(foreign?.map(({ text, rateBytes }) => [text, rateBytes])).toEqual(
+        expect.arrayContaining([[expect.stringContaining("dst 203.0.113.7/32"), 0]]),
+      );
     });
   },
   DEADLINE_MS,

@@ -13,6 +13,7 @@ import type { Environment } from "../system/environment.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
+import { foreignRoutes } from "./foreign-routes.ts";
 import { Instance } from "./instance.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { NeighborRuleFinder } from "./neighbor-rules.ts";
@@ -238,6 +239,9 @@ export class GobgpAnnouncer implements Announcer {
       })),
     };
   }
+
+  /** null: the speaker does not answer. */
+  foreignRoutes = () => this.#link.ask((client) => foreignRoutes(client, this.#owner.instance));
 
   /** Applies changed neighbors without touching the others. Another speaker needs a restart. */
   reload(config: BgpConfig): void {

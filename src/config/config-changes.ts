@@ -31,6 +31,10 @@ function detailsOf(section: string, before: Config, after: Config): string[] {
       return rateDetails(before.hostgroups[0]?.thresholds ?? [], after.hostgroups[0]?.thresholds ?? []);
     case "hostgroups":
       return listDetails(before.hostgroups.slice(1), after.hostgroups.slice(1), ({ name }) => name);
+    case "maintenance":
+      return listDetails(before.maintenance, after.maintenance, ({ name }) => name);
+    case "order_templates":
+      return listDetails(before.orderTemplates, after.orderTemplates, ({ name }) => name);
     case "filter_rules":
       return listDetails(before.filterRules, after.filterRules, ({ name }) => name);
     case "prefix_sets":

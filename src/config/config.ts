@@ -8,8 +8,10 @@ import type { DetectionConfig } from "../detection/judge/detection-config.ts";
 import type { EdgeConfig } from "../edge/edge-config.ts";
 import type { OriginFiles } from "../geo/origin-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
+import type { Window } from "../mitigation/maintenance/window.ts";
 import type { BanBounds, CarpetMitigation, GroupMitigation } from "../mitigation/mitigation-config.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { OrderTemplate } from "../mitigation/order/order-template.ts";
 import type { ScrubProfile } from "../mitigation/scrub/scrub-config.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
@@ -51,6 +53,8 @@ export interface Config {
   readonly bgp: BgpConfig | null;
   /** null: nothing is dropped on this machine. */
   readonly dataplane: DataplaneConfig | null;
+  readonly orderTemplates: readonly OrderTemplate[];
+  readonly maintenance: readonly Window[];
   /** In the order in which they are tried. */
   readonly filterRules: readonly OperatorRule[];
   readonly prefixSets: readonly PrefixSetConfig[];

@@ -1,7 +1,7 @@
 /** Builds the audit row of a call from its result (docs/interface.md#audit-trail). */
 import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
 import { describeRefusal, type Refusal } from "./refusal.ts";
-import type { AuditRule, Call, Outcome } from "./route.ts";
+import type { AuditRule, Call, Outcome, OutcomePart } from "./route.ts";
 
 export type Ended = Response | Refusal | Outcome;
 
@@ -24,9 +24,19 @@ const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
   "foreign_lever",
 ]);
 
-/** null: this result leaves no row. */
-export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: EndedCall<Fields>): AuditEvent | null {
-  if (!(ended instanceof Response) && ended.kind !== "outcome" && UNAUDITED.has(ended.kind)) return null;
+/** Empty: this result leaves no row. Of a call with several targets one for each. */
+export function auditRows<Fields>(given: EndedCall<Fields>): AuditEvent[] {
+  const { ended } = given;
+  if (!(ended instanceof Response) && ended.kind !== "outcome" && UNAUDITED.has(ended.kind)) return [];
+  const parts = ended instanceof Response || ended.kind !== "outcome" ? undefined : ended.parts;
+  if (parts === undefined) return [rowOf(given, ended)];
+  return parts.map((part) => ({ ...rowOf(given, part), ...(part.action && { action: part.action }) }));
+}
+
+function rowOf<Fields>(
+  { rule, call, fields, wallMs, dryRun }: EndedCall<Fields>,
+  ended: Ended | OutcomePart,
+): AuditEvent {
   const { operator, role, tenant } = call.principal;
   const named = ended instanceof Response || ended.kind !== "outcome" ? undefined : ended.target;
   return {
@@ -43,7 +53,12 @@ export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: 
   };
 }
 
-function endOf(ended: Ended): { result: AuditResult; reason: string; banState: string; dryRun?: boolean } {
+function endOf(ended: Ended | OutcomePart): {
+  result: AuditResult;
+  reason: string;
+  banState: string;
+  dryRun?: boolean;
+} {
   if (ended instanceof Response) return { result: resultOf(ended.status), reason: "", banState: "" };
   if (ended.kind !== "outcome") {
     const { status, error } = describeRefusal(ended);

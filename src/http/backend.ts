@@ -6,6 +6,7 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -27,13 +28,16 @@ import type {
 } from "../edge/reports/edge-history.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
-import type { RouteState } from "../mitigation/announcer.ts";
+import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
+import type { BanOrder } from "../mitigation/order/ban-order.ts";
+import type { OrderFile } from "../mitigation/order/order-file.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -108,11 +112,16 @@ export interface Backend {
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer>;
   /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
-  ban(target: IpAddress, by: Holder): Promise<BanView>;
+  ban(order: BanOrder, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
-  banPreview(target: IpAddress, by: Holder): BanPreview;
-  /** The withdrawn ban; null: the address has no active one. */
-  unban(target: IpAddress, operator: string): Promise<BanView | null>;
+  banPreview(order: BanOrder, by: Holder): BanPreview;
+  readonly orders: OrderSources;
+  readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
+  /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */
+  unban(
+    target: IpAddress | Prefix,
+    by: { readonly operator: string; readonly reason: string },
+  ): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
   /** The refusal that blockSource() would answer now; null: none. @param source null: whatever the source is */
@@ -352,6 +361,18 @@ export interface SourceBlockPreview {
   readonly refusal: BlockRefusal | null;
   readonly dryRun: boolean;
   readonly effect: OrderEffect;
+}
+
+/** What orders of bans are judged by, and shown with. */
+export interface OrderSources {
+  /** Of the configuration, by name. */
+  templates(): ReadonlyMap<string, OrderFile>;
+  /** What a ban would do to the traffic of the last minute, as far as the caller may see it. */
+  effect(ban: Ban, by: Principal): OrderEffect;
+  /** The neighbors that are not to get such a route, and why. */
+  keptFrom(route: Route): readonly MissingNeighbor[];
+  /** Routes that others put into the speaker; null: none answers. */
+  foreignRoutes(): Promise<ForeignRoutes | null>;
 }
 
 export interface BanPreview {

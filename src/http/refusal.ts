@@ -7,10 +7,12 @@ import {
   INCIDENT_NOTES_MAX,
   LEVERS_MAX,
   LIVE_CHALLENGES_MAX,
+  MAINTENANCE_ORDERS_MAX,
   PROTECTION_CHOICES_MAX,
   PROTECTION_CHOICES_PER_TENANT,
   VICTIMS_PER_SOURCE,
 } from "../limits.ts";
+import type { WindowRefusal } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionRefusal } from "../mitigation/protection/protections.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
@@ -73,6 +75,8 @@ export type Refusal =
   | { readonly kind: "lever_refused"; readonly refusal: LeverRefusal }
   | { readonly kind: "filter_rule_refused"; readonly refusal: RuleOrderRefusal }
   | { readonly kind: "unknown_filter_rule" }
+  | { readonly kind: "maintenance_refused"; readonly refusal: WindowRefusal }
+  | { readonly kind: "unknown_window" }
   | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The environment failed; the message is suitable for callers. */
@@ -148,6 +152,11 @@ const INCIDENT_REFUSALS: Readonly<Record<WorkRefusal, string>> = {
   notes_over_share: "your share of the notes of this incident is taken: it takes no more of yours",
 };
 
+const WINDOW_REFUSALS: Readonly<Record<WindowRefusal, string>> = {
+  name_configured: "the configuration has a window of this name: choose another",
+  too_many_windows: `${MAINTENANCE_ORDERS_MAX} windows are open: close one of them`,
+};
+
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
 const CHALLENGE_RETRY_SECONDS = 60;
 
@@ -201,6 +210,7 @@ const ABSENT = {
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
   unknown_edge_node: "unknown edge node",
+  unknown_window: "no window of this name was opened by an order",
   unknown_filter_rule: "no rule of this name was ordered",
   unknown_zone: "unknown zone",
   // The caller cannot distinguish them.
@@ -269,6 +279,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 401, error: "node identity needs an API token" };
     case "filter_rule_refused":
       return { status: 409, error: FILTER_RULE_REFUSALS[refusal.refusal] };
+    case "maintenance_refused":
+      return { status: 409, error: WINDOW_REFUSALS[refusal.refusal] };
     case "lever_refused":
       return { status: 409, error: LEVER_REFUSALS[refusal.refusal] };
     case "challenge_refused":

@@ -22,9 +22,16 @@ export interface Call {
 export type Answer = Response | Refusal | Promise<Response | Refusal>;
 
 /** How an audited call ended: its answer, and what its audit row has beside the caller and the target. */
-export interface Outcome {
-  readonly kind: "outcome";
+export interface Outcome extends OutcomePart {
   readonly response: Response;
+  /** Of a call with several targets: one for each, in place of the outcome's own row. Default: it has one. */
+  readonly parts?: readonly OutcomePart[];
+}
+
+export interface OutcomePart {
+  readonly kind: "outcome";
+  /** Default: that of the route. */
+  readonly action?: AuditAction;
   readonly result: AuditResult;
   /** Default: empty. */
   readonly reason?: string;

@@ -12,8 +12,9 @@ import { attackSeriesRoute, attackSourcesRoute, attackTimelineRoute } from "./ro
 import { attackPcapRoute } from "./routes/attack-pcap.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
-import { banPreviewRoute } from "./routes/ban-preview.ts";
+import { banPreviewRoute, orderPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
+import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
@@ -36,6 +37,8 @@ import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } from "./routes/incidents.ts";
+import { closeWindowRoute, maintenanceRoute, openWindowRoute } from "./routes/maintenance.ts";
+import { manyBansRoute } from "./routes/many-bans.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { notifyTargetsRoute, notifyTestRoute } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
@@ -94,6 +97,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     notifyTestRoute(backend),
     telemetryRoute(backend),
     configRoute(backend),
+    bgpRoutesRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
@@ -103,6 +107,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     auditRoute(backend, clock),
     eventsRoute(events),
     banRoute(backend),
+    manyBansRoute(backend),
+    orderPreviewRoute(backend),
     unbanRoute(backend),
     reloadRoute(backend),
     reloadPreviewRoute(backend),
@@ -114,6 +120,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     orderFilterRuleRoute(backend, clock),
     filterRulePreviewRoute(backend, clock),
     removeFilterRuleRoute(backend),
+    maintenanceRoute(backend),
+    openWindowRoute(backend, clock),
+    closeWindowRoute(backend),
     protectionsRoute(backend),
     protectionRoute(backend),
     protectRoute(backend, clock),

@@ -6,6 +6,7 @@ import { addressesIn, type Prefix } from "../net/prefix.ts";
 import { isOwnRefusal, type OwnRefusal } from "../traffic/own-infrastructure.ts";
 import type { NoTarget } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
+import { type OrderedPrefixRefusal, type OrderPolicy, type OrderRefusal, TOO_WIDE } from "./order/order-policy.ts";
 
 export interface AdmissionPolicy {
   isWhitelisted(target: IpAddress): boolean;
@@ -14,6 +15,7 @@ export interface AdmissionPolicy {
   ownRefusal(target: IpAddress): OwnRefusal | null;
   /** null: only single addresses are banned. */
   readonly spread: { refusalOf(prefix: Prefix): PrefixRefusal | null } | null;
+  readonly orders: Pick<OrderPolicy, "refusalOf">;
   readonly maxActiveBans: number;
   /** The largest share of all addresses of one family that may be banned; 0: no limit. */
   readonly maxBannedFraction: number;
@@ -28,7 +30,7 @@ export type Admission =
   | { readonly kind: "refused"; readonly reason: Refusal };
 
 /** Refusals that depend only on the configuration and the prefix. */
-export type Unbannable = "prefixes are not banned" | PrefixRefusal;
+export type Unbannable = "prefixes are not banned" | PrefixRefusal | OrderedPrefixRefusal;
 
 /** Refusals at the caps, where a worse attack replaces other bans. */
 export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
@@ -37,7 +39,7 @@ export type Cap = (typeof CAPS)[number];
 /** The refusal of a tenant's order over its share; attacks are not refused for it. */
 export const OVER_SHARE = "your share of ban.max_active_bans is taken: unban others that you ordered";
 
-export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | typeof OVER_SHARE;
+export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | typeof OVER_SHARE | OrderRefusal;
 
 export function isCap(reason: string | null): reason is Cap {
   return CAPS.some((cap) => cap === reason);
@@ -68,11 +70,13 @@ export interface AdmissionRequest {
   readonly prefix: Prefix;
   /** An operator ended the last ban during the cooldown: no automatic ban may follow yet. */
   readonly isCoolingDown: boolean;
+  /** An operator orders it. Absent: false. */
+  readonly isOrdered?: boolean;
 }
 
 export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: BansInForce): Admission {
-  const { prefix, isCoolingDown } = request;
-  const unbannable = unbannableFor(prefix, policy);
+  const { prefix, isCoolingDown, isOrdered } = request;
+  const unbannable = unbannableFor(prefix, policy, isOrdered);
   if (unbannable !== null) return refused(unbannable);
   if (bans.isBanned) return { kind: "refresh" };
   if (isCoolingDown) return refused("cooldown after unban");
@@ -93,8 +97,9 @@ export function manualRoom(policy: AdmissionPolicy, { family }: Prefix): Room {
 }
 
 /** null: the configuration allows to ban this prefix. */
-export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannable | null {
+export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy, isOrdered = false): Unbannable | null {
   if (!isOneAddress(prefix)) {
+    if (isOrdered) return policy.orders.refusalOf(prefix);
     return policy.spread === null ? "prefixes are not banned" : policy.spread.refusalOf(prefix);
   }
   if (policy.isWhitelisted(prefix.address)) return "whitelisted";
@@ -112,6 +117,7 @@ export function withdrawnAs(unbannable: Unbannable): string {
     case "prefixes are not banned":
     case "prefix spans hostgroups":
     case "prefix wider than carpet allows":
+    case TOO_WIDE:
       return unbannable;
     default:
       return unbannable satisfies never;

@@ -7,10 +7,22 @@ import type { Attack } from "../detection/attack/attack.ts";
 import { sizeOfRates } from "../detection/attack/attack-size.ts";
 import { addressesIn, type Prefix } from "../net/prefix.ts";
 import type { ActiveBans } from "./active-bans.ts";
-import { type Admission, admit, type Cap, isCap, manualRoom, OVER_SHARE, replacedAt } from "./admission.ts";
+import {
+  type Admission,
+  type AdmissionRequest,
+  admit,
+  type Cap,
+  isCap,
+  manualRoom,
+  OVER_SHARE,
+  replacedAt,
+} from "./admission.ts";
 import { type Ban, holderOf } from "./ban.ts";
+import { isOneAddress } from "./ban-subject.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 import type { EndedBans } from "./ended-bans.ts";
+import { type BanOrder, hasTerms } from "./order/ban-order.ts";
+import type { OrderRefusal } from "./order/order-policy.ts";
 import { type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { ReplaceableBans } from "./replaceable-bans.ts";
@@ -48,11 +60,16 @@ export class BanAdmission {
    * For an operator. At a cap nothing is replaced: the operator chooses. A tenant has a share of its own, also of
    * automatic bans that its order makes manual ones, which no attack replaces.
    */
-  ofOperator(prefix: Prefix, by: Holder): Admission {
-    const admission = this.#admit(prefix, false, []);
-    if (by.tenant === null || admission.kind === "refused") return admission;
+  ofOperator(order: BanOrder, by: Holder): Admission {
+    const { prefix } = order;
     const { active, policy } = this.#tables;
     const present = active.get(prefix.text);
+    const admission = this.#admit({ prefix, isCoolingDown: false, isOrdered: true }, []);
+    if (admission.kind === "refused") return admission;
+    const fault = faultBeside(order, present ?? null) ?? policy().orders.faultOf(order, by);
+    if (fault !== null) return { kind: "refused", reason: fault };
+    if (by.tenant === null) return admission;
+    if (present !== undefined && isOthers(order, present)) return { kind: "refused", reason: OTHERS };
     const holder = present === undefined ? null : holderOf(present);
     const { operator, tenant } = this.shareOf(prefix, by);
     // It stays in the share that it is in.
@@ -69,13 +86,13 @@ export class BanAdmission {
 
   /** For a ban that moves to a wider prefix. */
   ofMove(ban: Ban, prefix: Prefix, wallMs: number): Admission {
-    return this.#admit(prefix, this.#isCoolingDown(prefix, wallMs), [ban]);
+    return this.#admit({ prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs) }, [ban]);
   }
 
   /** At a cap call it for the largest attack first: the room and the replacements are bounded. */
   ofAttack(attack: Attack, prefix: Prefix, wallMs: number): AttackAdmission {
-    const isCooling = this.#isCoolingDown(prefix, wallMs);
-    const first = this.#admit(prefix, isCooling, []);
+    const request = { prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs) };
+    const first = this.#admit(request, []);
     const cap = capOf(first);
     if (cap === null) return { admission: first, replaced: [] };
     const { active, attacks } = this.#tables;
@@ -89,7 +106,7 @@ export class BanAdmission {
       if (ban?.id !== id || ban.manual) continue;
       if (reached === "max_banned_fraction reached" && banned.family !== prefix.family) continue;
       replaced.push(ban);
-      const admission = this.#admit(prefix, isCooling, replaced);
+      const admission = this.#admit(request, replaced);
       const next = capOf(admission);
       if (next === null) {
         if (!this.#budget.take(wallMs)) break;
@@ -106,11 +123,12 @@ export class BanAdmission {
   }
 
   /** @param without bans that would end for it. One for one is allowed even above a cap that a reload has lowered. */
-  #admit(prefix: Prefix, isCoolingDown: boolean, without: readonly Ban[]): Admission {
+  #admit(request: AdmissionRequest, without: readonly Ban[]): Admission {
+    const { prefix } = request;
     const { active, policy } = this.#tables;
     const left = active.size - without.length;
     const { maxActiveBans } = policy();
-    return admit({ prefix, isCoolingDown }, policy(), {
+    return admit(request, policy(), {
       isBanned: active.has(prefix.text),
       active: without.length === 0 ? left : Math.min(left, maxActiveBans - 1),
       addresses: (family) =>
@@ -120,6 +138,23 @@ export class BanAdmission {
         ),
     });
   }
+}
+
+/** Beside a ban in force: it would end by a virtual one, without the word for that. */
+function faultBeside({ prefix, terms, isDryRun }: BanOrder, present: Ban | null): OrderRefusal | null {
+  if (present === null) {
+    return terms.method === undefined && !isOneAddress(prefix) ? "order: a prefix needs a method: say which" : null;
+  }
+  if (!isDryRun || present.dryRun) return null;
+  return "order: the ban in force does not become virtual: unban it first, or leave out dry_run";
+}
+
+const OTHERS: OrderRefusal = "order: a token without a tenant ordered this ban: ask them to change it";
+
+/** Whether a tenant would change what the administrator ordered; it may prolong it. */
+function isOthers({ terms, ttlSeconds }: BanOrder, present: Ban): boolean {
+  const isAdministrators = holderOf(present)?.tenant === null && present.ordered !== undefined;
+  return isAdministrators && (hasTerms(terms) || ttlSeconds !== null);
 }
 
 /** null: it is not refused because of a cap. */

@@ -17,7 +17,8 @@ import {
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { admit } from "./admission.ts";
-import { BANS_REVIEWED } from "./ban-engine.ts";
+import { plainOrder } from "./order/ban-order.ts";
+import { BANS_REVIEWED } from "./review-turn.ts";
 
 describe("admission", () => {
   const everything = { isBanned: true, active: 99, addresses: () => 256 };
@@ -159,11 +160,15 @@ describe("an operator", () => {
 
   test("gets a preview of a ban, and nothing is changed", async () => {
     const { engine, announcer, disk } = harness();
-    expect(engine.preview(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
-    expect(engine.preview(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(engine.preview(plainOrder(victim), 1000)).toMatchObject({
+      state: "active",
+      manual: true,
+      expiresAt: 601_000,
+    });
+    expect(engine.preview(plainOrder(WHITELISTED), 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect([engine.all(), announcer.calls, disk.size]).toEqual([[], 0, 0]);
     const held = await banBy(engine, victim, 1000);
-    expect(engine.preview(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
+    expect(engine.preview(plainOrder(victim), 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
     expect(engine.active.get(hostPrefix(victim).text)).toBe(held);
   });
 

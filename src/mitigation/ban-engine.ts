@@ -9,9 +9,8 @@ import type { Attack } from "../detection/attack/attack.ts";
 import { newLargestFirst } from "../detection/attack/attack-size.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
 import type { IpAddress } from "../net/address.ts";
-import { hostPrefix, type Prefix } from "../net/prefix.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
-import { carryOut } from "../system/stored-order.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
 import type { RouteState } from "./announcer.ts";
@@ -27,14 +26,15 @@ import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { type BanOrder, hasTerms } from "./order/ban-order.ts";
+import { orderedBan, storeOrdered } from "./order/ordered-ban.ts";
 import { planOf } from "./plan.ts";
 import { answering } from "./planned-rules.ts";
-import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
+import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy.ts";
+import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
-
-/** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
-export const BANS_REVIEWED = 2000;
+import { isNeeded, isVirtual, isVirtualAtFirst } from "./virtual-bans.ts";
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
@@ -51,8 +51,7 @@ export class BanEngine {
   /** The routes of the active bans differ from those given to the announcer. */
   #areRoutesStale = false;
   #clockSteps = 0;
-  /** Index of the ban with which the next tick continues. */
-  #nextReviewed = 0;
+  readonly #turn = new ReviewTurn();
 
   constructor(options: BanEngineOptions) {
     this.#options = options;
@@ -119,44 +118,38 @@ export class BanEngine {
   }
 
   /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
-  async ban(target: IpAddress, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
-    const { text } = hostPrefix(target);
-    const outcome = await carryOut<Ban, Ban>({
+  ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
+    const present = () => this.#active.get(order.prefix.text) ?? null;
+    return storeOrdered({
       table: this.#unsaved,
-      decide: () => {
-        const ban = this.preview(target, now(), by);
-        if (ban.state === "rejected") return { kind: "refused", refusal: ban };
-        const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
-        return { kind: "begins", key: ban.id, record: ban, basis };
-      },
-      present: (id) => [this.#active.get(text)].find((ban) => ban?.id === id) ?? null,
+      decide: () => this.preview(order, now(), by),
+      present,
+      basis: () => [this.#policy, this.#clockSteps],
       takeEffect: (ban) => {
-        this.#put(ban, this.#active.get(text) ?? null);
+        this.#put(ban, present());
         this.#updateWantedRoutes();
       },
     });
-    return outcome.kind === "refused" ? { ban: outcome.refusal, isSaved: true } : { ...outcome, ban: outcome.record };
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
-  preview(target: IpAddress, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
-    const prefix = hostPrefix(target);
-    const admission = this.#admission.ofOperator(prefix, by);
-    const existing = this.#active.get(prefix.text);
-    const { ttlSeconds } = this.#policy.termsOf(target).ban;
-    const order = { kind: "refreshed", ttlSeconds, by: this.#admission.shareOf(prefix, by) } as const;
-    const isNew = existing === undefined || admission.kind === "refused";
-    const ordered = next(isNew ? this.#newBan(prefix, null, wallMs) : existing, order, wallMs);
-    const ban = isNew ? ordered : this.#replanned(ordered, wallMs);
-    const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
-    return refusal === null ? ban : rejected(ban, refusal);
+  preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
+    const { prefix } = order;
+    const [admission, share] = [this.#admission.ofOperator(order, by), this.#admission.shareOf(prefix, by)];
+    const existing = this.#active.get(prefix.text) ?? null;
+    const newBan = () => this.#newBan(prefix, null, wallMs, order);
+    const replanned = (ban: Ban) => this.#replanned(ban, wallMs);
+    return orderedBan({ order, by: share, admission, existing, policy: this.#policy }, { newBan, replanned }, wallMs);
   }
 
-  /** Ends the ban of the address, or of the narrowest prefix that begins with it, at once. null: none is active. */
-  async unban(target: IpAddress, wallMs: number): Promise<BanAnswer | null> {
-    const ban = this.#active.startingAt(target);
+  /**
+   * Ends at once the ban of the prefix, or of an address the one of the narrowest prefix that begins with it. null: none
+   * is active.
+   */
+  async unban(of: IpAddress | Prefix, wallMs: number, by?: NonNullable<Ban["endedBy"]>): Promise<BanAnswer | null> {
+    const ban = typeof of === "string" ? this.#active.startingAt(of) : (this.#active.get(of.text) ?? null);
     if (ban === null) return null;
-    const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
+    const withdrawn = next(ban, { kind: "unbanned", ...(by && { by }) }, wallMs);
     const saved = this.#unsaved.save(withdrawn.id, withdrawn);
     this.#attacks.exclude(ban.heldBy);
     this.#put(withdrawn, ban);
@@ -166,16 +159,12 @@ export class BanEngine {
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
-    const bans = [...this.#active.values()];
-    const from = bans.length > BANS_REVIEWED ? this.#nextReviewed % bans.length : 0;
-    for (const [i, ban] of bans.entries()) {
-      const isReviewed = (i - from + bans.length) % bans.length < BANS_REVIEWED;
+    for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
       this.#guarded(() => {
         const aged = next(ban, { kind: "clock" }, wallMs);
         this.#change(ban, isReviewed ? this.#replanned(aged, wallMs) : aged);
       });
     }
-    this.#nextReviewed = from + BANS_REVIEWED;
     this.#updateWantedRoutes();
   }
 
@@ -252,8 +241,16 @@ export class BanEngine {
 
   #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
     const followed = ban.prefix.text === prefix.text ? ban : this.#follow(ban, attack, prefix, wallMs);
-    const { ttlSeconds } = termsFor(this.#policy, followed.prefix).ban;
-    this.#change(followed, next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs));
+    const { ttlSeconds } = termsOfBan(this.#policy, followed).ban;
+    const lasting = next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
+    this.#change(followed, this.#takenIfNeeded(lasting, wallMs));
+  }
+
+  #takenIfNeeded(ban: Ban, wallMs: number): Ban {
+    if (!isNeeded(ban, this.#attacks.of(ban.heldBy), this.#policy)) return ban;
+    const { hasEscalation, ladder } = termsFor(this.#policy, ban.prefix);
+    const escalation = hasEscalation ? ladder : null;
+    return this.#replanned(next(ban, { kind: "taken_over", escalation }, wallMs), wallMs);
   }
 
   /** The attack is now spread over another prefix. Returns the ban that it keeps in force from now on. */
@@ -310,13 +307,14 @@ export class BanEngine {
     this.#attacks.delete(attack.id);
   }
 
-  #applyPolicy(ban: Ban, before: MitigationPolicy, wallMs: number): Ban {
-    const { dryRun } = this.#policy;
-    const unbannable = unbannableFor(ban.prefix, this.#policy);
-    if (unbannable !== null) return next(ban, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
-    const terms = termsFor(this.#policy, ban.prefix);
+  #applyPolicy(was: Ban, before: MitigationPolicy, wallMs: number): Ban {
+    const unbannable = unbannableFor(was.prefix, this.#policy, was.ordered !== undefined);
+    if (unbannable !== null) return next(was, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
+    const ban = this.#takenIfNeeded(was, wallMs);
+    const dryRun = isVirtual(ban, this.#attacks.of(ban.heldBy), this.#policy);
+    const terms = termsOfBan(this.#policy, ban);
     // New terms: try a refused method again.
-    const fallback = isDeepStrictEqual(termsFor(before, ban.prefix), terms) ? ban.fallback : null;
+    const fallback = isDeepStrictEqual(termsOfBan(before, ban), terms) ? ban.fallback : null;
     const escalation = terms.hasEscalation ? terms.ladder : null;
     const plan = this.#planOrCurrent({ ...ban, dryRun, fallback }, terms, wallMs);
     const { isOut } = this.#routes.statusOf(ban, wallMs);
@@ -340,7 +338,7 @@ export class BanEngine {
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
     const present = this.#circumstances(ban.heldBy, status);
-    const terms = termsFor(this.#policy, ban.prefix);
+    const terms = termsOfBan(this.#policy, ban);
     const rung = this.#rungs.see(ban, present.attacks, terms.ban.deescalateAfterSeconds, wallMs);
     const makeRules = answering(answer, present.makeRules);
     const plan = planOf(settled, terms, { ...present, evidence, rung, makeRules }, wallMs);
@@ -391,10 +389,12 @@ export class BanEngine {
     this.#options.announcer?.want([...this.#active.values()].sort(mostValuableFirst).flatMap(wantedRoutes));
   }
 
-  #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
-    const { dryRun } = this.#policy;
-    const [terms, last] = [termsFor(this.#policy, prefix), this.#ended.lastOf(prefix)];
+  #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {
+    const dryRun = order?.isDryRun === true || isVirtualAtFirst(prefix, attack, this.#policy);
+    const made = { prefix, ...(order && hasTerms(order.terms) && { ordered: order.terms }) };
+    const terms = termsOfBan(this.#policy, made);
     const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);
-    return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
+    const [id, last] = [this.#options.newId(), this.#ended.lastOf(prefix)];
+    return newBan({ id, ...made, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

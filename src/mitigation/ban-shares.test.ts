@@ -6,6 +6,7 @@ import { callersOf, type Holder } from "../access/shares.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { OVER_SHARE } from "./admission.ts";
 import type { BanEngine } from "./ban-engine.ts";
+import { plainOrder } from "./order/ban-order.ts";
 
 const acme: Holder = { operator: "acme-ops", tenant: "acme" };
 const other: Holder = { operator: "other-ops", tenant: "other" };
@@ -15,7 +16,7 @@ const callers = callersOf([{ tenant: "acme" }, { tenant: "other" }, { tenant: nu
 const tenantOf = ({ address: ip }: Prefix) => (Number(ip.split(".")[3]) < 128 ? "acme" : "other");
 const host = (last: number) => address(`192.0.2.${last}`);
 
-const banned = (engine: BanEngine, last: number, by: Holder) => engine.ban(host(last), () => 0, by);
+const banned = (engine: BanEngine, last: number, by: Holder) => engine.ban(plainOrder(host(last)), () => 0, by);
 
 async function banMany(engine: BanEngine, count: number, by: Holder): Promise<number> {
   let active = 0;

@@ -32,6 +32,7 @@ import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import type { NodeTarget, RuleMaker } from "./circumstances.ts";
 import { foundNone, NO_RULES_FOUND, routeKey, routesOf } from "./measure.ts";
+import { type BanOrder, plainOrder } from "./order/ban-order.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
 
 const TARGETS = [
@@ -90,7 +91,7 @@ class BanSimulation {
       [15, "attack is classified", () => this.#classifyAttack()],
       [10, "spread attack starts", () => this.#start(spreadOver(this.#chance.oneOf(PARTS), `a${++this.#ids}`))],
       [10, "spread attack widens", () => this.#widenAttack()],
-      [6, "order", () => this.#order((engine, target) => engine.ban(target, () => this.#wallMs))],
+      [6, "order", () => this.#order((engine, target) => engine.ban(this.#orderOf(target), () => this.#wallMs))],
       [6, "unban", () => this.#order((engine, target) => engine.unban(target, this.#wallMs))],
       [25, "routes", () => this.#moveRoutes()],
       [2, "nodes", () => this.#moveNodes()],
@@ -136,6 +137,11 @@ class BanSimulation {
     file.isHeld = false;
     while (file.isWaiting) await file.release();
     await flush(engine);
+  }
+
+  #orderOf(target: IpAddress): BanOrder {
+    const terms = this.#chance.oneOf<BanOrder["terms"]>([{}, {}, { method: "flowspec" }, { method: "blackhole" }]);
+    return { ...plainOrder(target), terms, isDryRun: this.#chance.oneIn(5) };
   }
 
   #startAttack(): void {
@@ -309,7 +315,7 @@ class BanSimulation {
       [!hasNoScrubTarget(ban), `${prefix.text} is in force without a target to divert to`],
       [isOneAddress(prefix) || ban.fallback === null, `${prefix.text} has a fallback`],
       [holders.every(isPartOf), `${prefix.text} is no part of what it is banned for`],
-      [ban.dryRun === now.dryRun, `${target} is not as dry_run says`],
+      [ban.dryRun === (now.dryRun || ban.isVirtualOrder === true), `${target} is not as dry_run says`],
       [!holders.includes(undefined), `${target} is held by an attack that is over`],
       [ban.manual || heldBy.length > 0 || isHeld, `${target} is banned for nothing`],
       [!ban.dryRun || wantedRoutes(ban).length === 0, `${target} is virtual and announced`],

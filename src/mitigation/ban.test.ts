@@ -74,6 +74,16 @@ const policy = (fields: Partial<Extract<BanEvent, { kind: "policy" }>> = {}): Ba
   ...fields,
 });
 
+const refreshed = (fields: Partial<Extract<BanEvent, { kind: "refreshed" }>> = {}): BanEvent => ({
+  kind: "refreshed",
+  ttlSeconds: 600,
+  by: { operator: "", tenant: null },
+  order: { terms: {}, ttlSeconds: null, reason: "" },
+  isVirtual: false,
+  escalation: null,
+  ...fields,
+});
+
 /** The effect of each event on an active ban. */
 const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
   [
@@ -84,9 +94,10 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
     { kind: "attack_ended", attackId: "a1" },
     { state: "withdrawn", reason: "attack ended", withdrawnAt: 500 },
   ],
+  [refreshed({ ttlSeconds: 900 }), { manual: true, expiresAt: 900_500 }],
   [
-    { kind: "refreshed", ttlSeconds: 900, by: { operator: "", tenant: null } },
-    { manual: true, expiresAt: 900_500 },
+    { kind: "taken_over", escalation: null },
+    { manual: false, dryRun: false },
   ],
   [{ kind: "unbanned" }, { state: "withdrawn", reason: "manual unban", withdrawnAt: 500 }],
   [{ kind: "clock" }, {}],
@@ -134,6 +145,7 @@ describe("each event", () => {
       attack_lasts: true,
       attack_ended: true,
       refreshed: true,
+      taken_over: true,
       unbanned: true,
       clock: true,
       clock_stepped: true,
@@ -195,16 +207,13 @@ describe("an active ban", () => {
   });
 
   test("is named after the operator who ordered it last", () => {
-    const by = (operator: string, before = ban()) =>
-      next(before, { kind: "refreshed", ttlSeconds: 600, by: { operator, tenant: null } }, 0);
+    const by = (operator: string, before = ban()) => next(before, refreshed({ by: { operator, tenant: null } }), 0);
     expect(by("night", by("noc")).operator).toBe("night");
     expect(by("", by("noc"))).not.toHaveProperty("operator");
   });
 
   test("keeps its start and becomes the operator's when refreshed", () => {
-    expect(
-      next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, by: { operator: "", tenant: null } }, 60_000),
-    ).toMatchObject({
+    expect(next(ban({ startedAt: 5 }), refreshed(), 60_000)).toMatchObject({
       startedAt: 5,
       manual: true,
       expiresAt: 660_000,

@@ -9,7 +9,8 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { hasLooked, isSameForEach, isSameMeasure, type Measure, routeKey, routesOf } from "./measure.ts";
+import { hasLooked, isSameForEach, isSameMeasure, type Measure, NO_MEASURE, routeKey, routesOf } from "./measure.ts";
+import { type BanOrder, hasTerms, type OrderedTerms } from "./order/ban-order.ts";
 
 export interface Ban {
   readonly id: string;
@@ -23,6 +24,14 @@ export interface Ban {
   readonly manual: boolean;
   /** Name of the token of the last operator who ordered it; absent on an open API and for automatic bans. */
   readonly operator?: string;
+  /** What that operator ordered in place of the hostgroup's terms; absent: nothing. */
+  readonly ordered?: OrderedTerms;
+  /** Why; absent: not said. */
+  readonly orderReason?: string;
+  /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
+  readonly isVirtualOrder?: true;
+  /** Who ended it by an order, and why. Absent: the service did. */
+  readonly endedBy?: { readonly operator: string; readonly reason: string };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
   /** The attack that caused it; null for a manual ban. */
@@ -98,8 +107,10 @@ export type BanEvent =
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }
   | { readonly kind: "attack_ended"; readonly attackId: string }
   /** An operator requested a ban that already exists. */
-  | { readonly kind: "refreshed"; readonly ttlSeconds: number; readonly by: Holder }
-  | { readonly kind: "unbanned" }
+  | Refreshed
+  | { readonly kind: "unbanned"; readonly by?: NonNullable<Ban["endedBy"]> }
+  /** An attack needs a ban that an operator ordered in dry run: from now on it is the attack's. */
+  | { readonly kind: "taken_over"; readonly escalation: Ladder | null }
   /** Time passed. */
   | { readonly kind: "clock" }
   /** The wall clock was set: the remaining times do not change. */
@@ -123,6 +134,17 @@ export type BanEvent =
       readonly isOut: boolean;
     };
 
+interface Refreshed {
+  readonly kind: "refreshed";
+  /** That of the hostgroup. */
+  readonly ttlSeconds: number;
+  readonly by: Holder;
+  readonly order: Pick<BanOrder, "terms" | "ttlSeconds" | "reason">;
+  readonly isVirtual: boolean;
+  /** Of the terms from now on. */
+  readonly escalation: Ladder | null;
+}
+
 /** The expiry is extended in steps, so that a lasting attack does not cause ten writes per second. */
 const EXPIRY_STEP_MS = 10_000;
 
@@ -136,12 +158,11 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "attack_ended":
       return attackEnded(ban, event.attackId, wallMs);
     case "refreshed":
-      return {
-        ...orderedBy(ban, event.by),
-        expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000),
-      };
+      return refreshed(ban, event, wallMs);
     case "unbanned":
-      return withdraw(ban, MANUAL_UNBAN, wallMs);
+      return { ...withdraw(ban, MANUAL_UNBAN, wallMs), ...(event.by && { endedBy: event.by }) };
+    case "taken_over":
+      return takenOver(ban, event.escalation);
     case "clock":
       return onClock(ban, wallMs);
     case "clock_stepped":
@@ -160,6 +181,28 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     default:
       return event satisfies never;
   }
+}
+
+/** An order without terms of its own prolongs what was ordered before. */
+function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: Refreshed, wallMs: number): Ban {
+  const { isVirtualOrder: _, ...others } = orderedBy(ban, by);
+  const expiresAt = wallMs + (order.ttlSeconds ?? ttlSeconds) * 1000;
+  return {
+    ...others,
+    expiresAt: order.ttlSeconds === null ? Math.max(ban.expiresAt, expiresAt) : expiresAt,
+    ...(hasTerms(order.terms) && { ordered: order.terms }),
+    ...(order.reason !== "" && { orderReason: order.reason }),
+    ...(isVirtual && { isVirtualOrder: true }),
+    escalation,
+    dryRun: isVirtual,
+    // What was virtual has no routes that could retire.
+    ...(ban.dryRun && hasTerms(order.terms) && { measure: NO_MEASURE }),
+  };
+}
+
+function takenOver(ban: Ban, escalation: Ladder | null): Ban {
+  const { operator: _, tenant: __, ordered: ___, orderReason: ____, isVirtualOrder: _____, ...others } = ban;
+  return { ...others, manual: false, dryRun: false, escalation, measure: NO_MEASURE };
 }
 
 /** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */

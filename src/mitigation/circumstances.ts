@@ -4,17 +4,30 @@ import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
 import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
 import type { Method } from "./escalation.ts";
 import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
 import type { GroupMitigation } from "./mitigation-config.ts";
+import type { Match } from "./rules/match.ts";
 import type { Rule } from "./rules/rule.ts";
 import type { RungState } from "./rung-clock.ts";
 
 /** The configuration for one prefix. */
 export interface BanTerms extends GroupMitigation {
   readonly group: string;
+  /** What an operator ordered for the prefix beside its method and rate; absent: nothing. */
+  readonly ordered?: OrderedExtras;
+}
+
+export interface OrderedExtras {
+  /** Empty: rules are found, as without an order. */
+  readonly rules: readonly Match[];
+  /** Of FlowSpec routes; null: none. */
+  readonly communities: readonly Community[] | null;
+  /** Names or addresses of the neighbors that get the routes; null: all of them. */
+  readonly neighbors: readonly string[] | null;
 }
 
 /** An attack with the packets that its metrics count, of the attack and of users. */

@@ -59,6 +59,10 @@ export interface RuleTerms {
   readonly communities?: readonly Community[];
   /** What routers do in place of the rules' own action, which scrub nodes and this machine follow. Absent: that. */
   readonly routers?: RouterAction;
+  /** Names or addresses of the neighbors that an operator ordered. Absent: all. */
+  readonly neighbors?: readonly string[];
+  /** The communities are those of an order. */
+  readonly areCommunitiesOrdered?: true;
 }
 
 /** Rules that were looked for. */
@@ -135,8 +139,13 @@ const FLOWSPEC_ROUTES = new WeakMap<FlowspecMeasure, readonly Route[]>();
 function flowspecRoutes(measure: FlowspecMeasure, prefix: Prefix): readonly Route[] {
   const known = FLOWSPEC_ROUTES.get(measure);
   if (known !== undefined) return known;
-  const { localPref, communities = [], routers } = measure;
-  const terms = { communities, localPref, ...(routers && { routers }) };
+  const { localPref, communities = [], routers, neighbors, areCommunitiesOrdered } = measure;
+  const terms = {
+    ...{ communities, localPref },
+    ...(routers && { routers }),
+    ...(neighbors && { neighbors }),
+    ...(areCommunitiesOrdered && { areCommunitiesOrdered }),
+  };
   const routes = rulesWithReaders(measure).map(
     (own): FlowspecRoute => ({ kind: "flowspec", prefix, ...own, ...terms }),
   );
@@ -205,14 +214,14 @@ export function withTerms(measure: FlowspecMeasure, action: RuleAction, terms: R
   const isLimit = action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
   const isSame = isLimit || measure.rules.every((rule) => isSameAction(rule.action, action));
   if (isSame && isSameTerms(measure, terms)) return measure;
-  const { communities: _, routers: __, ...others } = measure;
+  const { communities: _, routers: __, neighbors: ___, areCommunitiesOrdered: ____, ...others } = measure;
   const rules = isSame ? measure.rules : measure.rules.map((rule) => ({ ...rule, action }));
   return { ...others, ...terms, rules };
 }
 
 function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
-  const textOf = ({ communities = [], routers }: RuleTerms) =>
-    `${communitiesText(communities)} ${routers === undefined ? "" : actionText(routers)}`;
+  const textOf = ({ communities = [], routers, neighbors, areCommunitiesOrdered }: RuleTerms) =>
+    `${communitiesText(communities)} ${areCommunitiesOrdered} ${routers && actionText(routers)} ${neighbors?.join()}`;
   return a.localPref === b.localPref && textOf(a) === textOf(b);
 }
 

@@ -8,6 +8,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
+import type { Direction } from "../traffic/rates.ts";
 import type { Action, Ladder, Method } from "./escalation.ts";
 import type { RouterAction, RuleAction } from "./rules/action.ts";
 import type { ScrubConfig, ScrubProfile, Selectable } from "./scrub/scrub-config.ts";
@@ -22,6 +23,10 @@ export interface GroupMitigation {
   readonly scrub: ScrubConfig;
   readonly selectable: Selectable;
   readonly ban: GroupBanConfig;
+  /** Methods that tenants may order by hand. */
+  readonly orderMethods: readonly Method[];
+  /** Directions of attacks whose bans are virtual, beside the dry run of all. */
+  readonly dryRunDirections: readonly Direction[];
   /** null: no BGP speaker. */
   readonly blackhole: RouteTerms | null;
   /** null: no scrubbing center is configured. */
@@ -73,6 +78,9 @@ export interface BanBounds {
   readonly maxActiveBans: number;
   /** Share of the addresses of all networks of a family, 0 to 1; 0: no limit. */
   readonly maxBannedFraction: number;
+  /** The length of the widest prefix that is ordered by hand, of each family. */
+  readonly orderWidestV4: number;
+  readonly orderWidestV6: number;
 }
 
 /** Attacks that are spread over a prefix, and what is done about them. */
@@ -99,4 +107,6 @@ export interface MitigationSections {
   readonly api: { readonly tokens: readonly Pick<TokenConfig, "tenant">[] };
   /** null: nothing is dropped on this machine. */
   readonly dataplane: { readonly enabled: boolean } | null;
+  /** null: no speaker. */
+  readonly bgp: { readonly neighbors: readonly { readonly address: IpAddress; readonly name?: string }[] } | null;
 }

@@ -6,6 +6,7 @@ import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
 import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
+import type { OrderedTerms } from "./order/ban-order.ts";
 import { planOf } from "./plan.ts";
 import { repetitionOf } from "./repetition.ts";
 
@@ -15,13 +16,18 @@ export interface NewBan {
   /** null: an operator requested it. */
   readonly attack: Attack | null;
   readonly dryRun: boolean;
+  /** Of the operator. */
+  readonly ordered?: OrderedTerms;
   /** The last ended ban of the prefix. */
   readonly last: Ban | null;
   readonly terms: BanTerms;
   readonly circumstances: Circumstances;
 }
 
-export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances }: NewBan, wallMs: number): Ban {
+export function newBan(
+  { id, prefix, attack, dryRun, ordered, last, terms, circumstances }: NewBan,
+  wallMs: number,
+): Ban {
   const manual = attack === null;
   const nothingYet = { step: 0, method: methodOf(terms.ladder, 0), measure: NO_MEASURE, fallback: null };
   const attackId = attack?.id ?? null;
@@ -39,6 +45,7 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
     state: "active",
     dryRun,
     manual,
+    ...(ordered && { ordered }),
     attackId,
     heldBy: attack === null ? [] : [attack.id],
     metric: attack?.metric ?? null,

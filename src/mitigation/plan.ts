@@ -160,7 +160,7 @@ function scrubberFor(
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
-  const route = routeOf(prefix, terms.divert, nextHop);
+  const route = routeOf(prefix, terms.divert, nextHop, terms.ordered);
   return { route: route && { ...route, isDivert: true }, node: target?.name ?? null };
 }
 
@@ -193,8 +193,10 @@ function measureOf(
   switch (action) {
     case "none":
       return NO_MEASURE;
-    case "blackhole":
-      return { kind: action, route: routeOf(prefix, terms.blackhole, nextHopOf(prefix, terms.blackhole)) };
+    case "blackhole": {
+      const { blackhole, ordered } = terms;
+      return { kind: action, route: routeOf(prefix, blackhole, nextHopOf(prefix, blackhole), ordered) };
+    }
     case "divert": {
       const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
@@ -291,7 +293,18 @@ function nextHopOf({ family }: Prefix, terms: RouteTerms | null): IpAddress | nu
   return (family === 4 ? terms?.nextHop : terms?.nextHop6) ?? null;
 }
 
-function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | null): UnicastRoute | null {
+function routeOf(
+  prefix: Prefix,
+  terms: RouteTerms | null,
+  nextHop: IpAddress | null,
+  ordered: BanTerms["ordered"],
+): UnicastRoute | null {
   if (terms === null || nextHop === null) return null;
-  return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
+  const { communities, localPref } = terms;
+  const { neighbors = null, communities: own = null } = ordered ?? {};
+  const reach = {
+    ...(neighbors !== null && { neighbors }),
+    ...(own !== null && { areCommunitiesOrdered: true as const }),
+  };
+  return { kind: "unicast", prefix, nextHop, communities, localPref, ...reach };
 }

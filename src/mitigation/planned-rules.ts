@@ -9,13 +9,27 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import type { BanTerms, Circumstances, FoundRequest, ObservedAttack, RuleMaker } from "./circumstances.ts";
 import { type FlowspecMeasure, hasLooked, isSameRules, type RuleTerms, withTerms } from "./measure.ts";
+import { orderedRules } from "./order/ordered-terms.ts";
 import { rulesText } from "./rules/rule.ts";
+
+/** Those that an operator ordered, or else those that are found. */
+export function rulesOf(
+  ban: Pick<Ban, "prefix" | "measure">,
+  terms: BanTerms,
+  circumstances: Circumstances,
+  wallMs: number,
+): FlowspecMeasure {
+  const { ordered } = terms;
+  if (ordered === undefined || ordered.rules.length === 0) return foundRulesOf(ban, terms, circumstances, wallMs);
+  const rules = orderedRules(ordered.rules, ban.prefix, terms.flowspec.action);
+  return { kind: "flowspec", rules, matchesAll: false, ...ruleTermsOf(terms), basis: "order" };
+}
 
 /**
  * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
  * no users.
  */
-export function rulesOf(
+function foundRulesOf(
   { prefix, measure }: Pick<Ban, "prefix" | "measure">,
   terms: BanTerms,
   circumstances: Circumstances,
@@ -85,9 +99,16 @@ export function observedOf({ attacks, observed }: Circumstances): readonly Obser
   return attacks.filter(isClassified).flatMap((attack) => observed(attack) ?? []);
 }
 
-function ruleTermsOf({ blackhole, flowspec: { communities, routers } }: BanTerms): RuleTerms {
-  const localPref = blackhole?.localPref ?? 0;
-  return { localPref, ...(communities && { communities }), ...(routers && { routers }) };
+/** An order's communities are in place of those of the hostgroup. */
+function ruleTermsOf({ blackhole, flowspec: { communities, routers }, ordered }: BanTerms): RuleTerms {
+  const own = ordered?.communities ?? null;
+  const neighbors = ordered?.neighbors ?? null;
+  return {
+    localPref: blackhole?.localPref ?? 0,
+    ...(own === null ? communities && { communities } : { communities: own, areCommunitiesOrdered: true }),
+    ...(routers && { routers }),
+    ...(neighbors !== null && { neighbors }),
+  };
 }
 
 /** Cached by terms: with thousands of bans, each is requested several times per second. */
@@ -96,7 +117,7 @@ const TERMS_TEXTS = new WeakMap<BanTerms, string>();
 function basisOf(terms: BanTerms, attacks: readonly CountedAttack[]): string {
   let text = TERMS_TEXTS.get(terms);
   if (text === undefined) {
-    text = JSON.stringify([terms.flowspec, ruleTermsOf(terms).localPref]);
+    text = JSON.stringify([terms.flowspec, ruleTermsOf(terms)]);
     TERMS_TEXTS.set(terms, text);
   }
   const [first, ...others] = attacks;

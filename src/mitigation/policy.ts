@@ -3,15 +3,23 @@ import { type Callers, callersOf } from "../access/shares.ts";
 import { CarpetBounds, type PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import { addressesIn, hostPrefix, type Prefix } from "../net/prefix.ts";
+import type { Direction } from "../traffic/rates.ts";
 import type { AdmissionPolicy } from "./admission.ts";
+import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
+import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
+import { type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
 import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
+  /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
+  isDryRun(prefix: Prefix, direction: Direction): boolean;
+  /** Whether a maintenance window is open in which attacks there are only watched. Bans by hand are not concerned. */
+  isWatched(prefix: Prefix): boolean;
   /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
   /** The callers that may give orders. */
@@ -22,6 +30,8 @@ export interface MitigationPolicy extends AdmissionPolicy {
   termsOf(target: IpAddress): BanTerms;
   /** null: attacks spread over a prefix only alert. */
   readonly spread: SpreadPolicy | null;
+  /** Bans by hand. */
+  readonly orders: OrderPolicy;
 }
 
 /** Bans of prefixes that are more than one address. */
@@ -37,6 +47,11 @@ export function termsFor(policy: MitigationPolicy, prefix: Prefix): BanTerms {
   return spread === null || isOneAddress(prefix) ? policy.termsOf(prefix.address) : spread.termsOf(prefix);
 }
 
+/** The same for a ban, which an operator may have ordered. */
+export function termsOfBan(policy: MitigationPolicy, { prefix, ordered }: Pick<Ban, "prefix" | "ordered">): BanTerms {
+  return ordered === undefined ? termsFor(policy, prefix) : policy.orders.termsOf(prefix, ordered);
+}
+
 /** Whether bans of such prefixes are enabled. */
 export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean {
   return isOneAddress(prefix) || spread !== null;
@@ -45,13 +60,23 @@ export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean
 /** How long FlowSpec rules wait for the first classification of an attack. */
 const EVIDENCE_WAIT_MS = 1000;
 
-/** @param chosen at run time, read each time. */
-export function mitigationPolicy(config: MitigationSections, chosen: Chosen = NOTHING_CHOSEN): MitigationPolicy {
+const NO_WINDOWS = { isWatchOnly: () => false };
+
+/** @param chosen at run time, as `windows` read each time. */
+export function mitigationPolicy(
+  config: MitigationSections,
+  chosen: Chosen = NOTHING_CHOSEN,
+  windows: Pick<MaintenanceWindows, "isWatchOnly"> = NO_WINDOWS,
+): MitigationPolicy {
   const terms = termsByGroup(config);
   const chosenTerms = new ChosenTerms(chosen);
+  const global = terms[0] as BanTerms;
+  const termsOf = (prefix: Prefix) => terms[config.lookup.group(prefix.address)] ?? global;
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
+    isDryRun: (prefix, direction) => config.dryRun || termsOf(prefix).dryRunDirections.includes(direction),
+    isWatched: (prefix) => windows.isWatchOnly({ prefix, group: termsOf(prefix).group }),
     evidenceWaitMs: config.samples.enabled ? EVIDENCE_WAIT_MS : 0,
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,
@@ -63,8 +88,8 @@ export function mitigationPolicy(config: MitigationSections, chosen: Chosen = NO
     ownRefusal: (target) => config.own.refusalOf(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
     // An address outside the networks has no group; its ban ends, or is refused.
-    termsOf: (target) =>
-      chosenTerms.of(hostPrefix(target), terms[config.lookup.group(target)] ?? (terms[0] as BanTerms)),
+    termsOf: (target) => chosenTerms.of(hostPrefix(target), termsOf(hostPrefix(target))),
+    orders: orderPolicy(config, (prefix) => chosenTerms.of(prefix, termsOf(prefix))),
   };
 }
 

@@ -175,7 +175,7 @@ function rulesText(measure: FlowspecMeasure): string {
 function describeBan({ kind, ban }: BanEvent): EventText {
   const cause =
     ban.manual || ban.metric === null
-      ? "By an operator"
+      ? operatorText(ban)
       : `For ${rateText(ban.metric, ban.rate)}, threshold ${numberText(ban.threshold)}`;
   const since = `Since ${timeText(ban.startedAt)}`;
   switch (kind) {
@@ -194,6 +194,13 @@ function describeBan({ kind, ban }: BanEvent): EventText {
     default:
       return kind satisfies never;
   }
+}
+
+/** `By noc: ticket 7`. */
+function operatorText({ operator = "an operator", orderReason = "", endedBy }: Ban): string {
+  const ordered = `By ${operator}${orderReason === "" ? "" : `: ${orderReason}`}`;
+  if (endedBy === undefined) return ordered;
+  return `${ordered}; ended by ${endedBy.operator || "an operator"}${endedBy.reason === "" ? "" : `: ${endedBy.reason}`}`;
 }
 
 function describeSession({ kind, neighbor, atMs }: SessionEvent): EventText {

@@ -37,9 +37,10 @@ function started(config: NotifyConfig, variables: Record<string, string>, telegr
   const isDryRun = variables["DRY_RUN"] === "yes";
   let ids = 0;
   const notifier = new Notifier({
-    tenancy: () => ({ ownerOf: () => null, tenantOf: () => null, groupOf: () => null }),
+    tenancy: () => ({ ownerOf: () => null, tenantOf: () => null, groupOf: () => "global" }),
     config,
     dryRun: () => isDryRun,
+    isQuiet: ({ group }) => group === variables["QUIET"],
     instance: "box1",
     clock: systemClock,
     timers: systemTimers,
@@ -86,6 +87,20 @@ describe("the webhook", () => {
     const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(call?.headers.get("x-floodwall-signature") ?? "") ?? [];
     expect(v1).toBe(createHmac("sha256", "k").update(`${t}.${call?.body}`).digest("hex"));
     expect(Math.abs(Number(t) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  test("gets nothing of attacks and bans in a quiet window, and all else #maintenance-quiet", async () => {
+    const server = receiver();
+    const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), {
+      WEBHOOK_URL: server.url,
+      QUIET: "global",
+    });
+    notifier.attackChanged("started", classified(), null);
+    notifier.banChanged({ ban: ban(), previous: null });
+    notifier.attackChanged("started", classified({ id: "other", group: "web" }), null);
+    await eventually(() => server.received.length > 0, "no call came");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as { attack: { group: string } });
+    expect(bodies.map(({ attack: { group } }) => group)).toEqual(["web"]);
   });
 
   test("gets bans and BGP sessions, in order, one a call", async () => {

@@ -6,6 +6,8 @@ import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
+import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
+import type { Subject } from "../mitigation/maintenance/window.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
@@ -55,6 +57,8 @@ export interface NotifierOptions {
   readonly metrics: DeliveryMetrics;
   readonly newId: () => string;
   readonly random: () => number;
+  /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
+  readonly isQuiet?: (subject: Subject) => boolean;
   readonly times?: DeliveryTimes;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
@@ -137,6 +141,7 @@ export class Notifier {
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
     const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
+    if (this.#options.isQuiet?.({ prefix: prefixUnderAttack(attack), group: attack.group }) === true) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
     if (turn !== "lasts" || kinds.length > 0) return;
@@ -154,6 +159,7 @@ export class Notifier {
     const { ban } = change;
     const tenancy = this.#options.tenancy();
     const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
+    if (this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true) return;
     this.#enqueue({ kind: `ban_${ban.state}`, ban }, owner);
   }
 

@@ -26,6 +26,7 @@ import type {
   GroupRatesView,
   HostView,
   NotifyTargets,
+  OrderSources,
   ReloadOutcome,
   ReloadPreview,
   SourceBlockPreview,
@@ -36,11 +37,13 @@ import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { BanOrder } from "../mitigation/order/ban-order.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
-import { hostPrefix } from "../net/prefix.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { TargetKind } from "../notify/notify-config.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -63,6 +66,7 @@ import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
+import { orderSources } from "./order-sources.ts";
 
 /** Rows read from the addon in one crossing when all hosts are read. */
 const HOST_CHUNK_ROWS = 65_536;
@@ -103,6 +107,8 @@ export class ServiceBackend implements Backend {
   readonly protections: Protections;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly notifyTargets: () => NotifyTargets;
+  readonly orders: OrderSources;
+  readonly maintenance: MaintenanceWindows;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -118,6 +124,8 @@ export class ServiceBackend implements Backend {
     this.#floodwall = floodwall;
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
+    this.maintenance = floodwall.maintenance;
+    this.orders = orderSources(floodwall, () => this.tenancy());
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
@@ -203,9 +211,7 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.incidents;
   }
 
-  attackSeries(id: string): AttackSeries | null {
-    return this.#floodwall.detector.meters.seriesOf(id);
-  }
+  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(id);
 
   attackSources(id: string): AttackSources {
     return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
@@ -284,22 +290,23 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
   }
 
-  async ban(target: IpAddress, by: Holder = ADMINISTRATOR): Promise<BanView> {
+  async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
     const { bans } = this.#floodwall;
-    return this.#answered(await bans.ban(target, () => this.#floodwall.now().wallMs, by));
+    return this.#answered(await bans.ban(order, () => this.#floodwall.now().wallMs, by));
   }
 
-  banPreview(target: IpAddress, by: Holder): BanPreview {
+  banPreview(order: BanOrder, by: Holder): BanPreview {
     const { bans, config } = this.#floodwall;
+    const { prefix } = order;
     return {
-      ban: bans.preview(target, this.#floodwall.now().wallMs, by),
-      group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
-      isRefresh: bans.active.has(hostPrefix(target).text),
+      ban: bans.preview(order, this.#floodwall.now().wallMs, by),
+      group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
+      isRefresh: bans.active.has(prefix.text),
     };
   }
 
-  async unban(target: IpAddress): Promise<BanView | null> {
-    const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs);
+  async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {
+    const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs, by);
     return answer === null ? null : this.#answered(answer);
   }
 
@@ -328,25 +335,19 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.filterRules;
   }
 
-  filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null {
-    return this.#floodwall.dataPlane?.operatorCounts() ?? null;
-  }
+  filterRuleCounts = (): ReadonlyMap<string, RuleCounts> | null => this.#floodwall.dataPlane?.operatorCounts() ?? null;
 
-  orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> {
-    return this.#floodwall.filterRules.order(order, rule);
-  }
+  orderFilterRule = (order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> =>
+    this.#floodwall.filterRules.order(order, rule);
 
   filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview {
     return { ...this.filterRules.preview(order, rule), effect: filterRuleEffect(rule, this.#floodwall) };
   }
 
-  sourceBlockPreview(order: BlockRequest, by: Principal): SourceBlockPreview {
-    return sourceBlockPreview(order, this.#floodwall, (host) => this.tenancy().owns(by, host));
-  }
+  sourceBlockPreview = (order: BlockRequest, by: Principal): SourceBlockPreview =>
+    sourceBlockPreview(order, this.#floodwall, (host) => this.tenancy().owns(by, host));
 
-  reload(): Promise<ReloadOutcome> {
-    return this.#floodwall.reload();
-  }
+  reload = (): Promise<ReloadOutcome> => this.#floodwall.reload();
 
   reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
 

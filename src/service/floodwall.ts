@@ -18,6 +18,7 @@ import { ENDED_ATTACKS_KEPT } from "../limits.ts";
 import type { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
@@ -58,6 +59,7 @@ export class Floodwall implements Parts {
   readonly announcements: AnnouncementTimer;
   readonly sourceBlocks: SourceBlocks;
   readonly filterRules: FilterRules;
+  readonly maintenance: MaintenanceWindows;
   readonly scrub: ScrubNodes;
   readonly protections: Protections;
   readonly dataPlane: DataPlane | null;
@@ -107,6 +109,7 @@ export class Floodwall implements Parts {
     this.announcements = parts.announcements;
     this.sourceBlocks = parts.sourceBlocks;
     this.filterRules = parts.filterRules;
+    this.maintenance = parts.maintenance;
     this.scrub = parts.scrub;
     this.protections = parts.protections;
     this.dataPlane = parts.dataPlane;
@@ -117,6 +120,7 @@ export class Floodwall implements Parts {
     later.bind({
       ...parts,
       config: () => this.config,
+      windowsChanged: () => this.#windowsChanged(),
       protectionChanged: () => this.#protectionChanged(),
       banChanged: (change) => this.#banChanges.emit(change),
       ordersEnded: (ends) => this.#orderEnds.emit(ends),
@@ -207,8 +211,10 @@ export class Floodwall implements Parts {
       monotonicMs: () => clock.monotonicMs(),
       log,
     });
+    this.#judgeByWindows();
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
       const { wallMs } = this.now();
+      this.maintenance.tick(wallMs);
       this.scrub.tick();
       this.announcer?.tick();
       this.bans.tick(wallMs);
@@ -257,7 +263,8 @@ export class Floodwall implements Parts {
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
     this.protections.reconfigure(next);
-    this.bans.reconfigure(mitigationPolicy(next, this.protections), this.now().wallMs);
+    this.bans.reconfigure(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs);
+    this.maintenance.reconfigure(next.maintenance);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.filterRules.reconfigure(filterRulesPolicy(next));
     this.#options.prefixSets?.apply();
@@ -284,6 +291,17 @@ export class Floodwall implements Parts {
       attack.id,
       attack.endedAt === null ? this.incidents.stamped(this.timelines.filled(attack)) : null,
     );
+  }
+
+  /** The policies ask for the open windows: bans follow at once, and new attacks are judged by them. */
+  #windowsChanged(): void {
+    this.#judgeByWindows();
+    this.bans.reconfigure(mitigationPolicy(this.config, this.protections, this.maintenance), this.now().wallMs);
+  }
+
+  #judgeByWindows(): void {
+    const { maintenance } = this;
+    this.detector.raised.factorOf = maintenance.openCount === 0 ? null : (of) => maintenance.thresholdFactor(of);
   }
 
   #protectionChanged(): void {

@@ -2,9 +2,12 @@
 import { ADMINISTRATOR } from "../access/shares.ts";
 import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
 import type { OrderEffect, SourceBlockPreview } from "../http/backend.ts";
-import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { type Measure, scrubbedRules } from "../mitigation/measure.ts";
+import type { OperatorRule, RateLimit } from "../mitigation/operator/operator-rule.ts";
 import { pairRule, rememberedByHost, ruleEffect } from "../mitigation/operator/rule-effect.ts";
-import { ANY_MATCH } from "../mitigation/rules/match.ts";
+import { ANY_MATCH, type Match } from "../mitigation/rules/match.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
@@ -43,14 +46,61 @@ export function sourceBlockPreview(
   };
 }
 
+/** What a ban's measure would take: a blackhole or a divert all traffic, rules what they match. */
+export function banEffect(
+  { prefix, measure }: Ban,
+  running: Running,
+  isOwn: (host: IpAddress) => boolean,
+): OrderEffect {
+  const anyOf = matchesOf(measure);
+  if (anyOf.length === 0) return { kind: "unknown", reason: "nothing is dropped by a rule that is known now" };
+  const limit = measure.kind === "flowspec" ? limitOf(measure.rules) : null;
+  const action = limit === null ? "drop" : "limit";
+  const whole = { name: "ban", action, when: "always", isDryRun: false, limit, match: ANY_MATCH } as const;
+  return effectOf({ ...whole, destinations: [prefix] }, running, { isOwn, isBlocked: () => false, anyOf });
+}
+
+function matchesOf(measure: Measure): readonly Match[] {
+  switch (measure.kind) {
+    case "none":
+      return [];
+    case "blackhole":
+    case "divert":
+      return [ANY_MATCH];
+    case "flowspec":
+      return measure.rules;
+    case "scrub":
+      return scrubbedRules(measure);
+    default:
+      return measure satisfies never;
+  }
+}
+
+/** All rules have one action; the rate of each is estimated together. */
+function limitOf(rules: readonly Rule[]): RateLimit | null {
+  const rates = rules.flatMap(({ action }) => (action.kind === "rate_limit" ? [action.bytesPerSecond] : []));
+  if (rates.length < rules.length) return null;
+  const bytesPerSecond = rates.reduce((sum, rate) => sum + rate, 0);
+  return { packetsPerSecond: 0, bytesPerSecond, isPerSource: false, ipv4Length: 32, ipv6Length: 128 };
+}
+
 interface Seen {
   readonly isOwn: (host: IpAddress) => boolean;
   readonly isBlocked: (one: MinuteHeader) => boolean;
+  /** Of a ban, which routers carry out. Absent: the data plane of this machine does, by the rule's own match. */
+  readonly anyOf?: readonly Match[];
 }
 
-function effectOf(rule: OperatorRule, { config, bans, packetPath }: Running, { isOwn, isBlocked }: Seen): OrderEffect {
+function effectOf(
+  rule: OperatorRule,
+  { config, bans, packetPath }: Running,
+  { isOwn, isBlocked, anyOf }: Seen,
+): OrderEffect {
   const unknown = (reason: string): OrderEffect => ({ kind: "unknown", reason });
-  if (config.dataplane?.enabled !== true) return unknown("there is no data plane: nothing is dropped on this machine");
+  const isHere = anyOf === undefined;
+  if (isHere && config.dataplane?.enabled !== true) {
+    return unknown("there is no data plane: nothing is dropped on this machine");
+  }
   if (packetPath === null) return unknown("nothing is captured: no section capture or telemetry is configured");
   if (!config.samples.enabled) return unknown("samples.enabled is false: no packet headers are kept");
   const { headers: all, seconds } = packetPath.minute();
@@ -66,11 +116,14 @@ function effectOf(rule: OperatorRule, { config, bans, packetPath }: Running, { i
   const banned = PrefixTable.of(inForce.map(({ prefix }) => prefix));
   const groupOf = (host: IpAddress) => config.hostgroups[config.lookup.group(host)]?.name ?? "global";
   const isExempt = (host: IpAddress) => config.whitelist.find(host) >= 0 || config.own.refusalOf(host) !== null;
-  const isAllowed = allowedBy(config);
-  const effect = ruleEffect(rule, {
-    ...{ minute: { headers, seconds }, isBanned: (host) => banned.find(host) >= 0, groupOf, isExempt },
-    isDecided: (one) => isBlocked(one) || isAllowed(one.header.source),
-  });
+  // Routers know neither the whitelist nor the allowlist.
+  const isAllowed = isHere ? allowedBy(config) : () => false;
+  const terms = {
+    ...{ minute: { headers, seconds }, isBanned: (host: IpAddress) => banned.find(host) >= 0, groupOf },
+    isExempt: isHere ? isExempt : () => false,
+    isDecided: (one: MinuteHeader) => isBlocked(one) || isAllowed(one.header.source),
+  };
+  const effect = ruleEffect(rule, terms, anyOf);
   return { kind: "known", effect };
 }
 

@@ -18,6 +18,7 @@ import type { BanChange } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { bannedPrefixes } from "../mitigation/banned-prefixes.ts";
 import { NO_NEIGHBOR_RULES } from "../mitigation/circumstances.ts";
+import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
@@ -36,6 +37,7 @@ import type { FloodwallOptions } from "./floodwall-options.ts";
 import { openIncidents } from "./incidents.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
+import { openMaintenance } from "./maintenance.ts";
 import { blocksEnded, rulesEnded } from "./order-ends.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -52,6 +54,7 @@ export interface Parts {
   readonly protections: Protections;
   readonly rules: RuleFinder;
   readonly bans: BanEngine;
+  readonly maintenance: MaintenanceWindows;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
   readonly announcements: AnnouncementTimer;
@@ -73,6 +76,7 @@ export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks"
   readonly config: () => Config;
   readonly protectionChanged: () => void;
   readonly banChanged: (change: BanChange) => void;
+  readonly windowsChanged: () => void;
   readonly ordersEnded: (ends: readonly OrderEnd[]) => void;
   /** All changes of one tick. */
   readonly attacksChanged: (changes: readonly AttackChange[], now: Now) => void;
@@ -95,19 +99,30 @@ export function buildParts(given: Given): Parts {
   const detector = makeDetector(given);
   const scrub = makeScrub(given, { detector });
   const protections = makeProtections(given, slots);
+  const maintenance = makeMaintenance(given);
   const rules = makeRules(given);
-  const bans = makeBans(given, { announcer, detector, scrub, protections, rules });
+  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance });
   const timelines = new AttackTimelines(bans);
   const incidents = makeIncidents(given, { detector });
   const announcements = makeAnnouncements(given, { bans });
   const filterRules = makeFilterRules(given);
   const dataPlane = makeDataPlane(given, { protections, bans, filterRules });
   const sourceBlocks = makeSourceBlocks(given, { filterRules, dataPlane }, slots);
-  const now = makeNow(given, { bans, filterRules, sourceBlocks });
+  const now = makeNow(given, { bans, filterRules, sourceBlocks, maintenance });
   const packetPath = makePacketPath(given, { detector, bans, dataPlane, rules, now });
   const telemetry = makeTelemetry(given, { packetPath });
   const ofAttacks = { detector, timelines, incidents, announcements, packetPath, telemetry };
-  const ofMitigation = { announcer, scrub, protections, rules, bans, filterRules, dataPlane, sourceBlocks };
+  const ofMitigation = {
+    maintenance,
+    announcer,
+    scrub,
+    protections,
+    rules,
+    bans,
+    filterRules,
+    dataPlane,
+    sourceBlocks,
+  };
   return { ...ofAttacks, ...ofMitigation, now };
 }
 
@@ -134,6 +149,10 @@ function makeProtections({ options, later }: Given, slots: KernelSlots): Protect
   return openProtections({ ...options, ...slots.ofChoices, onChange: () => later.get().protectionChanged() });
 }
 
+function makeMaintenance({ options, later }: Given): MaintenanceWindows {
+  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged() });
+}
+
 function makeRules({ options, limiter, later }: Given): RuleFinder {
   return openRuleFinder({
     ...options,
@@ -144,12 +163,12 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
 
 function makeBans(
   { options, limiter, later }: Given,
-  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules">,
+  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance">,
 ): BanEngine {
   const { config, state, log } = options;
-  const { announcer, detector, scrub, protections, rules } = made;
+  const { announcer, detector, scrub, protections, rules, maintenance } = made;
   return new BanEngine({
-    policy: mitigationPolicy(config, protections),
+    policy: mitigationPolicy(config, protections, maintenance),
     store: faultingTable(state.table("bans")),
     announcer,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
@@ -220,7 +239,7 @@ function makeSourceBlocks(
 
 function makeNow(
   { options: { clock, log } }: Given,
-  { bans, filterRules, sourceBlocks }: Made<"bans" | "filterRules" | "sourceBlocks">,
+  { bans, filterRules, sourceBlocks, maintenance }: Made<"bans" | "filterRules" | "sourceBlocks" | "maintenance">,
 ): () => Now {
   const steps = new ClockSteps(clock);
   return () => {
@@ -231,6 +250,7 @@ function makeNow(
       bans.clockStepped(stepMs, now.wallMs);
       sourceBlocks.clockStepped(stepMs);
       filterRules.clockStepped(stepMs);
+      maintenance.clockStepped(stepMs);
     }
     return now;
   };

@@ -72,6 +72,7 @@ export class Reporting {
       ...options,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
+      isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,

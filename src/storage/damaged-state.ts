@@ -30,6 +30,7 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   filter_rules: { keys: ["name"], others: ["record"] },
   protections: { keys: ["prefix"], others: ["record"] },
   incidents: { keys: ["id"], others: ["record"] },
+  maintenance: { keys: ["name"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
 
@@ -94,6 +95,7 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
     filter_rules: 0,
     protections: 0,
     incidents: 0,
+    maintenance: 0,
   };
   db.transaction(() => {
     for (const [name, of] of rows) {

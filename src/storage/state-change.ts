@@ -3,13 +3,14 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection, id of an incident.
+ * of a protection, id of an incident, name of a maintenance window.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -19,6 +20,7 @@ export interface StateRecords {
   readonly filter_rules: RuleOrder;
   readonly protections: ProtectionChoice;
   readonly incidents: Incident;
+  readonly maintenance: WindowOrder;
 }
 
 export type StateTable = keyof StateRecords;

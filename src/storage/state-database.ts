@@ -10,6 +10,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
@@ -26,6 +27,7 @@ import {
   FILTER_RULES,
   INCIDENTS,
   LEVERS,
+  MAINTENANCE,
   migrate,
   PROTECTIONS,
   SCHEMA_VERSION,
@@ -40,6 +42,7 @@ const SCHEMA = `
   ${FILTER_RULES}
   ${PROTECTIONS}
   ${INCIDENTS}
+  ${MAINTENANCE}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -95,6 +98,7 @@ export class StateDatabase {
       filter_rules: this.filterRules(),
       protections: this.protections(),
       incidents: this.incidents(),
+      maintenance: this.#records("SELECT record FROM maintenance", (record) => JSON.parse(record) as WindowOrder),
     };
   }
 
@@ -243,6 +247,11 @@ export class StateDatabase {
       case "incidents":
         if (record === null) this.removeIncident(key);
         else this.saveIncident(record);
+        break;
+      case "maintenance":
+        if (record === null) this.#write("DELETE FROM maintenance WHERE name = ?", [key]);
+        else
+          this.#write("INSERT OR REPLACE INTO maintenance (name, record) VALUES (?, ?)", [key, JSON.stringify(record)]);
         break;
       default:
         table satisfies never;

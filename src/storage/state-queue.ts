@@ -36,6 +36,7 @@ export class StateQueue {
     filter_rules: 0,
     protections: 0,
     incidents: 0,
+    maintenance: 0,
   };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
@@ -50,6 +51,7 @@ export class StateQueue {
       ...rules.map(({ name }) => nameOf("filter_rules", name)),
       ...protections.map(({ prefix }) => nameOf("protections", prefix)),
       ...incidents.map(({ id }) => nameOf("incidents", id)),
+      ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
     ]);
   }
 

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { FilterOpener } from "../../src/dataplane/data-plane.ts";
 import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
+import { plainOrder } from "../../src/mitigation/order/ban-order.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { TableFilters } from "../fixtures/dataplane/table-filter.ts";
 import { address } from "../fixtures/host-rows.ts";
@@ -103,7 +104,7 @@ export class AdversaryService {
         this.banned.delete(target);
         this.unbanned.add(target);
       } else if (chance.oneIn(2)) {
-        if ((await process.service.ban(target)).ban.state !== "active") return;
+        if ((await process.service.ban(plainOrder(target))).ban.state !== "active") return;
         this.banned.add(target);
         this.unbanned.delete(target);
       } else {
@@ -127,7 +128,8 @@ export class AdversaryService {
       if (process.state.isBroken || process.state.isSlow) return;
       const target = address(`${HOSTILE_ADDRESSES}.${chance.below(256)}`);
       if (chance.oneIn(3)) await process.service.unban(target);
-      else if ((await process.service.ban(target, HOSTILE)).ban.state === "active") this.hostile.add(target);
+      else if ((await process.service.ban(plainOrder(target), HOSTILE)).ban.state === "active")
+        this.hostile.add(target);
     }
   }
 

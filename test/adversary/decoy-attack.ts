@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Ban, banChangeKind } from "../../src/mitigation/ban.ts";
+import { plainOrder } from "../../src/mitigation/order/ban-order.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
@@ -122,7 +123,8 @@ class DecoyAttack {
     this.#process.floodwall.onAttackEvent(({ kind }) => {
       if (kind === "started") this.#attacks++;
     });
-    for (let i = 0; i < plan.manualBans; i++) void this.#process.service.ban(address(`198.18.255.${i % 250}`));
+    for (let i = 0; i < plan.manualBans; i++)
+      void this.#process.service.ban(plainOrder(address(`198.18.255.${i % 250}`)));
   }
 
   async run(): Promise<DecoyOutcome> {

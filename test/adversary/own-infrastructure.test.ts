@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { plainOrder } from "../../src/mitigation/order/ban-order.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { simulatedNative } from "../simulation/simulated-counter.ts";
 import { SimulatedService } from "../simulation/simulated-service.ts";
@@ -80,7 +81,7 @@ test("a flood of a router is shown and its ban refused, by detection and by an o
   const reason = "own infrastructure: 198.18.0.1 is bgp.neighbors[0].address; to ban it, change that key first";
   const attacks = process.service.attacks().active;
   expect(attacks.find(({ attack }) => attack.target === ROUTER)?.ban).toMatchObject({ state: "rejected", reason });
-  expect((await process.service.ban(ROUTER)).ban).toMatchObject({ state: "rejected", reason });
+  expect((await process.service.ban(plainOrder(ROUTER))).ban).toMatchObject({ state: "rejected", reason });
   expect([isRouted(ROUTER), isRouted(CUSTOMER)]).toEqual([false, true]);
 });
 

@@ -148,6 +148,7 @@ const ATTACKS = [
 
 async function bans(): Promise<Wire[]> {
   const manual = { manual: true, attackId: null, metric: null, rate: 0, threshold: 0 } as const;
+  const BY = { operator: "noc", reason: "over" };
   const held = { repeat: 1, holdUntil: NOON + 1000, fallback: "refused" } as const;
   const ladder = { escalation: [{ afterSeconds: 0, action: "flowspec" }], step: 0 } as const;
   const all = { method: "flowspec", measure: { ...udpRules(), matchesAll: true } } as const;
@@ -164,11 +165,19 @@ async function bans(): Promise<Wire[]> {
       dropped: { packets: 3, bytes: 180 },
     },
     { ban: ban({ ...manual, ...ladder, ...all, operator: "noc" }) },
+    {
+      ban: {
+        ...ban({ manual: true }),
+        ordered: { method: "blackhole" as const },
+        orderReason: "ticket 7",
+        endedBy: BY,
+      },
+    },
     { ban: ban({ method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY }, retiring: [RETIRING] }) },
     {
       ban: divertedBan({ node: "s1" }),
       routeState: {
-        ...{ kind: "announced" as const, missingAt: [MISSING] },
+        ...{ kind: "announced" as const, missingAt: [MISSING], keptFrom: [MISSING] },
         ...{ sentTo: ["192.0.2.249"], maybeInvalidAt: ["192.0.2.249"] },
       },
       leftOutRules: 2,

@@ -26,14 +26,17 @@ const [SOURCES, VICTIMS] = [20, 4];
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 const banKey = (target = "") => `ban ${target}`;
-const banValue = (row: Row) => `${row["started_at"]} to ${row["expires_at"]}`;
+const banValue = (row: Row) => `${row["started_at"]} to ${row["expires_at"]}, ${row["order_reason"]}`;
 const blockKey = ({ source, victim }: Row) => `block ${source} to ${victim}`;
 const blockValue = (row: Row) => `${row["created_at"]} to ${row["expires_at"]}`;
 const leverKey = (zone = "") => `lever ${zone}`;
 const leverValue = (row: Row) => `${row["mode"]} to ${row["until"]}, ${row["reason"]}`;
 
 function ban(ip: string): Target {
-  const send: Send = (service, order) => service.send("POST", `/api/v1/${order === "begin" ? "ban" : "unban"}`, { ip });
+  const send: Send = (service, order, reason) =>
+    order === "begin"
+      ? service.send("POST", "/api/v1/ban", { ip, ttl_seconds: LASTING_SECONDS, reason })
+      : service.send("POST", "/api/v1/unban", { ip });
   return { key: banKey(ip), send, valueOf: banValue };
 }
 

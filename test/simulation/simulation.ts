@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
+import { plainOrder } from "../../src/mitigation/order/ban-order.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
@@ -180,7 +181,7 @@ export class Simulation {
   async #order(): Promise<void> {
     const target = this.#anyAddress();
     try {
-      const { ban } = await this.process.service.ban(target);
+      const { ban } = await this.process.service.ban(plainOrder(target));
       this.promises.isOrdered(target, ban);
     } catch (cause) {
       if (!this.process.state.isBroken) throw cause;

@@ -41,6 +41,8 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       );
     case "incident":
       return <a href={linkTo(["incidents", target])}>incident</a>;
+    case "maintenance":
+      return <a href={linkTo(["settings"])}>windows</a>;
     case "config_reload":
       return <>–</>;
     default:

@@ -92,6 +92,12 @@ export class SpeakerLink {
     }
   }
 
+  /** Asks the speaker; null: there is no connection, or it fails meanwhile. */
+  async ask<T>(question: (client: SpeakerClient) => Promise<T>): Promise<T | null> {
+    const client = this.#client;
+    return client === null ? null : question(client).catch(() => null);
+  }
+
   /** Closes the connection; the speaker keeps running. */
   async stop(): Promise<void> {
     this.#isStopping = true;

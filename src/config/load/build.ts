@@ -4,6 +4,7 @@ import type { BgpConfig, ListenAddresses } from "../../bgp/bgp-config.ts";
 import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../../dataplane/capture-config.ts";
 import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
+import { buildWindow } from "../../mitigation/maintenance/window-file.ts";
 import { buildFilterRule } from "../../mitigation/operator/rule-file.ts";
 import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
@@ -24,6 +25,7 @@ import { buildEdge } from "../sections/edge.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
+import { buildTemplates } from "../sections/order-templates.ts";
 import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
 import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
@@ -68,10 +70,14 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     ban: {
       maxActiveBans: file.ban.max_active_bans,
       maxBannedFraction: file.ban.max_banned_fraction,
+      orderWidestV4: file.ban.order_widest_v4,
+      orderWidestV6: file.ban.order_widest_v6,
     },
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
+    orderTemplates: buildTemplates(file.order_templates),
+    maintenance: file.maintenance.map(buildWindow),
     filterRules: file.filter_rules.map(buildFilterRule),
     prefixSets: buildPrefixSets(file.prefix_sets),
     samples: buildSamples(file.samples),

@@ -58,6 +58,7 @@ import {
   setsOfRulesExist,
 } from "./filter-rules.ts";
 import { tunnelsFit } from "./forward.ts";
+import { windowsAreWhole } from "./maintenance.ts";
 import {
   actionsAreWhole,
   carpetsWiden,
@@ -77,6 +78,7 @@ import {
   networksDoNotOverlap,
   prefixesAreBounded,
 } from "./network.ts";
+import { orderTemplatesAreWhole } from "./order-templates.ts";
 import {
   clickhouseHasItsSection,
   mailAccountIsWhole,
@@ -159,6 +161,8 @@ const RULES: readonly Rule[] = [
   filterRulesAreWhole,
   filterRulesHaveRoom,
   filterRulesNeedTheDataplane,
+  orderTemplatesAreWhole,
+  windowsAreWhole,
   prefixSetNamesAreUnique,
   prefixSetsHaveOneSource,
   tunnelsFit,

@@ -9,6 +9,7 @@ import type { FlowspecConfig, GroupMitigation, RouteTerms } from "../../mitigati
 import { parseAddress } from "../../net/address.ts";
 import { parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import type { Direction } from "../../traffic/rates.ts";
 import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
 
 const ESCALATION_RUNGS_MAX = 5;
@@ -70,7 +71,16 @@ const FLOWSPEC_KEYS = {
   ),
 };
 
+const DryRunDirections = Type.Array(oneOf("incoming", "outgoing"), { uniqueItems: true, maxItems: 2 });
+const DRY_RUN_DIRECTIONS =
+  "Directions of attacks whose bans are in dry run: recorded and not announced. Of bans by hand those of `incoming`. With `dry_run` all are.";
+
 const BAN_KEYS = {
+  order_methods: described(
+    Type.Optional(Type.Array(MethodKey, { uniqueItems: true, maxItems: 4 })),
+    "The methods that tokens with a tenant may order by hand for addresses of the group.",
+    { ifAbsent: "those of `mitigation` or of the ladder" },
+  ),
   ttl_seconds: described(
     integer(1, BAN_SECONDS_MAX, 600),
     "How long a ban lasts. It is extended while its attack lasts.",
@@ -143,6 +153,11 @@ const BanSection = described(
         integer(1, ACTIVE_BANS_MAX, 50),
         "The number of bans that may be active at once. Then the ban of an attack replaces an automatic one whose attack is calm or smaller; other bans are refused.",
       ),
+      order_widest_v4: described(
+        integer(8, 32, 24),
+        "The length of the widest IPv4 prefix that may be banned by hand.",
+      ),
+      order_widest_v6: described(integer(16, 128, 48), "The same of an IPv6 prefix."),
       max_banned_fraction: described(
         Type.Number({ minimum: 0, maximum: 1, default: 0 }),
         "The fraction of all addresses in `networks`, for each family, that may be banned at once; beyond it, bans are replaced or refused as with `max_active_bans`. 0 sets no such bound.",
@@ -172,6 +187,7 @@ export const MITIGATION_KEYS = {
       ],
     },
   ),
+  dry_run_directions: described(Type.Unsafe<Direction[]>({ ...DryRunDirections, default: [] }), DRY_RUN_DIRECTIONS),
   flowspec: FlowspecSection,
   scrub: ScrubSection,
   scrub_profiles: ScrubProfiles,
@@ -188,6 +204,11 @@ export const GROUP_MITIGATION_KEYS = {
   escalation: described(
     Type.Optional(list(RungFile, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
     "The ladder of the group, as a whole in place of the top-level one.",
+    { ifAbsent: "inherited" },
+  ),
+  dry_run_directions: described(
+    Type.Optional(Type.Unsafe<Direction[]>(DryRunDirections)),
+    `${DRY_RUN_DIRECTIONS} An empty list is none.`,
     { ifAbsent: "inherited" },
   ),
   flowspec: inherited(FLOWSPEC_KEYS, "FlowSpec rules of the group, key by key in place of the top-level `flowspec`."),
@@ -223,7 +244,11 @@ export interface MitigationFile {
   readonly escalation?: readonly RungFile[];
   readonly flowspec: Static<typeof FlowspecSection>;
   readonly scrub: ScrubFile;
-  readonly ban: Omit<Static<typeof BanSection>, "max_active_bans" | "max_banned_fraction">;
+  readonly dry_run_directions: readonly Direction[];
+  readonly ban: Omit<
+    Static<typeof BanSection>,
+    "max_active_bans" | "max_banned_fraction" | "order_widest_v4" | "order_widest_v6"
+  >;
   readonly bgp?: TermsFile;
   readonly scrubbing?: TermsFile;
 }
@@ -231,6 +256,7 @@ export interface MitigationFile {
 export interface GroupMitigationFile {
   readonly mitigation?: Method;
   readonly escalation?: readonly RungFile[];
+  readonly dry_run_directions?: readonly Direction[];
   readonly flowspec: Partial<MitigationFile["flowspec"]>;
   readonly scrub: ScrubFile;
   readonly ban: Partial<MitigationFile["ban"]>;
@@ -249,6 +275,7 @@ export function groupMitigationFile(global: MitigationFile, group: GroupMitigati
   return {
     mitigation: mitigation ?? global.mitigation,
     ...(escalation === undefined ? {} : { escalation }),
+    dry_run_directions: group.dry_run_directions ?? global.dry_run_directions,
     flowspec: groupFlowspec(global.flowspec, group.flowspec),
     scrub: group.scrub.profile === undefined ? { ...global.scrub, ...group.scrub } : group.scrub,
     ban: { ...global.ban, ...group.ban },
@@ -299,9 +326,16 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
       repeatHoldMaxSeconds: ban.repeat_hold_max_seconds,
       deescalateAfterSeconds: ban.deescalate_after_seconds,
     },
+    orderMethods: ban.order_methods ?? methodsOf(escalation),
+    dryRunDirections: file.dry_run_directions,
     blackhole: file.bgp === undefined ? null : buildTerms(file.bgp),
     divert: file.scrubbing === undefined ? null : buildTerms(file.scrubbing),
   };
+}
+
+function methodsOf(escalation: readonly RungFile[]): Method[] {
+  const methods = escalation.map(({ action }) => action).filter((action): action is Method => action !== "none");
+  return [...new Set(methods)];
 }
 
 /** A megabit is 10^6 bits, as in all rates. */

@@ -25,9 +25,11 @@ import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
 import { FilterRules } from "./filter-rules.ts";
+import { Maintenance } from "./maintenance.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
+import { OrderTemplates } from "./order-templates.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
 import { SamplesSection } from "./samples.ts";
 import { StorageSection } from "./storage.ts";
@@ -251,6 +253,8 @@ export const ConfigFile = described(
       ),
       bgp: Type.Optional(BgpSection),
       dataplane: Type.Optional(DataplaneSection),
+      order_templates: OrderTemplates,
+      maintenance: Maintenance,
       filter_rules: FilterRules,
       prefix_sets: PrefixSetsSection,
       samples: SamplesSection,

@@ -27,6 +27,7 @@ import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.t
 import { Evidence, type ReadAt } from "../certainty/evidence.ts";
 import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
 import type { Hostgroup } from "../hostgroup.ts";
+import { RaisedThresholds, targetOf } from "./raised-thresholds.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
@@ -82,6 +83,7 @@ export class Detector {
     weights: { column: SILENT.column, from: 0 },
   };
   readonly active = new ActiveAttacks();
+  readonly raised = new RaisedThresholds();
   readonly meters: AttackMeters;
   /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
   #suspects = new Map<string, number>();
@@ -277,7 +279,7 @@ export class Detector {
   }
 
   #suspect(subject: Learner, of: RowRates, judgement: Judgement): void {
-    const limits = this.baselines.limits(subject);
+    const limits = this.raised.of(subject, this.baselines.limits(subject));
     const metric = limits === null ? -1 : this.#firstAbove(subject, of, limits, judgement.now);
     if (limits === null || metric < 0) return;
     const { sustainMs, windowMs } = this.#policy;
@@ -395,6 +397,3 @@ function hostOf(key: string): IpAddress | null {
 }
 
 /** null: the hostgroup as a whole. */
-function targetOf({ keys, at, group }: Learner): IpAddress | null {
-  return group.calculation === "total" ? null : addressFromBytes(keys, at);
-}

@@ -1,14 +1,26 @@
-/** The bans, and the two commands on them (docs/interface.md#ban-command). */
+/** The bans, and the commands on them (docs/interface.md#ban-command). */
 import { BAN_REASON_MAX } from "../../limits.ts";
-import { type IpAddress, parseAddress } from "../../net/address.ts";
+import { type BanOrder, orderText } from "../../mitigation/order/ban-order.ts";
+import { remedyOf } from "../../mitigation/order/remedies.ts";
+import { addressBits, type Prefix } from "../../net/prefix.ts";
 import type { Backend, BanView } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
-import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
+import type { AuditRule, Call, CommandRoute, OutcomePart, ReadRoute } from "../route.ts";
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { BanFields, BanRequest, BansWire, BanWire, banToWire, ofTenant, sortBans } from "../wire/ban.ts";
+import { BansWire, BanWire, banToWire, OrderedBanWire, ofTenant, sortBans } from "../wire/ban.ts";
+import {
+  BanFields,
+  BanRequest,
+  orderOf,
+  type ParsedOrder,
+  type ParsedTarget,
+  targetOf,
+  UnbanFields,
+  UnbanRequest,
+} from "../wire/ban-order.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 
 export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
@@ -40,65 +52,149 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     access: "operator",
     body: { ...fieldCheck(BanFields), schema: BanRequest },
     about: {
-      summary: "Ban an address, or refresh its ban",
+      summary: "Ban an address or a prefix, or refresh or change its ban",
       answers: {
         200: { text: "The ban.", schema: BanWire },
-        409: { text: "Policy refuses: the rejected ban, with its reason.", schema: BanWire },
+        409: { text: "Policy refuses: the rejected ban, with its reason.", schema: OrderedBanWire },
       },
     },
     audit: auditOf("ban"),
-    handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, async (target) =>
-        outcomeOf(call, fields, await backend.ban(target, call.principal)),
-      ),
+    handle: async (call, fields) => {
+      const parsed = orderIn(backend, call, fields);
+      if (parsed.kind !== "order") return parsed;
+      const view = await backend.ban(parsed.order, call.principal);
+      return { ...banOutcome(parsed.order, view), response: banAnswer(call, parsed.order, view) };
+    },
   };
 }
 
-export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
+export function unbanRoute(backend: Backend): CommandRoute<UnbanFields> {
   return {
     name: "unban",
     method: "POST",
     path: "/api/v1/unban",
     access: "operator",
-    body: { ...fieldCheck(BanFields), schema: BanRequest },
+    body: { ...fieldCheck(UnbanFields), schema: UnbanRequest },
     about: {
-      summary: "End the ban of an address, or of the prefix whose first address it is",
+      summary: "End the ban of an address, of the prefix whose first address it is, or of a prefix",
       answers: {
         200: { text: "The withdrawn ban.", schema: BanWire },
-        404: { text: "The address has no active ban." },
+        404: { text: "The target has no active ban." },
       },
     },
     audit: auditOf("unban"),
-    handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, async (target) => {
-        const view = await backend.unban(target, call.principal.operator);
-        return view === null ? { kind: "no_active_ban", target } : outcomeOf(call, fields, view);
-      }),
+    handle: async (call, fields) => {
+      const target = unbanIn(backend, call, fields);
+      if (target.kind !== "target") return target;
+      const view = await unban(backend, call, target, fields);
+      if (view === null) return { kind: "no_active_ban", target: namedText(target) };
+      return { ...unbanOutcome(target, fields, view), response: answerOf(call, view) };
+    },
   };
 }
 
-/** The tenant is checked before the table of bans: a foreign target gets the same answer with and without a ban. */
-function onOwnTarget(
+/** Of an address the narrowest prefix that begins with it. */
+export function unban(
   backend: Backend,
   { principal }: Call,
-  { ip, reason = "" }: BanFields,
-  act: (target: IpAddress) => Promise<Outcome | Refusal>,
-): Outcome | Refusal | Promise<Outcome | Refusal> {
-  const target = parseAddress(ip);
-  if (target === null) return { kind: "invalid_ip", text: ip };
-  const detail = plainTextFault("reason", reason, BAN_REASON_MAX);
-  if (detail !== null) return { kind: "invalid_body", detail };
-  return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
+  { prefix, isAddress }: ParsedTarget,
+  { reason = "" }: UnbanFields,
+): Promise<BanView | null> {
+  return backend.unban(isAddress ? prefix.address : prefix, {
+    operator: principal.operator,
+    reason: reason.toWellFormed(),
+  });
 }
 
-/** The row has the reason of the policy, if there is one, and the caller's. */
-function outcomeOf({ principal }: Call, { reason: given = "" }: BanFields, view: BanView): Outcome {
-  const { state, reason, dryRun } = view.ban;
-  const reasons = [reason ?? "", given.toWellFormed()].filter((text) => text !== "");
-  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(ofTenant(view, principal.tenant)));
-  return { kind: "outcome", response, result: state, reason: reasons.join(": "), banState: state, dryRun };
+/** The tenant is checked before the table of bans: a foreign target gets the same answer with and without a ban. */
+export function orderIn(
+  backend: Backend,
+  { principal }: Pick<Call, "principal">,
+  fields: BanFields,
+): ParsedOrder | Refusal {
+  const target = targetIn(fields);
+  if (target.kind !== "target") return target;
+  const parsed = orderOf(target.prefix, fields, backend.orders.templates());
+  if (parsed.kind !== "order") return parsed;
+  return ownsTarget(backend, principal, target) ? parsed : { kind: "foreign_target" };
 }
 
-function auditOf(action: "ban" | "unban"): AuditRule<BanFields> {
-  return { action, targetType: "host", target: (_, fields) => (fields && parseAddress(fields.ip)) ?? "" };
+export function unbanIn(
+  backend: Backend,
+  { principal }: Pick<Call, "principal">,
+  fields: UnbanFields,
+): ParsedTarget | Refusal {
+  const target = targetIn(fields);
+  if (target.kind !== "target") return target;
+  return ownsTarget(backend, principal, target) ? target : { kind: "foreign_target" };
+}
+
+function targetIn(fields: UnbanFields): ParsedTarget | Refusal {
+  const target = targetOf(fields);
+  if (target.kind !== "target") return target;
+  const detail = plainTextFault("reason", fields.reason ?? "", BAN_REASON_MAX);
+  return detail === null ? target : { kind: "invalid_body", detail };
+}
+
+function ownsTarget(backend: Backend, principal: Call["principal"], { prefix, isAddress }: ParsedTarget): boolean {
+  const tenancy = backend.tenancy();
+  return isAddress ? tenancy.owns(principal, prefix.address) : tenancy.ownsAll(principal, prefix);
+}
+
+/** As its caller names it. */
+export function namedText({ prefix, isAddress }: ParsedTarget): string {
+  return isAddress ? prefix.address : prefix.text;
+}
+
+export function answerOf({ principal }: Call, view: BanView): Response {
+  return jsonAnswer(view.ban.state === "rejected" ? 409 : 200, banToWire(ofTenant(view, principal.tenant)));
+}
+
+/** A refused order of more than an address has the remedy beside the reason. */
+export function orderedToWire({ principal }: Pick<Call, "principal">, order: BanOrder, view: BanView): OrderedBanWire {
+  const wire = banToWire(ofTenant(view, principal.tenant));
+  const remedy = view.ban.state === "rejected" && !isPlain(order) ? remedyOf(view.ban.reason ?? "") : null;
+  return remedy === null ? wire : { ...wire, remedy };
+}
+
+function banAnswer(call: Call, order: BanOrder, view: BanView): Response {
+  return jsonAnswer(view.ban.state === "rejected" ? 409 : 200, orderedToWire(call, order, view));
+}
+
+function isPlain(order: BanOrder): boolean {
+  return order.prefix.length === addressBits(order.prefix.family) && orderText(order) === "";
+}
+
+/** The row has the reason of the policy, if there is one, what was ordered, and the caller's reason. */
+export function banOutcome(order: BanOrder, view: BanView): OutcomePart {
+  return outcomeOf(view, order.prefix, [view.ban.reason ?? "", orderText(order), order.reason]);
+}
+
+export function unbanOutcome({ prefix }: ParsedTarget, { reason = "" }: UnbanFields, view: BanView): OutcomePart {
+  return outcomeOf(view, prefix, [view.ban.reason ?? "", reason.toWellFormed()]);
+}
+
+/** @param named what the caller named: an address may stand for the prefix that begins with it. */
+function outcomeOf({ ban }: BanView, named: Prefix, reasons: readonly string[]): OutcomePart {
+  const { state, dryRun } = ban;
+  const isOne = named.length === addressBits(named.family);
+  const texts = [isOne ? "" : named.text, ...reasons].filter((text) => text !== "");
+  return {
+    kind: "outcome",
+    result: state,
+    reason: texts.join(": "),
+    banState: state,
+    dryRun,
+    target: { text: named.address, type: isOne ? "host" : "prefix" },
+  };
+}
+
+function auditOf(action: "ban" | "unban"): AuditRule<UnbanFields> {
+  return { action, targetType: "host", target: (_, fields) => (fields === null ? "" : addressIn(fields)) };
+}
+
+/** "": none. */
+export function addressIn(fields: UnbanFields): string {
+  const target = targetOf(fields);
+  return target.kind === "target" ? target.prefix.address : "";
 }

@@ -8,7 +8,7 @@ import { isUnscoped, type Principal, roleAllows } from "../../access/principal.t
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
-import { auditRow, type Ended } from "../audit-row.ts";
+import { auditRows, type Ended } from "../audit-row.ts";
 import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, ReadRoute, Route } from "../route.ts";
@@ -187,8 +187,8 @@ async function audited(
   }
   const response = responseOf(ended);
   const wallMs = options.clock.wallMs();
-  const row = auditRow({ rule, call, fields: read.fields, ended, wallMs, dryRun: options.isDryRun() });
-  if (row !== null) await trail.recordAudit(row);
+  const rows = auditRows({ rule, call, fields: read.fields, ended, wallMs, dryRun: options.isDryRun() });
+  await Promise.all(rows.map((row) => trail.recordAudit(row)));
   return response;
 }
 

@@ -1,10 +1,14 @@
 /** The preview of a ban. */
 import { type Static, Type } from "@sinclair/typebox";
+import type { Route } from "../../mitigation/announcer.ts";
+import type { Ban } from "../../mitigation/ban.ts";
+import { anyRouteText, routesOf } from "../../mitigation/measure.ts";
 import type { BlockRefusal } from "../../sourceblock/admission.ts";
-import type { BanPreview } from "../backend.ts";
+import type { BanPreview, BgpNeighborView, BgpView, OrderEffect, OrderSources } from "../backend.ts";
 import { blockRefusalText } from "../refusal.ts";
-import { BanWire, banToWire } from "./ban.ts";
+import { BanWire, banToWire, OrderedBanWire } from "./ban.ts";
 import { closed } from "./closed.ts";
+import { effectToWire, OrderEffectWire } from "./order-effect.ts";
 
 export const BanPreviewWire = Type.Object(
   {
@@ -20,6 +24,95 @@ export const BanPreviewWire = Type.Object(
   closed,
 );
 export type BanPreviewWire = Static<typeof BanPreviewWire>;
+
+const NeighborPreviewWire = Type.Object(
+  {
+    neighbor: Type.String(),
+    name: Type.Optional(Type.String()),
+    /** The routes and rules that it would get, as text. */
+    routes: Type.Array(Type.String()),
+    /** Why it would get none, or not now. */
+    cause: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
+export const OrderPreviewWire = Type.Object(
+  {
+    ban: OrderedBanWire,
+    hostgroup: Type.Optional(Type.String()),
+    refresh: Type.Boolean(),
+    effect: OrderEffectWire,
+    /** Absent: nothing is announced at all, or the caller has a tenant. */
+    neighbors: Type.Optional(Type.Array(NeighborPreviewWire)),
+  },
+  closed,
+);
+export type OrderPreviewWire = Static<typeof OrderPreviewWire>;
+
+export interface OrderPreview {
+  readonly preview: BanPreview;
+  readonly ban: OrderedBanWire;
+  readonly effect: OrderEffect;
+  /** null: nothing is announced, or the caller does not see the neighbors. */
+  readonly bgp: BgpView | null;
+  readonly keptFrom: OrderSources["keptFrom"];
+}
+
+export function orderPreviewToWire({ preview, ban, effect, bgp, keptFrom }: OrderPreview): OrderPreviewWire {
+  const { group, isRefresh } = preview;
+  return {
+    ban,
+    ...(group === null ? {} : { hostgroup: group }),
+    refresh: isRefresh,
+    effect: effectToWire(effect),
+    ...(bgp === null || preview.ban.state === "rejected"
+      ? {}
+      : { neighbors: neighborsToWire(preview.ban, bgp, keptFrom) }),
+  };
+}
+
+function neighborsToWire(
+  { measure, prefix, dryRun }: Ban,
+  { config, neighbors }: BgpView,
+  keptFrom: OrderSources["keptFrom"],
+): Static<typeof NeighborPreviewWire>[] {
+  const routes = routesOf(measure, prefix);
+  return config.neighbors.map(({ address, name }) => {
+    const session = neighbors.find((one) => one.address === address);
+    const kept = routes.flatMap((route) => keptFrom(route).find(({ neighbor }) => neighbor === address) ?? []);
+    const own = routes.filter((route) => !keptFrom(route).some(({ neighbor }) => neighbor === address));
+    const isTaken = ({ kind, prefix: { family } }: Route) =>
+      session?.families.includes(`ipv${family}-${kind}`) === true;
+    const isUp = (session?.families.length ?? 0) > 0;
+    const taken = isUp ? own.filter(isTaken) : own;
+    const cause =
+      kept[0]?.cause ?? causeOf({ routes: routes.length, isShort: taken.length < own.length, isUp, session, dryRun });
+    return {
+      neighbor: address,
+      ...(name !== undefined && { name }),
+      routes: taken.map(anyRouteText),
+      ...(cause !== null && { cause }),
+    };
+  });
+}
+
+interface Sending {
+  /** Number of all. */
+  readonly routes: number;
+  /** The session does not take all of them. */
+  readonly isShort: boolean;
+  readonly isUp: boolean;
+  readonly session: BgpNeighborView | undefined;
+  readonly dryRun: boolean;
+}
+
+function causeOf({ routes, isShort, isUp, session, dryRun }: Sending): string | null {
+  if (routes === 0) return "there is nothing to announce";
+  if (dryRun) return "dry run: nothing is announced";
+  if (!isUp) return `no session: ${session?.state ?? "unknown"}`;
+  return isShort ? "its session does not have the address family" : null;
+}
 
 export function banPreviewToWire(
   { ban, group, isRefresh }: BanPreview,

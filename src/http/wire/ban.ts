@@ -1,10 +1,11 @@
-/** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
+/** The ban (docs/interface.md#ban). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
-import { BAN_REASON_MAX } from "../../limits.ts";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
+import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
@@ -14,19 +15,10 @@ import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
-
-export const BanRequest = Type.Object(
-  { ip: AddressText, reason: Type.Optional(Type.String({ maxLength: BAN_REASON_MAX })) },
-  closed,
-);
-/** The route itself checks the address, so that the refusal names it. */
-export const BanFields = Type.Object({ ip: Type.String(), reason: Type.Optional(Type.String()) }, closed);
-export type BanFields = Static<typeof BanFields>;
 
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
 export const Method = Type.Union([
@@ -61,6 +53,18 @@ const RungWire = Type.Object(
 
 export const LadderWire = Type.Array(RungWire);
 
+const OrderedWire = Type.Object(
+  {
+    method: Type.Optional(Method),
+    /** What each rule matches, as text. */
+    rules: Type.Optional(Type.Array(Type.String())),
+    rate_mbps: Type.Optional(Type.Number()),
+    communities: Type.Optional(Type.String()),
+    neighbors: Type.Optional(Type.Array(Type.String())),
+  },
+  closed,
+);
+
 export const BanWire = Type.Object(
   {
     /** For a prefix, its first address. */
@@ -80,6 +84,13 @@ export const BanWire = Type.Object(
     manual: Type.Boolean(),
     /** Name of the token of the last operator who ordered it; only for callers without a tenant. */
     operator: Type.Optional(Type.String()),
+    /** What that operator ordered in place of the configuration's terms. */
+    ordered: Type.Optional(OrderedWire),
+    /** Why it was ordered. */
+    order_reason: Type.Optional(Type.String()),
+    /** Who ended it by an order, and why. */
+    ended_by: Type.Optional(Type.String()),
+    end_reason: Type.Optional(Type.String()),
     started_at: Timestamp,
     expires_at: Timestamp,
     withdrawn_at: Type.Optional(Timestamp),
@@ -169,6 +180,18 @@ export const BanWire = Type.Object(
 );
 export type BanWire = Static<typeof BanWire>;
 
+/** The answer to an order. */
+export const OrderedBanWire = Type.Object(
+  {
+    ...BanWire.properties,
+    /** Of a refused one: what can be done about it, where the reason does not say it. */
+    remedy: Type.Optional(Type.String()),
+  },
+  closed,
+);
+export type OrderedBanWire = Static<typeof OrderedBanWire>;
+export const OrderedBansWire = Type.Object({ bans: Type.Array(OrderedBanWire) }, closed);
+
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
@@ -198,6 +221,10 @@ export function banToWire(view: BanView): BanWire {
     dry_run: ban.dryRun,
     manual: ban.manual,
     operator: ban.operator ?? null,
+    ordered: ban.ordered === undefined ? null : orderedToWire(ban.ordered),
+    order_reason: ban.orderReason ?? null,
+    ended_by: ban.endedBy?.operator || null,
+    end_reason: ban.endedBy?.reason || null,
     started_at: timestamp(ban.startedAt),
     expires_at: timestamp(ban.expiresAt),
     withdrawn_at: ban.withdrawnAt === null ? null : timestamp(ban.withdrawnAt),
@@ -229,6 +256,22 @@ export function banToWire(view: BanView): BanWire {
     ...savedToWire(isSaved),
     ...scrubbedToWire(measure, dropped),
   });
+}
+
+function orderedToWire({
+  method,
+  rules,
+  bytesPerSecond,
+  communities,
+  neighbors,
+}: OrderedTerms): Static<typeof OrderedWire> {
+  return {
+    ...(method && { method }),
+    ...(rules && { rules: rules.map(matchText) }),
+    ...(bytesPerSecond !== undefined && { rate_mbps: (bytesPerSecond * 8) / 1e6 }),
+    ...(communities && { communities: communitiesText(communities) }),
+    ...(neighbors && { neighbors: [...neighbors] }),
+  };
 }
 
 function scrubbedToWire(measure: Measure, dropped: BanView["dropped"]): Partial<BanWire> {
@@ -293,10 +336,20 @@ function neighborRulesToWire(measure: Measure): NonNullable<BanWire["neighbor_ru
 export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
   const { leftOutRules: _rules, refusing: _nodes, ban, ...rest } = view;
-  const { operator: _name, ...nameless } = ban;
-  const measure = withoutNeighbors(ban.measure);
-  const others = { ...rest, ban: { ...nameless, measure }, reached: reachedOf(view) };
+  const others = { ...rest, ban: namelessBan(ban, tenant), reached: reachedOf(view) };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
+}
+
+/** Words of others are theirs; what is done to the tenant's addresses is shown. */
+function namelessBan(ban: Ban, tenant: string): Ban {
+  const { operator: _name, orderReason, endedBy: _ended, ordered, ...nameless } = ban;
+  const { neighbors: _neighbors, communities: _communities, ...terms } = ordered ?? {};
+  return {
+    ...nameless,
+    measure: withoutNeighbors(ban.measure),
+    ...(ordered && { ordered: terms }),
+    ...(orderReason !== undefined && ban.tenant === tenant && { orderReason }),
+  };
 }
 
 function withoutNeighbors(measure: Measure): Measure {

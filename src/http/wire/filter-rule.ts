@@ -68,7 +68,7 @@ function plainProperties(): Record<string, TSchema> {
   );
 }
 
-function withoutFormats(schema: unknown): unknown {
+export function withoutFormats(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutFormats);
   if (typeof schema !== "object" || schema === null) return schema;
   const {

@@ -96,7 +96,7 @@ function refusalText(refused: Refusal | null): { readonly refusal?: string } {
   return refused === null ? {} : { refusal: describeRefusal(refused).error };
 }
 
-function effectToWire(known: OrderEffect): OrderEffectWire {
+export function effectToWire(known: OrderEffect): OrderEffectWire {
   if (known.kind === "unknown") return { available: false, reason: known.reason };
   const { headers, seconds, total, unattacked, matched, dropped, hosts, hostgroups, ...rest } = known.effect;
   return {

@@ -52,13 +52,15 @@ const OVER_RATE_FACTOR = 20;
 /** Names in an answer; a rule for very many hostgroups is for nearly all. */
 const HOSTGROUPS_NAMED_MAX = 32;
 
-/** Takes a few milliseconds for the largest sample. */
-export function ruleEffect(rule: OperatorRule, terms: EffectTerms): RuleEffect {
+/**
+ * Takes a few milliseconds for the largest sample.
+ * @param anyOf of several matches, in place of the rule's one.
+ */
+export function ruleEffect(rule: OperatorRule, terms: EffectTerms, anyOf: readonly Match[] = [rule.match]): RuleEffect {
   const { headers, seconds } = terms.minute;
   const isFor = hostTest(rule, terms);
-  const matched = headers.filter(
-    (one) => ruleMatches(rule.match, one.header) && isFor(one.header.destination) && !terms.isDecided(one),
-  );
+  const isMatched = ({ header }: MinuteHeader) => anyOf.some((match) => ruleMatches(match, header));
+  const matched = headers.filter((one) => isMatched(one) && isFor(one.header.destination) && !terms.isDecided(one));
   const lostOf = lostShares(rule, matched, seconds);
   const sums = {
     ...{ total: new Sum(), unattacked: new Sum(), matched: new Sum() },

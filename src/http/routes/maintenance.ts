@@ -1,0 +1,107 @@
+/** Maintenance windows: reads them, opens one for a time, closes one that was opened. */
+import type { WindowOrder } from "../../mitigation/maintenance/maintenance-windows.ts";
+import { windowText } from "../../mitigation/maintenance/window.ts";
+import { windowOf } from "../../mitigation/maintenance/window-file.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { Backend } from "../backend.ts";
+import type { AuditRule, Call, CommandRoute, ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import {
+  MaintenancesWire,
+  MaintenanceWire,
+  type WindowRequest,
+  windowCheck,
+  windowToWire,
+} from "../wire/maintenance.ts";
+import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+
+const PATH = "/api/v1/maintenance";
+const NAME_CHARACTERS_MAX = 63;
+
+export function maintenanceRoute(backend: Backend): ReadRoute {
+  return {
+    name: "maintenance",
+    method: "GET",
+    path: PATH,
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "Maintenance windows: those that were opened by orders, then those of the configuration",
+      answers: { 200: { text: "The windows.", schema: MaintenancesWire } },
+    },
+    handle: () => jsonAnswer(200, { windows: backend.maintenance.views().map((view) => windowToWire(view)) }),
+  };
+}
+
+export function openWindowRoute(backend: Backend, clock: Pick<Clock, "wallMs">): CommandRoute<WindowRequest> {
+  return {
+    name: "maintenance_open",
+    method: "POST",
+    path: PATH,
+    access: "operator",
+    unscopedOnly: true,
+    body: windowCheck(() => backend.configured().hostgroups.map((group) => group.name)),
+    about: {
+      summary: "Open a maintenance window for a time, or change the one that was opened under its name",
+      answers: {
+        200: { text: "The window.", schema: MaintenanceWire },
+        409: { text: "The name or the number of windows forbids it." },
+      },
+    },
+    audit: auditOf((_, fields) => fields?.targets.name ?? ""),
+    handle: async ({ principal }, request) => {
+      const order = orderOf(request, clock.wallMs(), principal.operator);
+      const answer = await backend.maintenance.open(order);
+      if (answer.kind === "refused") return { kind: "maintenance_refused", refusal: answer.refusal };
+      const response = jsonAnswer(200, windowToWire(answer.view, answer.isSaved));
+      return { kind: "outcome", response, result: "set", reason: orderedText(request, order) };
+    },
+  };
+}
+
+export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason> {
+  return {
+    name: "maintenance_close",
+    method: "DELETE",
+    path: `${PATH}/:name`,
+    access: "operator",
+    unscopedOnly: true,
+    body: orderEndCheck,
+    isBodyOptional: true,
+    about: {
+      summary: "Close a maintenance window that was opened by an order",
+      answers: {
+        200: { text: "The window that was closed.", schema: MaintenanceWire },
+        404: { text: "No window of this name was opened. Those of the configuration are changed there." },
+      },
+    },
+    audit: auditOf(({ params }) => params["name"] ?? ""),
+    handle: async ({ params }, end) => {
+      const closed = await backend.maintenance.close(params["name"] ?? "");
+      if (closed === null) return { kind: "unknown_window" };
+      const { order, isSaved } = closed;
+      const view = { window: order.window, order, openUntil: null, opensNext: null };
+      const reason = endedText(windowText(order.window), end);
+      return { kind: "outcome", response: jsonAnswer(200, windowToWire(view, isSaved)), result: "cleared", reason };
+    },
+  };
+}
+
+function orderOf({ targets, ttlSeconds }: WindowRequest, createdAt: number, operator: string): WindowOrder {
+  const expiresAt = createdAt + ttlSeconds * 1000;
+  const window = windowOf(targets, { kind: "once", fromMs: createdAt, untilMs: expiresAt });
+  return { name: targets.name, window, createdAt, expiresAt, operator };
+}
+
+/** `watch only, for web for 3600 s: ticket 7`. */
+function orderedText({ ttlSeconds }: WindowRequest, { window }: WindowOrder): string {
+  return `${windowText(window)} for ${ttlSeconds} s${window.reason === "" ? "" : `: ${window.reason}`}`;
+}
+
+function auditOf<Fields>(target: (call: Call, fields: Fields | null) => string): AuditRule<Fields> {
+  return {
+    action: "maintenance",
+    targetType: "window",
+    target: (call, fields) => target(call, fields).slice(0, NAME_CHARACTERS_MAX),
+  };
+}

@@ -1,0 +1,95 @@
+/** Maintenance windows, and the order that opens one (docs/interface.md#maintenance). */
+import { type Static, Type } from "@sinclair/typebox";
+import { MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
+import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
+import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
+import { integer } from "../../schema/schema-forms.ts";
+import { takeShape } from "../../schema/shape.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
+import type { Refusal } from "../refusal.ts";
+import type { FieldCheck } from "../server/fields.ts";
+import { closed } from "./closed.ts";
+import { withoutFormats } from "./filter-rule.ts";
+import { oneOf } from "./one-of.ts";
+import { plainTextFault } from "./plain-text.ts";
+import { SAVED_FIELD, savedToWire } from "./saved.ts";
+
+/** The shortest is a minute. */
+const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
+const OrderFile = Type.Object({ ...WINDOW_KEYS, ttl_seconds: TTL }, closed);
+
+export interface WindowRequest {
+  readonly targets: WindowTargets;
+  readonly ttlSeconds: number;
+}
+
+const { name, ...others } = WINDOW_KEYS;
+const optional = Object.fromEntries(
+  Object.entries(withoutFormats(others) as typeof others).map(([key, schema]) => [key, Type.Optional(schema)]),
+);
+
+/** @param groups names of the hostgroups of the configuration in force. */
+export function windowCheck(groups: () => readonly string[]): FieldCheck<WindowRequest> {
+  return {
+    schema: Type.Object({ name: withoutFormats(name) as typeof name, ...optional, ttl_seconds: TTL }, closed),
+    check(value) {
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+      const { file, findings } = takeShape(OrderFile, value);
+      const { ttl_seconds: ttlSeconds, ...targets } = file as Static<typeof OrderFile>;
+      const [finding] = [...findings, ...(findings.length > 0 ? [] : targetFindings(targets, groups()))];
+      if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+      const fault = plainTextFault("reason", targets.reason ?? "", MAINTENANCE_REASON_MAX);
+      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds } } : wrong(fault);
+    },
+  };
+}
+
+function wrong(detail: string): Refusal {
+  return { kind: "invalid_body", detail };
+}
+
+const Texts = Type.Array(Type.String());
+
+export const MaintenanceWire = Type.Object(
+  {
+    name: Type.String(),
+    /** Both empty: all targets. */
+    hostgroups: Texts,
+    prefixes: Texts,
+    watch_only: Type.Boolean(),
+    quiet: Type.Boolean(),
+    threshold_factor: Type.Number(),
+    reason: Type.String(),
+    origin: oneOf("configuration", "order"),
+    open: Type.Boolean(),
+    /** While it is open. */
+    until: Type.Optional(Timestamp),
+    /** Absent: never again. */
+    opens_at: Type.Optional(Timestamp),
+    /** Name of the token that opened it. */
+    operator: Type.Optional(Type.String()),
+    ...SAVED_FIELD,
+  },
+  closed,
+);
+export type MaintenanceWire = Static<typeof MaintenanceWire>;
+export const MaintenancesWire = Type.Object({ windows: Type.Array(MaintenanceWire) }, closed);
+export type MaintenancesWire = Static<typeof MaintenancesWire>;
+
+export function windowToWire({ window, order, openUntil, opensNext }: WindowView, isSaved = true): MaintenanceWire {
+  return {
+    name: window.name,
+    hostgroups: [...window.hostgroups],
+    prefixes: window.prefixes.map(({ text }) => text),
+    watch_only: window.watchOnly,
+    quiet: window.quiet,
+    threshold_factor: window.thresholdFactor,
+    reason: window.reason,
+    origin: order === null ? "configuration" : "order",
+    open: openUntil !== null,
+    ...(openUntil !== null && { until: timestamp(openUntil) }),
+    ...(opensNext !== null && { opens_at: timestamp(opensNext) }),
+    ...(order !== null && order.operator !== "" && { operator: order.operator }),
+    ...savedToWire(isSaved),
+  };
+}

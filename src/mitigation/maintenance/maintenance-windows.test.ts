@@ -1,0 +1,120 @@
+import { describe, expect, test } from "bun:test";
+import { MemoryState, memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
+import { MAINTENANCE_ORDERS_MAX } from "../../limits.ts";
+import type { IpAddress } from "../../net/address.ts";
+import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { MaintenanceWindows, type WindowOrder } from "./maintenance-windows.ts";
+import { opensNext, openUntil, type Window } from "./window.ts";
+
+const PREFIX = parsePrefix("192.0.2.0/25") as Prefix;
+const INSIDE = { prefix: hostPrefix("192.0.2.1" as IpAddress), group: "global" };
+const OUTSIDE = { prefix: hostPrefix("192.0.2.200" as IpAddress), group: "global" };
+const HOUR = 3_600_000;
+const at = (text: string) => Date.parse(text);
+
+const window = (fields: Partial<Window> = {}): Window => ({
+  name: "move",
+  prefixes: [PREFIX],
+  hostgroups: [],
+  watchOnly: true,
+  quiet: false,
+  thresholdFactor: 1,
+  reason: "",
+  times: { kind: "once", fromMs: 1000, untilMs: 5000 },
+  ...fields,
+});
+
+function order(name: string, fields: Partial<Window> = {}, expiresAt = 5000): WindowOrder {
+  const times = { kind: "once", fromMs: 0, untilMs: expiresAt } as const;
+  return { name, window: window({ name, times, ...fields }), createdAt: 0, expiresAt, operator: "noc" };
+}
+
+function made(configured: readonly Window[] = [], file = new MemoryState()) {
+  const { store } = memoryStore(file);
+  const clock = { wallMs: 0 };
+  let changes = 0;
+  const windows = new MaintenanceWindows(
+    {
+      configured,
+      store: store.table("maintenance"),
+      observer: { began() {}, refused() {}, ended() {} },
+      wallMs: () => clock.wallMs,
+      onChange: () => changes++,
+    },
+    store.stored.maintenance,
+  );
+  const to = (wallMs: number) => {
+    clock.wallMs = wallMs;
+    windows.tick(wallMs);
+  };
+  return { windows, file, to, changes: () => changes };
+}
+
+describe("a window of the configuration", () => {
+  test("opens and closes at its times, once", () => {
+    const { windows, to, changes } = made([window()]);
+    const open = [0, 999, 1000, 4999, 5000].map((wallMs) => {
+      to(wallMs);
+      return windows.isWatchOnly(INSIDE);
+    });
+    expect(open).toEqual([false, false, true, true, false]);
+    expect(changes()).toBe(2);
+  });
+
+  test("opens each week on its days, also past midnight and the end of the week", () => {
+    const weekly = window({ times: { kind: "weekly", days: [6], fromMinute: 23 * 60, minutes: 120 } });
+    // 2026-02-28 is a Saturday.
+    expect(openUntil(weekly, at("2026-02-28T22:59:59Z"))).toBeNull();
+    expect(openUntil(weekly, at("2026-02-28T23:00:00Z"))).toBe(at("2026-03-01T01:00:00Z"));
+    expect(openUntil(weekly, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
+    expect(openUntil(weekly, at("2026-03-01T01:00:00Z"))).toBeNull();
+    expect(opensNext(weekly, at("2026-02-28T23:30:00Z"))).toBe(at("2026-03-07T23:00:00Z"));
+  });
+
+  test("is for its prefixes and hostgroups, or without both for all", () => {
+    const { windows, to } = made([window({ hostgroups: ["web"], thresholdFactor: 3, quiet: true })]);
+    to(1000);
+    const subjects = [INSIDE, OUTSIDE, { ...OUTSIDE, group: "web" }, { prefix: null, group: "web" }];
+    expect(subjects.map((subject) => windows.isQuiet(subject))).toEqual([true, false, true, true]);
+    expect(subjects.map((subject) => windows.thresholdFactor(subject))).toEqual([3, 1, 3, 3]);
+    windows.reconfigure([window({ prefixes: [] })]);
+    expect([windows.isWatchOnly(OUTSIDE), windows.isQuiet(INSIDE)]).toEqual([true, false]);
+  });
+});
+
+describe("a window that is opened by an order", () => {
+  test("is in force once it is on disk, outlasts a restart, and closes by its time at the latest", async () => {
+    const file = new MemoryState();
+    const first = made([], file);
+    file.isHeld = true;
+    const answer = first.windows.open(order("a"));
+    expect(first.windows.isWatchOnly(INSIDE)).toBe(false);
+    await file.release();
+    file.isHeld = false;
+    expect(await answer).toMatchObject({ kind: "done", isSaved: true });
+    expect(first.windows.isWatchOnly(INSIDE)).toBe(true);
+    const next = made([], file);
+    expect(next.windows.views()).toMatchObject([{ order: { operator: "noc" }, openUntil: 5000 }]);
+    next.to(5000);
+    expect([next.windows.isWatchOnly(INSIDE), next.windows.views(), next.changes()]).toEqual([false, [], 1]);
+  });
+
+  test("closes by an order, and its time is not longer after the clock was set back", async () => {
+    const { windows, to, changes } = made();
+    const week = 7 * 24 * HOUR;
+    await windows.open(order("a", {}, 100 * HOUR + week));
+    to(HOUR);
+    expect(windows.views()[0]?.order?.expiresAt).toBe(HOUR + week);
+    expect(await windows.close("a")).toMatchObject({ isSaved: true, order: { name: "a" } });
+    expect([await windows.close("a"), windows.views(), changes()]).toEqual([null, [], 3]);
+  });
+
+  test("is refused under a name of the configuration, and beyond the bound unless it changes one", async () => {
+    const { windows } = made([window()]);
+    expect(await windows.open(order("move"))).toEqual({ kind: "refused", refusal: "name_configured" });
+    for (let i = 0; i < MAINTENANCE_ORDERS_MAX; i++) await windows.open(order(`w${i}`));
+    expect(await windows.open(order("more"))).toEqual({ kind: "refused", refusal: "too_many_windows" });
+    expect(await windows.open(order("w0", { quiet: true }))).toMatchObject({ kind: "done" });
+    expect(windows.isQuiet(INSIDE)).toBe(true);
+  });
+});

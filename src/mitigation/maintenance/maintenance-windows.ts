@@ -1,0 +1,159 @@
+/**
+ * The maintenance windows of the configuration and those that operators opened, which of them are open, and what holds
+ * there. An order is on disk before it takes effect, and ends at once. Times are wall clock, ms.
+ */
+import { MAINTENANCE_ORDERS_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
+import type { RecordTable } from "../../system/record-table.ts";
+import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
+import { isFor, opensNext, openUntil, type Subject, type Window } from "./window.ts";
+
+/** As it is kept. */
+export interface WindowOrder {
+  readonly name: string;
+  readonly window: Window;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Name of the token; "": an open API. */
+  readonly operator: string;
+}
+
+export const WINDOW_REFUSALS = ["name_configured", "too_many_windows"] as const;
+export type WindowRefusal = (typeof WINDOW_REFUSALS)[number];
+export type WindowEnd = "closed" | "expired";
+export type WindowObserver = OrderObserver<WindowOrder, WindowRefusal, WindowEnd>;
+
+export interface MaintenanceOptions {
+  readonly configured: readonly Window[];
+  readonly store: RecordTable<WindowOrder>;
+  readonly observer: WindowObserver;
+  readonly wallMs: () => number;
+  /** Other windows are open now. */
+  readonly onChange: () => void;
+}
+
+export interface WindowView {
+  readonly window: Window;
+  /** null: of the configuration. */
+  readonly order: WindowOrder | null;
+  readonly openUntil: number | null;
+  readonly opensNext: number | null;
+}
+
+export type WindowAnswer =
+  | { readonly kind: "done"; readonly view: WindowView; readonly isSaved: boolean }
+  | { readonly kind: "refused"; readonly refusal: WindowRefusal };
+
+const TIMES: OrderTimes<WindowOrder> = {
+  endsAt: ({ expiresAt }) => expiresAt,
+  endingAt: (order, expiresAt) => ({ ...order, expiresAt, window: closingAt(order.window, expiresAt) }),
+  longestMs: () => MAINTENANCE_SECONDS_MAX * 1000,
+};
+
+function closingAt(window: Window, untilMs: number): Window {
+  return window.times.kind === "once" ? { ...window, times: { ...window.times, untilMs } } : window;
+}
+
+export class MaintenanceWindows {
+  readonly #options: MaintenanceOptions;
+  readonly #orders: StandingOrders<WindowOrder, WindowRefusal, WindowEnd>;
+  #configured: readonly Window[];
+  #open: readonly Window[] = [];
+
+  /** @param kept orders of an earlier process; some may be over. */
+  constructor(options: MaintenanceOptions, kept: Iterable<WindowOrder> = []) {
+    this.#options = options;
+    this.#configured = options.configured;
+    const { store, observer } = options;
+    this.#orders = new StandingOrders({ store, keyOf: ({ name }) => name, times: TIMES, observer });
+    this.#orders.restore(kept);
+    this.#open = this.#openNow();
+  }
+
+  /** Those that operators opened first. */
+  views(): WindowView[] {
+    const wallMs = this.#options.wallMs();
+    const view = (window: Window, order: WindowOrder | null) => {
+      return { window, order, openUntil: openUntil(window, wallMs), opensNext: opensNext(window, wallMs) };
+    };
+    const ordered = [...this.#orders.all.values()].map((order) => view(order.window, order));
+    return [...ordered, ...this.#configured.map((window) => view(window, null))];
+  }
+
+  /** Opens a window, or changes the one of its name. Rejects with the store's error: then nothing changed. */
+  async open(order: WindowOrder): Promise<WindowAnswer> {
+    const outcome = await this.#orders.place<WindowRefusal>({
+      decide: () => {
+        const refusal = this.#refusal(order);
+        if (refusal !== null) return { kind: "refused", refusal };
+        return { kind: "begins", key: order.name, record: order, basis: [] };
+      },
+      takeEffect: () => this.#update(),
+    });
+    if (outcome.kind === "refused") return outcome;
+    const { window } = order;
+    const view = { window, order, openUntil: order.expiresAt, opensNext: null };
+    return { kind: "done", view, isSaved: outcome.isSaved };
+  }
+
+  /** null: no window of this name was opened by an order. Otherwise whether its end is on disk. */
+  async close(name: string): Promise<{ readonly order: WindowOrder; readonly isSaved: boolean } | null> {
+    const order = this.#orders.get(name);
+    if (order === null) return null;
+    const saved = this.#orders.endSaved("closed", [order]);
+    this.#update();
+    return { order, isSaved: await saved };
+  }
+
+  tick(wallMs: number): void {
+    this.#orders.shorten(wallMs);
+    this.#orders.expire("expired", wallMs);
+    this.#update();
+  }
+
+  /** The wall clock was set by `byMs`: the time that is left does not change. */
+  clockStepped(byMs: number): void {
+    this.#orders.shift(byMs);
+  }
+
+  reconfigure(configured: readonly Window[]): void {
+    this.#configured = configured;
+    this.#update();
+  }
+
+  /** Number of those that are open. */
+  get openCount(): number {
+    return this.#open.length;
+  }
+
+  isWatchOnly(subject: Subject): boolean {
+    return this.#open.some((window) => window.watchOnly && isFor(window, subject));
+  }
+
+  isQuiet(subject: Subject): boolean {
+    return this.#open.some((window) => window.quiet && isFor(window, subject));
+  }
+
+  /** The largest of those that are open there. */
+  thresholdFactor(subject: Subject): number {
+    return this.#open.reduce((most, one) => (isFor(one, subject) ? Math.max(most, one.thresholdFactor) : most), 1);
+  }
+
+  #refusal({ name }: WindowOrder): WindowRefusal | null {
+    if (this.#configured.some((window) => window.name === name)) return "name_configured";
+    const isRoom = this.#orders.get(name) !== null || this.#orders.all.size < MAINTENANCE_ORDERS_MAX;
+    return isRoom ? null : "too_many_windows";
+  }
+
+  #openNow(): readonly Window[] {
+    const wallMs = this.#options.wallMs();
+    const all = [...[...this.#orders.all.values()].map(({ window }) => window), ...this.#configured];
+    return all.filter((window) => openUntil(window, wallMs) !== null);
+  }
+
+  #update(): void {
+    const open = this.#openNow();
+    const isSame = open.length === this.#open.length && open.every((window, i) => window === this.#open[i]);
+    this.#open = open;
+    if (!isSame) this.#options.onChange();
+  }
+}

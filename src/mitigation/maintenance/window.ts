@@ -1,0 +1,86 @@
+/** A maintenance window: what is done otherwise for some targets in a time. Pure. */
+import { type Prefix, prefixContains } from "../../net/prefix.ts";
+
+export interface Window {
+  readonly name: string;
+  /** Together with `hostgroups`: a target of one of these. Both empty: all targets. */
+  readonly prefixes: readonly Prefix[];
+  readonly hostgroups: readonly string[];
+  /** Attacks are detected and recorded, and their bans are virtual. */
+  readonly watchOnly: boolean;
+  /** Of attacks and bans there, nothing is notified. */
+  readonly quiet: boolean;
+  /** By which thresholds of new attacks are multiplied; 1: they stay. */
+  readonly thresholdFactor: number;
+  readonly reason: string;
+  readonly times: WindowTimes;
+}
+
+export type WindowTimes =
+  /** Wall clock, ms. */
+  | { readonly kind: "once"; readonly fromMs: number; readonly untilMs: number }
+  /** In UTC. Days from Sunday, 0; minutes of the day. */
+  | {
+      readonly kind: "weekly";
+      readonly days: readonly number[];
+      readonly fromMinute: number;
+      readonly minutes: number;
+    };
+
+const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+/** 1970-01-01 was a Thursday. */
+const FIRST_DAY = 4;
+
+/** The end of the period that it is open in; null: it is not open. */
+export function openUntil({ times }: Window, wallMs: number): number | null {
+  if (times.kind === "once") return times.fromMs <= wallMs && wallMs < times.untilMs ? times.untilMs : null;
+  const today = Math.floor(wallMs / DAY_MS);
+  // It may have begun the day before.
+  const ends = [today - 1, today].flatMap((day) => {
+    const fromMs = day * DAY_MS + times.fromMinute * MINUTE_MS;
+    const untilMs = fromMs + times.minutes * MINUTE_MS;
+    return times.days.includes(weekday(day)) && fromMs <= wallMs && wallMs < untilMs ? [untilMs] : [];
+  });
+  return ends.length === 0 ? null : Math.max(...ends);
+}
+
+/** When it opens next; null: never again. While it is open, after that. */
+export function opensNext({ times }: Window, wallMs: number): number | null {
+  if (times.kind === "once") return times.fromMs > wallMs ? times.fromMs : null;
+  const today = Math.floor(wallMs / DAY_MS);
+  for (let day = today; day <= today + 7; day++) {
+    const fromMs = day * DAY_MS + times.fromMinute * MINUTE_MS;
+    if (times.days.includes(weekday(day)) && fromMs > wallMs) return fromMs;
+  }
+  return null;
+}
+
+function weekday(day: number): number {
+  return (day + FIRST_DAY) % 7;
+}
+
+/** An address as a prefix, or a hostgroup as a whole, whose prefix is null. */
+export interface Subject {
+  readonly prefix: Prefix | null;
+  readonly group: string;
+}
+
+export function isFor({ prefixes, hostgroups }: Window, { prefix, group }: Subject): boolean {
+  if (prefixes.length === 0 && hostgroups.length === 0) return true;
+  if (hostgroups.includes(group)) return true;
+  return (
+    prefix !== null && prefixes.some((outer) => outer.length <= prefix.length && prefixContains(outer, prefix.address))
+  );
+}
+
+/** For records: `watch only, quiet, thresholds × 3, for web, 203.0.113.0/24`. */
+export function windowText({ prefixes, hostgroups, watchOnly, quiet, thresholdFactor }: Window): string {
+  const targets = [...hostgroups, ...prefixes.map(({ text }) => text)];
+  const parts = [
+    watchOnly ? "watch only" : "",
+    quiet ? "quiet" : "",
+    thresholdFactor === 1 ? "" : `thresholds × ${thresholdFactor}`,
+    `for ${targets.length === 0 ? "all" : targets.join(", ")}`,
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}

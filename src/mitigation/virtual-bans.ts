@@ -1,0 +1,30 @@
+/** Which bans are virtual: by the dry run of all, of a hostgroup and a direction, and of an order. Pure. */
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Ban } from "./ban.ts";
+import type { MitigationPolicy } from "./policy.ts";
+
+type DryRuns = Pick<MitigationPolicy, "isDryRun" | "isWatched">;
+
+/** @param attacks those that keep it in force: it is real as soon as one of them is not in dry run. */
+export function isVirtual(ban: Ban, attacks: readonly Attack[], policy: DryRuns): boolean {
+  if (ban.isVirtualOrder === true) return true;
+  if (ban.manual) return policy.isDryRun(ban.prefix, "incoming");
+  if (policy.isWatched(ban.prefix)) return true;
+  if (attacks.length > 0) return attacks.every(({ direction }) => policy.isDryRun(ban.prefix, direction));
+  // It outlasts its attack, whose direction is not kept.
+  const [incoming, outgoing] = [policy.isDryRun(ban.prefix, "incoming"), policy.isDryRun(ban.prefix, "outgoing")];
+  return incoming === outgoing ? incoming : ban.dryRun;
+}
+
+/** Whether a new ban is virtual. @param attack null: an operator orders it. */
+export function isVirtualAtFirst(prefix: Prefix, attack: Attack | null, policy: DryRuns): boolean {
+  if (attack === null) return policy.isDryRun(prefix, "incoming");
+  return policy.isWatched(prefix) || policy.isDryRun(prefix, attack.direction);
+}
+
+/** Whether an attack needs in earnest a ban that was ordered in dry run. */
+export function isNeeded({ isVirtualOrder, prefix }: Ban, attacks: readonly Attack[], policy: DryRuns): boolean {
+  if (policy.isWatched(prefix)) return false;
+  return isVirtualOrder === true && attacks.some(({ direction }) => !policy.isDryRun(prefix, direction));
+}

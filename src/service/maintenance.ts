@@ -1,0 +1,36 @@
+/** Maintenance windows as the service runs them: logs their changes. */
+import type { Config } from "../config/config.ts";
+import { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
+import { windowText } from "../mitigation/maintenance/window.ts";
+import type { Log } from "../observability/log.ts";
+import type { StateStore } from "../storage/state-store.ts";
+import type { Clock } from "../system/clock.ts";
+import { faultingTable } from "./faults.ts";
+
+export interface MaintenanceParts {
+  readonly config: Config;
+  readonly state: StateStore;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly log: Log;
+  readonly onChange: () => void;
+}
+
+export function openMaintenance({ config, state, clock, log, onChange }: MaintenanceParts): MaintenanceWindows {
+  return new MaintenanceWindows(
+    {
+      configured: config.maintenance,
+      store: faultingTable(state.table("maintenance")),
+      wallMs: () => clock.wallMs(),
+      onChange,
+      observer: {
+        began: ({ name, window, expiresAt, operator }) =>
+          log.info({ name, what: windowText(window), expires_at: expiresAt, operator }, "maintenance window opened"),
+        refused: (refusal) => log.info({ reason: refusal }, "maintenance window refused"),
+        ended: (end, orders) => {
+          for (const { name } of orders) log.info({ name, reason: end }, "maintenance window closed");
+        },
+      },
+    },
+    state.stored.maintenance,
+  );
+}

@@ -1,0 +1,14 @@
+/** What orders of bans are judged by and shown with, of the running service. */
+import type { Tenancy } from "../access/tenancy.ts";
+import type { OrderSources } from "../http/backend.ts";
+import type { Floodwall } from "./floodwall.ts";
+import { banEffect } from "./order-effects.ts";
+
+export function orderSources(floodwall: Floodwall, tenancy: () => Tenancy): OrderSources {
+  return {
+    templates: () => new Map(floodwall.config.orderTemplates.map(({ name, order }) => [name, order])),
+    effect: (ban, by) => banEffect(ban, floodwall, (host) => tenancy().owns(by, host)),
+    keptFrom: (route) => floodwall.announcer?.keptFrom(route) ?? [],
+    foreignRoutes: async () => (await floodwall.announcer?.foreignRoutes()) ?? null,
+  };
+}
