@@ -7,6 +7,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import { namedBan } from "../text/known-names.ts";
+import { readAttacks } from "./attack-list.ts";
 import { authorization, read, tokensRefused } from "./client.ts";
 import { answered, contact } from "./contact.ts";
 import { EventLines, type SentEvent } from "./event-lines.ts";
@@ -161,7 +162,7 @@ class Live {
     const askedMs = performance.now();
     this.#early = early;
     const [attackLists, banAnswer] = await Promise.all([
-      read<AttacksWire>("/api/v1/attacks"),
+      readAttacks((path) => read<AttacksWire>(path)),
       read<BansWire>("/api/v1/bans"),
     ]);
     // A later reading of the lists has started in the meantime.

@@ -34,6 +34,11 @@ export class Tenancy {
     return this.#hostgroups[this.#lookup.group(ip)]?.tenant ?? null;
   }
 
+  /** The name of its hostgroup; null: the address is outside of `networks`. */
+  groupOf(ip: IpAddress): string | null {
+    return this.#hostgroups[this.#lookup.group(ip)]?.name ?? null;
+  }
+
   /** The owner of an address, or of a hostgroup as a whole. */
   ownerOf({ target, group }: { readonly target: IpAddress | null; readonly group: string }): string | null {
     if (target !== null) return this.tenantOf(target);

@@ -2,7 +2,8 @@
  * One record of the audit trail (docs/interface.md#audit-event): who gave a command, and its result. Also the queries
  * on the trail; the storage keeps it.
  */
-import { type IpAddress, parseAddress } from "../net/address.ts";
+import { parseAddress } from "../net/address.ts";
+import type { Target } from "../net/target.ts";
 
 export const AUDIT_ACTIONS = [
   "ban",
@@ -68,9 +69,21 @@ export interface AuditQuery {
 /** null: any. */
 export interface AuditFilters {
   readonly action: AuditAction | null;
-  /** Matches the target, or the source or victim of `source->victim`. */
-  readonly target: IpAddress | null;
+  readonly result: AuditResult | null;
+  readonly operator: string | null;
+  /** Of the caller, beside the tenant that the query is for. */
+  readonly tenant: string | null;
+  /** Matches the target, or the source or victim of `source->victim`; of a prefix each address and prefix inside it. */
+  readonly target: Target | null;
 }
+
+export const NO_AUDIT_FILTERS: AuditFilters = {
+  action: null,
+  result: null,
+  operator: null,
+  tenant: null,
+  target: null,
+};
 
 export type AuditAnswer =
   | { readonly available: false }

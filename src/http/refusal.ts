@@ -178,14 +178,14 @@ const TOO_MANY = {
   // Texts of the interface, also for the scrub nodes' channel.
   too_many_holds: "too many concurrent zone holds",
   too_many_streams: "too many event streams",
-  too_many_pages: "too many pages of hosts at once",
+  too_many_pages: "too many pages at once",
 };
 
 const OF_SHARE = {
   orders: "your share of orders at once is taken: wait for those in progress",
   history: "your share of requests to the history at once is taken: wait for those in progress",
   streams: "your share of event streams is taken: end one of them",
-  pages: "your share of pages of hosts at once is taken: wait for those in progress",
+  pages: "your share of pages at once is taken: wait for those in progress",
 };
 
 const ABSENT = {

@@ -163,6 +163,11 @@ export class IncidentAttacks {
     return this.#shares.values().reduce((sum, { counted }) => plus(sum, counted), this.#ended);
   }
 
+  /** Of the listed attacks; null: a whole hostgroup. */
+  *victimTexts(): Generator<string | null> {
+    for (const { victim } of this.#members.values()) yield victim;
+  }
+
   get victims(): Victims {
     this.#victims ??= victimsOf([...this.#members.values()]);
     return this.#victims;

@@ -9,7 +9,8 @@ import type { AttackVolume } from "../detection/attack/attack-volume.ts";
 import type { Vector } from "../detection/attack/vector.ts";
 import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
 import { INCIDENT_QUIET_MS } from "./incident.ts";
-import type { Incidents, IncidentView } from "./incidents.ts";
+import type { IncidentView } from "./incident-view.ts";
+import type { Incidents } from "./incidents.ts";
 
 const ADMIN = { operator: "noc", tenant: null };
 
@@ -70,6 +71,15 @@ class World {
     return this.table.recorded(event).attack.incident;
   }
 }
+
+test("views are made of the incidents alone that are wanted", () => {
+  let built = 0;
+  const world = new World({ linkMbps: () => ++built });
+  for (const id of ["a", "b", "c"]) world.start(id, { group: id, target: address(`192.0.2.${id === "a" ? 1 : 2}`) });
+  built = 0;
+  const found = [...world.table.views(({ victims }) => [...victims()].includes("192.0.2.1"))];
+  expect([found.map(({ group }) => group), built]).toEqual([["a"], 1]);
+});
 
 describe("an attack joins", () => {
   test("the incident of its customer and kind while it has not been quiet for ten minutes", () => {

@@ -7,19 +7,10 @@ import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
-import {
-  customerOf,
-  type Incident,
-  type IncidentKey,
-  type IncidentState,
-  type Member,
-  type Peaks,
-  type Severity,
-  type Sums,
-  severityOf,
-  stateOf,
-} from "./incident.ts";
-import { IncidentAttacks, type Victims } from "./incident-attacks.ts";
+import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
+import { IncidentAttacks } from "./incident-attacks.ts";
+import type { IncidentHead, IncidentView } from "./incident-view.ts";
+
 import {
   type Deed,
   NO_WORK,
@@ -34,23 +25,6 @@ import {
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
 const LOOK_MS = 1000;
-
-export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "startedAt" | "work" | "worst"> {
-  readonly state: IncidentState;
-  /** null while an attack lasts. */
-  readonly endedAt: number | null;
-  readonly attacks: number;
-  readonly active: number;
-  readonly victims: Victims;
-  /** False: not every attack is listed, so there may be more victims. */
-  readonly isWhole: boolean;
-  readonly sums: Sums;
-  readonly peaks: Peaks;
-  /** null: the capacity of the links is not known. */
-  readonly severity: { readonly severity: Severity; readonly linkShare: number } | null;
-  /** The listed attacks, oldest first. */
-  members(): readonly Member[];
-}
 
 export type IncidentRefusal = WorkRefusal | "unknown";
 
@@ -152,9 +126,11 @@ export class Incidents {
     return id === undefined || id === attack.incident ? attack : { ...attack, incident: id };
   }
 
-  /** Newest first. */
-  *views(): Generator<IncidentView> {
-    for (const entry of [...this.#entries.values()].reverse()) yield this.#viewOf(entry);
+  /** Newest first. A view is made of those alone that are wanted. */
+  *views(isWanted: (head: IncidentHead) => boolean = () => true): Generator<IncidentView> {
+    for (const entry of [...this.#entries.values()].reverse()) {
+      if (isWanted(this.#headOf(entry))) yield this.#viewOf(entry);
+    }
   }
 
   get(id: string): IncidentView | null {
@@ -366,12 +342,20 @@ export class Incidents {
     return stateOf(figuresOf(entry), this.#options.wallMs());
   }
 
-  #viewOf(entry: Entry): IncidentView {
+  #headOf(entry: Entry): IncidentHead {
     const { id, key, startedAt, attacks, work } = entry;
     return {
       ...{ id, ...key, startedAt, work },
       state: this.#stateOf(entry),
       endedAt: attacks.active > 0 ? null : attacks.lastEndedAt,
+      victims: () => attacks.victimTexts(),
+    };
+  }
+
+  #viewOf(entry: Entry): IncidentView {
+    const { attacks } = entry;
+    return {
+      ...this.#headOf(entry),
       attacks: attacks.attacks,
       active: attacks.active,
       victims: attacks.victims,

@@ -20,7 +20,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   "src/storage/history-store.ts": ["HISTORY_QUERIES_MAX"],
   "src/storage/write-queue.ts": ["HISTORY_QUEUES_MAX"],
   "src/http/events/event-feed.ts": ["EVENT_STREAMS_MAX", "EVENT_STREAMS_PER_TOKEN"],
-  "src/http/hosts/hosts-pages.ts": ["HOSTS_PAGES_MAX", "HOSTS_PAGES_PER_TOKEN"],
+  "src/http/list-pages.ts": ["LIST_PAGES_MAX", "LIST_PAGES_PER_TOKEN"],
   "src/http/table-pass.ts": ["PASS_READERS_MAX"],
   "src/notify/delivery-queue.ts": ["NOTIFY_QUEUE_MAX"],
 };
@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "it bounds one request, record or answer, not what several callers fill": words(`BODY_BYTES_MAX BODY_DEPTH_MAX
     FILTER_RULE_DESTINATIONS_MAX FILTER_RULE_SECONDS_MAX FILTER_RULE_REASON_MAX SOURCE_BLOCK_SECONDS_MAX
     SOURCE_BLOCK_REASON_MAX BAN_REASON_MAX ORDER_END_REASON_MAX PROTECTION_NOTE_MAX INCIDENT_NOTE_MAX EDGE_ORDER_BYTES_MAX LEVER_SECONDS_MIN LEVER_SECONDS_MAX
-    LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
+    LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX ATTACKS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
     STEP_SECONDS_MAX HISTORY_ROWS_MAX HISTORY_ATTACKS_MAX PART_KEYS_MAX NOTIFY_TEXT_CHARACTERS_MAX
     UPDATE_ANSWER_BYTES_MAX EVENT_QUEUE_BYTES`),
   "there is one for each zone, of which the configuration has no more; those of removed zones are replaced":

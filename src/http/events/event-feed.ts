@@ -7,7 +7,7 @@ import type { Principal } from "../../access/principal.ts";
 import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
-import type { IncidentView } from "../../incident/incidents.ts";
+import type { IncidentView } from "../../incident/incident-view.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
