@@ -23,5 +23,5 @@ export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "starte
 export interface IncidentHead
   extends Pick<IncidentView, keyof IncidentKey | "id" | "startedAt" | "endedAt" | "work" | "state"> {
   /** Addresses, and prefixes of attacks that are spread, of the listed attacks; null: the whole hostgroup. */
-  victims(): Iterable<string | null>;
+  readonly victims: () => Iterable<string | null>;
 }

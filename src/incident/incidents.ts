@@ -7,10 +7,10 @@ import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
+import { ByCustomer } from "./by-customer.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
-import { IncidentAttacks } from "./incident-attacks.ts";
+import { IncidentAttacks, type OwnerOf } from "./incident-attacks.ts";
 import type { IncidentHead, IncidentView } from "./incident-view.ts";
-
 import {
   type Deed,
   NO_WORK,
@@ -48,7 +48,7 @@ export interface IncidentsOptions {
   readonly store: RecordTable<Incident>;
   readonly newId: () => string;
   /** Of the configuration in force. */
-  readonly ownerOf: (attack: Attack) => string | null;
+  readonly ownerOf: OwnerOf;
   readonly callers: () => Callers;
   /** Capacity of all links together; null: not known. */
   readonly linkMbps: () => number | null;
@@ -61,7 +61,7 @@ export interface IncidentsOptions {
 interface Entry {
   readonly id: string;
   key: IncidentKey;
-  readonly customer: string;
+  customer: string;
   readonly startedAt: number;
   attacks: IncidentAttacks;
   work: Work;
@@ -74,8 +74,7 @@ export class Incidents {
   readonly #options: IncidentsOptions;
   /** Oldest first. */
   readonly #entries = new Map<string, Entry>();
-  /** By customer, oldest first; none is empty. */
-  readonly #ofCustomer = new Map<string, Entry[]>();
+  readonly #ofCustomer = new ByCustomer<Entry>();
   /** The incident of each attack in progress. */
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
@@ -106,7 +105,21 @@ export class Incidents {
       if (this.#stateOf(restored) === "quiet") this.#quiet.add(restored);
       for (const attack of lasting) this.#ofAttack.set(attack.id, restored);
     }
+    this.reconfigured();
     for (const attack of active) if (!this.#ofAttack.has(attack.id)) this.#join(attack);
+  }
+
+  /** Gives each incident to the tenant that owns its victims by the configuration in force; to none if there are several. */
+  reconfigured(): void {
+    for (const entry of this.#entries.values()) {
+      const tenant = entry.attacks.owner(this.#options.ownerOf, entry.key.group);
+      if (tenant === entry.key.tenant) continue;
+      this.#ofCustomer.remove(entry);
+      entry.key = { ...entry.key, tenant };
+      entry.customer = customerOf(entry.key);
+      this.#ofCustomer.add(entry);
+      changed(entry);
+    }
   }
 
   /** Puts the attack where it belongs, and returns the event with the incident in its attack. */
@@ -261,7 +274,7 @@ export class Incidents {
       entry.key.direction === key.direction &&
       (isAnyKind || entry.key.kind === key.kind) &&
       stateOf(figuresOf(entry), atMs) !== "closed";
-    return this.#ofCustomer.get(customer)?.findLast(isOpen) ?? null;
+    return this.#ofCustomer.of(customer).findLast(isOpen) ?? null;
   }
 
   /** null: there is no room, since all are open. */
@@ -278,7 +291,7 @@ export class Incidents {
 
   /** Of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
-    for (const own of [...this.#ofCustomer.values()].sort((a, b) => b.length - a.length)) {
+    for (const own of this.#ofCustomer.bySize()) {
       const oldest = own.find((entry) => this.#stateOf(entry) === "closed");
       if (oldest === undefined) continue;
       this.#options.observer.dropped(this.#viewOf(oldest));
@@ -290,16 +303,12 @@ export class Incidents {
 
   #add(entry: Entry): void {
     this.#entries.set(entry.id, entry);
-    const own = this.#ofCustomer.get(entry.customer);
-    if (own === undefined) this.#ofCustomer.set(entry.customer, [entry]);
-    else own.push(entry);
+    this.#ofCustomer.add(entry);
   }
 
   #forget(entry: Entry): void {
     this.#entries.delete(entry.id);
-    const others = (this.#ofCustomer.get(entry.customer) ?? []).filter((other) => other !== entry);
-    if (others.length === 0) this.#ofCustomer.delete(entry.customer);
-    else this.#ofCustomer.set(entry.customer, others);
+    this.#ofCustomer.remove(entry);
     this.#quiet.delete(entry);
     this.#options.store.queue(entry.id, null);
   }

@@ -262,6 +262,7 @@ export class Floodwall implements Parts {
     this.#options.prefixSets?.apply();
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
+    this.incidents.reconfigured();
     this.#reloads.emit(next);
   }
 

@@ -21,7 +21,7 @@ import {
 } from "../wire/incident.ts";
 import { NameText } from "../wire/request-texts.ts";
 
-type Incidents = Pick<Backend, "incidents" | "tenancy">;
+type Incidents = Pick<Backend, "incidents">;
 
 const PATH = "/api/v1/incidents";
 const PAGE_ROWS = 100;
@@ -78,7 +78,7 @@ export function incidentsRoute(backend: Incidents): ReadRoute {
       const isOnPage = (head: IncidentHead) => {
         if (before !== null && head.id >= before) return false;
         // One more than the page has is counted, and no view is made of it.
-        return maySee(backend, principal, head) && isWanted(head) && ++found <= Number(limit);
+        return maySee(principal, head) && isWanted(head) && ++found <= Number(limit);
       };
       const page = [...backend.incidents.views(isOnPage)].map((view) => incidentRow(view, principal));
       return jsonAnswer(200, { incidents: page, ...(found > Number(limit) && { next: page.at(-1)?.id }) });
@@ -144,19 +144,14 @@ export function incidentNoteRoute(backend: Incidents): CommandRoute<NoteOrder> {
   };
 }
 
-/** Of a tenant: what was its own when it began, while the hostgroup is. */
-function maySee(
-  backend: Incidents,
-  principal: Principal,
-  { tenant, group }: Pick<IncidentView, "tenant" | "group">,
-): boolean {
-  if (principal.tenant === null) return true;
-  return tenant === principal.tenant && backend.tenancy().hasGroup(principal, group);
+/** The tenant of an incident is that of the configuration in force. */
+function maySee({ tenant }: Pick<Principal, "tenant">, view: Pick<IncidentView, "tenant">): boolean {
+  return tenant === null || view.tenant === tenant;
 }
 
 function visible(backend: Incidents, principal: Principal, params: Call["params"]): IncidentView | null {
   const view = backend.incidents.get(params["id"] ?? "");
-  return view !== null && maySee(backend, principal, view) ? view : null;
+  return view !== null && maySee(principal, view) ? view : null;
 }
 
 /** A reload may have happened while the body was received. */
