@@ -36,6 +36,10 @@ export const FILTER_RULE_REASON_MAX = 200;
 export const PREFIXES_MAX = 100_000;
 /** Hostgroups without the implicit one: the addon keeps a sum of rates for each. */
 export const HOSTGROUPS_MAX = 1024;
+/** Addresses that an operator adds by the API to those of a hostgroup that are never banned. */
+export const GROUP_WHITELIST_MAX = 256;
+/** Characters of the reason of such a setting. */
+export const SETTINGS_REASON_MAX = 200;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
 /**

@@ -53,6 +53,8 @@ export type Refusal =
   | { readonly kind: "unknown_attack" }
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_incident" }
+  | { readonly kind: "unknown_hostgroup" }
+  | { readonly kind: "no_group_settings" }
   | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
@@ -195,6 +197,8 @@ const ABSENT = {
     "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old",
   unknown_attack: "unknown attack",
   unknown_incident: "unknown incident",
+  unknown_hostgroup: "unknown hostgroup",
+  no_group_settings: "nothing is set for this hostgroup",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",

@@ -32,6 +32,7 @@ import {
   orderFilterRuleRoute,
   removeFilterRuleRoute,
 } from "./routes/filter-rules.ts";
+import { groupSettingsRoutes } from "./routes/group-settings.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -89,6 +90,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     incidentNoteRoute(backend),
     hostsRoute(backend, { hosts, pages, snapshots }),
     hostgroupsRoute(backend),
+    ...groupSettingsRoutes(backend),
     prefixSetsRoute(backend, clock),
     telemetryRoute(backend),
     configRoute(backend),

@@ -127,6 +127,7 @@ export class Floodwall implements Parts {
     this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
+      warned: options.warned ?? [],
       log,
       running: () => this.config,
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
