@@ -2,7 +2,7 @@
  * Lists the errors of a configuration with their lines, and its warnings: for `floodwall check`, and in the same words
  * for the log of the service.
  */
-import { type ConfigPath, describeProblem, pathText } from "../schema/problem.ts";
+import { type ConfigPath, type ConfigProblem, describeProblem, pathText } from "../schema/problem.ts";
 import type { Finding } from "../schema/shape.ts";
 import type { ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
 import type { EnvLines } from "../system/env-lines.ts";
@@ -14,6 +14,7 @@ import { inOrder, type LoadedConfig, loadConfig, parseRead, type ReadConfigFile,
 import type { ReadVariable } from "./load/secrets.ts";
 import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";
+import { zonesAlone } from "./zones/alone.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
 
 export interface CheckEnvironment {
@@ -52,8 +53,16 @@ export function checkConfig(path: string, environment: CheckEnvironment): CheckR
     const node = checkedNode(path, read, environment);
     return report(path, node, node.kind === "valid" ? { role: "scrub", config: node.config } : null);
   }
+  const alone = read.kind === "bytes" ? zonesAlone(read.bytes) : null;
+  if (alone !== null) return zonesReport(path, alone);
   const service = checkedService(path, parseRead(read, path), environment);
   return report(path, service, service.kind === "valid" ? { role: "service", config: service.config } : null);
+}
+
+function zonesReport(path: string, problems: readonly ConfigProblem[]): CheckReport {
+  const lines = problems.map((problem) => describeProblem(path, problem));
+  const summary = lines.length === 0 ? "valid, as a zones file alone" : `${lines.length} errors, as a zones file alone`;
+  return { lines: [...lines, `${path}: ${summary}`], exitCode: lines.length === 0 ? 0 : 1, checked: null };
 }
 
 function report(path: string, found: CheckedConfig | CheckedNode, checked: CheckedRole | null): CheckReport {

@@ -24,6 +24,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.telegram.chat_id": "a number",
   "bgp.neighbors[].description": "words for people",
   "scrubbing.nodes[].description": "words for people",
+  "hostgroups[].contacts[]": "words for people",
 };
 
 /** Keys of texts, each once, with `[]` for the items of lists. */
