@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   protection: "Protection",
   packet_download: "Packet download",
   incident: "Incident",
+  hostgroup_settings: "Hostgroup settings",
 };
 
 /** As in the query of the page's address. */

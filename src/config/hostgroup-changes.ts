@@ -30,11 +30,9 @@ function leavesOf({ group, mitigation }: WholeGroup): Map<string, string> {
   add(leaves, "thresholds", byMetric(thresholds));
   add(leaves, "thresholds_outgoing", thresholdsOutgoing === null ? null : byMetric(thresholdsOutgoing));
   add(leaves, "", rest);
-  add(
-    leaves,
-    "",
-    mitigation === undefined ? null : { ...mitigation, method: undefined, mitigation: mitigation.method },
-  );
+  if (mitigation === undefined) return leaves;
+  const { method, ladder, hasEscalation, ...others } = mitigation;
+  add(leaves, "", { ...others, mitigation: method, escalation: hasEscalation ? ladder : null });
   return leaves;
 }
 

@@ -41,6 +41,8 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       );
     case "incident":
       return <a href={linkTo(["incidents", target])}>incident</a>;
+    case "hostgroup_settings":
+      return <a href={linkTo(["settings", target])}>hostgroup</a>;
     case "config_reload":
       return <>–</>;
     default:

@@ -73,14 +73,14 @@ function resetGroupRoute(backend: Groups): CommandRoute<OrderEndReason> {
   };
 }
 
-function unknownGroup({ tenancy }: Groups, { params, principal }: Call): Refusal | null {
-  return tenancy().hasGroup(principal, params["name"] ?? "") ? null : { kind: "unknown_hostgroup" };
+function unknownGroup(backend: Groups, { params, principal }: Call): Refusal | null {
+  return backend.tenancy().hasGroup(principal, params["name"] ?? "") ? null : { kind: "unknown_hostgroup" };
 }
 
-function isOf({ tenancy }: Groups, { params }: Call, text: string): boolean {
+function isOf(backend: Groups, { params }: Call, text: string): boolean {
   const target = parseTarget(text);
   if (target === null) return false;
-  return tenancy().groupOfAll(typeof target === "string" ? hostPrefix(target) : target) === params["name"];
+  return backend.tenancy().groupOfAll(typeof target === "string" ? hostPrefix(target) : target) === params["name"];
 }
 
 function outcomeOf(
