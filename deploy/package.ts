@@ -110,6 +110,7 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   }
   put(stage, "usr/share/man/man1/floodwall-ctl.1.gz", zipped(manualPage(COMMANDS, COMMON, version)));
   put(stage, "usr/share/bash-completion/completions/floodwall", `${completion("bash", COMMANDS, COMMON)}\n`);
+  put(stage, "usr/share/zsh/vendor-completions/_floodwall", `${completion("zsh", COMMANDS, COMMON)}\n`);
   put(stage, "usr/share/fish/vendor_completions.d/floodwall.fish", `${completion("fish", COMMANDS, COMMON)}\n`);
   for (const path of globSync("docs/**/*.md", { cwd: ROOT })) {
     put(stage, join(DOC, path), readFileSync(join(ROOT, path), "utf8"));

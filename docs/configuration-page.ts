@@ -53,6 +53,7 @@ systemctl reload floodwall                             # applies the file as a w
   the file, or its default. \`none\` means that nothing takes its place.
 - **Change** is how a changed value takes effect: \`reload\` (SIGHUP, or \`POST /api/v1/config/reload\`) or \`restart\`. A reload
   names keys that wait for a restart in its answer and in the log; until then the running values stay.
+- \`floodwall schema\` prints the keys as a JSON Schema [for editors](operations/customers.md).
 - A path such as \`networks[]\` is a list; \`hostgroups[].name\` is the key \`name\` of each of its items.
 
 Complete files: [\`mirror.yaml\`](../deploy/mirror.yaml), [\`inline.yaml\`](../deploy/inline.yaml),

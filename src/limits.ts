@@ -36,6 +36,10 @@ export const FILTER_RULE_REASON_MAX = 200;
 export const PREFIXES_MAX = 100_000;
 /** Hostgroups without the implicit one: the addon keeps a sum of rates for each. */
 export const HOSTGROUPS_MAX = 1024;
+/** Addresses that an operator adds by the API to those of a hostgroup that are never banned. */
+export const GROUP_WHITELIST_MAX = 256;
+/** Characters of the reason of such a setting. */
+export const SETTINGS_REASON_MAX = 200;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
 /**
@@ -182,11 +186,13 @@ export const HOLDS_LEAST = 8;
 /** How long a poll for the scrub nodes' rules, and for the edge nodes' zones, stays parked, ms. */
 export const RULES_HOLD_MS = 30_000;
 export const ZONES_HOLD_MS = 25_000;
+/** Attacks of one page: each has up to 4 kB, and a page is written in one turn of the event loop. */
+export const ATTACKS_PAGE_MAX = 200;
 /** Hosts of one page. */
 export const HOSTS_PAGE_MAX = 1000;
-/** Pages that are read at once: with one token, and in total. */
-export const HOSTS_PAGES_PER_TOKEN = 16;
-export const HOSTS_PAGES_MAX = 512;
+/** Pages and filtered views of lists that are read at once: with one token, and in total. */
+export const LIST_PAGES_PER_TOKEN = 16;
+export const LIST_PAGES_MAX = 512;
 /** Different views of one table that are written in one pass over it; further views wait for the next pass. */
 export const PASS_READERS_MAX = 32;
 /** Snapshots of all hosts that are kept, one per tenant; beyond that, they are written for each request. */

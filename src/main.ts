@@ -2,42 +2,19 @@
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
 import { check } from "./cli/check.ts";
+import { COMMANDS, DEFAULT_CONFIG, DEFAULT_SCRUB_CONFIG, help, helpOf } from "./cli/commands.ts";
 import { ctl } from "./cli/ctl/ctl.ts";
 import { dataplaneStatus } from "./cli/dataplane-status.ts";
 import { replay } from "./cli/replay.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
 import { telemetry } from "./cli/telemetry.ts";
+import { jsonSchema } from "./config/json-schema.ts";
 import { systemClock } from "./system/clock.ts";
 import { environmentNow } from "./system/environment.ts";
 import { messageOf } from "./system/error-message.ts";
 import { systemTimers } from "./system/timers.ts";
 import { VERSION } from "./version.ts";
-
-const DEFAULT_CONFIG = "/etc/floodwall/floodwall.yaml";
-const DEFAULT_SCRUB_CONFIG = "/etc/floodwall/scrub.yaml";
-const USAGE = `usage:
-  floodwall serve [--config FILE]            run the service (default ${DEFAULT_CONFIG})
-  floodwall scrub [--config FILE]            run the agent of a scrub node (default ${DEFAULT_SCRUB_CONFIG})
-  floodwall check FILE                       every error of a configuration with its line, then warnings
-    --here      then what this machine has and lacks for it, with the remedies; changes nothing, best as root
-  floodwall dataplane status [--config FILE] what XDP drops on this machine, whether or not a service runs; of the
-    --json                                   configuration (of either role) only dataplane.pin_path is taken
-  floodwall telemetry                        listens for sFlow, NetFlow and IPFIX, and prints what is understood of each
-    --listen ADDRESS:PORT                    exporter and the lines of the configuration for it; may be given several
-    --seconds N                              times (default: ports 6343, 2055 and 4739), for N seconds (default 60)
-    --json                                   as one JSON document
-  floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
-    --suggest   thresholds and a baseline for normal traffic like this, and the false alarms of each choice
-    --seed N    chooses other packets where not all are sampled (default 0, as the service)
-    --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
-                with --suggest one JSON document
-  floodwall ctl COMMAND ...                  asks a running service and gives it orders: see floodwall ctl help
-  floodwall version
-  floodwall help
-exit codes: 0 done; 1 not done, the reason is on standard error; 2 wrong usage;
-  3 the capture is damaged: what came before that is printed;
-  of dataplane status 0 healthy, 3 no program on an interface, 4 nothing is there, 5 of another version`;
 
 /** The command line cannot be obeyed. */
 class UsageError extends Error {}
@@ -60,7 +37,8 @@ async function main(argv: readonly string[]): Promise<number> {
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...words] = argv;
   if (first === "ctl") return asked(words);
-  if (first === "help" || first === "--version") return shown(first === "help" ? USAGE : `floodwall ${VERSION}`);
+  if (first === "--version") return shown(`floodwall ${VERSION}`);
+  if (first === "help") return shown(helpFor(words));
   const {
     role,
     operands,
@@ -68,12 +46,12 @@ async function run(argv: readonly string[]): Promise<number> {
     json,
     suggest: isSuggesting,
     here: isHere,
-    help,
+    help: isHelpWanted,
     listen,
     seconds,
     seed,
   } = parse(argv);
-  if (help) return shown(USAGE);
+  if (isHelpWanted) return shown(helpFor(role === undefined ? [] : [role]));
   if (json && role !== "replay" && role !== "dataplane" && role !== "telemetry") {
     throw new UsageError("--json goes with replay, telemetry and dataplane status alone");
   }
@@ -116,12 +94,29 @@ async function run(argv: readonly string[]): Promise<number> {
         seed: seedOf(seed ?? "0"),
         print: console.log,
       });
+    case "schema": {
+      const [of] = operands;
+      if (of !== undefined && of !== "customer") throw new UsageError(`schema knows customer, not ${of}`);
+      expectOperands(operands, of === undefined ? [] : ["customer"]);
+      return shown(JSON.stringify(jsonSchema(of ?? "configuration"), null, 2));
+    }
     case "version":
       expectOperands(operands, []);
       return shown(`floodwall ${VERSION}`);
     default:
-      throw new UsageError(role === undefined ? "a command is missing" : `unknown command ${role}`);
+      throw new UsageError(role === undefined ? "a command is missing" : unknownCommand(role));
   }
+}
+
+function helpFor([name]: readonly string[]): string {
+  if (name === undefined) return help();
+  const text = helpOf(name);
+  if (text === null) throw new UsageError(unknownCommand(name));
+  return text;
+}
+
+function unknownCommand(name: string): string {
+  return `unknown command ${name}: one of ${COMMANDS.map((command) => command.name).join(", ")}`;
 }
 
 function asked(words: readonly string[]): Promise<number> {

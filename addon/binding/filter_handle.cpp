@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "arguments.h"
 #include "base/boot_clock.h"
@@ -47,6 +48,7 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
       env, "Filter",
       {InstanceMethod<&FilterHandle::attach>("attach"), InstanceMethod<&FilterHandle::putPairs>("putPairs"),
        InstanceMethod<&FilterHandle::removePairs>("removePairs"), InstanceMethod<&FilterHandle::readPairs>("readPairs"),
+       InstanceMethod<&FilterHandle::readPairsOf>("readPairsOf"),
        InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
        InstanceMethod<&FilterHandle::watchDestinations>("watchDestinations"),
        InstanceMethod<&FilterHandle::readOutcomes>("readOutcomes"),
@@ -130,6 +132,26 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
   object.Set("next", static_cast<double>(next));
   object.Set("count", static_cast<double>(count));
   return object;
+}
+
+void FilterHandle::readPairsOf(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  const auto pairs = pairsOf(info.Env(), bytesArgument(info, 0, "addresses"));
+  const auto rows = doublesArgument(info, 1, "rows");
+  const std::size_t most = std::min(pairs.size(), rows.size() / kPairColumns);
+  guarded(info.Env(), [&] {
+    for (std::size_t i = 0; i < most; i++) {
+      const auto row = rows.subspan(i * kPairColumns, kPairColumns);
+      const auto found = core.readPair(pairs[i]);
+      if (!found) {
+        std::ranges::fill(row, std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
+      row[0] = wallMsFromBootNs(found->expiresAtNs);
+      row[1] = static_cast<double>(found->hits.packets);
+      row[2] = static_cast<double>(found->hits.bytes);
+    }
+  });
 }
 
 void FilterHandle::setRules(const Napi::CallbackInfo& info) {

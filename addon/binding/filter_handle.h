@@ -24,6 +24,7 @@ class FilterHandle : public Napi::ObjectWrap<FilterHandle> {
   void putPairs(const Napi::CallbackInfo& info);
   void removePairs(const Napi::CallbackInfo& info);
   Napi::Value readPairs(const Napi::CallbackInfo& info);
+  void readPairsOf(const Napi::CallbackInfo& info);
   void setRules(const Napi::CallbackInfo& info);
   Napi::Value readRules(const Napi::CallbackInfo& info);
   void watchDestinations(const Napi::CallbackInfo& info);

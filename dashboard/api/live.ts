@@ -6,10 +6,13 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
+import type { IncidentRowWire } from "../../src/http/wire/incident.ts";
 import { namedBan } from "../text/known-names.ts";
+import { readAttacks } from "./attack-list.ts";
 import { authorization, read, tokensRefused } from "./client.ts";
 import { answered, contact } from "./contact.ts";
 import { EventLines, type SentEvent } from "./event-lines.ts";
+import { tookIncident } from "./incident-rows.ts";
 import { names } from "./known-names.ts";
 import type { Loaded } from "./resource.ts";
 import { readShown } from "./shown-json.ts";
@@ -150,6 +153,7 @@ class Live {
   #apply({ name, data }: SentEvent): void {
     if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire, performance.now());
     else if (name === "ban") this.#bans.apply(readShown(data) as BanWire, performance.now());
+    else if (name === "incident") tookIncident(readShown(data) as IncidentRowWire);
     else if (name === "reload" || name === "reset") {
       reloads.value++;
       void this.#readLists();
@@ -161,7 +165,7 @@ class Live {
     const askedMs = performance.now();
     this.#early = early;
     const [attackLists, banAnswer] = await Promise.all([
-      read<AttacksWire>("/api/v1/attacks"),
+      readAttacks((path) => read<AttacksWire>(path)),
       read<BansWire>("/api/v1/bans"),
     ]);
     // A later reading of the lists has started in the meantime.

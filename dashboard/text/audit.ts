@@ -14,7 +14,9 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   protection: "Protection",
   packet_download: "Packet download",
   incident: "Incident",
+  notify_test: "Test of a notification",
   maintenance: "Maintenance window",
+  hostgroup_settings: "Hostgroup settings",
 };
 
 /** As in the query of the page's address. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
-import { ladderText, otherThresholds, problemLines, thresholdFacts } from "./settings.ts";
+import { ladderText, otherThresholds, problemLines, settingsText, thresholdFacts } from "./settings.ts";
 
 const group = (changes: Partial<HostgroupConfigWire>) =>
   ({ ban: true, mitigation: "blackhole", ...changes }) as HostgroupConfigWire;
@@ -13,6 +13,16 @@ test("what is done, in its order", () => {
     { after_seconds: 300, action: "blackhole" },
   ] as HostgroupConfigWire["escalation"];
   expect(ladderText(group(escalation === undefined ? {} : { escalation }))).toBe("FlowSpec, after 5 min Blackhole");
+});
+
+test("what was set by the API in one line", () => {
+  const settings = {
+    thresholds: { pps: 9000 },
+    mitigation: "flowspec" as const,
+    protected_whitelist: ["203.0.113.7"],
+    by: "anna",
+  };
+  expect(settingsText(settings)).toBe("pps 9000, flowspec, never bans 203.0.113.7 (by anna)");
 });
 
 test("thresholds with their units", () => {

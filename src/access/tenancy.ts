@@ -39,6 +39,11 @@ export class Tenancy {
     return this.#hostgroups[this.#lookup.group(ip)]?.name ?? null;
   }
 
+  /** The hostgroup that all addresses of a prefix are in; null: there is none. */
+  groupOfAll(prefix: Prefix): string | null {
+    return this.#hostgroups[this.#lookup.groupOf(prefix)]?.name ?? null;
+  }
+
   /** The owner of an address, or of a hostgroup as a whole. */
   ownerOf({ target, group }: { readonly target: IpAddress | null; readonly group: string }): string | null {
     if (target !== null) return this.tenantOf(target);

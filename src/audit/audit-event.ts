@@ -2,7 +2,8 @@
  * One record of the audit trail (docs/interface.md#audit-event): who gave a command, and its result. Also the queries
  * on the trail; the storage keeps it.
  */
-import { type IpAddress, parseAddress } from "../net/address.ts";
+import { parseAddress } from "../net/address.ts";
+import type { Target } from "../net/target.ts";
 
 export const AUDIT_ACTIONS = [
   "ban",
@@ -17,6 +18,7 @@ export const AUDIT_ACTIONS = [
   "incident",
   "notify_test",
   "maintenance",
+  "hostgroup_settings",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -34,7 +36,17 @@ export const AUDIT_RESULTS = [
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
 /** `prefix`: the target is its first address. */
-export const AUDIT_TARGET_TYPES = ["host", "prefix", "source", "zone", "rule", "incident", "window", "global"] as const;
+export const AUDIT_TARGET_TYPES = [
+  "host",
+  "prefix",
+  "source",
+  "zone",
+  "rule",
+  "incident",
+  "window",
+  "hostgroup",
+  "global",
+] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];
 
 export const AUDIT_SOURCES = ["api", "auto", "signal"] as const;
@@ -70,9 +82,21 @@ export interface AuditQuery {
 /** null: any. */
 export interface AuditFilters {
   readonly action: AuditAction | null;
-  /** Matches the target, or the source or victim of `source->victim`. */
-  readonly target: IpAddress | null;
+  readonly result: AuditResult | null;
+  readonly operator: string | null;
+  /** Of the caller, beside the tenant that the query is for. */
+  readonly tenant: string | null;
+  /** Matches the target, or the source or victim of `source->victim`; of a prefix each address and prefix inside it. */
+  readonly target: Target | null;
 }
+
+export const NO_AUDIT_FILTERS: AuditFilters = {
+  action: null,
+  result: null,
+  operator: null,
+  tenant: null,
+  target: null,
+};
 
 export type AuditAnswer =
   | { readonly available: false }

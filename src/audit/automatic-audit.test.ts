@@ -66,12 +66,17 @@ test("a ban that goes back to a milder rung is a row that says from where to whe
 });
 
 test("a reload by signal says what changed, or what was wrong", () => {
-  expect(signalReloadEvent({ problems: [], changed: ["ban", "api"], dryRun: true }, 5)).toMatchObject({
+  expect(
+    signalReloadEvent(
+      { problems: [], changed: ["ban", "thresholds"], changes: ["thresholds: pps: 1 → 2"], dryRun: true },
+      5,
+    ),
+  ).toMatchObject({
     result: "ok",
-    reason: "changed: ban, api",
+    reason: "changed: ban, thresholds; thresholds: pps: 1 → 2",
     source: "signal",
   });
-  expect(signalReloadEvent({ problems: ["a", "b"], changed: [], dryRun: true }, 5)).toMatchObject({
+  expect(signalReloadEvent({ problems: ["a", "b"], changed: [], changes: [], dryRun: true }, 5)).toMatchObject({
     result: "error",
     reason: "a\nb",
   });

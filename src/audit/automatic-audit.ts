@@ -35,16 +35,18 @@ interface SignalReload {
   readonly problems: readonly string[];
   /** The sections that are different now. */
   readonly changed: readonly string[];
+  /** In detail. */
+  readonly changes: readonly string[];
   readonly dryRun: boolean;
 }
 
-/** What a reload that took effect changed: `changed: ban, filter_rules`. */
-export function reloadText(changed: readonly string[]): string {
-  return changed.length === 0 ? "" : `changed: ${changed.join(", ")}`;
+/** What a reload that took effect changed: `changed: ban, thresholds; thresholds: pps: 1000 → 2000`. */
+export function reloadText(changed: readonly string[], changes: readonly string[]): string {
+  return changed.length === 0 ? "" : [`changed: ${changed.join(", ")}`, ...changes].join("; ");
 }
 
 /** A reload by SIGHUP. Without problems it took effect. */
-export function signalReloadEvent({ problems, changed, dryRun }: SignalReload, wallMs: number): AuditEvent {
+export function signalReloadEvent({ problems, changed, changes, dryRun }: SignalReload, wallMs: number): AuditEvent {
   return {
     ...NO_CALLER,
     wallMs,
@@ -52,7 +54,7 @@ export function signalReloadEvent({ problems, changed, dryRun }: SignalReload, w
     result: problems.length === 0 ? "ok" : "error",
     target: "",
     targetType: "global",
-    reason: problems.length === 0 ? reloadText(changed) : problems.join("\n"),
+    reason: problems.length === 0 ? reloadText(changed, changes) : problems.join("\n"),
     source: "signal",
     banState: "",
     dryRun,

@@ -31,7 +31,7 @@ export function dataplaneStatus({ configPath, format, print }: DataplaneStatusOp
 
 function pinPathIn(path: string): string {
   const read = readConfigFile(path);
-  const loaded = read.kind === "bytes" && isScrubAgentFile(read.bytes) ? loadScrubAgent(read) : parseRead(read);
+  const loaded = read.kind === "bytes" && isScrubAgentFile(read.bytes) ? loadScrubAgent(read) : parseRead(read, path);
   if (loaded.kind === "invalid") {
     throw new Error(loaded.problems.map((problem) => describeProblem(path, problem)).join("\n"));
   }

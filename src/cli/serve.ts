@@ -44,14 +44,15 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
   const flowPorts = (telemetry?.listen ?? []).map(({ port }) => port);
   dropUselessCapabilities(needsOf(loaded.config), [api.port, bgpPort, ...flowPorts], log);
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
-  logWarnings(log, firstLines(configPath, warnings));
+  const warned = firstLines(configPath, warnings);
+  logWarnings(log, warned);
   try {
     // First, since child processes inherit it.
     const nice = raisePriority();
     const faults = new FileFaults({ log, wallMs: () => systemClock.wallMs() });
     faults.replace("zones", zonesFaults(configPath, loaded.config, zonesProblems));
     const { config } = loaded;
-    const service = await composeService({ config, configPath, log, limiter, environment, faults, nice });
+    const service = await composeService({ config, configPath, warned, log, limiter, environment, faults, nice });
     let isStopping = false;
     // Kept until the end: without a handler, SIGHUP would kill a stopping service before it has saved its state and
     // withdrawn its routes.
@@ -79,8 +80,7 @@ function startProblems(configPath: string, loaded: LoadedConfig, environment: En
   if (loaded.config.api.envFile !== null) return [];
   return unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
-      line: loaded.lineOf(path),
-      path,
+      ...loaded.placeOf(path),
       rule: `the environment variable ${name} is not set`,
     }),
   );

@@ -2,16 +2,19 @@
  * Lists the errors of a configuration with their lines, and its warnings: for `floodwall check`, and in the same words
  * for the log of the service.
  */
-import { type ConfigPath, describeProblem, pathText } from "../schema/problem.ts";
+import { type ConfigPath, type ConfigProblem, describeProblem, pathText } from "../schema/problem.ts";
 import type { Finding } from "../schema/shape.ts";
 import type { ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
 import type { EnvLines } from "../system/env-lines.ts";
 import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
-import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
+import { readSettings, settingsLines, settingsPath } from "./group-settings.ts";
+import type { Place } from "./load/assemble.ts";
+import { inOrder, type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";
+import { zonesAlone } from "./zones/alone.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
 
 export interface CheckEnvironment {
@@ -50,13 +53,22 @@ export function checkConfig(path: string, environment: CheckEnvironment): CheckR
     const node = checkedNode(path, read, environment);
     return report(path, node, node.kind === "valid" ? { role: "scrub", config: node.config } : null);
   }
-  const service = checkedService(path, parseRead(read), environment);
+  const alone = read.kind === "bytes" ? zonesAlone(read.bytes) : null;
+  if (alone !== null) return zonesReport(path, alone);
+  const service = checkedService(path, parseRead(read, path), environment);
   return report(path, service, service.kind === "valid" ? { role: "service", config: service.config } : null);
+}
+
+function zonesReport(path: string, problems: readonly ConfigProblem[]): CheckReport {
+  const lines = problems.map((problem) => describeProblem(path, problem));
+  const summary = lines.length === 0 ? "valid, as a zones file alone" : `${lines.length} errors, as a zones file alone`;
+  return { lines: [...lines, `${path}: ${summary}`], exitCode: lines.length === 0 ? 0 : 1, checked: null };
 }
 
 function report(path: string, found: CheckedConfig | CheckedNode, checked: CheckedRole | null): CheckReport {
   if (found.kind === "valid") {
-    const protection = checked?.role === "service" ? protectionLines(path, checked.config) : [];
+    const protection =
+      checked?.role === "service" ? [...protectionLines(path, checked.config), ...settingLines(checked.config)] : [];
     return { lines: [...found.warnings, ...protection, `${path}: valid`], exitCode: 0, checked };
   }
   const count = found.problems.length;
@@ -72,6 +84,11 @@ function protectionLines(path: string, config: Config): string[] {
   return [`${path}: never banned, as own infrastructure inside networks: ${named.join(", ")}`];
 }
 
+function settingLines({ stateDir, hostgroups }: Config): string[] {
+  const names = new Set(hostgroups.map(({ name }) => name));
+  return settingsLines(settingsPath(stateDir), readSettings(stateDir), names);
+}
+
 export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {
   return checkedService(path, loadConfig(path), environment);
 }
@@ -80,7 +97,7 @@ function checkedService(path: string, loaded: LoadedConfig, environment: CheckEn
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
-  const faults = fileProblems(path, loaded, environment.fileFindings?.(loaded.config));
+  const faults = fileProblems(path, loaded.placeOf, environment.fileFindings?.(loaded.config));
   if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
   const found = [...findings, ...(environment.fileWarnings?.(loaded.config) ?? [])];
@@ -96,39 +113,45 @@ function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvir
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
-  const faults = fileProblems(path, loaded, environment.nodeFileFindings?.(loaded.config));
+  const placeOf = linePlace(loaded.lineOf);
+  const faults = fileProblems(path, placeOf, environment.nodeFileFindings?.(loaded.config));
   if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.envFile, environment, ["env_file"]);
   const found = [...findings, ...scrubAgentWarnings(loaded.config, read)];
-  return { kind: "valid", config: loaded.config, warnings: warnedLines(path, loaded.lineOf, found) };
+  return { kind: "valid", config: loaded.config, warnings: warnedLines(path, placeOf, found) };
 }
 
 /** @param findings in the files that it names. */
 export function fileProblems(
   path: string,
-  { lineOf }: { readonly lineOf: (path: ConfigPath) => number },
+  placeOf: (path: ConfigPath) => Place,
   findings: readonly Finding[] = [],
 ): string[] {
-  return findings.map((finding) => describeProblem(path, { ...finding, line: lineOf(finding.path) }));
+  return findings.map((finding) => describeProblem(path, { ...placeOf(finding.path), rule: finding.rule }));
+}
+
+/** For a file that has no parts. */
+function linePlace(lineOf: (path: ConfigPath) => number): (path: ConfigPath) => Place {
+  return (path) => ({ line: lineOf(path), path });
 }
 
 /** @param findings additional findings of the caller. */
 export function warningLines(
   path: string,
-  { config, lineOf, zonesFile }: Extract<LoadedConfig, { kind: "valid" }>,
+  { config, placeOf, zonesFile }: Extract<LoadedConfig, { kind: "valid" }>,
   read: ReadVariable,
   findings: readonly Finding[] = [],
 ): string[] {
-  const lines = warnedLines(path, lineOf, [...findings, ...configWarnings(config, read)]);
+  const lines = warnedLines(path, placeOf, [...findings, ...configWarnings(config, read)]);
   if (zonesFile === null || config.edge === null) return lines;
   const zones = [...zonesWarnings(config.edge, (zone) => zonesFile.positions.get(zone) ?? 0)];
-  return [...lines, ...warnedLines(zonesFile.path, zonesFile.lineOf, zones)];
+  return [...lines, ...warnedLines(zonesFile.path, linePlace(zonesFile.lineOf), zones)];
 }
 
-function warnedLines(path: string, lineOf: (path: ConfigPath) => number, findings: readonly Finding[]): string[] {
+function warnedLines(path: string, placeOf: (path: ConfigPath) => Place, findings: readonly Finding[]): string[] {
   return findings
-    .map((finding) => ({ ...finding, line: lineOf(finding.path) }))
-    .sort((a, b) => a.line - b.line)
+    .map((finding) => ({ ...placeOf(finding.path), rule: finding.rule }))
+    .sort(inOrder)
     .map((warning) => describeProblem(path, { ...warning, rule: `warning: ${warning.rule}` }));
 }
 

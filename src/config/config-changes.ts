@@ -5,6 +5,7 @@
 import { METRICS, type Thresholds } from "../traffic/rates.ts";
 import { changedSections } from "./changed-sections.ts";
 import type { Config } from "./config.ts";
+import { hostgroupChanges } from "./hostgroup-changes.ts";
 
 export interface ConfigChange {
   readonly section: string;
@@ -14,6 +15,8 @@ export interface ConfigChange {
 
 /** Names in one line. */
 const NAMES_SHOWN = 10;
+/** Details of one reload in a record. */
+const CHANGES_RECORDED = 32;
 
 export function configChanges(before: Config, after: Config): ConfigChange[] {
   return changedSections(before, after).map((section) => ({ section, details: detailsOf(section, before, after) }));
@@ -30,7 +33,7 @@ function detailsOf(section: string, before: Config, after: Config): string[] {
     case "thresholds":
       return rateDetails(before.hostgroups[0]?.thresholds ?? [], after.hostgroups[0]?.thresholds ?? []);
     case "hostgroups":
-      return listDetails(before.hostgroups.slice(1), after.hostgroups.slice(1), ({ name }) => name);
+      return groupDetails(before, after);
     case "maintenance":
       return listDetails(before.maintenance, after.maintenance, ({ name }) => name);
     case "order_templates":
@@ -42,6 +45,34 @@ function detailsOf(section: string, before: Config, after: Config): string[] {
     default:
       return [];
   }
+}
+
+function groupDetails(before: Config, after: Config): string[] {
+  const of = ({ hostgroups, mitigations }: Config) =>
+    new Map(hostgroups.map((group, i) => [group.name, { group, mitigation: mitigations[i] }] as const).slice(1));
+  const [was, is] = [of(before), of(after)];
+  const details = [
+    ...namesDetail(
+      "added",
+      [...is.keys()].filter((name) => !was.has(name)),
+    ),
+    ...namesDetail(
+      "removed",
+      [...was.keys()].filter((name) => !is.has(name)),
+    ),
+    ...[...is].flatMap(([name, group]) => {
+      const known = was.get(name);
+      return known === undefined ? [] : hostgroupChanges(known, group);
+    }),
+  ];
+  return details.length === 0 ? ["what they inherit, or their order"] : details;
+}
+
+/** In one list, for records: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
+export function changeTexts(changes: readonly ConfigChange[]): string[] {
+  const all = changes.flatMap(({ section, details }) => details.map((detail) => `${section}: ${detail}`));
+  const more = all.length > CHANGES_RECORDED ? [`and ${all.length - CHANGES_RECORDED} more`] : [];
+  return [...all.slice(0, CHANGES_RECORDED), ...more];
 }
 
 function rateDetails(before: Thresholds, after: Thresholds): string[] {

@@ -28,6 +28,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "bgp.neighbors[].description": "words for people",
   "bgp.policies[].description": "words for people",
   "scrubbing.nodes[].description": "words for people",
+  "hostgroups[].contacts[]": "words for people",
 };
 
 /** Keys of texts, each once, with `[]` for the items of lists. */

@@ -15,6 +15,7 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { exactly } from "../net/range.ts";
+import { pairName } from "../sourceblock/source-block.ts";
 import { DataPlane } from "./data-plane.ts";
 import type { DataplaneConfig } from "./dataplane-config.ts";
 import type { NamedSets } from "./kernel-filter.ts";
@@ -94,6 +95,16 @@ const puts = () => kernel.calls.filter((call) => call === "set rules").length;
 describe("named sets", () => {
   const made = { size: () => ({ prefixes: 1, ranges: 1, bytes: 1 }), close: () => {} };
   const order = () => kernel.calls.filter((call) => call.endsWith("named sets") || call === "set rules");
+
+  test("reads the counts of the pairs alone that are removed", () => {
+    make().start();
+    const pairs = Array.from({ length: 300 }, (_, i) => pair(`198.51.${i >> 8}.${i & 255}`));
+    plane.putPairs(pairs.map((each) => ({ ...each, expiresAtMs: 1e12 })));
+    kernel.calls.length = 0;
+    plane.removePairs(pairs.slice(0, 1));
+    expect([...plane.lastDropped(pairs.slice(0, 2)).keys()]).toEqual(pairs.slice(0, 2).map(pairName));
+    expect(kernel.calls).toEqual(["read 1 pairs", "read 2 pairs"]);
+  });
 
   test("are in force before the rules that name them, at the start and at a reload", async () => {
     sets = made;

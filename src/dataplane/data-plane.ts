@@ -14,18 +14,16 @@ import { type StandingPlace, standingPlaces, standingRules } from "../mitigation
 import { OPERATOR_ENTRIES_MAX } from "../native/constants.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
-import { type Pair, pairName } from "../sourceblock/source-block.ts";
+import type { Pair } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import type { DataplaneConfig } from "./dataplane-config.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OutcomeCounts } from "./outcome-counts.ts";
+import { PairCounts } from "./pair-counts.ts";
 import type { RuleCounts } from "./rule-counts.ts";
 import { SetExchange } from "./set-exchange.ts";
-
-/** Source blocks whose drop counters are read; reading more would block the event loop for too long. */
-const PAIRS_COUNTED_MAX = 16_384;
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -93,8 +91,6 @@ export type DataPlaneView = { readonly rulesLeftOut: number; readonly filterRule
 const WATCH_MS = 1000;
 /** Retry interval if an attempt must close the sources on the interfaces: they must not be interrupted often. */
 const ATTACH_RETRY_MS = 30_000;
-/** Minimum interval between reads of the pairs' drop counts. */
-const READ_MS = 1000;
 
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
@@ -113,12 +109,13 @@ export class DataPlane implements PairInstaller {
   /** null: to be found again. */
   #places: readonly StandingPlace[] | null = null;
   readonly #interfaceErrors = new Map<string, string>();
-  #pairReadings: { readonly untilMs: number; readonly dropped: ReadonlyMap<string, Dropped> } | null = null;
+  readonly #pairCounts: PairCounts;
   #cancel: () => void = () => {};
 
   constructor(options: DataPlaneOptions) {
     const { config, dataplane, pairs, bans, after, wallMs, monotonicMs, observer } = options;
     this.#options = options;
+    this.#pairCounts = new PairCounts(options.monotonicMs);
     this.#config = config;
     this.#dataplane = dataplane;
     this.#sets = new SetExchange({
@@ -200,9 +197,9 @@ export class DataPlane implements PairInstaller {
   }
 
   removePairs(pairs: readonly Pair[]): void {
-    // Their counts go with them: the last ones are kept for the record of the end.
-    this.pairsDropped(pairs.length === 1 ? 0 : READ_MS);
-    this.#inForce().removePairs(pairs);
+    const filter = this.#inForce();
+    this.#pairCounts.keepLast(filter, pairs);
+    filter.removePairs(pairs);
   }
 
   readPairs(): readonly Pair[] {
@@ -236,16 +233,14 @@ export class DataPlane implements PairInstaller {
     return this.#rules.operatorCounts(maxAgeMs);
   }
 
-  /** By the name of the pair; empty if there are very many. */
-  pairsDropped(maxAgeMs = READ_MS): ReadonlyMap<string, Dropped> {
-    const { monotonicMs, pairs } = this.#options;
-    if (this.#filter === null || pairs() > PAIRS_COUNTED_MAX) return new Map();
-    const now = monotonicMs();
-    if (this.#pairReadings === null || now >= this.#pairReadings.untilMs - READ_MS + maxAgeMs) {
-      const dropped = new Map(this.#filter.readPairs().map((row) => [pairName(row), row]));
-      this.#pairReadings = { untilMs: now + READ_MS, dropped };
-    }
-    return this.#pairReadings.dropped;
+  /** By the name of the pair, of these alone: as they are now, or were when they were removed last. */
+  lastDropped(pairs: readonly Pair[]): ReadonlyMap<string, Dropped> {
+    return this.#filter === null ? new Map() : this.#pairCounts.last(this.#filter, pairs);
+  }
+
+  /** By the name of the pair, of all; empty if there are very many. */
+  pairsDropped(): ReadonlyMap<string, Dropped> {
+    return this.#filter === null ? new Map() : this.#pairCounts.all(this.#filter, this.#options.pairs());
   }
 
   /** For inline sources; null: they count without a filter. */
@@ -315,7 +310,7 @@ export class DataPlane implements PairInstaller {
     this.outcomes.use(null);
     this.#filter = null;
     this.#interfaceErrors.clear();
-    this.#pairReadings = null;
+    this.#pairCounts.forget();
     this.#withoutThrowing(() => filter.close(end));
     observer.down(end);
     openSources();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { queue } from "../../test/fixtures/views.ts";
+import { queue } from "../../test/fixtures/dataplane/capture-views.ts";
 import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
 
 const KEY = "capture.interfaces[0].decapsulate";

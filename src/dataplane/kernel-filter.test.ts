@@ -154,6 +154,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(filter.readPairs()).toEqual([
       { ...pair(source, victim), expiresAtMs: expect.any(Number), packets: 1, bytes: frame(source, victim).length },
     ]);
+    expect(filter.readPairsOf([pair(otherSource, victim), pair(source, victim)])).toEqual(filter.readPairs());
     filter.removePairs([pair(source, victim), pair(otherSource, victim)]);
     expect(drops(source, victim)).toBe(false);
     expect(filter.readPairs()).toEqual([]);

@@ -88,6 +88,8 @@ export interface KernelFilter {
   removePairs(pairs: readonly FilterPair[]): void;
   /** The pairs that have not expired. */
   readPairs(): FilterPairRow[];
+  /** Those of these pairs that are in the kernel. */
+  readPairsOf(pairs: readonly FilterPair[]): FilterPairRow[];
   /** Replaces all rules; new ones are added before old ones are removed. Operators' rules without a destination in
    * `destinations` are never tried. `bitOf` is of the named sets that rules ask for. */
   setRules(rules: readonly KernelRule[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
@@ -167,6 +169,13 @@ class AddonFilter implements KernelFilter {
       cursor = next;
     }
     return pairs;
+  }
+
+  readPairsOf(pairs: readonly FilterPair[]): FilterPairRow[] {
+    const addresses = pairBytes(pairs);
+    const values = new Float64Array(pairs.length * PAIR_COLUMNS);
+    this.native.readPairsOf(addresses, values);
+    return pairs.map((_, row) => pairRow(addresses, values, row)).filter(({ packets }) => !Number.isNaN(packets));
   }
 
   setRules(

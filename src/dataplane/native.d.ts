@@ -272,6 +272,8 @@ export interface Filter {
     addresses: Uint8Array,
     rows: Float64Array,
   ): { readonly next: number; readonly count: number };
+  /** The 3 values of each of these pairs; NaN: it is not there. 32 bytes per pair. */
+  readPairsOf(addresses: Uint8Array, rows: Float64Array): void;
   /**
    * All rules, each a RULE_RECORD in the machine's byte order: what its fields say is in addon/abi/record_abi.h.
    * Identifiers have at most FILTER_RULE_ID_BYTES_MAX bytes and differ. `details` are DETAILS_RECORD each, of which

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { queue } from "../../test/fixtures/views.ts";
+import { queue } from "../../test/fixtures/dataplane/capture-views.ts";
 import { NotIpTraffic } from "./not-ip-traffic.ts";
 
 const look = (

@@ -15,4 +15,6 @@ export interface Hostgroup {
   readonly baseline: BaselineConfig | null;
   /** Owner of the group's addresses; null: none. */
   readonly tenant: string | null;
+  /** Whom to call, for people. Absent: none. */
+  readonly contacts?: readonly string[];
 }

@@ -7,6 +7,7 @@ import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
 import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
+import type { GroupSettings } from "../config/group-settings.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -155,11 +156,28 @@ export interface Backend {
   reload(): Promise<ReloadOutcome>;
   /** What that would change; nothing is changed. */
   reloadPreview(): Promise<ReloadPreview>;
+  /**
+   * Sets thresholds, method and never-banned addresses of a hostgroup over the configuration; null takes them back.
+   * Rejects with a BackendFault if that cannot be saved.
+   */
+  setGroup(name: string, settings: GroupSettings | null, by: Holder): Promise<SettingsOutcome>;
 }
 
 export type ReloadOutcome =
   /** Names the keys that keep their running values until a restart, and the sections that changed. */
-  | { readonly kind: "reloaded"; readonly needsRestart: readonly string[]; readonly changed: readonly string[] }
+  | {
+      readonly kind: "reloaded";
+      readonly needsRestart: readonly string[];
+      readonly changed: readonly string[];
+      /** What is different: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
+      readonly changes: readonly string[];
+    }
+  | { readonly kind: "invalid"; readonly problems: readonly string[] };
+
+/** Of settings of a hostgroup. `none`: there was nothing to take back. */
+export type SettingsOutcome =
+  | { readonly kind: "done"; readonly settings: GroupSettings | null; readonly changes: readonly string[] }
+  | { readonly kind: "none" }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 export type ReloadPreview =
@@ -345,6 +363,8 @@ export interface Configured
   readonly storage: StorageConfig;
   readonly updateCheck: UpdateCheckConfig;
   readonly needsRestart: readonly string[];
+  /** What operators set by the API, by hostgroup. Absent: nothing. */
+  readonly groupSettings?: Readonly<Record<string, GroupSettings>>;
 }
 
 /** `unknown`: nothing is known of the last minute's traffic. */

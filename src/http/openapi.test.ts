@@ -113,7 +113,15 @@ describe("GET /api/v1/openapi.json #get-api-v1-openapi-json", () => {
     expect(ban && schemaOf(ban, 409)).toMatchObject({ properties: { state: { anyOf: expect.any(Array) } } });
     for (const status of [413, 415]) expect(ban?.responses[status]).toBeObject();
     const hosts = document.paths["/api/v1/hosts"]?.["get"];
-    expect(hosts?.parameters.map(({ name }) => name)).toEqual(["limit", "after", "q", "group", "sort"]);
+    expect(hosts?.parameters.map(({ name }) => name)).toEqual([
+      "limit",
+      "after",
+      "q",
+      "group",
+      "tenant",
+      "state",
+      "sort",
+    ]);
   });
 
   test("is the same bytes each time", async () => {

@@ -82,7 +82,7 @@ export function openApi(routes: readonly Route[], isOpen: boolean): OpenApi {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       description:
         "Times are RFC 3339 in UTC. A field that has no value is absent, never null. Every refusal is {error: string}. " +
-        "If a query has a key several times, the last value is used; keys that are not named here are ignored. GET routes answer HEAD too. " +
+        "If a query has a key several times, the last value is used; keys that are not named here are refused, except by the polls of nodes. GET routes answer HEAD too. " +
         "With no token configured the API is open, and needs no Authorization header.",
     },
     servers: [{ url: "/" }],

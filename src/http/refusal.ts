@@ -56,6 +56,8 @@ export type Refusal =
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_incident" }
   | { readonly kind: "unknown_notify_target" }
+  | { readonly kind: "unknown_hostgroup" }
+  | { readonly kind: "no_group_settings" }
   | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
@@ -188,14 +190,14 @@ const TOO_MANY = {
   // Texts of the interface, also for the scrub nodes' channel.
   too_many_holds: "too many concurrent zone holds",
   too_many_streams: "too many event streams",
-  too_many_pages: "too many pages of hosts at once",
+  too_many_pages: "too many pages at once",
 };
 
 const OF_SHARE = {
   orders: "your share of orders at once is taken: wait for those in progress",
   history: "your share of requests to the history at once is taken: wait for those in progress",
   streams: "your share of event streams is taken: end one of them",
-  pages: "your share of pages of hosts at once is taken: wait for those in progress",
+  pages: "your share of pages at once is taken: wait for those in progress",
 };
 
 const ABSENT = {
@@ -206,6 +208,8 @@ const ABSENT = {
   unknown_attack: "unknown attack",
   unknown_incident: "unknown incident",
   unknown_notify_target: "unknown target of notifications: GET /api/v1/notify/targets lists them",
+  unknown_hostgroup: "unknown hostgroup",
+  no_group_settings: "nothing is set for this hostgroup",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",

@@ -68,10 +68,6 @@ describe("GET /api/v1", () => {
       expect(await (await server.get(`/api/v1/${name}`)).text()).toBe(text);
     },
   );
-
-  test("a query that no route knows changes nothing", async () => {
-    expect((await server.get("/api/v1/bans?x=1&x=2")).status).toBe(200);
-  });
 });
 
 test("reads are not for caches, and no other type than they say #reads-are-not-for-caches", async () => {

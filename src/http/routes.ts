@@ -1,12 +1,12 @@
 /** All routes, in the order of docs/interface.md#endpoints. */
 import type { TokenConfig } from "../access/token-config.ts";
 import type { Clock } from "../system/clock.ts";
-import type { Backend } from "./backend.ts";
+import type { Backend, HostView } from "./backend.ts";
 import type { EventFeed } from "./events/event-feed.ts";
 import type { RulePolls } from "./holds/rule-polls.ts";
 import type { ZonePolls } from "./holds/zone-polls.ts";
-import type { HostsPages } from "./hosts/hosts-pages.ts";
 import type { HostsSnapshots } from "./hosts/hosts-snapshots.ts";
+import type { ListPages } from "./list-pages.ts";
 import type { Route } from "./route.ts";
 import { attackSeriesRoute, attackSourcesRoute, attackTimelineRoute } from "./routes/attack-course.ts";
 import { attackPcapRoute } from "./routes/attack-pcap.ts";
@@ -33,6 +33,7 @@ import {
   orderFilterRuleRoute,
   removeFilterRuleRoute,
 } from "./routes/filter-rules.ts";
+import { groupSettingsRoutes } from "./routes/group-settings.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -51,12 +52,13 @@ import { statusRoute } from "./routes/status.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
 import { partTrafficRoute, topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
-import type { Slicing } from "./table-pass.ts";
+import type { Slicing, TablePass } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
 export interface RouteSources {
   readonly backend: Backend;
-  readonly pages: HostsPages;
+  readonly hosts: Pick<TablePass<HostView>, "read">;
+  readonly pages: ListPages;
   readonly snapshots: HostsSnapshots;
   /** For other large tables. */
   readonly slicing: Slicing;
@@ -73,13 +75,13 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { backend, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess, metrics, dashboard, clock } =
-    sources;
+  const { backend, hosts, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess } = sources;
+  const { metrics, dashboard, clock } = sources;
   const levers = { edge: backend.edge, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(),
-    attacksRoute(backend, slicing),
+    attacksRoute(backend, { pages, slicing }),
     endedAttacksRoute(backend, clock),
     attackRoute(backend),
     attackSeriesRoute(backend),
@@ -90,15 +92,16 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     incidentRoute(backend),
     incidentOrderRoute(backend),
     incidentNoteRoute(backend),
-    hostsRoute(backend, pages, snapshots),
+    hostsRoute(backend, { hosts, pages, snapshots }),
     hostgroupsRoute(backend),
+    ...groupSettingsRoutes(backend),
     prefixSetsRoute(backend, clock),
     notifyTargetsRoute(backend),
     notifyTestRoute(backend),
     telemetryRoute(backend),
     configRoute(backend),
     bgpRoutesRoute(backend),
-    bansRoute(backend, slicing),
+    bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
     topTrafficRoute(backend, clock),
@@ -112,7 +115,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     unbanRoute(backend),
     reloadRoute(backend),
     reloadPreviewRoute(backend),
-    sourcesRoute(backend, slicing),
+    sourcesRoute(backend, { pages, slicing }),
     sourceBlockRoute(backend),
     sourceUnblockRoute(backend),
     sourceBlockPreviewRoute(backend),

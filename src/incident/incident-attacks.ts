@@ -26,6 +26,9 @@ export interface Victims {
   readonly prefixCount: number;
 }
 
+/** By the configuration in force; null: no tenant. */
+export type OwnerOf = (of: Pick<Attack, "target" | "group">) => string | null;
+
 type Record = Pick<Incident, "lastEndedAt" | "attacks" | "members" | "ended" | "peaks" | "worst">;
 
 export class IncidentAttacks {
@@ -161,6 +164,26 @@ export class IncidentAttacks {
   /** Of attacks that ended and those that last. */
   get sums(): Sums {
     return this.#shares.values().reduce((sum, { counted }) => plus(sum, counted), this.#ended);
+  }
+
+  /** Of the listed attacks; null: a whole hostgroup. */
+  *victimTexts(): Generator<string | null> {
+    for (const { victim } of this.#members.values()) yield victim;
+  }
+
+  /**
+   * The owner of all listed attacks; null: there are several, or none. What ended and has no victim of its own was on the
+   * hostgroup.
+   */
+  owner(ownerOf: OwnerOf, group: string): string | null {
+    let owner: string | null | undefined;
+    for (const { id, victim } of this.#members.values()) {
+      const target = victim === null ? null : (parseAddress(victim) ?? canonicalPrefix(victim).address);
+      const of = ownerOf(this.#active.get(id) ?? { target, group });
+      if (owner !== undefined && of !== owner) return null;
+      owner = of;
+    }
+    return owner === undefined ? ownerOf({ target: null, group }) : owner;
   }
 
   get victims(): Victims {

@@ -7,19 +7,10 @@ import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
-import {
-  customerOf,
-  type Incident,
-  type IncidentKey,
-  type IncidentState,
-  type Member,
-  type Peaks,
-  type Severity,
-  type Sums,
-  severityOf,
-  stateOf,
-} from "./incident.ts";
-import { IncidentAttacks, type Victims } from "./incident-attacks.ts";
+import { ByCustomer } from "./by-customer.ts";
+import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
+import { IncidentAttacks, type OwnerOf } from "./incident-attacks.ts";
+import type { IncidentHead, IncidentView } from "./incident-view.ts";
 import {
   type Deed,
   NO_WORK,
@@ -34,23 +25,6 @@ import {
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
 const LOOK_MS = 1000;
-
-export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "startedAt" | "work" | "worst"> {
-  readonly state: IncidentState;
-  /** null while an attack lasts. */
-  readonly endedAt: number | null;
-  readonly attacks: number;
-  readonly active: number;
-  readonly victims: Victims;
-  /** False: not every attack is listed, so there may be more victims. */
-  readonly isWhole: boolean;
-  readonly sums: Sums;
-  readonly peaks: Peaks;
-  /** null: the capacity of the links is not known. */
-  readonly severity: { readonly severity: Severity; readonly linkShare: number } | null;
-  /** The listed attacks, oldest first. */
-  members(): readonly Member[];
-}
 
 export type IncidentRefusal = WorkRefusal | "unknown";
 
@@ -74,7 +48,7 @@ export interface IncidentsOptions {
   readonly store: RecordTable<Incident>;
   readonly newId: () => string;
   /** Of the configuration in force. */
-  readonly ownerOf: (attack: Attack) => string | null;
+  readonly ownerOf: OwnerOf;
   readonly callers: () => Callers;
   /** Capacity of all links together; null: not known. */
   readonly linkMbps: () => number | null;
@@ -87,7 +61,7 @@ export interface IncidentsOptions {
 interface Entry {
   readonly id: string;
   key: IncidentKey;
-  readonly customer: string;
+  customer: string;
   readonly startedAt: number;
   attacks: IncidentAttacks;
   work: Work;
@@ -100,8 +74,7 @@ export class Incidents {
   readonly #options: IncidentsOptions;
   /** Oldest first. */
   readonly #entries = new Map<string, Entry>();
-  /** By customer, oldest first; none is empty. */
-  readonly #ofCustomer = new Map<string, Entry[]>();
+  readonly #ofCustomer = new ByCustomer<Entry>();
   /** The incident of each attack in progress. */
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
@@ -132,7 +105,21 @@ export class Incidents {
       if (this.#stateOf(restored) === "quiet") this.#quiet.add(restored);
       for (const attack of lasting) this.#ofAttack.set(attack.id, restored);
     }
+    this.reconfigured();
     for (const attack of active) if (!this.#ofAttack.has(attack.id)) this.#join(attack);
+  }
+
+  /** Gives each incident to the tenant that owns its victims by the configuration in force; to none if there are several. */
+  reconfigured(): void {
+    for (const entry of this.#entries.values()) {
+      const tenant = entry.attacks.owner(this.#options.ownerOf, entry.key.group);
+      if (tenant === entry.key.tenant) continue;
+      this.#ofCustomer.remove(entry);
+      entry.key = { ...entry.key, tenant };
+      entry.customer = customerOf(entry.key);
+      this.#ofCustomer.add(entry);
+      changed(entry);
+    }
   }
 
   /** Puts the attack where it belongs, and returns the event with the incident in its attack. */
@@ -152,9 +139,11 @@ export class Incidents {
     return id === undefined || id === attack.incident ? attack : { ...attack, incident: id };
   }
 
-  /** Newest first. */
-  *views(): Generator<IncidentView> {
-    for (const entry of [...this.#entries.values()].reverse()) yield this.#viewOf(entry);
+  /** Newest first. A view is made of those alone that are wanted. */
+  *views(isWanted: (head: IncidentHead) => boolean = () => true): Generator<IncidentView> {
+    for (const entry of [...this.#entries.values()].reverse()) {
+      if (isWanted(this.#headOf(entry))) yield this.#viewOf(entry);
+    }
   }
 
   get(id: string): IncidentView | null {
@@ -285,7 +274,7 @@ export class Incidents {
       entry.key.direction === key.direction &&
       (isAnyKind || entry.key.kind === key.kind) &&
       stateOf(figuresOf(entry), atMs) !== "closed";
-    return this.#ofCustomer.get(customer)?.findLast(isOpen) ?? null;
+    return this.#ofCustomer.of(customer).findLast(isOpen) ?? null;
   }
 
   /** null: there is no room, since all are open. */
@@ -302,7 +291,7 @@ export class Incidents {
 
   /** Of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
-    for (const own of [...this.#ofCustomer.values()].sort((a, b) => b.length - a.length)) {
+    for (const own of this.#ofCustomer.bySize()) {
       const oldest = own.find((entry) => this.#stateOf(entry) === "closed");
       if (oldest === undefined) continue;
       this.#options.observer.dropped(this.#viewOf(oldest));
@@ -314,16 +303,12 @@ export class Incidents {
 
   #add(entry: Entry): void {
     this.#entries.set(entry.id, entry);
-    const own = this.#ofCustomer.get(entry.customer);
-    if (own === undefined) this.#ofCustomer.set(entry.customer, [entry]);
-    else own.push(entry);
+    this.#ofCustomer.add(entry);
   }
 
   #forget(entry: Entry): void {
     this.#entries.delete(entry.id);
-    const others = (this.#ofCustomer.get(entry.customer) ?? []).filter((other) => other !== entry);
-    if (others.length === 0) this.#ofCustomer.delete(entry.customer);
-    else this.#ofCustomer.set(entry.customer, others);
+    this.#ofCustomer.remove(entry);
     this.#quiet.delete(entry);
     this.#options.store.queue(entry.id, null);
   }
@@ -366,12 +351,20 @@ export class Incidents {
     return stateOf(figuresOf(entry), this.#options.wallMs());
   }
 
-  #viewOf(entry: Entry): IncidentView {
+  #headOf(entry: Entry): IncidentHead {
     const { id, key, startedAt, attacks, work } = entry;
     return {
       ...{ id, ...key, startedAt, work },
       state: this.#stateOf(entry),
       endedAt: attacks.active > 0 ? null : attacks.lastEndedAt,
+      victims: () => attacks.victimTexts(),
+    };
+  }
+
+  #viewOf(entry: Entry): IncidentView {
+    const { attacks } = entry;
+    return {
+      ...this.#headOf(entry),
       attacks: attacks.attacks,
       active: attacks.active,
       victims: attacks.victims,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { queue } from "../../test/fixtures/dataplane/capture-views.ts";
 import { filledMetrics } from "../../test/fixtures/metrics.ts";
-import { ban, queue } from "../../test/fixtures/views.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
 import { Metrics } from "./metrics.ts";
 

@@ -6,6 +6,7 @@ import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
+import type { GroupSettings } from "../config/group-settings.ts";
 import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
@@ -29,6 +30,7 @@ import type {
   OrderSources,
   ReloadOutcome,
   ReloadPreview,
+  SettingsOutcome,
   SourceBlockPreview,
   StatusView,
   UpdateView,
@@ -64,6 +66,7 @@ import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { GroupSettingsStore } from "./group-settings.ts";
 import { HostRowView } from "./host-row-view.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
@@ -99,6 +102,7 @@ const BASELINES_READ = 1024;
 export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
+  readonly #groupSettings: GroupSettingsStore;
   readonly #history: History | null;
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
@@ -128,6 +132,10 @@ export class ServiceBackend implements Backend {
     this.orders = orderSources(floodwall, () => this.tenancy());
     this.edge = edge;
     this.#version = version;
+    this.#groupSettings = new GroupSettingsStore({
+      ...{ stateDir: floodwall.config.stateDir, reload: () => floodwall.reload() },
+      wallMs: () => floodwall.now().wallMs,
+    });
     this.#history = history ?? null;
     this.#recorder = recorder ?? null;
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
@@ -283,7 +291,7 @@ export class ServiceBackend implements Backend {
 
   configured(): Configured {
     const { config, reloader } = this.#floodwall;
-    return { ...config, needsRestart: reloader.needsRestart };
+    return { ...config, needsRestart: reloader.needsRestart, groupSettings: this.#groupSettings.all() };
   }
 
   bans(): BanView[] {
@@ -348,6 +356,10 @@ export class ServiceBackend implements Backend {
     sourceBlockPreview(order, this.#floodwall, (host) => this.tenancy().owns(by, host));
 
   reload = (): Promise<ReloadOutcome> => this.#floodwall.reload();
+
+  setGroup(name: string, settings: GroupSettings | null, by: Holder): Promise<SettingsOutcome> {
+    return this.#groupSettings.set(name, settings, by);
+  }
 
   reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
 

@@ -49,6 +49,8 @@ export interface ComposedService {
 export interface ServiceOptions {
   readonly config: Config;
   readonly configPath: string;
+  /** Warnings of the configuration that are in the log. */
+  readonly warned: readonly string[];
   readonly log: Log;
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
@@ -65,7 +67,7 @@ const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
  * isStartFault() recognizes, or with a bug.
  */
 export async function composeService(options: ServiceOptions): Promise<ComposedService> {
-  const { config, configPath, log, limiter, environment, faults, nice } = options;
+  const { config, configPath, warned, log, limiter, environment, faults, nice } = options;
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
   const metrics = new Metrics(VERSION);
@@ -80,7 +82,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
-  const floodwall = new Floodwall({ config, configPath, hasRuleThread: true, ...opened, ...parts });
+  const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
@@ -149,12 +151,14 @@ async function prepareReload(next: Config, edge: EdgeChannel, files: ForeignFile
   return files.prepare(next);
 }
 
+const NOTHING_CHANGED = { changed: [], changes: [] };
+
 async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
   const outcome = await floodwall.reload();
   const problems = outcome.kind === "invalid" ? outcome.problems : [];
-  const changed = outcome.kind === "invalid" ? [] : outcome.changed;
+  const { changed, changes } = outcome.kind === "invalid" ? NOTHING_CHANGED : outcome;
   const { dryRun } = floodwall.config;
-  await audit?.recordAudit(signalReloadEvent({ problems, changed, dryRun }, systemClock.wallMs()));
+  await audit?.recordAudit(signalReloadEvent({ problems, changed, changes, dryRun }, systemClock.wallMs()));
 }
 
 interface Followers {

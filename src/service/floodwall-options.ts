@@ -24,6 +24,8 @@ export interface FloodwallOptions {
   readonly originOf?: OriginOf | null;
   /** The named sets; absent: there are none. */
   readonly prefixSets?: Pick<PrefixSets, "apply" | "bitOf" | "forKernel">;
+  /** Warnings of the configuration that are in the log: a reload logs new ones alone. */
+  readonly warned?: readonly string[];
   /** The part of a reload that can fail or takes long; a rejection refuses the reload. Default: opens origin files. */
   readonly openReload?: (next: Config) => Promise<OriginOf | null>;
   /** Default: nothing is dropped on this machine, whatever the configuration says. */

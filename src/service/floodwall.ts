@@ -131,6 +131,7 @@ export class Floodwall implements Parts {
     this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
+      warned: options.warned ?? [],
       log,
       running: () => this.config,
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
@@ -270,6 +271,7 @@ export class Floodwall implements Parts {
     this.#options.prefixSets?.apply();
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
+    this.incidents.reconfigured();
     this.#reloads.emit(next);
   }
 

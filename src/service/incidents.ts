@@ -4,6 +4,7 @@ import { callersNow } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { Config } from "../config/config.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import type { OwnerOf } from "../incident/incident-attacks.ts";
 import { type IncidentObserver, Incidents } from "../incident/incidents.ts";
 import { WORK_REFUSALS } from "../incident/work.ts";
 import type { IncidentMetrics } from "../observability/incident-metrics.ts";
@@ -37,7 +38,7 @@ export function openIncidents({ state, present, attacks, wallMs, ...observing }:
 }
 
 /** Made once for each configuration. */
-function tenancyNow(present: () => Config): (attack: Attack) => string | null {
+function tenancyNow(present: () => Config): OwnerOf {
   let known: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   return (attack) => {
     const of = present();

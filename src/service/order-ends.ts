@@ -7,7 +7,7 @@ import type { BlockEnd, SourceBlocks } from "../sourceblock/source-blocks.ts";
 
 /** null: there is none. */
 interface Counted {
-  readonly dataPlane: Pick<DataPlane, "operatorCounts" | "pairsDropped"> | null;
+  readonly dataPlane: Pick<DataPlane, "operatorCounts" | "lastDropped"> | null;
 }
 
 /** Both are called while the rule is still in the kernel; a pair that a caller removed was read before (data-plane.ts). */
@@ -26,7 +26,7 @@ export function blocksEnded(
   blocks: readonly SourceBlock[],
   { dataPlane, sourceBlocks: { isDryRun } }: Counted & { readonly sourceBlocks: Pick<SourceBlocks, "isDryRun"> },
 ): OrderEnd[] {
-  const byName = end === "unblocked" ? dataPlane?.pairsDropped() : dataPlane?.pairsDropped(0);
+  const byName = dataPlane?.lastDropped(blocks);
   return blocks.map((block) => {
     const dropped = byName?.get(pairName(block)) ?? null;
     return { kind: "source_block", target: pairName(block), end, dropped, isDryRun };

@@ -37,7 +37,7 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   };
   const log = { info: say, warn: say, error: say };
   return {
-    reloader: new Reloader({ configPath: path, reader, log, running: () => running, open, apply }),
+    reloader: new Reloader({ configPath: path, reader, log, warned: [], running: () => running, open, apply }),
     applied,
     said,
   };
@@ -47,13 +47,22 @@ test("a reload puts the file in force and names what needs a restart #reload-nam
   const { reloader, applied, said } = harness();
   writeFileSync(path, config(2, "detection: {tick_ms: 50}\n"));
   const changed = ["ban"];
-  expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"], changed });
+  expect(await reloader.reload()).toEqual({
+    kind: "reloaded",
+    needsRestart: ["detection.tick_ms"],
+    changed,
+    changes: [],
+  });
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
     expect.stringMatching(/some of it may be unintended .*dry_run: warning: is true/),
-    'configuration reloaded {"dry_run":true,"changed":["ban"],"needs_restart":["detection.tick_ms"]}',
+    'configuration reloaded {"dry_run":true,"changed":["ban"],"changes":[],"needs_restart":["detection.tick_ms"]}',
   ]);
+  said.length = 0;
+  await reloader.reload();
+  // Warnings that are in the log are not logged again.
+  expect(said).toEqual([expect.stringContaining("configuration reloaded")]);
 });
 
 test("a broken file changes nothing, and its faults are reported and logged", async () => {

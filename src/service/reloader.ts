@@ -3,10 +3,9 @@
  * and then put in force in one step, or refused, and the running configuration stays unchanged.
  */
 
-import { changedSections } from "../config/changed-sections.ts";
 import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
-import { configChanges } from "../config/config-changes.ts";
+import { changeTexts, configChanges } from "../config/config-changes.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/backend.ts";
 import { messageOf } from "../system/error-message.ts";
@@ -15,6 +14,8 @@ export interface ReloaderOptions<Opened> {
   readonly configPath: string;
   readonly reader: { read(path: string): Promise<CheckedConfig>; abort(why: string): void };
   readonly log: ReloadLog;
+  /** Warnings that were logged at the start. */
+  readonly warned: readonly string[];
   /** The configuration in force. */
   readonly running: () => Config;
   /** Opens the files that it names. A rejection refuses the reload. */
@@ -41,11 +42,14 @@ export class Reloader<Opened> {
   /** A reload that has not started: it also answers all requests that arrive before it starts. */
   #waiting: Promise<ReloadOutcome> | null = null;
   #isStopped = false;
+  /** Of the configuration in force, which are in the log. */
+  #warned: ReadonlySet<string>;
   /** Keys of the last successful reload that keep their running values until a restart. */
   needsRestart: readonly string[] = [];
 
   constructor(options: ReloaderOptions<Opened>) {
     this.#options = options;
+    this.#warned = new Set(options.warned);
   }
 
   /** Rejects on a bug only. */
@@ -93,11 +97,17 @@ export class Reloader<Opened> {
     }
     if (this.#isStopped) return STOPPING;
     this.needsRestart = needsRestart;
-    const changed = changedSections(running(), next);
+    const found = configChanges(running(), next);
+    const changed = found.map(({ section }) => section);
+    const changes = changeTexts(found);
     apply(next, opened);
-    logWarnings(log, checked.warnings);
-    log.info({ dry_run: next.dryRun, changed, needs_restart: needsRestart }, "configuration reloaded");
-    return { kind: "reloaded", needsRestart, changed };
+    logWarnings(
+      log,
+      checked.warnings.filter((line) => !this.#warned.has(line)),
+    );
+    this.#warned = new Set(checked.warnings);
+    log.info({ dry_run: next.dryRun, changed, changes, needs_restart: needsRestart }, "configuration reloaded");
+    return { kind: "reloaded", needsRestart, changed, changes };
   }
 
   #refuse(problems: readonly string[]): ReloadOutcome {
@@ -106,7 +116,7 @@ export class Reloader<Opened> {
   }
 }
 
-/** At start and at each reload. */
+/** At start all of them, at a reload those that are new. */
 export function logWarnings(log: Pick<ReloadLog, "warn">, warnings: readonly string[]): void {
   if (warnings.length > 0) log.warn({ warnings }, "the configuration is valid, but some of it may be unintended");
 }

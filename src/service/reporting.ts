@@ -12,7 +12,7 @@ import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
 import { exporterToWire } from "../http/wire/telemetry.ts";
-import type { IncidentView } from "../incident/incidents.ts";
+import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { Notifier } from "../notify/notifier.ts";

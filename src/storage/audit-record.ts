@@ -1,5 +1,7 @@
 /** Audit events as rows of the table `audit`, which is the same in all databases. */
 import type { AuditEvent } from "../audit/audit-event.ts";
+import { parseAddress } from "../net/address.ts";
+import { isWithin, type Target } from "../net/target.ts";
 import type { Identified } from "./history-driver.ts";
 
 export type AuditRow = Omit<AuditEvent, "wallMs" | "targetType" | "banState" | "dryRun"> & {
@@ -21,4 +23,9 @@ export function auditEventOf(row: AuditRow): AuditEvent {
   const { at: wallMs, target_type: targetType, ban_state: banState } = row;
   const who = { operator, role, tenant };
   return { wallMs, action, result, ...who, target, targetType, reason, source, banState, dryRun: row.dry_run !== 0 };
+}
+
+/** Whether the target of the row, or the source or the victim in it, is inside. */
+export function auditTargetIsIn({ target: own }: Pick<AuditRow, "target">, target: Target): boolean {
+  return own.split("->").some((part) => parseAddress(part) !== null && isWithin(part, target));
 }

@@ -4,6 +4,7 @@ import { eventually } from "../../test/fixtures/service.ts";
 import { auditEvent, snapshot } from "../../test/fixtures/storage/history.ts";
 import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/history-drivers.ts";
 import { attack, NOON } from "../../test/fixtures/views.ts";
+import { NO_AUDIT_FILTERS } from "../audit/audit-event.ts";
 import { AUDIT_WAIT_MS, HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
 import { nextTurn } from "../system/timers.ts";
@@ -12,7 +13,7 @@ import { HISTORY_FLUSH_MS, type HistoryMetrics, HistoryStore } from "./history-s
 import { StorageFault } from "./storage-fault.ts";
 
 const RANGE = { fromMs: NOON - 1000, toMs: NOON + 1000 };
-const NO_FILTERS = { action: null, target: null };
+const NO_FILTERS = NO_AUDIT_FILTERS;
 
 /** Counts by name. */
 class CountedMetrics implements HistoryMetrics {

@@ -2,8 +2,11 @@
  * The reads of the audit trail and of traffic (docs/interface.md#audit-reading), over a real listener. Ranges and steps
  * by themselves are in src/http/time-range.test.ts.
  */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { NO_AUDIT_FILTERS } from "../../src/audit/audit-event.ts";
+import { NO_ATTACK_FILTERS } from "../../src/detection/attack/attack.ts";
 import { HistoryFault } from "../../src/http/backend.ts";
 import { EndedAttacksWire } from "../../src/http/wire/attack.ts";
 import { PartTrafficWire, TopTrafficWire } from "../../src/http/wire/traffic/top-traffic.ts";
@@ -57,17 +60,17 @@ describe("GET /api/v1/attacks/history #get-api-v1-attacks-history", () => {
     (await (await get(`attacks/history${query}`, caller)).json()) as EndedAttacksWire;
 
   test("asks for the range, the address and the caller's own", async () => {
-    await read("?from=2026-03-01T10:00:00Z&target=2001:DB8:0::1&to_id=a7");
+    await read("?from=2026-03-01T10:00:00Z&target=2001:DB8:0::1&to_id=a7&group=web");
     await read("", "tenantViewer");
     expect(server.backend.endedAttacksQueries).toEqual([
       {
         range: { fromMs: NOON - 2 * HOUR, toMs: NOON },
         toId: "a7",
-        target: address("2001:db8::1"),
+        filters: { target: address("2001:db8::1"), group: "web", tenant: null },
         tenant: null,
         limit: 101,
       },
-      { range: LAST_HOUR, toId: null, target: null, tenant: "acme", limit: 101 },
+      { range: LAST_HOUR, toId: null, filters: NO_ATTACK_FILTERS, tenant: "acme", limit: 101 },
     ]);
   });
 
@@ -100,14 +103,19 @@ describe("GET /api/v1/attacks/history #get-api-v1-attacks-history", () => {
 
 describe("GET /api/v1/audit #get-api-v1-audit", () => {
   test.each<[string, object]>([
-    ["", { range: LAST_HOUR, filters: { action: null, target: null }, tenant: null }],
+    ["", { range: LAST_HOUR, filters: NO_AUDIT_FILTERS, tenant: null }],
     [
       "?from=2026-02-20T00:00:00Z&to=2026-02-21t00:00:00%2B01:00",
       { range: { fromMs: NOON - 228 * HOUR, toMs: NOON - 205 * HOUR } },
     ],
     ["?action=unban", { filters: { action: "unban" } }],
     ["?target=2001:DB8:0::1", { filters: { target: "2001:db8::1" } }],
-    ["?action=nonsense&action=ban&limit=x", { filters: { action: "ban" } }],
+    ["?action=nonsense&action=ban", { filters: { action: "ban" } }],
+    [
+      "?operator=anna&result=rejected&tenant=acme",
+      { filters: { operator: "anna", result: "rejected", tenant: "acme" } },
+    ],
+    ["?target=192.0.2.7/24", { filters: { target: { text: "192.0.2.0/24" } } }],
   ])("asks for %s as %j", async (query, question) => {
     expect((await get(`audit${query}`)).status).toBe(200);
     expect(questions()).toMatchObject([question]);

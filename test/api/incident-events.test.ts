@@ -1,5 +1,6 @@
 /** Incidents in the event stream: to whom, and with whose names (docs/interface.md#event-stream-of-incidents). */
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { THROTTLE_MS } from "../../src/http/events/event-throttle.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { EventReader, type SentEvent } from "../fixtures/http/event-reader.ts";
@@ -7,7 +8,10 @@ import { TestServer } from "../fixtures/http/http.ts";
 import { incidents } from "../fixtures/incidents.ts";
 import { attack } from "../fixtures/views.ts";
 
-const server = TestServer.started();
+let server: TestServer;
+beforeEach(() => {
+  server = TestServer.started();
+});
 const readers: EventReader[] = [];
 afterEach(async () => {
   for (const reader of readers) reader.leave();
@@ -41,4 +45,22 @@ test("an incident is sent as it changes, to its tenant without names of others #
   expect(own).toMatchObject({ id: "i0002", owner: { of: "operator" } });
   expect(JSON.stringify(own)).not.toContain("noc");
   expect(own).not.toHaveProperty("members");
+});
+
+test("an event that waits at a reload is not sent to the tenant of before", async () => {
+  admitCallers(server);
+  const tenant = await open(as("tenantViewer"));
+  const table = incidents({ ownerOf: () => "acme" });
+  table.recorded({ kind: "started", attack: attack({ id: "a1" }) });
+  const [view] = [...table.views()];
+  if (view === undefined) throw new Error("there is one");
+  for (let times = 0; times < 2; times++) server.http.events.publish({ kind: "incident", view });
+  server.http.events.reloaded();
+  server.clock.advance(2 * THROTTLE_MS);
+  server.http.events.publish({
+    kind: "attack",
+    view: { attack: attack({ id: "a2", target: address(ACME_HOST) }), ban: null },
+  });
+  const sent = [await tenant.next(), await tenant.next(), await tenant.next()];
+  expect(sent.map(nameOf)).toEqual(["incident i0001", "reload ", "attack a2"]);
 });

@@ -1,9 +1,12 @@
 /** What every history driver does with audit events, attacks, traffic and age. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { NO_AUDIT_FILTERS } from "../../src/audit/audit-event.ts";
+import { NO_ATTACK_FILTERS } from "../../src/detection/attack/attack.ts";
 import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
 import type { PartKind } from "../../src/traffic/traffic-parts.ts";
 import { address } from "../fixtures/host-rows.ts";
+import { prefix } from "../fixtures/networks.ts";
 import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
 import { attack, NOON } from "../fixtures/views.ts";
@@ -24,7 +27,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
 
   describe("audit", () => {
     const ask = (filters = {}, tenant: string | null = null) =>
-      place.driver.ask("auditEvents", { range: HOUR, filters: { action: null, target: null, ...filters }, tenant });
+      place.driver.ask("auditEvents", { range: HOUR, filters: { ...NO_AUDIT_FILTERS, ...filters }, tenant });
     const write = (records: ReturnType<typeof identified<ReturnType<typeof auditEvent>>>[]) =>
       place.driver.write({ kind: "audit", records });
 
@@ -60,7 +63,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         auditEvent({ wallMs: HOUR.toMs, target: "last" }),
         auditEvent({ wallMs: HOUR.toMs + 1 }),
         auditEvent({ action: "source_block", target: pair, targetType: "source", tenant: "acme" }),
-        auditEvent({ action: "unban", target: "192.0.2.10", tenant: "other" }),
+        auditEvent({ action: "unban", target: "192.0.2.10", tenant: "other", operator: "anna", result: "withdrawn" }),
       ];
       await write(events.map(identified));
       const targets = async (filters = {}, tenant: string | null = null) =>
@@ -69,6 +72,10 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await targets({ action: "unban" })).toEqual(["192.0.2.10"]);
       expect(await targets({}, "acme")).toEqual([pair]);
       expect(await targets({ action: "unban" }, "acme")).toEqual([]);
+      expect(await targets({ operator: "anna", result: "withdrawn" })).toEqual(["192.0.2.10"]);
+      expect(await targets({ operator: "ann" })).toEqual([]);
+      expect(await targets({ tenant: "other" })).toEqual(["192.0.2.10"]);
+      expect(await targets({ tenant: "other" }, "acme")).toEqual([]);
       for (const [text, found] of [
         ["198.51.100.7", [pair]],
         ["2001:DB8:0::1", [pair]],
@@ -77,6 +84,16 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         ["1.0.0.7", []],
       ] as const)
         expect<readonly string[]>(await targets({ target: address(text) })).toEqual(found);
+      for (const [text, found] of [
+        ["198.51.100.0/28", [pair]],
+        ["198.51.100.8/29", []],
+        ["2001:db8::/64", [pair]],
+        ["192.0.2.10/31", ["192.0.2.10"]],
+        ["192.0.2.8/31", []],
+        ["0.0.0.0/1", []],
+        ["::/1", [pair]],
+      ] as const)
+        expect<readonly string[]>(await targets({ target: prefix(text) })).toEqual(found);
     });
 
     contract("comes back up to 1001 rows, the newest", async () => {
@@ -120,12 +137,21 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       const ids = async (question: object) =>
         (await place.driver.ask("endedAttacks", { limit: 9, ...question })).map(({ id }) => id);
       expect(await ids({ range: { fromMs: NOON + 2, toMs: NOON + 3 } })).toEqual(["a3", "a2"]);
-      expect(await ids({ target: address("192.0.2.1") })).toEqual(["a4", "a3", "a1"]);
+      const asked = (filters: object) => ids({ filters: { ...NO_ATTACK_FILTERS, ...filters } });
+      expect(await asked({ target: address("192.0.2.1") })).toEqual(["a4", "a3", "a1"]);
+      expect(await asked({ target: prefix("192.0.2.2/31") })).toEqual(["a2"]);
+      expect(await asked({ target: prefix("2001:db8::/32") })).toEqual([]);
+      expect(await asked({ group: "web" })).toEqual([]);
+      expect(await asked({ group: "global", tenant: "acme" })).toEqual(["a4", "a1"]);
       expect(await ids({ tenant: "acme" })).toEqual(["a4", "a1"]);
       expect(
-        await ids({ range: { fromMs: NOON, toMs: NOON + 3 }, target: address("192.0.2.1"), tenant: "acme" }),
+        await ids({
+          range: { fromMs: NOON, toMs: NOON + 3 },
+          filters: { ...NO_ATTACK_FILTERS, target: address("192.0.2.1") },
+          tenant: "acme",
+        }),
       ).toEqual(["a1"]);
-      expect(await ids({ target: null, tenant: null, limit: 2 })).toEqual(["a4", "a3"]);
+      expect(await ids({ tenant: null, limit: 2 })).toEqual(["a4", "a3"]);
       await write(of("a5", "192.0.2.1", NOON + 4, null), of("a6", "192.0.2.1", NOON + 4, null));
       const range = { fromMs: NOON + 3, toMs: NOON + 4 };
       expect(await ids({ range, limit: 2 })).toEqual(["a6", "a5"]);
@@ -250,7 +276,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     await driver.maintain(NOON);
     const all = { fromMs: 0, toMs: NOON + DAY_MS };
     const edge = { ...all, zone: "www.example.com", node: null };
-    const filters = { action: null, target: null };
+    const filters = NO_AUDIT_FILTERS;
     const host = { key: address(HOST), direction: "incoming", stepSeconds: 60 } as const;
     expect(await driver.ask("auditEvents", { range: all, filters, tenant: null })).toMatchObject([{ wallMs: NOON }]);
     expect(await driver.ask("endedAttacks", { limit: 9 })).toMatchObject([{ endedAt: NOON }]);

@@ -46,13 +46,16 @@ describe("commands that read", () => {
   test.each([
     ["status", /^mode +dry run: nothing is announced/m],
     ["attacks", /^No attack\.$/],
-    ["top", /^No host has traffic\.$/],
+    ["top --attacked --tenant acme", /^No host has traffic\.$/],
     ["bans", /^No ban\.$/],
-    ["blocks", /^No source block\.$/],
+    ["bans --all --group global --target 203.0.113.0/24 --method divert --operator noc --from 2h", /^No ban\.$/],
+    ["attacks --ended --tenant acme --kind syn_flood --method flowspec", /^No attack has ended/],
+    ["incidents --state active --group global --owner noc --limit 5", /^No incident\.$/],
+    ["blocks --source 198.51.100.0/24", /^No source block\.$/],
     ["rules", /^No filter rule\.$/],
     ["nodes", /^No node is configured\.$/],
     ["zones", /^No zone is configured\.$/],
-    ["audit --target 203.0.113.200", /^No entry\.$/],
+    ["audit --target 203.0.113.200/30 --operator noc --result ok", /^No entry\.$/],
     ["watch --times 2 --every 1s", /No attack\.[\s\S]*No attack\./],
   ])("%s says in words what there is, and with --json what the interface answers", async (line, text) => {
     const words = line.split(" ");

@@ -108,6 +108,11 @@ void KernelFilter::removePairs(std::span<const PairKey> keys) {
   pairs_.remove(keys);
 }
 
+std::optional<PairHits> KernelFilter::readPair(const PairKey& key) const {
+  const std::lock_guard lock(tablesMutex_);
+  return pairs_.readOne(key);
+}
+
 std::int64_t KernelFilter::readPairs(std::uint32_t cursor, std::size_t most, const PairTable::See& see) const {
   const std::lock_guard lock(tablesMutex_);
   return pairs_.read(cursor, most, bootNs(), see);

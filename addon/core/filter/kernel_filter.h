@@ -68,6 +68,7 @@ class KernelFilter {
   /// Of the tables; see there.
   void putPairs(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs);
   void removePairs(std::span<const PairKey> keys);
+  [[nodiscard]] std::optional<PairHits> readPair(const PairKey& key) const;
   [[nodiscard]] std::int64_t readPairs(std::uint32_t cursor, std::size_t most, const PairTable::See& see) const;
   void setRules(std::span<const WantedRule> rules, std::span<const OperatorEntry> entries);
   [[nodiscard]] std::vector<RuleHits> readRules() const;

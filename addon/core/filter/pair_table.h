@@ -16,6 +16,11 @@ namespace floodwall {
 
 using PairKey = filter_pair_key;
 
+struct PairHits {
+  std::uint64_t expiresAtNs;
+  filter_count hits;
+};
+
 class PairTable {
  public:
   /// Called by read() with a pair, its expiry, and its hits.
@@ -41,6 +46,12 @@ class PairTable {
       see(rows_[row].key, std::uint64_t{rows_[row].expires_at_ns}, hitsOf(row));
     }
     return -1;
+  }
+  /// The expiry and the hits of one pair, also of an expired one that is still there; absent: it is not there.
+  [[nodiscard]] std::optional<PairHits> readOne(const PairKey& key) const {
+    const auto row = find(key);
+    if (!row) return std::nullopt;
+    return PairHits{.expiresAtNs = rows_[*row].expires_at_ns, .hits = hitsOf(*row)};
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 

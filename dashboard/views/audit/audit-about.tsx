@@ -43,6 +43,9 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       return <a href={linkTo(["incidents", target])}>incident</a>;
     case "maintenance":
       return <a href={linkTo(["settings"])}>windows</a>;
+    case "hostgroup_settings":
+      return <a href={linkTo(["settings", target])}>hostgroup</a>;
+    case "notify_test":
     case "config_reload":
       return <>–</>;
     default:

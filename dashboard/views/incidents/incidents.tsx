@@ -1,7 +1,8 @@
 /** The incidents, the newest first, and the view of one. */
 import { useState } from "preact/hooks";
-import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
-import { useKept, useResource } from "../../api/resource.ts";
+import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
+import { useIncidents } from "../../api/incident-list.ts";
+import { useKept } from "../../api/resource.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { Segments } from "../../parts/field.tsx";
@@ -17,7 +18,6 @@ import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
 import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
-const EVERY_MS = 3000;
 const FIRST_SORT: Sort = { key: "Began", isDescending: true };
 
 const STATES = [
@@ -40,7 +40,8 @@ function IncidentList() {
   const which = STATES.find(([name]) => name === query.get("state"))?.[0] ?? "all";
   const before = query.get("before");
   const asked = new URLSearchParams({ ...(which !== "all" && { state: which }), ...(before !== null && { before }) });
-  const read = useResource<IncidentsWire>(`/api/v1/incidents?${asked}`, EVERY_MS);
+  const isNewest = ({ state }: IncidentRowWire) => before === null && (which === "all" || state === which);
+  const { loaded, refresh } = useIncidents(`/api/v1/incidents?${asked}`, isNewest);
   const [sort, setSort] = useState(FIRST_SORT);
   return (
     <Panel
@@ -54,7 +55,7 @@ function IncidentList() {
         />
       }
     >
-      <Show loaded={useKept(read.state.value)} what="incidents" onRetry={() => void read.refresh()}>
+      <Show loaded={useKept(loaded)} what="incidents" onRetry={() => void refresh()}>
         {({ incidents, next }) => (
           <>
             {incidents.length === 0 ? (

@@ -1,8 +1,7 @@
 /** Many attacks at once as their incidents: a thousand victims are one row. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
-import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
-import { useResource } from "../../api/resource.ts";
+import { useIncidents } from "../../api/incident-list.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -11,8 +10,6 @@ import { byWeight } from "../../text/incidents.ts";
 import { ACTIVE_COLUMNS } from "../incidents/incident-rows.tsx";
 import { AttackRows } from "./attack-rows.tsx";
 
-const EVERY_MS = 2000;
-
 interface IncidentsNowProps {
   /** In the order of their urgency. */
   readonly attacks: readonly AttackWire[];
@@ -20,11 +17,11 @@ interface IncidentsNowProps {
 }
 
 export function IncidentsNow({ attacks, bans }: IncidentsNowProps) {
-  const read = useResource<IncidentsWire>("/api/v1/incidents?state=active", EVERY_MS);
+  const { loaded, refresh } = useIncidents("/api/v1/incidents?state=active", ({ state }) => state === "active");
   const alone = attacks.filter(({ incident }) => incident === undefined);
   return (
     <>
-      <Show loaded={read.state.value} what="incidents" onRetry={() => void read.refresh()}>
+      <Show loaded={loaded} what="incidents" onRetry={() => void refresh()}>
         {({ incidents, next }) => (
           <>
             <DataTable

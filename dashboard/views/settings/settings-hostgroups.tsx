@@ -7,7 +7,7 @@ import { linkTo } from "../../router.ts";
 import { bitRate, flowRate, packetRate } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
-import { ladderText, otherThresholds, thresholdFacts } from "../../text/settings.ts";
+import { ladderText, otherThresholds, settingsText, thresholdFacts } from "../../text/settings.ts";
 
 const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
   { key: "name", title: "Name", cell: ({ name }) => <a href={linkTo(["settings", name])}>{name}</a> },
@@ -92,6 +92,8 @@ function Judged({ group }: { readonly group: HostgroupConfigWire }) {
             ["Judged", calculation === "total" ? "as a whole" : "host by host"],
             tenant === undefined ? null : ["Tenant", tenant],
             ["Networks", networks.length === 0 ? networksText(group) : networks.join(", ")],
+            group.contacts === undefined ? null : ["Contacts", group.contacts.join(", ")],
+            group.settings === undefined ? null : ["Set by the API", settingsText(group.settings)],
           ]}
         />
       </Panel>

@@ -1,6 +1,6 @@
 /** The commands that read. */
 import type { Json } from "./api.ts";
-import { type CtlCommand, CtlUsage, given, momentOf, secondsOf } from "./command.ts";
+import { type CtlCall, type CtlCommand, CtlUsage, given, momentOf, type Options, secondsOf } from "./command.ts";
 import { type Column, lines, partOf, plain, rowsOf, short, since, table } from "./table.ts";
 
 const METRIC_UNITS: Readonly<Record<string, string>> = { mbps: "Mbit/s", flows_per_sec: "flows/s" };
@@ -39,6 +39,17 @@ function stoppedOf(attack: Json): string {
   if (typeof packets !== "number" || typeof dropped !== "number" || packets === 0) return "not known";
   return `${Math.min(100, (100 * dropped) / packets).toFixed(1)} %`;
 }
+
+const incidentColumns = (nowMs: number): readonly Column[] => [
+  ["INCIDENT", ({ id }) => id],
+  ["CUSTOMER", ({ tenant, group }) => tenant ?? group],
+  ["KIND", ({ kind }) => plain(kind ?? "not known").replaceAll("_", " ")],
+  ["STATE", ({ state }) => state],
+  ["VICTIMS", ({ victims }) => victims],
+  ["PEAK", (incident) => rateText("mbps", incident["peak_mbps"])],
+  ["FOR", (incident) => since(incident["started_at"], incident["ended_at"] ?? nowMs)],
+  ["OWNER", (incident) => partOf(incident, "owner")["by"]],
+];
 
 const BAN_COLUMNS: readonly Column[] = [
   ["PREFIX", (ban) => ban["prefix"]],
@@ -106,6 +117,21 @@ function statusText(status: Json): string {
 const AS_JSON = "print the service's answer in place of a table";
 export const JSON_OPTION = { name: "json", value: null, help: AS_JSON } as const;
 const GROUP = { name: "group", value: "NAME", help: "only of this hostgroup" } as const;
+const TENANT = { name: "tenant", value: "NAME", help: "only of this tenant" } as const;
+const TARGET = { name: "target", value: "ADDRESS", help: "only of this address, or inside this prefix" } as const;
+const METHOD = { name: "method", value: "METHOD", help: "only with blackhole, flowspec, divert or scrub" } as const;
+const OPERATOR = { name: "operator", value: "TOKEN", help: "only ordered with this token" } as const;
+const TIMES = [
+  { name: "from", value: "TIME", help: "not over by then: as 2026-03-01T12:00:00Z, or how long ago as 24h" },
+  { name: "to", value: "TIME", help: "begun by then: the same" },
+] as const;
+
+/** The filters of a list, as its options have them. */
+function filtersOf(options: Options, clock: CtlCall["clock"]): Record<string, string | undefined> {
+  const names = ["group", "tenant", "target", "source", "method", "operator", "kind", "owner"];
+  const times = ["from", "to"].map((name) => [name, momentOf(name, given(options, name), clock.wallMs())] as const);
+  return Object.fromEntries([...names.map((name) => [name, given(options, name)] as const), ...times]);
+}
 
 export const READING: readonly CtlCommand[] = [
   {
@@ -121,13 +147,16 @@ export const READING: readonly CtlCommand[] = [
     name: "attacks",
     ...{ operands: "", count: [0, 0], example: "attacks --ended" },
     summary: "attacks now, the latest last",
-    options: [{ name: "ended", value: null, help: "the attacks that ended in the last hours" }, GROUP],
+    options: [
+      { name: "ended", value: null, help: "the attacks that ended in the last hours" },
+      ...[GROUP, TENANT, TARGET, METHOD],
+      { name: "kind", value: "KIND", help: "only of this kind, as dns_amplification" },
+      ...TIMES,
+    ],
     async *run({ api, options, clock }) {
-      const answer = await api.get("/attacks");
-      const group = given(options, "group");
-      const rows = rowsOf(answer, options["ended"] === true ? "recent" : "active").filter(
-        (attack) => group === undefined || attack["group"] === group,
-      );
+      const state = options["ended"] === true ? "ended" : "active";
+      const answer = await api.get("/attacks", { state, ...filtersOf(options, clock) });
+      const rows = rowsOf(answer, state === "ended" ? "recent" : "active");
       yield {
         answer,
         text: table(
@@ -145,11 +174,14 @@ export const READING: readonly CtlCommand[] = [
     options: [
       { name: "sort", value: "RATE", help: "pps (default), mbps or flows_per_sec" },
       { name: "limit", value: "N", help: "rows, 1 to 1000 (default 20)" },
-      GROUP,
+      ...[GROUP, TENANT],
+      { name: "attacked", value: null, help: "only hosts that are attacked" },
     ],
     async *run({ api, options }) {
       const sort = given(options, "sort") ?? "pps";
-      const query = { sort: `-${sort}`, limit: given(options, "limit") ?? "20", group: given(options, "group") };
+      const [group, tenant] = [given(options, "group"), given(options, "tenant")];
+      const state = options["attacked"] === true ? "attacked" : undefined;
+      const query = { sort: `-${sort}`, limit: given(options, "limit") ?? "20", group, tenant, state };
       const answer = await api.get("/hosts", query);
       const rate = (name: string) => (host: Json) => partOf(host, "rates")[name];
       const columns: readonly Column[] = [
@@ -177,7 +209,7 @@ export const READING: readonly CtlCommand[] = [
       if (!(times >= 1)) throw new CtlUsage(`--times ${given(options, "times")}: write a number of looks`);
       for (let look = 0; look < times; look++) {
         if (look > 0) await sleep(everyMs);
-        const answer = await api.get("/attacks");
+        const answer = await api.get("/attacks", { state: "active" });
         const rows = rowsOf(answer, "active");
         yield {
           answer,
@@ -190,11 +222,14 @@ export const READING: readonly CtlCommand[] = [
     name: "bans",
     ...{ operands: "", count: [0, 0], example: "bans --all" },
     summary: "bans in force",
-    options: [{ name: "all", value: null, help: "past ones too" }],
-    async *run({ api, options }) {
-      const answer = await api.get("/bans");
-      const rows = rowsOf(answer, "bans").filter(({ state }) => options["all"] === true || state === "active");
-      yield { answer, text: table(rows, BAN_COLUMNS, "No ban.") };
+    options: [
+      { name: "all", value: null, help: "past ones too" },
+      ...[GROUP, TENANT, TARGET, METHOD, OPERATOR, ...TIMES],
+    ],
+    async *run({ api, options, clock }) {
+      const state = options["all"] === true ? undefined : "active";
+      const answer = await api.get("/bans", { state, ...filtersOf(options, clock) });
+      yield { answer, text: table(rowsOf(answer, "bans"), BAN_COLUMNS, "No ban.") };
     },
   },
   {
@@ -227,11 +262,34 @@ export const READING: readonly CtlCommand[] = [
   },
   {
     name: "blocks",
-    ...{ operands: "", count: [0, 0], options: [], example: "blocks" },
+    ...{ operands: "", count: [0, 0], example: "blocks --source 198.51.100.0/24" },
     summary: "source blocks in force",
-    async *run({ api }) {
-      const answer = await api.get("/dataplane/sources");
+    options: [
+      ...[GROUP, TENANT, TARGET],
+      { name: "source", value: "ADDRESS", help: "only of this source, or of sources inside this prefix" },
+    ],
+    async *run({ api, options, clock }) {
+      const answer = await api.get("/dataplane/sources", filtersOf(options, clock));
       yield { answer, text: table(rowsOf(answer, "sources"), BLOCK_COLUMNS, "No source block.") };
+    },
+  },
+  {
+    name: "incidents",
+    ...{ operands: "", count: [0, 0], example: "incidents --state active --tenant acme" },
+    summary: "incidents, the newest first: attacks on one customer that follow each other",
+    options: [
+      { name: "state", value: "STATE", help: "active, quiet or closed" },
+      ...[GROUP, TENANT, TARGET],
+      { name: "kind", value: "KIND", help: "only of this kind, as dns_amplification" },
+      { name: "owner", value: "TOKEN", help: "only taken with this token" },
+      ...TIMES,
+      { name: "limit", value: "N", help: "rows, 1 to 100 (default 100)" },
+    ],
+    async *run({ api, options, clock }) {
+      const { group, ...filters } = filtersOf(options, clock);
+      const [state, limit] = [given(options, "state"), given(options, "limit")];
+      const answer = await api.get("/incidents", { state, limit, hostgroup: group, ...filters });
+      yield { answer, text: table(rowsOf(answer, "incidents"), incidentColumns(clock.wallMs()), "No incident.") };
     },
   },
   {
@@ -285,15 +343,12 @@ export const READING: readonly CtlCommand[] = [
       { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 24h (default 1h)" },
       { name: "to", value: "TIME", help: "the same (default: now)" },
       { name: "action", value: "ACTION", help: "ban, unban, source_block, filter_rule, config_reload, ..." },
-      { name: "target", value: "ADDRESS", help: "of this address" },
+      { name: "result", value: "RESULT", help: "active, rejected, withdrawn, ok, error, ..." },
+      ...[OPERATOR, TENANT, TARGET],
     ],
     async *run({ api, options, clock }) {
-      const answer = await api.get("/audit", {
-        from: momentOf("from", given(options, "from"), clock.wallMs()),
-        to: momentOf("to", given(options, "to"), clock.wallMs()),
-        action: given(options, "action"),
-        target: given(options, "target"),
-      });
+      const [action, result] = [given(options, "action"), given(options, "result")];
+      const answer = await api.get("/audit", { action, result, ...filtersOf(options, clock) });
       const columns: readonly Column[] = ["event_time", "action", "target", "result", "operator", "reason"].map(
         (name) => [name === "event_time" ? "TIME (UTC)" : name.toUpperCase(), (event) => event[name]] as const,
       );

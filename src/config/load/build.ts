@@ -130,9 +130,19 @@ function buildHostgroups(file: ConfigFile): Hostgroup[] {
     baseline: buildBaseline(file.baseline, null),
   };
   const groups = file.hostgroups.map(
-    ({ name, networks, calculation, thresholds, thresholds_outgoing: outgoing, baseline, tenant }): Hostgroup => ({
+    ({
+      name,
+      networks,
+      calculation,
+      thresholds,
+      thresholds_outgoing: outgoing,
+      baseline,
+      tenant,
+      contacts,
+    }): Hostgroup => ({
       name,
       tenant: tenant ?? null,
+      ...(contacts.length > 0 && { contacts }),
       networks: networks.map(prefix),
       calculation,
       thresholds: METRICS.map((metric, i) => thresholds[metric] ?? global.thresholds[i] ?? 0),

@@ -3,7 +3,8 @@
  * load first and switch afterwards.
  */
 import { isUtf8 } from "node:buffer";
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zones/zone.ts";
 
@@ -15,8 +16,9 @@ import { builtFindings, crossFieldFindings } from "../rules/rules.ts";
 import { ConfigFile } from "../sections/schema.ts";
 import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
+import { assemble, type ConfigFiles, type Place, type Surroundings } from "./assemble.ts";
 import { buildConfig, deepFreeze } from "./build.ts";
-import { readYaml, type YamlDocument } from "./yaml-document.ts";
+import { readYaml } from "./yaml-document.ts";
 
 /** Bytes of a configuration file. */
 export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
@@ -25,7 +27,7 @@ export type LoadedConfig =
   | {
       readonly kind: "valid";
       readonly config: Config;
-      readonly lineOf: (path: ConfigPath) => number;
+      readonly placeOf: (path: ConfigPath) => Place;
       /** null: no zones file was read. */
       readonly zonesFile: LoadedZonesFile | null;
     }
@@ -52,13 +54,19 @@ export function loadConfigOrThrow(path: string): Config {
 }
 
 export function loadConfig(path: string): LoadedConfig {
-  return parseRead(readConfigFile(path));
+  return parseRead(readConfigFile(path), path);
 }
 
 /** Also loads the files that it names. */
-export function parseRead(read: ReadConfigFile): LoadedConfig {
-  return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile) : read;
+export function parseRead(read: ReadConfigFile, path: string): LoadedConfig {
+  return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile, around(path)) : read;
 }
+
+function around(path: string): Surroundings {
+  return { directory: dirname(resolve(path)), files: DISK };
+}
+
+const DISK: ConfigFiles = { read: readConfigFile, list: (directory) => readdirSync(directory), exists: existsSync };
 
 export interface StartConfig {
   readonly loaded: LoadedConfig;
@@ -75,9 +83,9 @@ export function loadAtStart(
   kept: (stateDir: string, zonesFile: string) => readonly Zone[] | null,
 ): StartConfig {
   const read = readConfigFile(path);
-  const loaded = parseRead(read);
+  const loaded = parseRead(read, path);
   if (loaded.kind === "valid" || read.kind !== "bytes") return { loaded, zonesProblems: [] };
-  const alone = parseConfig(read.bytes);
+  const alone = parseConfig(read.bytes, undefined, around(path));
   const edge = alone.kind === "valid" ? alone.config.edge : null;
   if (alone.kind === "invalid" || edge === null || edge.zonesFile === null) return { loaded, zonesProblems: [] };
   const zones = kept(alone.config.stateDir, edge.zonesFile);
@@ -91,9 +99,9 @@ export function loadAtStart(
 /** The bytes of a file, or why it cannot be read. */
 export type ReadConfigFile = { readonly kind: "bytes"; readonly bytes: Uint8Array } | Invalid;
 
-export function readConfigFile(path: string): ReadConfigFile {
+export function readConfigFile(path: string, bytesMax = CONFIG_BYTES_MAX + 1): ReadConfigFile {
   try {
-    return { kind: "bytes", bytes: readBounded(path, CONFIG_BYTES_MAX + 1) };
+    return { kind: "bytes", bytes: readBounded(path, bytesMax) };
   } catch (fault) {
     return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${messageOf(fault)}` }] };
   }
@@ -117,9 +125,16 @@ function readBounded(path: string, bound: number): Uint8Array {
   }
 }
 
-/** @param readZones reads the zones file; absent: it is not read, and there are no zones. */
-export function parseConfig(bytes: Uint8Array, readZones?: (path: string) => ReadConfigFile): LoadedConfig {
-  const parsed = parseFile(bytes, SERVICE_FILE);
+/**
+ * @param readZones reads the zones file; absent: it is not read, and there are no zones.
+ * @param surroundings where the file stands; null: it may name no parts of itself.
+ */
+export function parseConfig(
+  bytes: Uint8Array,
+  readZones?: (path: string) => ReadConfigFile,
+  surroundings: Surroundings | null = null,
+): LoadedConfig {
+  const parsed = parseFile(bytes, SERVICE_FILE, surroundings);
   const rest = parsed.kind === "valid" ? parsed : parsed.rest;
   // Also if this file has errors, so that the errors of both are reported at once.
   const parsedZones = rest === null || readZones === undefined ? NO_ZONES : parseZones(rest, readZones);
@@ -129,8 +144,8 @@ export function parseConfig(bytes: Uint8Array, readZones?: (path: string) => Rea
   const { zones, zonesFile } = parsedZones;
   const config = buildConfig(parsed.file, zones);
   const findings = [...builtFindings(config)];
-  if (findings.length === 0) return { kind: "valid", config, lineOf: parsed.lineOf, zonesFile };
-  const problems = findings.map(({ path, rule }) => ({ line: parsed.lineOf(path), path, rule }));
+  if (findings.length === 0) return { kind: "valid", config, placeOf: parsed.placeOf, zonesFile };
+  const problems = findings.map(({ path, rule }) => ({ ...parsed.placeOf(path), rule }));
   return { kind: "invalid", problems };
 }
 
@@ -140,13 +155,13 @@ type ParsedZones =
 
 const NO_ZONES: ParsedZones = { kind: "valid", zones: [], zonesFile: null };
 
-function parseZones({ file, lineOf }: FileRest<ConfigFile>, readZones: (path: string) => ReadConfigFile): ParsedZones {
+function parseZones({ file, placeOf }: FileRest<ConfigFile>, readZones: (path: string) => ReadConfigFile): ParsedZones {
   const path = file.edge?.zones_file;
   if (path === undefined) return NO_ZONES;
   const read = readZones(path);
   if (read.kind === "invalid") {
     const at = ["edge", "zones_file"];
-    const rules = read.problems.map(({ rule }) => ({ line: lineOf(at), path: at, rule: `${path} ${rule}` }));
+    const rules = read.problems.map(({ rule }) => ({ ...placeOf(at), rule: `${path} ${rule}` }));
     return { kind: "invalid", problems: rules };
   }
   const hostgroups = hostgroupNames(file);
@@ -183,13 +198,18 @@ export interface FileForm<Schema extends TSchema> {
 }
 
 export type ParsedFile<File> =
-  | { readonly kind: "valid"; readonly file: File; readonly lineOf: (path: ConfigPath) => number }
+  | {
+      readonly kind: "valid";
+      readonly file: File;
+      readonly lineOf: (path: ConfigPath) => number;
+      readonly placeOf: (path: ConfigPath) => Place;
+    }
   | (Invalid & { readonly rest: FileRest<File> | null });
 
 /** The valid part of a file with errors; null if nothing could be read. */
 interface FileRest<File> {
   readonly file: Pruned<File>;
-  readonly lineOf: (path: ConfigPath) => number;
+  readonly placeOf: (path: ConfigPath) => Place;
 }
 
 const SERVICE_FILE: FileForm<typeof ConfigFile> = {
@@ -202,6 +222,7 @@ const SERVICE_FILE: FileForm<typeof ConfigFile> = {
 export function parseFile<Schema extends TSchema>(
   bytes: Uint8Array,
   { schema, bytesMax, crossFieldFindings: findingsOf, required }: FileForm<Schema>,
+  surroundings: Surroundings | null = null,
 ): ParsedFile<Static<Schema>> {
   if (bytes.length > bytesMax) return invalidAt(1, `larger than ${bytesMax} bytes`);
   const badLine = lineThatIsNotUtf8(bytes);
@@ -214,21 +235,24 @@ export function parseFile<Schema extends TSchema>(
     return invalidAt(document.lineOf([]), `must be a mapping of keys, such as \`${/\w+/.exec(required)?.[0]}:\``);
   }
 
-  const { file, findings } = takeShape(schema, document.value);
-  const problems = withLines(document, [...findings, ...findingsOf(file)]);
-  const lineOf = (path: ConfigPath) => document.lineOf(path);
-  if (problems.length > 0) return { kind: "invalid", problems, rest: { file, lineOf } };
+  const whole = assemble(document, document.value as Record<string, unknown>, surroundings);
+  const { placeOf } = whole;
+  const { file, findings } = takeShape(schema, whole.value);
+  const found = [...findings, ...findingsOf(file)].map(({ path, rule }) => ({ ...placeOf(path), rule }));
+  const problems = [...document.problems, ...whole.problems, ...found].sort(inOrder);
+  if (problems.length > 0) return { kind: "invalid", problems, rest: { file, placeOf } };
   // Without findings nothing was removed, so the file is complete.
-  return { kind: "valid", file: file as Static<Schema>, lineOf };
+  return { kind: "valid", file: file as Static<Schema>, placeOf, lineOf: (path) => document.lineOf(path) };
 }
 
 function invalidAt(line: number, rule: string): Extract<ParsedFile<never>, { kind: "invalid" }> {
   return { kind: "invalid", problems: [{ line, path: [], rule }], rest: null };
 }
 
-function withLines(document: YamlDocument, findings: readonly Finding[]): ConfigProblem[] {
-  const found = findings.map(({ path, rule }) => ({ line: document.lineOf(path), path, rule }));
-  return [...document.problems, ...found].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+/** Of the file itself first, then of each that it names. */
+export function inOrder(a: ConfigProblem, b: ConfigProblem): number {
+  const [one, other] = [a.file ?? "", b.file ?? ""];
+  return one === other ? (a.line ?? 0) - (b.line ?? 0) : one < other ? -1 : 1;
 }
 
 /** null if all lines are valid. A line break is one byte in UTF-8 and never part of another character. */

@@ -37,6 +37,7 @@ import { TelemetrySection } from "./telemetry.ts";
 
 /** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
 const LINK_MBPS_MAX = 100_000_000;
+const INCLUDES_MAX = 64;
 
 export const MAX_HOSTS_DEFAULT = 1_048_576;
 
@@ -169,11 +170,22 @@ const Detection = described(
   { examples: [{ window_ms: 500, tick_ms: 50 }] },
 );
 
-const Group = Type.Object(
+/** Contacts of a hostgroup. */
+const CONTACTS_MAX = 8;
+
+export const Group = Type.Object(
   {
     name: described(
       text("groupName"),
       "The name of the group, unique. `global` is not allowed: it is the name of the group that all other addresses are in.",
+    ),
+    networks_file: described(
+      Type.Optional(text("path")),
+      "A file with further prefixes of the group, one a line; what follows a `#` is a comment. Relative to the file that names it, at most 1 MiB, and read at each reload.",
+    ),
+    contacts: described(
+      list(text("description"), CONTACTS_MAX),
+      "Whom to call about the group, for people: shown beside it to callers without a tenant.",
     ),
     networks: described(
       list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
@@ -245,6 +257,11 @@ export const ConfigFile = described(
         list(Group, HOSTGROUPS_MAX),
         "Groups of networks with settings of their own. All other addresses are in the group `global`, which has the top-level settings.",
         { examples: [[HOSTGROUP_EXAMPLE]] },
+      ),
+      include: described(
+        Type.Optional(Type.Union([text("path"), list(text("path"), INCLUDES_MAX, { atLeastOne: true })])),
+        "Files that are a hostgroup each, with the keys of one: a customer a file. In the name of a file `*` stands for any text (`customers/*.yaml`). Relative to this file; at most 4096 files of 1 MiB, and 16 MiB together. They are read at each reload, which is refused while one has an error.",
+        { examples: ["customers/*.yaml"] },
       ),
       ...MITIGATION_KEYS,
       state_dir: described(

@@ -4,6 +4,7 @@
  */
 
 import type { IpAddress } from "../../net/address.ts";
+import type { Target } from "../../net/target.ts";
 import type { Now } from "../../system/now.ts";
 import { type Direction, METRICS, type Metric, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import type { RateErrors } from "../certainty/sampling.ts";
@@ -177,14 +178,25 @@ export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number 
   return -1;
 }
 
+/** null: any. */
+export interface EndedAttackFilters {
+  /** Of a prefix, each address inside it. */
+  readonly target: Target | null;
+  readonly group: string | null;
+  /** Of the victims, when the attack ended. */
+  readonly tenant: string | null;
+}
+
+export const NO_ATTACK_FILTERS: EndedAttackFilters = { target: null, group: null, tenant: null };
+
 /** A part of the ended attacks in the history. */
 export interface EndedAttacksQuery {
   /** The range of the end, wall clock ms, both included; absent: any. */
   readonly range?: { readonly fromMs: number; readonly toMs: number };
   /** Of those that end with the range, the last one in the order of ids; absent or null: all. */
   readonly toId?: string | null;
-  /** Absent or null: any. */
-  readonly target?: IpAddress | null;
+  /** Absent: any. */
+  readonly filters?: EndedAttackFilters;
   /** Absent or null: of all owners. */
   readonly tenant?: string | null;
   readonly limit: number;

@@ -7,7 +7,7 @@ import type { Principal } from "../../access/principal.ts";
 import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
-import type { IncidentView } from "../../incident/incidents.ts";
+import type { IncidentView } from "../../incident/incident-view.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -121,7 +121,8 @@ export class EventFeed {
   /** Ends the streams of callers whose rights changed; all others get an event that says to read the lists again. */
   reloaded(): void {
     const id = this.#nextId();
-    // The tenants in old events may be out of date.
+    // The tenants in old events may be out of date, and of those that wait too.
+    this.#throttle.clear();
     this.#ring.forget(id);
     this.#recheckAll();
     this.#sendAll(encode("reload", id, "{}"));
@@ -276,8 +277,7 @@ function textsOf(event: FeedEvent, tenancy: Tenancy) {
     }
     case "incident": {
       const { view } = event;
-      const isOwn = view.tenant !== null && tenancy.hasGroup({ tenant: view.tenant }, view.group);
-      const tenant = isOwn ? view.tenant : null;
+      const { tenant } = view;
       const text = JSON.stringify(incidentRow(view, { tenant: null }));
       return { tenant, text, tenantText: tenant === null ? text : JSON.stringify(incidentRow(view, { tenant })) };
     }

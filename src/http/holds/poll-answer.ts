@@ -1,6 +1,6 @@
 /** The answer to a poll for a document. */
 import type { PolledDocument } from "../../nodes/polled-document.ts";
-import { jsonBlobAnswer, notModifiedAnswer } from "../server/answer.ts";
+import { codedBlobAnswer, notModifiedAnswer } from "../server/answer.ts";
 import { acceptedCodings } from "../server/coding.ts";
 
 /**
@@ -13,8 +13,8 @@ export function documentAnswer(document: PolledDocument, { headers }: Request): 
   const { etag } = document;
   const gzipped = acceptedCodings(headers.get("accept-encoding")).has("gzip") ? document.gzipped : null;
   return gzipped === null
-    ? jsonBlobAnswer(document.body, { etag, ...VARY })
-    : jsonBlobAnswer(gzipped, { etag, ...VARY, "content-encoding": "gzip" });
+    ? codedBlobAnswer(document.body, { etag, ...VARY })
+    : codedBlobAnswer(gzipped, { etag, ...VARY, "content-encoding": "gzip" });
 }
 
 export function unchangedAnswer({ etag }: PolledDocument): Response {

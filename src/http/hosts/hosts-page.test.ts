@@ -38,7 +38,12 @@ async function allPages(hosts: readonly HostView[], parameters: Record<string, s
 const few = [
   host({ target: "192.0.2.10", group: "web", rates: thresholds({ pps: 5, mbps: 1 }) }),
   host({ target: "2001:db8::1", group: "web", rates: thresholds({ pps: 7 }) }),
-  host({ target: "192.0.2.9", group: "dns", rates: thresholds({ pps: 5, mbps: 3 }) }),
+  host({
+    target: "192.0.2.9",
+    group: "dns",
+    attack: { metric: "pps", direction: "incoming" },
+    rates: thresholds({ pps: 5, mbps: 3 }),
+  }),
   host({ target: "10.0.0.1", group: "foreign", rates: thresholds({ pps: 99 }) }),
 ];
 const targetsOf = async (parameters: Record<string, string>) =>
@@ -79,6 +84,8 @@ describe("a page of hosts", () => {
     [{ group: "web", q: "." }, ["192.0.2.10"]],
     [{ group: "foreign" }, []],
     [{ group: "absent" }, []],
+    [{ state: "attacked" }, ["192.0.2.9"]],
+    [{ state: "calm", group: "web" }, ["192.0.2.10", "2001:db8::1"]],
   ] as [Record<string, string>, string[]][])("%p finds %p", async (parameters, targets) => {
     expect(await targetsOf(parameters)).toEqual(targets);
   });
@@ -127,6 +134,8 @@ describe("a page of hosts", () => {
     ["q", "1".repeat(40)],
     ["q", "192.0.2.\uFFFD"],
     ["group", ""],
+    ["tenant", ""],
+    ["state", "over"],
   ])("is refused for %s=%p by name", (name, value) => {
     expect(hostsPageQuery(new URLSearchParams({ [name]: value }))).toMatchObject({
       kind: "invalid_query",

@@ -66,7 +66,8 @@ export class HostsPage implements Reader<HostView> {
   }
 
   #matches(host: HostView): boolean {
-    const { group, search } = this.#query;
+    const { group, search, state } = this.#query;
+    if (state !== null && (host.attack !== null) !== (state === "attacked")) return false;
     if (group !== null && host.group !== group) return false;
     if (search === null) return true;
     return typeof search === "string" ? host.target.includes(search) : prefixContains(search, host.target);

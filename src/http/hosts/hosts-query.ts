@@ -19,7 +19,12 @@ export interface HostsPageQuery {
   /** A part of the address, or a prefix that contains it. */
   readonly search: string | Prefix | null;
   readonly group: string | null;
+  readonly tenant: string | null;
+  readonly state: HostState | null;
 }
+
+export const HOST_STATES = ["attacked", "calm"] as const;
+export type HostState = (typeof HOST_STATES)[number];
 
 export interface HostSort {
   readonly by: "target" | "pps" | "mbps" | "flows_per_sec";
@@ -45,6 +50,8 @@ export const HOSTS_PARAMETERS = {
     schema: Type.String({ pattern: "^([0-9A-Fa-f.:]{1,39}|([1-9]?[0-9]\\.){3}[1-9]?[0-9]/([1-9]|[12][0-9]|3[0-2]))$" }),
   },
   group: { text: "Name of the hostgroup.", schema: NameText },
+  tenant: { text: "Only hosts of this tenant.", schema: NameText },
+  state: { text: "Only hosts that are attacked now, or that are not.", schema: oneOf(...HOST_STATES) },
   sort: {
     text: "Default: target. With - in front descending; hosts of equal rates are in order of address.",
     schema: oneOf("target", "-target", "pps", "-pps", "mbps", "-mbps", "flows_per_sec", "-flows_per_sec"),
@@ -76,7 +83,14 @@ export function hostsPageQuery(query: URLSearchParams): HostsPageQuery | Invalid
   }
   const group = parameter(query, "group");
   if (group === "") return invalidQuery("group must not be empty");
-  return { kind: "page", limit: Number(limit), sort, after, search, group };
+  const tenant = parameter(query, "tenant");
+  if (tenant === "") return invalidQuery("tenant must not be empty");
+  const stateText = parameter(query, "state");
+  const state = HOST_STATES.find((known) => known === stateText) ?? null;
+  if (stateText !== null && state === null) {
+    return invalidQuery(`state must be one of ${HOST_STATES.join(", ")}: ${stateText}`);
+  }
+  return { kind: "page", limit: Number(limit), sort, after, search, group, tenant, state };
 }
 
 function parseSort(text: string): HostSort | null {

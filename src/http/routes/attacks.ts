@@ -1,30 +1,32 @@
 /** The attacks, active and ended (docs/interface.md#attack-states), and one of them by its id. */
 
-import type { Principal } from "../../access/principal.ts";
-import type { Tenancy } from "../../access/tenancy.ts";
-import { isActive } from "../../detection/attack/attack.ts";
-import type { AttackView, Backend } from "../backend.ts";
+import { ATTACK_FILTERS, ATTACKS_PARAMETERS, AttackList, attacksPageQuery, type OwnedAttack } from "../attack-list.ts";
+import type { Backend } from "../backend.ts";
+import { filterOf, isFault } from "../filters.ts";
+import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
 import type { ReadRoute } from "../route.ts";
-import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
-import { JsonArray } from "../server/json-array.ts";
-import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { AttacksWire, AttackWire, attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { visibleAttack } from "./attack-course.ts";
 
-export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
-  const attacks = new TablePass(() => allOf(backend), slicing);
+export function attacksRoute(backend: Backend, viewing: ListViewing): ReadRoute {
+  const attacks = new ListViews(() => ownedBy(backend), viewing, ATTACKS_PARAMETERS);
   return {
     name: "attacks",
     method: "GET",
     path: "/api/v1/attacks",
     access: "viewer",
     about: {
-      summary: "Attacks in progress and the last ended ones, newest first",
-      answers: { 200: { text: "The attacks.", schema: AttacksWire } },
+      summary: "Attacks in progress and the last ended ones: all, or in pages",
+      query: ATTACKS_PARAMETERS,
+      answers: { 200: { text: "The attacks.", schema: AttacksWire }, ...TOO_MANY_PAGES },
     },
-    handle: async ({ principal }) => {
-      const makeReader = () => new AttacksReader(principal, backend.tenancy());
-      return jsonBlobAnswer(await attacks.read(JSON.stringify(principal.tenant), makeReader));
+    handle: (call) => {
+      const isWanted = filterOf(ATTACK_FILTERS, call.query);
+      if (isFault(isWanted)) return isWanted;
+      const page = attacksPageQuery(call.query);
+      if (page?.kind === "invalid_query") return page;
+      return attacks.answer(call, () => new AttackList(call.principal.tenant, isWanted, page));
     },
   };
 }
@@ -56,33 +58,9 @@ export function attackRoute(backend: Backend): ReadRoute {
   };
 }
 
-function* allOf(backend: Backend): Iterable<AttackView> {
+function* ownedBy(backend: Backend): Iterable<OwnedAttack> {
   const { active, recent } = backend.attacks();
-  yield* active;
-  yield* recent;
-}
-
-/** Answers `{active: [...], recent: [...]}` with the attacks that a caller may see. */
-class AttacksReader implements Reader<AttackView> {
-  readonly #principal: Principal;
-  readonly #tenancy: Tenancy;
-  readonly #active = new JsonArray();
-  readonly #recent = new JsonArray();
-
-  constructor(principal: Principal, tenancy: Tenancy) {
-    this.#principal = principal;
-    this.#tenancy = tenancy;
-  }
-
-  see(view: AttackView): void {
-    const owner = this.#tenancy.ownerOf(view.attack);
-    const { tenant } = this.#principal;
-    if (tenant !== null && tenant !== owner) return;
-    const list = isActive(view.attack) ? this.#active : this.#recent;
-    list.add(attackToWire(attackOfTenant(view, tenant), owner));
-  }
-
-  answer(): Blob {
-    return new Blob(['{"active":', ...this.#active.parts(), ',"recent":', ...this.#recent.parts(), "}"]);
+  for (const views of [active, recent]) {
+    for (const view of views) yield { view, owner: backend.tenancy().ownerOf(view.attack) };
   }
 }

@@ -1,9 +1,9 @@
 /** The audit trail, newest first (docs/interface.md#audit-reading). */
 import { Value } from "@sinclair/typebox/value";
-import type { AuditFilters } from "../../audit/audit-event.ts";
-import { parseAddress } from "../../net/address.ts";
+import { AUDIT_RESULTS, type AuditFilters } from "../../audit/audit-event.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
+import { emptyName, isRefusal, targetOf } from "../filters.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
@@ -11,7 +11,8 @@ import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
-import { AddressText } from "../wire/request-texts.ts";
+import { oneOf } from "../wire/one-of.ts";
+import { NameText, TargetText } from "../wire/request-texts.ts";
 
 export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
@@ -25,9 +26,12 @@ export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Cl
       query: {
         ...RANGE_PARAMETERS,
         action: { text: "Only this action.", schema: AuditActionWire },
+        result: { text: "Only with this result.", schema: oneOf(...AUDIT_RESULTS) },
+        operator: { text: "Only of this token.", schema: NameText },
+        tenant: { text: "Only of tokens of this tenant.", schema: NameText },
         target: {
-          text: "Only this address, in any spelling, also as source or victim of a block.",
-          schema: AddressText,
+          text: "Only this address, or those inside this prefix, also as source or victim of a block.",
+          schema: TargetText,
         },
       },
       answers: {
@@ -52,8 +56,19 @@ type Filters = AuditFilters & { readonly kind: "filters" };
 function filtersOf(query: URLSearchParams): Filters | InvalidQuery | Refusal {
   const action = parameter(query, "action");
   if (action !== null && !Value.Check(AuditActionWire, action)) return invalidQuery(`unknown action: ${action}`);
-  const text = parameter(query, "target");
-  const target = text === null ? null : parseAddress(text);
-  if (text !== null && target === null) return { kind: "invalid_ip", text };
-  return { kind: "filters", action, target };
+  const resultText = parameter(query, "result");
+  const result = AUDIT_RESULTS.find((known) => known === resultText) ?? null;
+  if (resultText !== null && result === null) return invalidQuery(`unknown result: ${resultText}`);
+  const empty = emptyName(query, ["operator", "tenant"]);
+  if (empty !== null) return empty;
+  const target = targetOf(query);
+  if (isRefusal(target)) return target;
+  return {
+    kind: "filters",
+    action,
+    result,
+    operator: parameter(query, "operator"),
+    tenant: parameter(query, "tenant"),
+    target,
+  };
 }

@@ -1,15 +1,18 @@
 /** The bans, and the commands on them (docs/interface.md#ban-command). */
+import type { Tenancy } from "../../access/tenancy.ts";
 import { BAN_REASON_MAX } from "../../limits.ts";
 import { type BanOrder, orderText } from "../../mitigation/order/ban-order.ts";
 import { remedyOf } from "../../mitigation/order/remedies.ts";
 import { addressBits, type Prefix } from "../../net/prefix.ts";
+import { MITIGATION_METHODS } from "../attack-list.ts";
 import type { Backend, BanView } from "../backend.ts";
+import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import { ListReader } from "../list-reader.ts";
+import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, OutcomePart, ReadRoute } from "../route.ts";
-import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
-import { type Slicing, TablePass } from "../table-pass.ts";
 import { BansWire, BanWire, banToWire, OrderedBanWire, ofTenant, sortBans } from "../wire/ban.ts";
 import {
   BanFields,
@@ -23,8 +26,9 @@ import {
 } from "../wire/ban-order.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 
-export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
-  const bans = new TablePass(() => sortBans(backend.bans()), slicing);
+export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
+  const filters = banFilters(() => backend.tenancy());
+  const bans = new ListViews(() => sortBans(backend.bans()), viewing, filters);
   return {
     name: "bans",
     method: "GET",
@@ -32,15 +36,37 @@ export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
     access: "viewer",
     about: {
       summary: "Bans in force and past, in order of address",
-      answers: { 200: { text: "The bans.", schema: BansWire } },
+      query: filters,
+      answers: { 200: { text: "The bans.", schema: BansWire }, ...TOO_MANY_PAGES },
     },
-    handle: async ({ principal }) => {
+    handle: (call) => {
+      const { principal, query } = call;
+      const isWanted = filterOf(filters, query);
+      if (isFault(isWanted)) return isWanted;
       const isOwn = ({ ban }: BanView) => backend.tenancy().owns(principal, ban.target);
       const { tenant } = principal;
-      const row = (view: BanView) => (isOwn(view) ? banToWire(ofTenant(view, tenant)) : null);
-      const makeReader = () => new ListReader<BanView>("bans", row);
-      return jsonBlobAnswer(await bans.read(JSON.stringify(tenant), makeReader));
+      const row = (view: BanView) => {
+        // A filter must not find what the caller does not see.
+        const shown = isOwn(view) ? ofTenant(view, tenant) : null;
+        return shown !== null && isWanted(shown) ? banToWire(shown) : null;
+      };
+      return bans.answer(call, () => new ListReader<BanView>("bans", row));
     },
+  };
+}
+
+function banFilters(tenancy: () => Tenancy): Filters<BanView> {
+  return {
+    state: word("Only those in this state.", ["active", "withdrawn", "rejected"], ({ ban }) => ban.state),
+    group: named("Only of hosts of this hostgroup.", ({ ban }) => tenancy().groupOf(ban.target)),
+    tenant: named("Only of hosts of this tenant.", ({ ban }) => tenancy().tenantOf(ban.target)),
+    operator: named("Only those that this token ordered last.", ({ ban }) => ban.operator),
+    method: word("Only with this method.", MITIGATION_METHODS, ({ ban }) => ban.method),
+    target: within("Only of this address, or inside this prefix.", ({ ban }) => [ban.prefix.text]),
+    ...during<BanView>(({ ban }) => ({
+      start: ban.startedAt,
+      end: ban.state === "active" ? null : (ban.withdrawnAt ?? ban.startedAt),
+    })),
   };
 }
 

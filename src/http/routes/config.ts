@@ -40,7 +40,7 @@ export function reloadRoute(backend: Backend): CommandRoute {
       const outcome = await backend.reload();
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
       const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart));
-      return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed) };
+      return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed, outcome.changes) };
     },
   };
 }

@@ -1,17 +1,18 @@
 /** The ended attacks of the history in pages by date (docs/interface.md#attacks-of-the-history). */
 import { Type } from "@sinclair/typebox";
 import { HISTORY_ATTACKS_MAX } from "../../limits.ts";
-import { parseAddress } from "../../net/address.ts";
 import { timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
+import { ATTACK_TARGET } from "../attack-list.ts";
 import type { Backend } from "../backend.ts";
+import { emptyName, isRefusal, targetOf } from "../filters.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { attackOfTenant, attackToWire, EndedAttacksWire } from "../wire/attack.ts";
-import { AddressText } from "../wire/request-texts.ts";
+import { NameText, TargetText } from "../wire/request-texts.ts";
 
 const PAGE_ROWS = HISTORY_ATTACKS_MAX - 1;
 
@@ -33,7 +34,9 @@ export function endedAttacksRoute(
           text: "Of the attacks that ended at `to`, only those up to this id: where a page says that the next begins.",
           schema: Type.String(),
         },
-        target: { text: "Only attacks on this address, in any spelling.", schema: AddressText },
+        target: { text: ATTACK_TARGET, schema: TargetText },
+        group: { text: "Only of this hostgroup.", schema: NameText },
+        tenant: { text: "Only on hosts of this tenant, as it was when they ended.", schema: NameText },
       },
       answers: {
         200: { text: `At most ${PAGE_ROWS}; with storage off none, and available is false.`, schema: EndedAttacksWire },
@@ -43,15 +46,16 @@ export function endedAttacksRoute(
     handle: async ({ principal: { tenant }, query }) => {
       const range = timeRange(query, clock.wallMs());
       if (range.kind !== "range") return range;
-      const text = parameter(query, "target");
-      const target = text === null ? null : parseAddress(text);
-      if (text !== null && target === null) return { kind: "invalid_ip", text };
+      const empty = emptyName(query, ["group", "tenant"]);
+      if (empty !== null) return empty;
+      const target = targetOf(query);
+      if (isRefusal(target)) return target;
       const { fromMs, toMs } = range;
       const views = await backend.endedAttacks(
         {
           range: { fromMs, toMs },
           toId: parameter(query, "to_id"),
-          target,
+          filters: { target, group: parameter(query, "group"), tenant: parameter(query, "tenant") },
           tenant,
           limit: HISTORY_ATTACKS_MAX,
         },

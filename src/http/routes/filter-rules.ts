@@ -1,8 +1,9 @@
 /** The operator's rules for the data plane: reads them with what they matched, adds and removes those of orders. */
-import type { RuleOrder } from "../../mitigation/operator/filter-rules.ts";
+import type { FilterRuleView, RuleOrder } from "../../mitigation/operator/filter-rules.ts";
 import { orderedRuleText } from "../../mitigation/operator/operator-rule.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
+import { type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import type { AuditRule, CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import {
@@ -19,6 +20,17 @@ const PATH = "/api/v1/filter-rules";
 /** A longer name is none of a rule, and is shortened in the audit trail. */
 const NAME_CHARACTERS_MAX = 63;
 
+const FILTERS: Filters<FilterRuleView> = {
+  name: named("Only the rule of this name.", ({ rule }) => rule.name),
+  action: word("Only with this action.", ["drop", "pass", "limit"], ({ rule }) => rule.action),
+  origin: word("Only of the configuration, or only ordered ones.", ["configuration", "order"], ({ order }) =>
+    order === null ? "configuration" : "order",
+  ),
+  target: within("Only with a destination at this address, or inside this prefix.", ({ rule }) =>
+    rule.destinations.map(({ text }) => text),
+  ),
+};
+
 export function filterRulesRoute(backend: Backend): ReadRoute {
   return {
     name: "filter_rules",
@@ -28,14 +40,20 @@ export function filterRulesRoute(backend: Backend): ReadRoute {
     unscopedOnly: true,
     about: {
       summary: "The operator's rules for this machine's data plane, in the order in which they are tried",
+      query: FILTERS,
       answers: { 200: { text: "The rules, with what they matched.", schema: FilterRulesWire } },
     },
-    handle: () => {
+    handle: ({ query }) => {
+      const isWanted = filterOf(FILTERS, query);
+      if (isFault(isWanted)) return isWanted;
       const counts = backend.filterRuleCounts();
-      const rules = backend.filterRules.views().map((view) => {
-        const matched = counts?.get(view.rule.name) ?? null;
-        return filterRuleToWire(view, matched);
-      });
+      const rules = backend.filterRules
+        .views()
+        .filter(isWanted)
+        .map((view) => {
+          const matched = counts?.get(view.rule.name) ?? null;
+          return filterRuleToWire(view, matched);
+        });
       return jsonAnswer(200, { rules });
     },
   };

@@ -2,9 +2,11 @@
 import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { INCIDENT_STATES } from "../../incident/incident.ts";
-import type { IncidentAnswer, IncidentView } from "../../incident/incidents.ts";
+import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
+import type { IncidentAnswer } from "../../incident/incidents.ts";
 import type { NoteOrder, WorkOrder } from "../../incident/work.ts";
 import type { Backend } from "../backend.ts";
+import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
@@ -17,12 +19,32 @@ import {
   incidentRow,
   incidentToWire,
 } from "../wire/incident.ts";
-import { oneOf } from "../wire/one-of.ts";
+import { NameText } from "../wire/request-texts.ts";
 
-type Incidents = Pick<Backend, "incidents" | "tenancy">;
+type Incidents = Pick<Backend, "incidents">;
 
 const PATH = "/api/v1/incidents";
 const PAGE_ROWS = 100;
+
+/** A tenant does not find by names that it does not see. */
+const filtersFor = ({ tenant: reader }: Pick<Principal, "tenant">): Filters<IncidentHead> => ({
+  state: word("Only those in this state.", INCIDENT_STATES, ({ state }) => state),
+  tenant: named("Only those of this tenant.", ({ tenant }) => tenant),
+  hostgroup: named("Only those that began in this hostgroup.", ({ group }) => group),
+  direction: word("Only in this direction.", ["incoming", "outgoing"], ({ direction }) => direction),
+  kind: named("Only those of this kind of attack.", ({ kind }) => kind),
+  target: within("Only with a victim at this address, or inside this prefix.", ({ victims }) => [...victims()]),
+  owner: named("Only those that this token took.", ({ work: { owner } }) =>
+    owner !== null && (reader === null || owner.by.tenant === reader) ? owner.by.operator : null,
+  ),
+  ...during<IncidentHead>(({ startedAt, endedAt }) => ({ start: startedAt, end: endedAt })),
+});
+const PARAMETERS = {
+  ...filtersFor({ tenant: null }),
+  limit: { text: "Incidents on the page.", schema: Type.Integer({ minimum: 1, maximum: PAGE_ROWS }) },
+  before: { text: "Only those before this id: the `next` of the page before.", schema: NameText },
+};
+
 /** A longer text is the id of none, and is shortened in the audit trail. */
 const ID_CHARACTERS_MAX = 36;
 
@@ -41,31 +63,25 @@ export function incidentsRoute(backend: Incidents): ReadRoute {
     access: "viewer",
     about: {
       summary: "Incidents, newest first: attacks on one customer, of one kind, that follow each other",
-      query: {
-        state: { text: "Only those in this state.", schema: oneOf(...INCIDENT_STATES) },
-        tenant: { text: "Only those of this tenant.", schema: Type.String() },
-        hostgroup: { text: "Only those that began in this hostgroup.", schema: Type.String() },
-        kind: { text: "Only those of this kind of attack.", schema: Type.String() },
-        before: { text: "Only those before this id: the `next` of the page before.", schema: Type.String() },
-      },
+      query: PARAMETERS,
       answers: { 200: { text: `At most ${PAGE_ROWS}.`, schema: IncidentsWire } },
     },
     handle: ({ principal, query }) => {
-      const state = parameter(query, "state");
-      if (state !== null && !INCIDENT_STATES.some((known) => known === state)) {
-        return invalidQuery(`state must be one of ${INCIDENT_STATES.join(", ")}: ${state}`);
+      const isWanted = filterOf(filtersFor(principal), query);
+      if (isFault(isWanted)) return isWanted;
+      const limit = parameter(query, "limit") ?? String(PAGE_ROWS);
+      if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > PAGE_ROWS) {
+        return invalidQuery(`limit must be a whole number from 1 to ${PAGE_ROWS}: ${limit}`);
       }
-      const isWanted = wantedBy(query);
-      const found: IncidentView[] = [];
-      for (const view of backend.incidents.views()) {
-        if (isWanted(view) && maySee(backend, principal, view)) found.push(view);
-        if (found.length > PAGE_ROWS) break;
-      }
-      const page = found.slice(0, PAGE_ROWS);
-      return jsonAnswer(200, {
-        incidents: page.map((view) => incidentRow(view, principal)),
-        ...(found.length > PAGE_ROWS && { next: page.at(-1)?.id }),
-      });
+      const before = parameter(query, "before");
+      let found = 0;
+      const isOnPage = (head: IncidentHead) => {
+        if (before !== null && head.id >= before) return false;
+        // One more than the page has is counted, and no view is made of it.
+        return maySee(principal, head) && isWanted(head) && ++found <= Number(limit);
+      };
+      const page = [...backend.incidents.views(isOnPage)].map((view) => incidentRow(view, principal));
+      return jsonAnswer(200, { incidents: page, ...(found > Number(limit) && { next: page.at(-1)?.id }) });
     },
   };
 }
@@ -128,27 +144,14 @@ export function incidentNoteRoute(backend: Incidents): CommandRoute<NoteOrder> {
   };
 }
 
-function wantedBy(query: URLSearchParams): (view: IncidentView) => boolean {
-  const [state, tenant, hostgroup, kind, before] = ["state", "tenant", "hostgroup", "kind", "before"].map((name) =>
-    parameter(query, name),
-  );
-  return (view) =>
-    (state == null || view.state === state) &&
-    (tenant == null || view.tenant === tenant) &&
-    (hostgroup == null || view.group === hostgroup) &&
-    (kind == null || view.kind === kind) &&
-    (before == null || view.id < before);
-}
-
-/** Of a tenant: what was its own when it began, while the hostgroup is. */
-function maySee(backend: Incidents, principal: Principal, { tenant, group }: IncidentView): boolean {
-  if (principal.tenant === null) return true;
-  return tenant === principal.tenant && backend.tenancy().hasGroup(principal, group);
+/** The tenant of an incident is that of the configuration in force. */
+function maySee({ tenant }: Pick<Principal, "tenant">, view: Pick<IncidentView, "tenant">): boolean {
+  return tenant === null || view.tenant === tenant;
 }
 
 function visible(backend: Incidents, principal: Principal, params: Call["params"]): IncidentView | null {
   const view = backend.incidents.get(params["id"] ?? "");
-  return view !== null && maySee(backend, principal, view) ? view : null;
+  return view !== null && maySee(principal, view) ? view : null;
 }
 
 /** A reload may have happened while the body was received. */

@@ -6,12 +6,13 @@ import { addressFamily, parseAddress } from "../../net/address.ts";
 import { type Pair, pairName } from "../../sourceblock/source-block.ts";
 import type { Done, SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Backend } from "../backend.ts";
+import { during, type Filters, filterOf, isFault, named, within } from "../filters.ts";
 import { ListReader } from "../list-reader.ts";
+import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
-import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
-import { type Slicing, TablePass } from "../table-pass.ts";
 import { SourceBlockPreviewWire, sourceBlockPreviewToWire } from "../wire/order-effect.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 import {
@@ -27,8 +28,15 @@ import {
 type BlockFields = Static<typeof SourceBlockFields>;
 type UnblockFields = Static<typeof SourceUnblockRequest>;
 
-export function sourcesRoute(backend: Backend, slicing: Slicing): ReadRoute {
-  const blocks = new TablePass(() => backend.sourceBlocks(), slicing);
+export function sourcesRoute(backend: Backend, viewing: ListViewing): ReadRoute {
+  const filters: Filters<SourceBlockView> = {
+    target: within("Only of this victim, or of victims inside this prefix.", ({ block }) => [block.victim]),
+    source: within("Only of this source, or of sources inside this prefix.", ({ block }) => [block.source]),
+    group: named("Only of victims of this hostgroup.", ({ block }) => backend.tenancy().groupOf(block.victim)),
+    tenant: named("Only of victims of this tenant.", ({ block }) => backend.tenancy().tenantOf(block.victim)),
+    ...during<SourceBlockView>(({ block }) => ({ start: block.createdAt, end: block.expiresAt })),
+  };
+  const blocks = new ListViews(() => backend.sourceBlocks(), viewing, filters);
   return {
     name: "sources",
     method: "GET",
@@ -36,13 +44,16 @@ export function sourcesRoute(backend: Backend, slicing: Slicing): ReadRoute {
     access: "viewer",
     about: {
       summary: "Source blocks in force, the oldest first",
-      answers: { 200: { text: "The blocks.", schema: SourceBlocksWire } },
+      query: filters,
+      answers: { 200: { text: "The blocks.", schema: SourceBlocksWire }, ...TOO_MANY_PAGES },
     },
-    handle: async ({ principal }) => {
+    handle: (call) => {
+      const { principal, query } = call;
+      const isWanted = filterOf(filters, query);
+      if (isFault(isWanted)) return isWanted;
       const isOwn = ({ block }: SourceBlockView) => backend.tenancy().owns(principal, block.victim);
-      const toWire = (view: SourceBlockView) => (isOwn(view) ? sourceBlockToWire(view) : null);
-      const makeReader = () => new ListReader<SourceBlockView>("sources", toWire);
-      return jsonBlobAnswer(await blocks.read(JSON.stringify(principal.tenant), makeReader));
+      const toWire = (view: SourceBlockView) => (isOwn(view) && isWanted(view) ? sourceBlockToWire(view) : null);
+      return blocks.answer(call, () => new ListReader<SourceBlockView>("sources", toWire));
     },
   };
 }

@@ -3,8 +3,9 @@
 const COMMON = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 const JSON_HEADERS = { "content-type": "application/json", ...COMMON };
 
-/** Characters from which an answer is worth compressing. */
+/** Characters from which an answer is worth compressing, and up to which its compression is short enough. */
 const LARGE_MIN = 16_384;
+const LARGE_MAX = 16_777_216;
 const large = new WeakSet<Response>();
 
 export function jsonAnswer(status: number, value: unknown): Response {
@@ -20,7 +21,14 @@ export function isLarge(answer: Response): boolean {
 }
 
 /** For JSON that was serialized before. */
-export function jsonBlobAnswer(blob: Blob, headers: Readonly<Record<string, string>> = {}): Response {
+export function jsonBlobAnswer(blob: Blob): Response {
+  const answer = new Response(blob, { status: 200, headers: JSON_HEADERS });
+  if (blob.size >= LARGE_MIN && blob.size <= LARGE_MAX) large.add(answer);
+  return answer;
+}
+
+/** The same with headers of its own, which say how it is coded. */
+export function codedBlobAnswer(blob: Blob, headers: Readonly<Record<string, string>>): Response {
   return new Response(blob, { status: 200, headers: { ...JSON_HEADERS, ...headers } });
 }
 

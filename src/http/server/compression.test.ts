@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { jsonAnswer } from "./answer.ts";
+import { jsonAnswer, jsonBlobAnswer } from "./answer.ts";
 import { Compression } from "./compression.ts";
 
 const LIST = { attacks: Array.from({ length: 1000 }, (_, i) => ({ id: `attack ${i}`, target: "203.0.113.7" })) };
@@ -11,6 +11,12 @@ function asking(coding: string | null, method = "GET"): Request {
 }
 
 describe("a large list", () => {
+  test("that was serialized before is compressed too #large-answers-are-compressed", async () => {
+    const answer = await new Compression().apply(asking("gzip"), jsonBlobAnswer(new Blob([TEXT])));
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(gunzipSync(await answer.arrayBuffer()).toString()).toBe(TEXT);
+  });
+
   test("is compressed for a caller that takes gzip, with all other headers #large-answers-are-compressed", async () => {
     const answer = await new Compression().apply(asking("br, gzip"), jsonAnswer(200, LIST));
     const bytes = new Uint8Array(await answer.arrayBuffer());

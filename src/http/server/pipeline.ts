@@ -1,6 +1,6 @@
 /**
- * Handles every request in a fixed order: route → host → token → role and scope → node binding → ready → media type → names in
- * the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; everything
+ * Handles every request in a fixed order: route → host → token → role and scope → node binding → ready → media type → keys of
+ * the query → names in the path → size → JSON → fields → service (docs/interface.md#order-of-checks). Routes are only declared; everything
  * before and after their handlers is here.
  */
 import { Elysia } from "elysia";
@@ -16,6 +16,7 @@ import { isJson, parseJson, readBody } from "./body.ts";
 import { Compression } from "./compression.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
+import { unknownKey } from "./query.ts";
 import type { RequestShares, SharedRequest } from "./request-shares.ts";
 import { readTarget } from "./request-target.ts";
 import type { RequestTurns } from "./request-turns.ts";
@@ -160,8 +161,10 @@ function denial(
   return refusal ?? (isReady() ? null : { kind: "starting" });
 }
 
-function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
-  return call.isReadable ? (route.checkPath?.(call) ?? null) : { kind: "invalid_url" };
+function targetRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
+  if (!call.isReadable) return { kind: "invalid_url" };
+  const unknown = route.node === "query" ? null : unknownKey(route.about?.query ?? {}, call.query);
+  return unknown ?? route.checkPath?.(call) ?? null;
 }
 
 interface Audited {
@@ -193,7 +196,7 @@ async function audited(
 }
 
 async function carryOutRead(route: ReadRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Ended> {
-  return denial(route, call, options) ?? pathRefusal(route, call) ?? route.handle(call);
+  return denial(route, call, options) ?? targetRefusal(route, call) ?? route.handle(call);
 }
 
 /** Stores the fields in `read` as soon as they are valid. */
@@ -203,7 +206,7 @@ async function carryOut(
   options: PipelineOptions,
   read: { fields: unknown },
 ): Promise<Ended> {
-  const refusal = denial(route, call, options) ?? mediaTypeRefusal(call.request) ?? pathRefusal(route, call);
+  const refusal = denial(route, call, options) ?? mediaTypeRefusal(call.request) ?? targetRefusal(route, call);
   if (refusal !== null) return refusal;
   const body = await readBody(call.request, route.bodyBytesMax ?? BODY_BYTES_MAX);
   if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };

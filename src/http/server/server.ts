@@ -13,8 +13,8 @@ import type { Backend } from "../backend.ts";
 import { EventFeed } from "../events/event-feed.ts";
 import { RulePolls } from "../holds/rule-polls.ts";
 import { ZonePolls } from "../holds/zone-polls.ts";
-import { HostsPages } from "../hosts/hosts-pages.ts";
 import { HostsSnapshots } from "../hosts/hosts-snapshots.ts";
+import { ListPages } from "../list-pages.ts";
 import { refuse } from "../refusal.ts";
 import type { Route } from "../route.ts";
 import type { Dashboard } from "../routes/dashboard.ts";
@@ -100,7 +100,8 @@ export class HttpServer {
     const text = new ScrapeText(() => metrics.text(), clock);
     this.routes = routesOf({
       backend,
-      pages: new HostsPages(hosts, callers),
+      hosts,
+      pages: new ListPages(callers),
       snapshots: this.#snapshots,
       slicing,
       events: this.events,

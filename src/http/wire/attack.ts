@@ -88,7 +88,17 @@ export const AttackWire = Type.Object(
 );
 export type AttackWire = Static<typeof AttackWire>;
 
-export const AttacksWire = Type.Object({ active: Type.Array(AttackWire), recent: Type.Array(AttackWire) }, closed);
+export const AttacksWire = Type.Object(
+  {
+    active: Type.Array(AttackWire),
+    recent: Type.Array(AttackWire),
+    /** Only in pages: the number of matching attacks. */
+    total: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Only in pages with a next page: the value of `after` for it. */
+    next: Type.Optional(Type.String()),
+  },
+  closed,
+);
 export type AttacksWire = Static<typeof AttacksWire>;
 
 export const EndedAttacksWire = Type.Object(

@@ -8,6 +8,7 @@ import { METRICS, type Metric, ratesToWire, type Thresholds } from "../../traffi
 import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
 import { closed } from "./closed.ts";
+import { GroupSettingsWire } from "./group-settings.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { RatesWire } from "./traffic/rates.ts";
@@ -33,6 +34,10 @@ const HostgroupConfigWire = Type.Object(
     networks: Type.Array(Type.String()),
     calculation: oneOf("per_host", "total"),
     tenant: Type.Optional(Type.String()),
+    /** Absent without any, and for a token with a tenant, like the next field. */
+    contacts: Type.Optional(Type.Array(Type.String())),
+    /** What operators set by the API; absent: nothing. */
+    settings: Type.Optional(GroupSettingsWire),
     /** The base trio, and other metrics that are on. */
     thresholds: RatesWire,
     /** Metrics that are on. Absent: outgoing traffic is not judged. */
@@ -96,7 +101,9 @@ export function configuredToWire(configured: Configured, principal: Principal): 
   const seen = isUnscoped(principal) ? all : all.slice(1).filter(({ group }) => group.tenant === principal.tenant);
   return omitNulls({
     hostgroups: seen.flatMap(({ group, mitigation }) =>
-      mitigation === undefined ? [] : [hostgroupToWire(group, mitigation)],
+      mitigation === undefined
+        ? []
+        : [{ ...hostgroupToWire(group, mitigation), ...(isUnscoped(principal) && forOperators(group, configured)) }],
     ),
     service: isUnscoped(principal) ? serviceToWire(configured) : null,
   });
@@ -122,6 +129,14 @@ function hostgroupToWire(
     cooldown_seconds: ban.cooldownSeconds,
     fallback: ban.fallback,
   });
+}
+
+function forOperators({ name, contacts }: Hostgroup, { groupSettings = {} }: Configured) {
+  const settings = groupSettings[name];
+  return {
+    ...(contacts !== undefined && { contacts: [...contacts] }),
+    ...(settings !== undefined && { settings }),
+  };
 }
 
 function thresholdsOn(thresholds: Thresholds): Partial<Static<typeof RatesWire>> {

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { INCIDENT_STATES, type Member, type PeakRate, type Sums } from "../../incident/incident.ts";
-import type { IncidentView } from "../../incident/incidents.ts";
+import type { IncidentView } from "../../incident/incident-view.ts";
 import {
   type Deed,
   INCIDENT_VERDICTS,

@@ -11,6 +11,12 @@ export const ADDRESS_TEXTS = [
 ] as const;
 export const AddressText = Type.Union([...ADDRESS_TEXTS]);
 
+/** As accepted by parseTarget; the host bits of a prefix are ignored. */
+export const TargetText = Type.Union([
+  ...ADDRESS_TEXTS,
+  Type.String({ pattern: "^([1-9]?[0-9]\\.){3}[1-9]?[0-9]/([1-9]|[12][0-9]|3[0-2])$", examples: ["192.0.2.0/24"] }),
+]);
+
 /** As accepted by parseTimestamp. */
 export const TimeText = Type.String({ format: "date-time", examples: ["2026-01-31T12:00:00Z"] });
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { queue, source } from "../../../test/fixtures/dataplane/capture-views.ts";
 import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { communitiesOf } from "../../../test/fixtures/networks.ts";
-import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
+import { NOON, status } from "../../../test/fixtures/views.ts";
 import { ANYONE as operator, type Principal } from "../../access/principal.ts";
 import type { FilterStatus } from "../../dataplane/kernel-filter.ts";
 import { StatusWire, statusToWire, TenantStatusWire, tenantStatus, wholeStatus } from "./status.ts";

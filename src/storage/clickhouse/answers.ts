@@ -1,6 +1,8 @@
 /**
  * The queries in ClickHouse's SQL. Each counts a record once, even if it is stored several times or on several shards.
  */
+
+import { NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
 import {
   EDGE_COUNTERS,
   type EdgeCounts,
@@ -17,6 +19,7 @@ import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
 import { LATER_COLUMNS } from "./schema.ts";
+import { targetCondition } from "./targets.ts";
 
 /** Runs a query and returns its rows. */
 export type Select = (query: string) => Promise<unknown[]>;
@@ -33,13 +36,14 @@ export type Answers = {
 };
 
 export const ANSWERS: Answers = {
-  async auditEvents({ range, filters: { action, target }, tenant }, select, { database }) {
+  async auditEvents({ range, filters, tenant }, select, { database }) {
     const conditions = [sql`at >= ${range.fromMs} AND at <= ${range.toMs}`];
-    if (action !== null) conditions.push(sql`action = ${action}`);
-    if (tenant !== null) conditions.push(sql`tenant = ${tenant}`);
-    // An address contains no wildcard.
-    if (target !== null)
-      conditions.push(sql`(target = ${target} OR target LIKE ${`${target}->%`} OR target LIKE ${`%->${target}`})`);
+    const { action, result, operator, target, tenant: named } = filters;
+    const texts = Object.entries({ action, result, operator, tenant });
+    for (const [column, value] of [...texts, ["tenant", named] as const]) {
+      if (value !== null) conditions.push(`${column} = ${literal(value)}`);
+    }
+    if (target !== null) conditions.push(targetCondition("target", target));
     const rows = await select(`
       SELECT at, action, result, operator, role, tenant, target, target_type, reason, source, ban_state, dry_run
       FROM ${database}.audit WHERE ${conditions.join(" AND ")}
@@ -47,14 +51,16 @@ export const ANSWERS: Answers = {
     return (rows as AuditRow[]).map(auditEventOf);
   },
 
-  async endedAttacks({ range, toId = null, target = null, tenant = null, limit }, select, { database }) {
+  async endedAttacks({ range, toId = null, filters = NO_ATTACK_FILTERS, tenant = null, limit }, select, { database }) {
     const ends = `SELECT id, argMax(ended, version) AS last_end, argMax(target, version) AS last_target,
-      argMax(tenant, version) AS last_tenant FROM ${database}.attacks GROUP BY id`;
+      argMax(tenant, version) AS last_tenant, argMax(hostgroup, version) AS last_group FROM ${database}.attacks GROUP BY id`;
     const conditions = ["last_end > 0"];
     if (range !== undefined) conditions.push(sql`last_end >= ${range.fromMs} AND last_end <= ${range.toMs}`);
     if (range !== undefined && toId !== null) conditions.push(sql`(last_end < ${range.toMs} OR id <= ${toId})`);
-    if (target !== null) conditions.push(sql`last_target = ${target}`);
-    if (tenant !== null) conditions.push(sql`last_tenant = ${tenant}`);
+    const { target, group, tenant: named } = filters;
+    if (target !== null) conditions.push(targetCondition("last_target", target));
+    if (group !== null) conditions.push(sql`last_group = ${group}`);
+    for (const owner of [tenant, named]) if (owner !== null) conditions.push(sql`last_tenant = ${owner}`);
     const found = (await select(
       `SELECT id FROM (${ends}) WHERE ${conditions.join(" AND ")} ORDER BY last_end DESC, id DESC LIMIT ${literal(limit)}`,
     )) as { id: string }[];

@@ -5,6 +5,7 @@ import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/stora
 import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/storage/history-drivers.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
+import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { CLICKHOUSE_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";
@@ -32,7 +33,7 @@ async function server(...options: Parameters<typeof ClickhouseServer.start>): Pr
 }
 
 const ALL = { fromMs: NOON - 1e9, toMs: NOON + 1e9 };
-const EVERYTHING = { range: ALL, filters: { action: null, target: null }, tenant: null };
+const EVERYTHING = { range: ALL, filters: NO_AUDIT_FILTERS, tenant: null };
 const operators = async (driver: Pick<HistoryDriver, "ask">) =>
   (await driver.ask("auditEvents", EVERYTHING)).map(({ operator }) => operator);
 const writeAudit = (driver: HistoryDriver, operator: string) =>

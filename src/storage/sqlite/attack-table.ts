@@ -1,6 +1,7 @@
 /** Attacks in SQLite: one row per attack with the whole record, and columns for lookup. */
 import type { Database } from "bun:sqlite";
-import type { Attack, EndedAttacksQuery } from "../../detection/attack/attack.ts";
+import { type Attack, type EndedAttacksQuery, NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
+import { isWithin } from "../../net/target.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 
@@ -28,7 +29,7 @@ export class AttackTable {
     }
   }
 
-  ended({ range, toId = null, target = null, tenant = null, limit }: EndedAttacksQuery): Attack[] {
+  ended({ range, toId = null, filters = NO_ATTACK_FILTERS, tenant = null, limit }: EndedAttacksQuery): Attack[] {
     const conditions = ["ended IS NOT NULL"];
     const values: (string | number)[] = [];
     const where = (condition: string, ...its: readonly (string | number)[]) => {
@@ -37,11 +38,18 @@ export class AttackTable {
     };
     if (range !== undefined) where("ended BETWEEN ? AND ?", range.fromMs, range.toMs);
     if (range !== undefined && toId !== null) where("(ended < ? OR id <= ?)", range.toMs, toId);
-    if (target !== null) where("target = ?", target);
+    const { target, group, tenant: named } = filters;
+    if (typeof target === "string") where("target = ?", target);
+    if (group !== null) where("hostgroup = ?", group);
+    if (named !== null) where("tenant = ?", named);
     if (tenant !== null) where("tenant = ?", tenant);
-    const sql = `SELECT record FROM attacks WHERE ${conditions.join(" AND ")} ORDER BY ended DESC, id DESC LIMIT ?`;
-    const rows = this.#db.query(sql).all(...values, limit) as { record: string }[];
-    return rows.map(({ record }) => attackOfRecord(record));
+    const sql = `SELECT target, record FROM attacks WHERE ${conditions.join(" AND ")} ORDER BY ended DESC, id DESC`;
+    const rows = Iterator.from(
+      this.#db.query<{ target: string; record: string }, typeof values>(sql).iterate(...values),
+    );
+    const isWanted = (own: string) =>
+      target === null || typeof target === "string" || (own !== "" && isWithin(own, target));
+    return [...rows.filter((row) => isWanted(row.target)).take(limit)].map(({ record }) => attackOfRecord(record));
   }
 
   endedOf(id: string): Attack | null {

@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { AuditEvent, AuditQuery } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
-import { type AuditRow, auditEventOf, auditRow } from "../audit-record.ts";
+import { type AuditRow, auditEventOf, auditRow, auditTargetIsIn } from "../audit-record.ts";
 import type { Identified } from "../history-driver.ts";
 
 /** Rows that any caller can cause, with any token. */
@@ -35,21 +35,21 @@ export class AuditTable {
   select({ range, filters, tenant }: AuditQuery): AuditEvent[] {
     const conditions = ["at >= $from", "at <= $to"];
     const values: Record<string, string | number> = { from: range.fromMs, to: range.toMs };
-    if (filters.action !== null) {
-      conditions.push("action = $action");
-      values["action"] = filters.action;
+    const { action, result, operator, target, tenant: named } = filters;
+    for (const [name, value] of Object.entries({ action, result, operator, tenant, named })) {
+      if (value === null) continue;
+      conditions.push(`${name === "named" ? "tenant" : name} = $${name}`);
+      values[name] = value;
     }
-    if (tenant !== null) {
-      conditions.push("tenant = $tenant");
-      values["tenant"] = tenant;
-    }
-    if (filters.target !== null) {
+    if (typeof target === "string") {
       // An address contains no wildcard.
       conditions.push("(target = $target OR target LIKE $target || '->%' OR target LIKE '%->' || $target)");
-      values["target"] = filters.target;
+      values["target"] = target;
     }
-    const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC LIMIT ${HISTORY_ROWS_MAX}`;
-    return (this.#db.query(sql).all(values) as AuditRow[]).map(auditEventOf);
+    const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC`;
+    const rows = Iterator.from(this.#db.query<AuditRow, typeof values>(sql).iterate(values));
+    const isWanted = (row: AuditRow) => target === null || typeof target === "string" || auditTargetIsIn(row, target);
+    return [...rows.filter(isWanted).take(HISTORY_ROWS_MAX)].map(auditEventOf);
   }
 
   removeBefore(ms: number): void {

@@ -2,12 +2,13 @@ import { Database } from "bun:sqlite";
 import { beforeEach, expect, test } from "bun:test";
 import { attack } from "../../../test/fixtures/views.ts";
 import type { AuditEvent } from "../../audit/audit-event.ts";
+import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
 import { RECORD_USAGE, RecordBudgets } from "./record-budgets.ts";
 
-const ALL = { range: { fromMs: 0, toMs: 1e6 }, filters: { action: null, target: null }, tenant: null };
+const ALL = { range: { fromMs: 0, toMs: 1e6 }, filters: NO_AUDIT_FILTERS, tenant: null };
 const BUDGET = 100_000;
 const BUDGETS = Object.fromEntries(RECORD_CAUSES.map((cause) => [cause, BUDGET])) as Record<RecordCause, number>;
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
+import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { HISTORY_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { StorageFault } from "../storage-fault.ts";
@@ -45,7 +46,7 @@ async function faultOf(promise: Promise<unknown>): Promise<StorageFault> {
 }
 
 function audit(toMs = NOON + 1e9) {
-  const filters = { action: null, target: null };
+  const filters = NO_AUDIT_FILTERS;
   return driver.ask("auditEvents", { range: { fromMs: 0, toMs }, filters, tenant: null });
 }
 

@@ -1,28 +1,23 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { HOSTS_PAGES_MAX, HOSTS_PAGES_PER_TOKEN } from "../../limits.ts";
-import { HostsPages } from "./hosts-pages.ts";
-import { hostsPageQuery } from "./hosts-query.ts";
+import { LIST_PAGES_MAX, LIST_PAGES_PER_TOKEN } from "../limits.ts";
+import { ListPages } from "./list-pages.ts";
 
 const REFUSED = { kind: "too_many_pages" };
 
 let waiting: PromiseWithResolvers<Blob>[];
-let pages: HostsPages;
+let pages: ListPages;
 
 beforeEach(() => {
   waiting = [];
-  const read = () => {
-    const answer = Promise.withResolvers<Blob>();
-    waiting.push(answer);
-    return answer.promise;
-  };
-  pages = new HostsPages({ read });
+  pages = new ListPages();
 });
 
 function ask(operator: string) {
-  const query = new URLSearchParams("limit=1");
-  const page = hostsPageQuery(query);
-  if (page?.kind !== "page") throw new Error("not a page");
-  return pages.read({ principal: { operator, tenant: null }, page, query, groups: () => null });
+  return pages.read({ operator, tenant: null }, () => {
+    const answer = Promise.withResolvers<Blob>();
+    waiting.push(answer);
+    return answer.promise;
+  });
 }
 
 async function answerAll(): Promise<void> {
@@ -33,9 +28,9 @@ async function answerAll(): Promise<void> {
 const askTimes = (count: number, operator: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => ask(operator(i)));
 
-describe("pages of hosts #hosts-pages-are-bounded", () => {
+describe("pages of lists #hosts-pages-are-bounded", () => {
   test("of one token are as many at once as its bound, and again when they are made", async () => {
-    const first = askTimes(HOSTS_PAGES_PER_TOKEN, () => "noc");
+    const first = askTimes(LIST_PAGES_PER_TOKEN, () => "noc");
     expect(await ask("noc")).toEqual(REFUSED as never);
     const other = ask("other");
     await answerAll();
@@ -46,7 +41,7 @@ describe("pages of hosts #hosts-pages-are-bounded", () => {
   });
 
   test("of all tokens are bounded too, and so are those of an open API", async () => {
-    const all = askTimes(HOSTS_PAGES_MAX, (i) => (i % 2 === 0 ? "" : `token ${i}`));
+    const all = askTimes(LIST_PAGES_MAX, (i) => (i % 2 === 0 ? "" : `token ${i}`));
     expect(await ask("")).toEqual(REFUSED as never);
     expect(await ask("noc")).toEqual(REFUSED as never);
     await answerAll();
@@ -54,7 +49,7 @@ describe("pages of hosts #hosts-pages-are-bounded", () => {
   });
 
   test("that fail leave their place", async () => {
-    const failing = askTimes(HOSTS_PAGES_PER_TOKEN, () => "noc");
+    const failing = askTimes(LIST_PAGES_PER_TOKEN, () => "noc");
     for (const { reject } of waiting.splice(0)) reject(new Error("the packet counter is closed"));
     for (const outcome of await Promise.allSettled(failing)) expect(outcome.status).toBe("rejected");
     const again = ask("noc");

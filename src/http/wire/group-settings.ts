@@ -1,0 +1,83 @@
+/** What operators set for a hostgroup by the API (docs/interface.md#hostgroup-settings). */
+import { type Static, Type } from "@sinclair/typebox";
+import { GroupSettings } from "../../config/group-settings.ts";
+import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
+import { takeShape } from "../../schema/shape.ts";
+import { Timestamp } from "../../schema/timestamp.ts";
+import { METRICS } from "../../traffic/rates.ts";
+import type { FieldCheck } from "../server/fields.ts";
+import { closed } from "./closed.ts";
+import { oneOf } from "./one-of.ts";
+import { plainTextFault } from "./plain-text.ts";
+
+const Limit = Type.Number({ minimum: 0 });
+
+const FIELDS = {
+  /** Those that are set; the others are as configured. 0 is off, but for pps, mbps and flows_per_sec. */
+  thresholds: Type.Optional(
+    Type.Object(Object.fromEntries(METRICS.map((name) => [name, Type.Optional(Limit)])), closed),
+  ),
+  mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
+  /** Addresses and prefixes of the hostgroup that are never banned, beside those of the configuration. */
+  protected_whitelist: Type.Optional(Type.Array(Type.String(), { maxItems: GROUP_WHITELIST_MAX })),
+};
+
+export const GroupSettingsWire = Type.Object(
+  { ...FIELDS, by: Type.Optional(Type.String()), at: Type.Optional(Timestamp) },
+  closed,
+);
+export type GroupSettingsWire = Static<typeof GroupSettingsWire>;
+
+export const SettingsAnswerWire = Type.Object(
+  {
+    hostgroup: Type.String(),
+    /** Absent: nothing is set any more. */
+    settings: Type.Optional(GroupSettingsWire),
+    /** `web: thresholds.pps: 1000 → 2000`. */
+    changes: Type.Array(Type.String()),
+  },
+  closed,
+);
+export type SettingsAnswerWire = Static<typeof SettingsAnswerWire>;
+
+export interface SettingsOrder {
+  readonly settings: GroupSettings;
+  readonly reason: string;
+}
+
+const SettingsRequest = Type.Object(
+  { ...FIELDS, reason: Type.Optional(Type.String({ maxLength: SETTINGS_REASON_MAX })) },
+  { ...closed, minProperties: 1 },
+);
+
+export const settingsCheck: FieldCheck<SettingsOrder> = {
+  schema: SettingsRequest,
+  check(value) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+    const { reason = "", ...rest } = value as Record<string, unknown>;
+    for (const name of ["by", "at"]) if (name in rest) return wrong(`unknown field "${name}"`);
+    if (typeof reason !== "string") return wrong("reason must be a string");
+    const fault = plainTextFault("reason", reason, SETTINGS_REASON_MAX);
+    if (fault !== null) return wrong(fault);
+    if (Object.keys(rest).length === 0)
+      return wrong("set thresholds, mitigation or protected_whitelist, or use DELETE");
+    const { file, findings } = takeShape(GroupSettings, rest);
+    const [finding] = findings;
+    if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+    // Without findings nothing was removed.
+    return { kind: "fields", fields: { settings: settingsOf(file as GroupSettings), reason: reason.toWellFormed() } };
+  },
+};
+
+/** Without what is empty, which sets nothing. */
+function settingsOf({ thresholds, mitigation, protected_whitelist: listed }: GroupSettings): GroupSettings {
+  return {
+    ...(thresholds !== undefined && Object.keys(thresholds).length > 0 && { thresholds }),
+    ...(mitigation !== undefined && { mitigation }),
+    ...(listed !== undefined && listed.length > 0 && { protected_whitelist: listed }),
+  };
+}
+
+function wrong(detail: string) {
+  return { kind: "invalid_body", detail } as const;
+}
