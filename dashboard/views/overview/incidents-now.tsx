@@ -3,6 +3,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import type { IncidentsWire } from "../../../src/http/wire/incident.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -24,18 +25,18 @@ export function IncidentsNow({ attacks, bans }: IncidentsNowProps) {
   const alone = attacks.filter(({ incident }) => incident === undefined);
   return (
     <>
-      <Show loaded={read.state.value} what="incidents" onRetry={() => void read.refresh()}>
+      <Show loaded={read.state.value} what={t`incidents`} onRetry={() => void read.refresh()}>
         {({ incidents, next }) => (
           <>
             <DataTable
-              label="Incidents in progress"
+              label={t`Incidents in progress`}
               columns={ACTIVE_COLUMNS}
               rows={incidents.toSorted(byWeight)}
               rowKey={({ id }) => id}
             />
             <p class="muted">
-              {next !== undefined && "The newest 100. "}
-              <a href={linkTo(["attacks"])}>All {wholeNumber(attacks.length)} attacks</a>
+              {next !== undefined && t`The newest 100. `}
+              <a href={linkTo(["attacks"])}>{t`All ${wholeNumber(attacks.length)} attacks`}</a>
             </p>
           </>
         )}
