@@ -284,7 +284,8 @@ export class Detector {
     // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
     const key = sustainMs === 0 ? "" : keyOf(subject);
     if (sustainMs > 0 && !this.#isSustained(key, judgement)) {
-      this.meters.suspect(key, Array.from(limits), metric);
+      const { direction } = subject;
+      this.meters.suspect(key, { thresholds: Array.from(limits), metric, target: targetOf(subject), direction });
       return;
     }
     const { column, row, weights } = of;
