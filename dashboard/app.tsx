@@ -6,6 +6,7 @@ import { attacks } from "./api/live.ts";
 import { startRunning, status } from "./api/running.ts";
 import { session, signOutAll } from "./api/session.ts";
 import { Banners, LostContact } from "./banners.tsx";
+import { SharedPage } from "./guest-page.tsx";
 import { t } from "./language.ts";
 import { LiveRegion } from "./live-region.tsx";
 import { Badge } from "./parts/badge.tsx";
@@ -29,6 +30,8 @@ import { Wall } from "./wall.tsx";
 
 export function App() {
   const { value } = session;
+  const [view, secret] = place.value.steps;
+  if (view === "shared" && secret !== undefined) return <SharedPage secret={secret} />;
   switch (value.kind) {
     case "unknown":
       return (

@@ -15,6 +15,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   protection: t`Protection`,
   packet_download: t`Packet download`,
   incident: t`Incident`,
+  shared_link: t`Shared link`,
 };
 
 /** As in the query of the page's address. */

@@ -15,6 +15,7 @@ export const AUDIT_ACTIONS = [
   "protection",
   "packet_download",
   "incident",
+  "shared_link",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -32,7 +33,7 @@ export const AUDIT_RESULTS = [
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
 /** `prefix`: the target is its first address. */
-export const AUDIT_TARGET_TYPES = ["host", "prefix", "source", "zone", "rule", "incident", "global"] as const;
+export const AUDIT_TARGET_TYPES = ["host", "prefix", "source", "zone", "rule", "incident", "link", "global"] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];
 
 export const AUDIT_SOURCES = ["api", "auto", "signal"] as const;

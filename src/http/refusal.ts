@@ -1,4 +1,5 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
+import type { Overrun } from "../access/shares.ts";
 import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/zones/levers.ts";
 import type { WorkRefusal } from "../incident/work.ts";
@@ -9,6 +10,7 @@ import {
   LIVE_CHALLENGES_MAX,
   PROTECTION_CHOICES_MAX,
   PROTECTION_CHOICES_PER_TENANT,
+  SHARED_LINKS_MAX,
   VICTIMS_PER_SOURCE,
 } from "../limits.ts";
 import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
@@ -53,6 +55,10 @@ export type Refusal =
   | { readonly kind: "unknown_attack" }
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_incident" }
+  /** What is to be shared, or was, does not exist, or is another tenant's. */
+  | { readonly kind: "unknown_subject" }
+  | { readonly kind: "unknown_shared_link" }
+  | { readonly kind: "shared_link_refused"; readonly refusal: Overrun | "not_allowed" }
   | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
@@ -188,6 +194,12 @@ const OF_SHARE = {
   pages: "your share of pages of hosts at once is taken: wait for those in progress",
 };
 
+const SHARED_LINK_REFUSALS = {
+  not_allowed: "shared links are off: set api.shared_links",
+  full: `there are ${SHARED_LINKS_MAX} shared links: end one of them`,
+  over_share: "your share of shared links is taken: end one of them",
+};
+
 const ABSENT = {
   no_source_block: "no such source block",
   no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
@@ -195,6 +207,8 @@ const ABSENT = {
     "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old",
   unknown_attack: "unknown attack",
   unknown_incident: "unknown incident",
+  unknown_subject: "unknown attack, incident, tenant or hostgroup",
+  unknown_shared_link: "unknown shared link",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
@@ -259,6 +273,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "protection_refused":
       return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
+    case "shared_link_refused":
+      return { status: 409, error: SHARED_LINK_REFUSALS[refusal.refusal] };
     case "incident_refused":
       return { status: 409, error: INCIDENT_REFUSALS[refusal.refusal] };
     case "foreign_zone":

@@ -32,6 +32,7 @@ import {
   orderFilterRuleRoute,
   removeFilterRuleRoute,
 } from "./routes/filter-rules.ts";
+import { revokeRoute, sharedLinksRoute, sharedRoute, shareRoute } from "./routes/guest-links.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -86,6 +87,10 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     incidentRoute(backend),
     incidentOrderRoute(backend),
     incidentNoteRoute(backend),
+    sharedLinksRoute(backend),
+    shareRoute(backend),
+    revokeRoute(backend),
+    sharedRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     prefixSetsRoute(backend, clock),

@@ -1,6 +1,7 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import { noSharedLinks, type SharedLinks } from "../access/guest-links.ts";
 import type { Principal } from "../access/principal.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
@@ -71,6 +72,8 @@ type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>
 /** Optional parts beside the engines. */
 export interface Sources {
   readonly edge: Edge;
+  /** Absent: none are allowed. */
+  readonly sharedLinks?: SharedLinks;
   /** Absent: storage is off. */
   readonly history?: History | null;
   /** Traffic that is not stored yet; null: no traffic is recorded. */
@@ -97,6 +100,7 @@ export class ServiceBackend implements Backend {
   readonly #machineProblems: () => readonly Item[] | null;
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
+  readonly sharedLinks: SharedLinks;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
@@ -113,6 +117,7 @@ export class ServiceBackend implements Backend {
     this.#floodwall = floodwall;
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
+    this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;

@@ -11,6 +11,7 @@ import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
+import { ShareButton } from "../../parts/share-button.tsx";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
 import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
@@ -44,6 +45,7 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
         onClick={() => saveFile(`attack-${attack.id}.csv`, new Blob([seriesCsv({ points })], { type: "text/csv" }))}
       >{t`Traffic as CSV`}</Button>
       <PacketsButton id={attack.id} kept={sources?.kept_packets} />
+      <ShareButton kind="attack" of={attack.id} />
     </>
   );
 }
@@ -84,8 +86,8 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
 }
 
 const OUTCOMES: readonly (readonly [PacketOutcome, string])[] = [
-  ["passed", "passed"],
-  ["dropped", "dropped"],
+  ["passed", t`passed`],
+  ["dropped", t`dropped`],
   ["answered", t`answered for a proof of the source's address`],
 ];
 

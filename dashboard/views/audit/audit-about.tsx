@@ -41,6 +41,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "incident":
       return <a href={linkTo(["incidents", target])}>{t`incident`}</a>;
     case "config_reload":
+    case "shared_link":
       return <>–</>;
     default:
       return action satisfies never;

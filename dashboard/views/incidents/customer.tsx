@@ -9,6 +9,7 @@ import { Empty } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { byDay, type Customer, customerPath, type Day, incidentsOf, trendText } from "../../text/customers.ts";
@@ -34,7 +35,7 @@ export function CustomerPage({ customer }: { readonly customer: Customer }) {
           const active = incidents.filter(({ state }) => state === "active");
           return (
             <div class="overview">
-              <Panel title={t`${name} now`} isWide>
+              <Panel title={t`${name} now`} isWide actions={<ShareButton kind={kind} of={name} />}>
                 <p>{t`Attacks: ${trendText(incidents, serviceNow())}.`}</p>
                 {active.length === 0 ? (
                   <Empty title={t`No attack now`} />

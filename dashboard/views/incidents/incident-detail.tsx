@@ -9,6 +9,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
+import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
@@ -48,7 +49,12 @@ export function IncidentDetail({ id }: { readonly id: string }) {
             <Panel
               title={incidentTitle(incident)}
               isWide
-              actions={<IncidentActions incident={incident} onChanged={onChanged} />}
+              actions={
+                <div class="choices">
+                  <ShareButton kind="incident" of={incident.id} />
+                  <IncidentActions incident={incident} onChanged={onChanged} />
+                </div>
+              }
             >
               <Head incident={incident} />
             </Panel>

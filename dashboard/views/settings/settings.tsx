@@ -13,6 +13,7 @@ import { Show } from "../../parts/show.tsx";
 import { chooseTheme, theme } from "../../theme.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostgroupPage, HostgroupTable } from "./settings-hostgroups.tsx";
+import { SharedPanel } from "./settings-links.tsx";
 import { ReloadPanel } from "./settings-reload.tsx";
 import { ServicePanels } from "./settings-service.tsx";
 
@@ -51,6 +52,7 @@ function Whole({ config, onReloaded }: { readonly config: ConfiguredWire; readon
       <Panel title={t`Hostgroups`} isWide>
         <HostgroupTable hostgroups={hostgroups} />
       </Panel>
+      <SharedPanel />
       <div class="masonry">
         <SessionPanel />
         {service !== undefined && whole !== null && <ServicePanels service={service} status={whole} />}
