@@ -6,11 +6,14 @@ import { attacks } from "./api/live.ts";
 import { startRunning, status } from "./api/running.ts";
 import { session, signOutAll } from "./api/session.ts";
 import { Banners, LostContact } from "./banners.tsx";
+import { SharedPage } from "./guest-page.tsx";
+import { t } from "./language.ts";
 import { LiveRegion } from "./live-region.tsx";
 import { Badge } from "./parts/badge.tsx";
 import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
 import { Icon } from "./parts/icon.tsx";
+import { LanguageChoice } from "./parts/language-choice.tsx";
 import { now } from "./parts/moment.tsx";
 import { Outcome } from "./parts/outcome.tsx";
 import { linkTo, place } from "./router.ts";
@@ -27,12 +30,14 @@ import { Wall } from "./wall.tsx";
 
 export function App() {
   const { value } = session;
+  const [view, secret] = place.value.steps;
+  if (view === "shared" && secret !== undefined) return <SharedPage secret={secret} />;
   switch (value.kind) {
     case "unknown":
       return (
         <main class="sign-in">
           <LostContact />
-          <p role="status">Connecting to Floodwall …</p>
+          <p role="status">{t`Connecting to Floodwall …`}</p>
         </main>
       );
     case "signed_out":
@@ -58,17 +63,15 @@ function Shell({ who }: { readonly who: SessionWire }) {
   useViewKeys([...views.map(({ name }) => name), "wall"]);
   return (
     <div class="shell">
-      <button type="button" class="skip button" onClick={focusView}>
-        Skip to the view
-      </button>
+      <button type="button" class="skip button" onClick={focusView}>{t`Skip to the view`}</button>
       <Head who={who} views={views} />
       <Navigation views={views} current={view} />
       <main id="content" class="content">
         <Banners who={who} />
-        <h1 tabIndex={-1}>{view?.title ?? "Nothing here"}</h1>
+        <h1 tabIndex={-1}>{view?.title ?? t`Nothing here`}</h1>
         {view === undefined ? (
-          <Empty title="This page has no such view, or your token does not show it.">
-            <a href={linkTo([])}>Go to the overview</a>
+          <Empty title={t`This page has no such view, or your token does not show it.`}>
+            <a href={linkTo([])}>{t`Go to the overview`}</a>
           </Empty>
         ) : (
           <view.Content steps={steps.slice(1)} />
@@ -99,13 +102,14 @@ function Head({ who, views }: HeadProps) {
       <Outcome />
       <div class="head-end">
         <SearchButton views={views} />
+        <LanguageChoice />
         <ThemeButton />
         <span class="who">
-          {who.open ? "no sign-in" : who.name} · {who.role}
-          {who.tenant !== undefined && ` · tenant ${who.tenant}`}
+          {who.open ? t`no sign-in` : who.name} · {who.role}
+          {who.tenant !== undefined && t` · tenant ${who.tenant}`}
         </span>
         {!who.open && (
-          <Button look="quiet" label="Sign out" onClick={signOutAll}>
+          <Button look="quiet" label={t`Sign out`} onClick={signOutAll}>
             <Icon name="leave" />
           </Button>
         )}
@@ -120,14 +124,14 @@ function Mode() {
   if (value.kind !== "ready") return null;
   // The overview's line says it.
   if (place.value.steps.length === 0 && !value.data.dry_run) return null;
-  if (silentSinceMs.value !== null) return <Badge tone="none">not known</Badge>;
-  return value.data.dry_run ? <Badge tone="warn">DRY{"\u00a0"}RUN</Badge> : <Badge tone="ok">LIVE</Badge>;
+  if (silentSinceMs.value !== null) return <Badge tone="none">{t`not known`}</Badge>;
+  return value.data.dry_run ? <Badge tone="warn">{t`DRY\u00a0RUN`}</Badge> : <Badge tone="ok">{t`LIVE`}</Badge>;
 }
 
 const THEMES = {
-  system: { next: "light", icon: "screen", label: "Theme: as the system. Choose light" },
-  light: { next: "dark", icon: "sun", label: "Theme: light. Choose dark" },
-  dark: { next: "system", icon: "moon", label: "Theme: dark. Choose as the system" },
+  system: { next: "light", icon: "screen", label: t`Theme: as the system. Choose light` },
+  light: { next: "dark", icon: "sun", label: t`Theme: light. Choose dark` },
+  dark: { next: "system", icon: "moon", label: t`Theme: dark. Choose as the system` },
 } as const satisfies Readonly<Record<Theme, object>>;
 
 function ThemeButton() {
@@ -148,7 +152,7 @@ function Navigation({ views, current }: NavigationProps) {
   const { value } = attacks;
   const active = value.kind === "ready" ? value.data.active.length : 0;
   return (
-    <nav class="nav" aria-label="Views">
+    <nav class="nav" aria-label={t`Views`}>
       {views.map((view) => (
         <a
           key={view.name}
@@ -171,7 +175,7 @@ function useTitle(view: View | undefined): void {
   const steps = place.value.steps.slice(1);
   const isAttack = view?.name === "attacks" && steps[0] !== undefined;
   const title = titleOf({
-    view: view?.title ?? "Nothing here",
+    view: view?.title ?? t`Nothing here`,
     steps: view === undefined ? [] : steps,
     active: active.toSorted(byUrgency),
     attack: isAttack ? [...active, ...recent].find(({ id }) => id === steps[0]) : undefined,

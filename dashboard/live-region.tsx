@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import { attacks } from "./api/live.ts";
+import { t } from "./language.ts";
 import { metricName, rateOf } from "./text/format/numbers.ts";
 import { counted } from "./text/format/words.ts";
 import { attackSubject } from "./text/mitigation.ts";
@@ -22,7 +23,7 @@ export function LiveRegion() {
     if (before === null) return;
     const begun = active.filter(({ id }) => !before.has(id));
     const ended = [...before].filter((id) => !known.current?.has(id)).length;
-    const parts = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} ended.`].filter(
+    const parts = [begunText(begun), ended === 0 ? "" : t`${counted(ended, "attack")} ended.`].filter(
       (part) => part !== "",
     );
     if (parts.length > 0) setText(parts.join(" "));
@@ -35,11 +36,11 @@ export function LiveRegion() {
 }
 
 function begunText(begun: readonly AttackWire[]): string {
-  if (begun.length > NAMED_MAX) return `${begun.length} new attacks.`;
+  if (begun.length > NAMED_MAX) return t`${begun.length} new attacks.`;
   return begun
     .map(
       (attack) =>
-        `Attack on ${attackSubject(attack)}: ${rateOf(attack.metric, attack.rate)} of ${metricName(attack.metric)}.`,
+        t`Attack on ${attackSubject(attack)}: ${rateOf(attack.metric, attack.rate)} of ${metricName(attack.metric)}.`,
     )
     .join(" ");
 }

@@ -11,10 +11,14 @@ import "./style/views.css";
 import { render } from "preact";
 import { beginSession } from "./api/session.ts";
 import { App } from "./app.tsx";
+import { language } from "./language.ts";
+import { place } from "./router.ts";
 import { applyTheme } from "./theme.ts";
 
 const root = document.getElementById("app");
 if (root === null) throw new Error("bug: the page has no element for the app");
 applyTheme();
+document.documentElement.lang = language;
 render(<App />, root);
-void beginSession();
+// A shared link needs no session.
+if (place.peek().steps[0] !== "shared") void beginSession();

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { attacks, bans } from "./api/live.ts";
 import { useNamed } from "./api/name-lists.ts";
+import { t } from "./language.ts";
 import { Button } from "./parts/button.tsx";
 import { Dialog } from "./parts/dialog.tsx";
 import { TextField } from "./parts/field.tsx";
@@ -30,7 +31,7 @@ export function SearchButton({ views }: { readonly views: readonly View[] }) {
   const close = () => setOpen(null);
   return (
     <>
-      <Button look="quiet" label="Search (Ctrl K)" onClick={() => setOpen("search")}>
+      <Button look="quiet" label={t`Search (Ctrl K)`} onClick={() => setOpen("search")}>
         <Icon name="search" />
       </Button>
       {open === "search" && <Search views={views} onClose={close} />}
@@ -78,7 +79,7 @@ function Search({ views, onClose }: SearchProps) {
     stops[Math.min(stops.length - 1, Math.max(0, at + by))]?.focus();
   };
   return (
-    <Dialog title="Search" onClose={onClose}>
+    <Dialog title={t`Search`} onClose={onClose}>
       <form
         onKeyDown={step}
         onSubmit={(event) => {
@@ -87,7 +88,7 @@ function Search({ views, onClose }: SearchProps) {
         }}
       >
         <TextField
-          label="Address, name, or part of one"
+          label={t`Address, name, or part of one`}
           type="search"
           value={text}
           onInput={setText}
@@ -95,9 +96,9 @@ function Search({ views, onClose }: SearchProps) {
         />
         <p class="muted" role="status">
           {text.trim() === ""
-            ? "Finds addresses, customers, hostgroups, networks (AS), zones, rules, sets, profiles, neighbors, nodes and views."
-            : `${hits.length} found`}
-          {missing.length > 0 && `. Not read: ${missing.join(", ")}.`}
+            ? t`Finds addresses, customers, hostgroups, networks (AS), zones, rules, sets, profiles, neighbors, nodes and views.`
+            : t`${hits.length} found`}
+          {missing.length > 0 && t`. Not read: ${missing.join(", ")}.`}
         </p>
         <ul class="hits">
           {hits.map((hit) => (
@@ -110,7 +111,7 @@ function Search({ views, onClose }: SearchProps) {
           ))}
         </ul>
         <div class="dialog-buttons">
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{t`Close`}</Button>
         </div>
       </form>
     </Dialog>
@@ -119,24 +120,24 @@ function Search({ views, onClose }: SearchProps) {
 
 function Keys({ views, onClose }: SearchProps) {
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title={t`Keys`} onClose={onClose}>
       <Facts
         facts={[
-          ["Ctrl K", "search for an address, a name or a view"],
-          ["↓ ↑", "through what was found"],
-          ["Enter", "open the first that was found, or do what the button says"],
-          ["Tab", "to the next link, button or field"],
-          ["Esc", "close what is open"],
-          ["?", "these keys"],
+          [t`Ctrl K`, t`search for an address, a name or a view`],
+          ["↓ ↑", t`through what was found`],
+          [t`Enter`, t`open the first that was found, or do what the button says`],
+          [t`Tab`, t`to the next link, button or field`],
+          [t`Esc`, t`close what is open`],
+          ["?", t`these keys`],
           ...views.flatMap(({ name, title }) => {
             const letter = letterOf(name);
             return letter === undefined ? [] : [[`g ${letter}`, title] as const];
           }),
-          ["g w", "Wall display (Esc goes back)"],
+          ["g w", t`Wall display (Esc goes back)`],
         ]}
       />
       <div class="dialog-buttons">
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>{t`Close`}</Button>
       </div>
     </Dialog>
   );

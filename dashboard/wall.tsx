@@ -10,6 +10,7 @@ import { attacks, bans } from "./api/live.ts";
 import { groupRates } from "./api/running.ts";
 import { trace } from "./api/traffic-trace.ts";
 import { LostContact } from "./banners.tsx";
+import { t, tx } from "./language.ts";
 import { Badge } from "./parts/badge.tsx";
 import { now, Since } from "./parts/moment.tsx";
 import { linkTo } from "./router.ts";
@@ -27,7 +28,7 @@ const SHOWN_MAX = 5;
 
 export function Wall() {
   useEffect(() => {
-    document.title = "Wall display – Floodwall";
+    document.title = t`Wall display – Floodwall`;
     const onKey = ({ key }: KeyboardEvent) => {
       if (key === "Escape") location.hash = linkTo([]);
     };
@@ -37,8 +38,8 @@ export function Wall() {
   return (
     <main class="wall">
       <LostContact />
-      <h1 class="unseen">Wall display</h1>
-      <ul class="wall-situation" aria-label="Situation">
+      <h1 class="unseen">{t`Wall display`}</h1>
+      <ul class="wall-situation" aria-label={t`Situation`}>
         {useSituation().map(({ name, tone, text }) => (
           <li key={name}>
             <Badge tone={tone}>{text}</Badge>
@@ -61,13 +62,13 @@ function WallAttacks() {
   const held = bans.value.kind === "ready" ? bans.value.data : [];
   const urgent = value.data.active.toSorted(byUrgency);
   return (
-    <section aria-label="Attacks in progress">
+    <section aria-label={t`Attacks in progress`}>
       <ul class="wall-attacks">
         {urgent.slice(0, SHOWN_MAX).map((attack) => (
           <WallAttack key={attack.id} attack={attack} ban={banOf(attack, held)} />
         ))}
       </ul>
-      {urgent.length > SHOWN_MAX && <p>{counted(urgent.length - SHOWN_MAX, "more attack")}, less urgent</p>}
+      {urgent.length > SHOWN_MAX && <p>{t`${counted(urgent.length - SHOWN_MAX, "more attack")}, less urgent`}</p>}
     </section>
   );
 }
@@ -83,10 +84,8 @@ function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban
         <small>{customerText(attack)}</small>
       </span>
       <span>
-        {classification === undefined ? "Kind not known yet" : vectorName(classification.type)}
-        <small>
-          for <Since at={begin} />
-        </small>
+        {classification === undefined ? t`Kind not known yet` : vectorName(classification.type)}
+        <small>{tx`for ${<Since at={begin} />}`}</small>
       </span>
       <span class="number">
         {rateOf(metric, rate) + plusMinus(of)}
@@ -96,8 +95,8 @@ function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban
         <Badge tone={tone}>{text}</Badge>
         <small>
           {volume?.passed_packets === undefined
-            ? "passed here: not known"
-            : `passed here: ${scaled(volume.passed_packets)} packets`}
+            ? t`passed here: not known`
+            : t`passed here: ${scaled(volume.passed_packets)} packets`}
         </small>
       </span>
     </li>
@@ -116,8 +115,8 @@ function WallTraffic() {
   if (value.kind !== "ready" || !value.data.available) return null;
   if (incoming.kind === "ready" && incoming.data.available) {
     return (
-      <section class="wall-traffic" aria-label="Total traffic" ref={box}>
-        <h2 class="unseen">Total traffic</h2>
+      <section class="wall-traffic" aria-label={t`Total traffic`} ref={box}>
+        <h2 class="unseen">{t`Total traffic`}</h2>
         {heightPx !== null && (
           <HourChart
             direction="incoming"

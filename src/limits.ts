@@ -87,6 +87,11 @@ export const SCRUB_SERVICES_MAX = 32;
 export const PROTECTION_CHOICES_MAX = 1024;
 export const PROTECTION_CHOICES_PER_TENANT = 64;
 export const PROTECTION_NOTE_MAX = 200;
+/** Shared links at once; for how long one may last, seconds; and characters of its reason. */
+export const SHARED_LINKS_MAX = 256;
+export const SHARED_LINK_SECONDS_MIN = 60;
+export const SHARED_LINK_SECONDS_MAX = 2_592_000;
+export const SHARED_LINK_REASON_MAX = 200;
 /** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */
 export const INCIDENTS_KEPT = 500;
 export const INCIDENT_MEMBERS_KEPT = 1000;

@@ -46,6 +46,15 @@ export async function download(path: string): Promise<Answer<Blob>> {
   }
 }
 
+/** By the secret of a shared link in place of the token. */
+export async function readAs<T>(path: string, secret: string): Promise<Answer<T>> {
+  const answer = await reach(path, { headers: authorization(secret) });
+  if (answer === null) return { kind: "unreachable" };
+  const body = await bodyOf(answer);
+  if (answer.ok) return body === null ? { kind: "unreachable" } : { kind: "answer", data: body.json as T };
+  return { kind: "refused", status: answer.status, text: refusalText(body?.json, answer), body: body?.json };
+}
+
 export function authorization(secret = token.peek()): Record<string, string> {
   return secret === null ? {} : { authorization: `Bearer ${secret}` };
 }

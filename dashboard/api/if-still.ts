@@ -1,4 +1,6 @@
 /** An order that ends another one, if that is still as it was made: others give orders too. */
+
+import { t } from "../language.ts";
 import { type Answer, read } from "./client.ts";
 
 /** @param isThere whether the list still has what the order made. */
@@ -13,7 +15,7 @@ export async function ifStill<List>(
   return {
     kind: "refused",
     status: 409,
-    text: "it has ended, or is another order now: nothing was changed",
+    text: t`it has ended, or is another order now: nothing was changed`,
     body: null,
   };
 }

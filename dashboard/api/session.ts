@@ -1,6 +1,7 @@
 /** The user of the page: not known yet, signed out, or signed in with a role. */
 import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
+import { t } from "../language.ts";
 import { type Failure, read, tokensRefused } from "./client.ts";
 import { contact } from "./contact.ts";
 import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
@@ -14,11 +15,9 @@ export type Session =
 
 export const session = signal<Session>({ kind: "unknown" });
 
-const UNKNOWN_TOKEN =
-  "Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask its administrator.";
-const ENDED =
-  "The token is not valid any more: it was changed or taken out of the configuration. Sign in with the new one.";
-const NODE_TOKEN = "This is the token of a node. Nodes cannot read: sign in with a viewer's or an operator's token.";
+const UNKNOWN_TOKEN = t`Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask its administrator.`;
+const ENDED = t`The token is not valid any more: it was changed or taken out of the configuration. Sign in with the new one.`;
+const NODE_TOKEN = t`This is the token of a node. Nodes cannot read: sign in with a viewer's or an operator's token.`;
 
 const RETRY_MS = 2000;
 
@@ -66,7 +65,7 @@ export async function signIn(secret: string): Promise<string | null> {
     return null;
   }
   forgetToken();
-  return answer.kind === "unreachable" ? "Floodwall does not answer. Try again when it does." : explain(answer);
+  return answer.kind === "unreachable" ? t`Floodwall does not answer. Try again when it does.` : explain(answer);
 }
 
 export function signOut(why: string | null = null): void {
@@ -115,5 +114,5 @@ export function isUnscoped(): boolean {
 
 function explain({ status, text }: Failure & { readonly kind: "refused" }): string {
   if (status === 401) return UNKNOWN_TOKEN;
-  return status === 403 ? NODE_TOKEN : `Floodwall answered: ${text}`;
+  return status === 403 ? NODE_TOKEN : t`Floodwall answered: ${text}`;
 }

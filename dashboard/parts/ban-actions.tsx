@@ -8,6 +8,7 @@ import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
 import { attacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
+import { t } from "../language.ts";
 import { banSubject } from "../text/bans.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { momentText } from "../text/format/times.ts";
@@ -30,10 +31,10 @@ export function BanButton({ target }: { readonly target?: string }) {
   const ip = target ?? typed.trim();
   return (
     <CommandButton<BanWire>
-      label={`Ban ${target ?? "an address"}`}
-      text={target === undefined ? "Ban an address …" : "Ban …"}
-      title={target === undefined ? "Ban an address" : `Ban ${target}?`}
-      verb="Ban"
+      label={t`Ban ${target ?? t`an address`}`}
+      text={target === undefined ? t`Ban an address …` : t`Ban …`}
+      title={target === undefined ? t`Ban an address` : t`Ban ${target}?`}
+      verb={t`Ban`}
       isDangerous
       act={() => {
         // The ban's event may come before the answer.
@@ -56,7 +57,7 @@ export function BanButton({ target }: { readonly target?: string }) {
     >
       {target === undefined && (
         <TextField
-          label="Address"
+          label={t`Address`}
           value={typed}
           onInput={(text) => {
             setTyped(text);
@@ -81,10 +82,10 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
   const hit = ban.dry_run || value.kind !== "ready" ? null : liftEffect([ban], value.data.active);
   return (
     <CommandButton<BanWire>
-      label={`Unban ${prefix}`}
-      text="Unban …"
-      title={`Unban ${prefix}?`}
-      verb="Unban"
+      label={t`Unban ${prefix}`}
+      text={t`Unban …`}
+      title={t`Unban ${prefix}?`}
+      verb={t`Unban`}
       isDangerous
       act={() => command("/api/v1/unban", { ip: target, ...givenReason(reason) })}
       look={lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isLifted(ban, all))}
@@ -92,13 +93,13 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
       onDone={(lifted) => {
         tookBan(lifted);
         setReason("");
-        showOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
+        showOutcome(t`The ban of ${banSubject(lifted)} is lifted.`);
       }}
     >
       {hit !== null && <Callout tone="warn" title={hit} />}
       <p>
-        {ban.dry_run ? "Dry run: nothing was announced. The ban ends." : "Its traffic flows as before the ban."}
-        {manual ? "" : " The current attack does not ban it again; the next attack does."}
+        {ban.dry_run ? t`Dry run: nothing was announced. The ban ends.` : t`Its traffic flows as before the ban.`}
+        {manual ? "" : t` The current attack does not ban it again; the next attack does.`}
       </p>
       <ReasonField value={reason} onInput={setReason} />
     </CommandButton>
@@ -117,7 +118,7 @@ function activePrefixes(): ReadonlySet<string> {
  */
 function undoOf(ban: BanWire): Undo {
   return {
-    label: `Undo the ban of ${banSubject(ban)}`,
+    label: t`Undo the ban of ${banSubject(ban)}`,
     act: () =>
       ifStill<BansWire>(
         "/api/v1/bans",
@@ -149,7 +150,7 @@ interface ReasonFieldProps {
 
 /** For the audit trail. */
 function ReasonField(props: ReasonFieldProps) {
-  return <TextField label="Reason" maxLength={BAN_REASON_MAX} placeholder="ticket 7" {...props} />;
+  return <TextField label={t`Reason`} maxLength={BAN_REASON_MAX} placeholder={t`ticket 7`} {...props} />;
 }
 
 function givenReason(reason: string): { readonly reason?: string } {
@@ -158,5 +159,5 @@ function givenReason(reason: string): { readonly reason?: string } {
 
 function bannedText(ban: BanWire): string {
   const until = momentText(Date.parse(ban.expires_at), Date.now());
-  return `${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? ", dry run" : ""}).`;
+  return t`${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? t`, dry run` : ""}).`;
 }

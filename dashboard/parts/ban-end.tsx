@@ -1,6 +1,7 @@
 /** When a ban ends: a time, or when its attack has been quiet for a while. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { attacks } from "../api/live.ts";
+import { t, tx } from "../language.ts";
 import { endOf } from "../text/bans.ts";
 import { Until } from "./moment.tsx";
 
@@ -17,13 +18,9 @@ export function BanEnds({ ban, isShort }: BanEndsProps) {
     case "ended":
       return <>–</>;
     case "renewed":
-      return <>{end.calm ?? (isShort === true ? "with the attack" : "stays until the attack has been quiet")}</>;
+      return <>{end.calm ?? (isShort === true ? t`with the attack` : t`stays until the attack has been quiet`)}</>;
     case "at":
-      return (
-        <>
-          in <Until at={end.at} />
-        </>
-      );
+      return <>{tx`in ${<Until at={end.at} />}`}</>;
     default:
       return end satisfies never;
   }

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
+import { t, tx } from "../language.ts";
 import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
@@ -19,7 +20,7 @@ export function BanPreview({ ip }: { readonly ip: string }) {
       {looksLikeAddress(settled) && settled === ip ? (
         <Preview key={settled} ip={settled} />
       ) : (
-        <p class="muted">{ip === "" ? "Type an address." : "An address is 203.0.113.7 or 2001:db8::7."}</p>
+        <p class="muted">{ip === "" ? t`Type an address.` : t`An address is 203.0.113.7 or 2001:db8::7.`}</p>
       )}
     </div>
   );
@@ -29,7 +30,7 @@ function Preview({ ip }: { readonly ip: string }) {
   const { value } = useResource<BanPreviewWire>(`/api/v1/bans/preview?ip=${encodeURIComponent(ip)}`, 0).state;
   switch (value.kind) {
     case "loading":
-      return <p class="muted">Loading a preview of the ban …</p>;
+      return <p class="muted">{t`Loading a preview of the ban …`}</p>;
     case "failed":
       return <p>{failureText(value.failure)}</p>;
     case "ready": {
@@ -40,10 +41,7 @@ function Preview({ ip }: { readonly ip: string }) {
             <p key={sentence}>{sentence}</p>
           ))}
           {hostgroup !== undefined && (
-            <p class="muted">
-              Hostgroup {hostgroup}
-              {ban.state === "active" && ` · ${routeWords(ban.route)}`}
-            </p>
+            <p class="muted">{tx`Hostgroup ${hostgroup}${ban.state === "active" && ` · ${routeWords(ban.route)}`}`}</p>
           )}
         </>
       );

@@ -1,6 +1,7 @@
 /** A message that says what the problem is and what to do. */
 import type { ComponentChildren } from "preact";
 import type { Failure } from "../api/client.ts";
+import { t, tx } from "../language.ts";
 import { failedTitle, failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 
@@ -35,24 +36,21 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** In place of rows, which would be those of another filter. */
 export function WrongFilter({ what }: { readonly what: string }) {
-  return <Empty title={`No ${what}: the filter is not complete`}>What is missing or wrong is said at its field.</Empty>;
+  return (
+    <Empty title={t`No ${what}: the filter is not complete`}>{t`What is missing or wrong is said at its field.`}</Empty>
+  );
 }
 
 export function Loading({ what }: { readonly what: string }) {
-  return (
-    <p class="loading" role="status">
-      Reading {what} …
-    </p>
-  );
+  return <p class="loading" role="status">{t`Reading ${what} …`}</p>;
 }
 
 /** For a list or chart whose data comes from the history. */
 export function StorageOff({ what }: { readonly what: string }) {
   return (
-    <Empty title={`No ${what}: storage is off`}>
-      Nothing is kept of the past. Set <code>storage.driver</code> to <code>sqlite</code> or <code>clickhouse</code> and
-      restart Floodwall.
-    </Empty>
+    <Empty
+      title={t`No ${what}: storage is off`}
+    >{tx`Nothing is kept of the past. Set ${<code>storage.driver</code>} to ${<code>sqlite</code>} or ${<code>clickhouse</code>} and restart Floodwall.`}</Empty>
   );
 }
 
@@ -68,7 +66,7 @@ export function Failed({ what, failure, onRetry }: FailedProps) {
   return (
     <Callout tone="danger" title={failedTitle(what)}>
       <p>{failureText(failure)}</p>
-      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry !== undefined && <Button onClick={onRetry}>{t`Try again`}</Button>}
     </Callout>
   );
 }

@@ -6,6 +6,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../language.ts";
 import type { Span } from "../text/format/ranges.ts";
 import { clockTime, dayOfMonth } from "../text/format/times.ts";
 import { nearest } from "../text/zoom.ts";
@@ -80,7 +81,7 @@ export function Chart(props: ChartProps) {
             {each.label} <b>{valueText(each.values[at], format)}</b>
           </span>
         ))}
-        {empty !== undefined && empty.length > 0 && <span>Hatched: nothing recorded</span>}
+        {empty !== undefined && empty.length > 0 && <span>{t`Hatched: nothing recorded`}</span>}
       </figcaption>
     </figure>
   );

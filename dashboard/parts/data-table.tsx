@@ -6,6 +6,7 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { t } from "../language.ts";
 import type { Sort } from "../text/table-order.ts";
 import { useOrder } from "./use-order.ts";
 
@@ -67,7 +68,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       class={`table-frame${isWindowed ? " table-long" : ""}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by the keyboard
       tabIndex={0}
-      aria-label={`${label}: table`}
+      aria-label={t`${label}: table`}
     >
       <table aria-rowcount={(total ?? rows.length) + 1}>
         <thead>

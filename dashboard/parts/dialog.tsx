@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Answer, Failure } from "../api/client.ts";
 import { type Look, settle } from "../api/doubtful-order.ts";
+import { t } from "../language.ts";
 import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
@@ -94,10 +95,10 @@ export function Confirm<T>(props: ConfirmProps<T>) {
     const verdict = await settle(look);
     if (verdict === "done") {
       onFound?.();
-      showOutcome(`${title.replace(/\?$/, "")}: carried out. Floodwall had not answered in time.`);
+      showOutcome(t`${title.replace(/\?$/, "")}: carried out. Floodwall had not answered in time.`);
       if (!isClosed.current) onClose();
     } else if (isClosed.current)
-      showOutcome(`${title.replace(/\?$/, "")}: not carried out. Floodwall had not answered.`);
+      showOutcome(t`${title.replace(/\?$/, "")}: not carried out. Floodwall had not answered.`);
     else setState({ kind: "not_done" });
   };
   return (
@@ -111,7 +112,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         {children}
         <Result state={state} />
         <div class="dialog-buttons">
-          <Button onClick={onClose}>{state.kind === "doubt" ? "Close" : "Cancel"}</Button>
+          <Button onClick={onClose}>{state.kind === "doubt" ? t`Close` : t`Cancel`}</Button>
           {state.kind !== "doubt" && (
             <Button type="submit" look={isDangerous === true ? "danger" : "primary"} isBusy={state.kind === "busy"}>
               {verb}
@@ -130,24 +131,27 @@ function Result({ state }: { readonly state: State }) {
       return null;
     case "refused":
       return (
-        <Callout tone="danger" title="Refused" isAlert>
+        <Callout tone="danger" title={t`Refused`} isAlert>
           {state.text}
         </Callout>
       );
     case "at_field":
-      return <p class="fault">Refused: see the marked field.</p>;
+      return <p class="fault">{t`Refused: see the marked field.`}</p>;
     case "doubt":
       return (
-        <Callout tone="warn" title="Not known whether it was carried out" isAlert>
-          Floodwall did not answer the order. The page looks every second until it knows, and says so, also when this is
-          closed.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`Not known whether it was carried out`}
+          isAlert
+        >{t`Floodwall did not answer the order. The page looks every second until it knows, and says so, also when this is closed.`}</Callout>
       );
     case "not_done":
       return (
-        <Callout tone="danger" title="Not carried out" isAlert>
-          Floodwall answers again and does not have it. Order it again.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`Not carried out`}
+          isAlert
+        >{t`Floodwall answers again and does not have it. Order it again.`}</Callout>
       );
     default:
       return state satisfies never;

@@ -1,6 +1,7 @@
 /** The filter that all panels of a view obey, kept in the page's address. */
 import { computed } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { t } from "../language.ts";
 import { place, setQuery } from "../router.ts";
 import {
   completions,
@@ -41,8 +42,8 @@ export function FilterBar({ known }: FilterBarProps) {
   const add = () => {
     const term = termOf(typed);
     if (typed.trim() === "") return;
-    if (term === null) setFault(`A field, = or !=, and a value; fields are ${FILTER_FIELDS.join(", ")}.`);
-    else if (terms.value.length >= TERMS_MAX) setFault(`At most ${TERMS_MAX}: remove one first.`);
+    if (term === null) setFault(t`A field, = or !=, and a value; fields are ${FILTER_FIELDS.join(", ")}.`);
+    else if (terms.value.length >= TERMS_MAX) setFault(t`At most ${TERMS_MAX}: remove one first.`);
     else {
       setTyped("");
       toggleTerm(term);
@@ -58,24 +59,24 @@ export function FilterBar({ known }: FilterBarProps) {
         }}
       >
         <TextField
-          label="Filter"
+          label={t`Filter`}
           type="search"
           value={typed}
           onInput={(next) => {
             setTyped(next);
             setFault(null);
           }}
-          placeholder="hostgroup=web, country!=DE"
+          placeholder={t`hostgroup=web, country!=DE`}
           fault={fault}
           offered={completions(known, typed)}
         />
-        <Button type="submit">Filter</Button>
+        <Button type="submit">{t`Filter`}</Button>
       </form>
       {terms.value.map((term) => (
         <Button
           key={termText(term)}
           look="quiet"
-          label={`Remove the filter ${termText(term)}`}
+          label={t`Remove the filter ${termText(term)}`}
           onClick={() => toggleTerm(term)}
         >
           {termText(term)} ×
@@ -97,7 +98,7 @@ export function Filterable({ field, value }: FilterableProps) {
     return (
       <button
         type="button"
-        aria-label={`${isExcluded ? "Without" : "Only"} ${field} ${value}`}
+        aria-label={`${isExcluded ? t`Without` : t`Only`} ${field} ${value}`}
         title={termText(term)}
         onClick={() => toggleTerm(term)}
       >
@@ -120,8 +121,9 @@ export function Filterable({ field, value }: FilterableProps) {
 export function NotApplied({ terms: ignored }: { readonly terms: readonly Term[] }) {
   if (ignored.length === 0) return null;
   return (
-    <p class="muted" role="note">
-      These rates are not kept so: {ignored.map(termText).join(", ")} only filters the attacks here.
-    </p>
+    <p
+      class="muted"
+      role="note"
+    >{t`These rates are not kept so: ${ignored.map(termText).join(", ")} only filters the attacks here.`}</p>
   );
 }

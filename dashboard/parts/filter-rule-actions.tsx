@@ -5,6 +5,7 @@ import { type Answer, command, read } from "../api/client.ts";
 import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
+import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import {
   actionText,
@@ -41,26 +42,24 @@ export function OrderRuleButton(props: OrderRuleProps) {
   if (!mayAct()) return null;
   return (
     <>
-      <Button label="Add rule to the filter rules" onClick={() => setOpen(true)}>
-        Add rule …
-      </Button>
+      <Button label={t`Add rule to the filter rules`} onClick={() => setOpen(true)}>{t`Add rule …`}</Button>
       {isOpen && <OrderRuleDialog {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
 const ACTIONS = [
-  ["drop", "Drop"],
-  ["limit", "Limit"],
-  ["pass", "Pass"],
+  ["drop", t`Drop`],
+  ["limit", t`Limit`],
+  ["pass", t`Pass`],
 ] as const;
 const PERS = [
-  ["source", "Each source"],
-  ["all", "All together"],
+  ["source", t`Each source`],
+  ["all", t`All together`],
 ] as const;
 const EFFECTS = [
-  ["acts", "Acts"],
-  ["counts", "Only counts"],
+  ["acts", t`Acts`],
+  ["counts", t`Only counts`],
 ] as const;
 
 const named = <Value extends string>(values: readonly Value[]) =>
@@ -100,11 +99,11 @@ function useConfirmedOrder(form: RuleForm) {
   };
   const field = isRequested && (
     <TextField
-      label="Confirmation"
+      label={t`Confirmation`}
       value={again}
       onInput={setAgain}
       hint={nameAgainText(name)}
-      fault={again.trim() === "" || again.trim() === name ? null : "This is another name."}
+      fault={again.trim() === "" || again.trim() === name ? null : t`This is another name.`}
       isRequired
     />
   );
@@ -124,8 +123,8 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
   const wasThere = useRef<boolean | null>(null);
   return (
     <Confirm<FilterRuleWire>
-      title="Add a filter rule"
-      verb="Add rule"
+      title={t`Add a filter rule`}
+      verb={t`Add rule`}
       isDangerous
       act={async () => {
         const before = await read<FilterRulesWire>(FILTER_RULES_PATH);
@@ -153,7 +152,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
         sets={sets}
         onChange={(changes) => setForm((before) => ({ ...before, ...changes }))}
       />
-      <p>It is tried before all other rules. All that is filled in must match.</p>
+      <p>{t`It is tried before all other rules. All that is filled in must match.`}</p>
       <RuleEffect shown={shown} />
       {field}
     </Confirm>
@@ -162,7 +161,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
 
 function undoOf({ name, created_at: at }: FilterRuleWire, onDone: () => void): Undo {
   return {
-    label: `Undo the rule ${name}`,
+    label: t`Undo the rule ${name}`,
     act: () =>
       ifStill<FilterRulesWire>(
         FILTER_RULES_PATH,
@@ -197,45 +196,55 @@ function RuleFields({ form, fault, sets, onChange: change }: RuleFieldsProps) {
   return (
     <>
       <div class="filters">
-        {text("name", "Name", { placeholder: "no-chargen", isRequired: true })}
-        <ChoiceField label="Action" value={form.action} options={ACTIONS} onChange={(action) => change({ action })} />
-        <ChoiceField label="When" value={form.when} options={RULE_WHENS} onChange={(when) => change({ when })} />
-        <ChoiceField label="Effect" value={form.effect} options={EFFECTS} onChange={(effect) => change({ effect })} />
+        {text("name", t`Name`, { placeholder: "no-chargen", isRequired: true })}
+        <ChoiceField
+          label={t`Action`}
+          value={form.action}
+          options={ACTIONS}
+          onChange={(action) => change({ action })}
+        />
+        <ChoiceField label={t`When`} value={form.when} options={RULE_WHENS} onChange={(when) => change({ when })} />
+        <ChoiceField
+          label={t`Effect`}
+          value={form.effect}
+          options={EFFECTS}
+          onChange={(effect) => change({ effect })}
+        />
       </div>
       {form.action === "limit" && (
         <div class="filters">
-          {text("packets", "Packets per second", { placeholder: "20" })}
-          {text("mbps", "Mbit/s")}
-          <ChoiceField label="Of" value={form.per} options={PERS} onChange={(per) => change({ per })} />
+          {text("packets", t`Packets per second`, { placeholder: "20" })}
+          {text("mbps", t`Mbit/s`)}
+          <ChoiceField label={t`Of`} value={form.per} options={PERS} onChange={(per) => change({ per })} />
         </div>
       )}
-      {text("destinations", "Destinations", {
+      {text("destinations", t`Destinations`, {
         placeholder: "203.0.113.7, 203.0.113.16/28",
-        hint: "Empty: all networks.",
+        hint: t`Empty: all networks.`,
       })}
       <div class="filters">
-        {text("source", "Source", { placeholder: "198.51.100.0/24" })}
-        {text("sets", "Source in prefix sets", { offered: sets })}
+        {text("source", t`Source`, { placeholder: "198.51.100.0/24" })}
+        {text("sets", t`Source in prefix sets`, { offered: sets })}
       </div>
       <div class="filters">
         <ChoiceField
-          label="Protocol"
+          label={t`Protocol`}
           value={form.protocol}
           options={PROTOCOLS}
           onChange={(protocol) => change({ protocol })}
         />
-        {text("ports", "Ports", { placeholder: "443, 27000-27050" })}
-        {text("sourcePorts", "Source ports", { placeholder: "19" })}
+        {text("ports", t`Ports`, { placeholder: "443, 27000-27050" })}
+        {text("sourcePorts", t`Source ports`, { placeholder: "19" })}
         <ChoiceField
-          label="Handshake"
+          label={t`Handshake`}
           value={form.handshake}
           options={HANDSHAKES}
           onChange={(handshake) => change({ handshake })}
         />
       </div>
-      {text("payload", "Payload", { placeholder: "ffffffff 54", hint: "Hexadecimal; with an offset as 4: 54." })}
+      {text("payload", t`Payload`, { placeholder: t`ffffffff 54`, hint: t`Hexadecimal; with an offset as 4: 54.` })}
       <TextField
-        label="Other keys of filter_rules, as JSON"
+        label={t`Other keys of filter_rules, as JSON`}
         value={form.more}
         onInput={(more) => change({ more })}
         placeholder='{"ttl": "1-5"}'
@@ -243,16 +252,16 @@ function RuleFields({ form, fault, sets, onChange: change }: RuleFieldsProps) {
       />
       <div class="filters">
         <TextField
-          label="Seconds"
+          label={t`Seconds`}
           type="number"
           value={form.seconds}
           onInput={(seconds) => change({ seconds })}
-          placeholder={`1 to ${FILTER_RULE_SECONDS_MAX}`}
+          placeholder={t`1 to ${FILTER_RULE_SECONDS_MAX}`}
           fault={faultOf("seconds")}
           isRequired
         />
         <TextField
-          label="Reason"
+          label={t`Reason`}
           value={form.reason}
           onInput={(reason) => change({ reason })}
           maxLength={FILTER_RULE_REASON_MAX}
@@ -271,20 +280,20 @@ interface RemoveRuleProps {
 export function RemoveRuleButton({ name, onChanged }: RemoveRuleProps) {
   return (
     <CommandButton<FilterRuleWire>
-      label={`Remove the rule ${name}`}
-      text="Remove …"
-      title={`Remove the rule ${name}?`}
-      verb="Remove"
+      label={t`Remove the rule ${name}`}
+      text={t`Remove …`}
+      title={t`Remove the rule ${name}?`}
+      verb={t`Remove`}
       isDangerous
       act={() => command(filterRulePath(name), {}, "DELETE")}
       look={ruleLook(name, (rule) => rule === undefined)}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome(`The rule ${name} is removed.`);
+        showOutcome(t`The rule ${name} is removed.`);
       }}
     >
-      <p>What it matched is judged by the rules that follow.</p>
+      <p>{t`What it matched is judged by the rules that follow.`}</p>
     </CommandButton>
   );
 }
@@ -295,6 +304,6 @@ function ruleLook(name: string, isSo: (rule: FilterRuleWire | undefined) => bool
 
 function orderedText(rule: FilterRuleWire): string {
   const { name, expires_at: at } = rule;
-  const until = at === undefined ? "" : ` until ${momentText(Date.parse(at), Date.now())}`;
-  return `${name}: ${actionText(rule)} ${ruleWhenText(rule)}${until}${rule.dry_run ? ", only counted: nothing is dropped" : ""}.`;
+  const until = at === undefined ? "" : t` until ${momentText(Date.parse(at), Date.now())}`;
+  return `${name}: ${actionText(rule)} ${ruleWhenText(rule)}${until}${rule.dry_run ? t`, only counted: nothing is dropped` : ""}.`;
 }

@@ -1,4 +1,6 @@
 /** The search over the rows of a list, which the address of the page keeps. */
+
+import { t } from "../language.ts";
 import { place, setQuery } from "../router.ts";
 import { TextField } from "./field.tsx";
 
@@ -9,7 +11,7 @@ export function searched(): string {
 export function FindField({ placeholder }: { readonly placeholder: string }) {
   return (
     <TextField
-      label="Find"
+      label={t`Find`}
       type="search"
       value={searched()}
       onInput={(q) => setQuery({ q })}

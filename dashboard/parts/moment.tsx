@@ -1,6 +1,7 @@
 /** Points in time: the time itself, how long ago it was, and how much is left. All are updated by one clock. */
 import { signal } from "@preact/signals";
 import { serviceNow, silentSinceMs } from "../api/contact.ts";
+import { t, tx } from "../language.ts";
 import { countdown, duration, momentText } from "../text/format/times.ts";
 
 /** The service's wall clock, ms, updated each second. It stops while the service does not answer: what is shown ended then. */
@@ -27,11 +28,7 @@ export function Since({ at }: { readonly at: string }) {
 
 /** `12 min 5 s ago`. */
 export function Ago({ at }: { readonly at: string }) {
-  return (
-    <>
-      <Since at={at} /> ago
-    </>
-  );
+  return <>{tx`${<Since at={at} />} ago`}</>;
 }
 
 /** `9:59`; `now` when no time is left. */
@@ -39,7 +36,7 @@ export function Until({ at }: { readonly at: string }) {
   const left = (Date.parse(at) - now.value) / 1000;
   return (
     <time class="number" dateTime={at}>
-      {left <= 0 ? "now" : countdown(left)}
+      {left <= 0 ? t`now` : countdown(left)}
     </time>
   );
 }

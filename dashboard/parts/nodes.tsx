@@ -1,5 +1,6 @@
 /** Parts that the lists and views of scrub and edge nodes have in common. */
 import type { ComponentChildren } from "preact";
+import { t, tx } from "../language.ts";
 import { linkTo } from "../router.ts";
 import { duration } from "../text/format/times.ts";
 import { type Presence, presenceOrder, presenceWord } from "../text/nodes.ts";
@@ -20,19 +21,19 @@ export const NODES_FIRST_SORT = { key: "state", isDescending: false };
 
 export function nameColumn<N extends Node>(...path: readonly string[]): Column<N> {
   const cell = ({ name }: N) => <a href={linkTo([...path, name])}>{name}</a>;
-  return { key: "name", title: "Node", cell, order: ({ name }) => name };
+  return { key: "name", title: t`Node`, cell, order: ({ name }) => name };
 }
 
 export function stateColumn<N extends Node>(cell: (node: N) => ComponentChildren): Column<N> {
-  return { key: "state", title: "State", cell, order: presenceOrder };
+  return { key: "state", title: t`State`, cell, order: presenceOrder };
 }
 
 export function lastPollColumn<N extends Node>(): Column<N> {
   const order = ({ last_seen: at }: N) => at ?? "";
-  return { key: "seen", title: "Last poll", cell: (node) => <LastPoll node={node} />, order, width: "medium" };
+  return { key: "seen", title: t`Last poll`, cell: (node) => <LastPoll node={node} />, order, width: "medium" };
 }
 
-export const versionColumn = <N extends Node>() => textColumn<N>("Version", ({ report }) => report?.version, "wide");
+export const versionColumn = <N extends Node>() => textColumn<N>(t`Version`, ({ report }) => report?.version, "wide");
 
 /** @param children between its presence and its dry run */
 export function NodeBadges({ node, children }: { readonly node: Node; readonly children?: ComponentChildren }) {
@@ -41,14 +42,14 @@ export function NodeBadges({ node, children }: { readonly node: Node; readonly c
     <span class="badges">
       <Badge tone={tone}>{text}</Badge>
       {children}
-      {node.report?.dry_run === true && <Badge tone="warn">dry run</Badge>}
+      {node.report?.dry_run === true && <Badge tone="warn">{t`dry run`}</Badge>}
     </span>
   );
 }
 
 export function LastPoll({ node: { holding, last_seen: at } }: { readonly node: Node }) {
-  if (holding) return <>connected</>;
-  return at === undefined ? <>never</> : <Ago at={at} />;
+  if (holding) return <>{t`connected`}</>;
+  return at === undefined ? t`never` : <Ago at={at} />;
 }
 
 interface NotPollingProps {
@@ -62,9 +63,10 @@ interface NotPollingProps {
 export function NotPolling({ node, staleSeconds, children }: NotPollingProps) {
   if (node.alive) return null;
   return (
-    <Callout tone="danger" title={node.last_seen === undefined ? "It has not polled yet" : "It is lost"}>
-      No poll for {duration(staleSeconds)}. {children}
-    </Callout>
+    <Callout
+      tone="danger"
+      title={node.last_seen === undefined ? t`It has not polled yet` : t`It is lost`}
+    >{tx`No poll for ${duration(staleSeconds)}. ${children}`}</Callout>
   );
 }
 
@@ -78,9 +80,5 @@ export function NoSuchNode({
   readonly name: string;
   readonly list: string;
 }) {
-  return (
-    <Empty title={`No ${what} ${name}`}>
-      <code>{list}</code> does not name it, or no more.
-    </Empty>
-  );
+  return <Empty title={t`No ${what} ${name}`}>{tx`${<code>{list}</code>} does not name it, or no more.`}</Empty>;
 }

@@ -5,6 +5,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Answer } from "../api/client.ts";
+import { t } from "../language.ts";
 import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 
@@ -61,21 +62,17 @@ function UndoButton({ undo }: { readonly undo: Undo }) {
     showOutcome(undoneText(answer));
     undo.onDone();
   };
-  return (
-    <Button label={undo.label} isBusy={isBusy} onClick={() => void act()}>
-      Undo
-    </Button>
-  );
+  return <Button label={undo.label} isBusy={isBusy} onClick={() => void act()}>{t`Undo`}</Button>;
 }
 
 function undoneText(answer: Answer<unknown>): string {
   switch (answer.kind) {
     case "answer":
-      return "It is undone.";
+      return t`It is undone.`;
     case "refused":
-      return `It was not undone: ${failureText(answer)}.`;
+      return t`It was not undone: ${failureText(answer)}.`;
     case "unreachable":
-      return "It is not known whether it was undone: Floodwall did not answer. Look whether it is still in force.";
+      return t`It is not known whether it was undone: Floodwall did not answer. Look whether it is still in force.`;
     default:
       return answer satisfies never;
   }

@@ -9,6 +9,7 @@ import { command } from "../api/client.ts";
 import { lookAt } from "../api/look.ts";
 import { useResource } from "../api/resource.ts";
 import { mayAct } from "../api/session.ts";
+import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import {
   filterFacts,
@@ -46,10 +47,10 @@ export function ProtectButton(props: ProtectButtonProps) {
   return (
     <>
       <Button
-        label={prefix === undefined ? "Set profile of a prefix" : `Change the protection of ${prefix}`}
+        label={prefix === undefined ? t`Set profile of a prefix` : t`Change the protection of ${prefix}`}
         onClick={() => setOpen(true)}
       >
-        {prefix === undefined ? "Set profile …" : "Change …"}
+        {prefix === undefined ? t`Set profile …` : t`Change …`}
       </Button>
       {isOpen && <ProtectDialog {...props} onClose={() => setOpen(false)} />}
     </>
@@ -63,12 +64,12 @@ function ProtectDialog(props: DialogProps) {
   const { value } = useResource<ProtectionsWire>(PROTECTION_PATH, 0).state;
   if (value.kind === "ready" && value.data.profiles.length > 0) return <ProtectForm {...props} known={value.data} />;
   return (
-    <Dialog title="Set a protection profile" onClose={props.onClose}>
-      <Show loaded={value} what="profiles">
-        {() => <p>Nothing may be chosen here: ask your operator for selectable profiles.</p>}
+    <Dialog title={t`Set a protection profile`} onClose={props.onClose}>
+      <Show loaded={value} what={t`profiles`}>
+        {() => <p>{t`Nothing may be chosen here: ask your operator for selectable profiles.`}</p>}
       </Show>
       <div class="dialog-buttons">
-        <Button onClick={props.onClose}>Close</Button>
+        <Button onClick={props.onClose}>{t`Close`}</Button>
       </div>
     </Dialog>
   );
@@ -86,8 +87,8 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
   const order = protectionOrder({ profile: profile.name, when, note });
   return (
     <Confirm<ProtectionWire>
-      title="Set a protection profile"
-      verb="Set profile"
+      title={t`Set a protection profile`}
+      verb={t`Set profile`}
       act={() => command(protectionPath(prefix.trim()), order, "PUT")}
       look={lookAt<ProtectionWire>(
         () => protectionPath(prefix.trim()),
@@ -107,26 +108,26 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
       onClose={onClose}
     >
       <TextField
-        label="Address or prefix"
+        label={t`Address or prefix`}
         value={prefix}
         onInput={setPrefix}
         placeholder="203.0.113.0/28"
-        hint="Within one hostgroup. The longest prefix decides."
+        hint={t`Within one hostgroup. The longest prefix decides.`}
         fault={fault?.field === "prefix" || fault?.field === "ip" ? fault.rule : null}
         isRequired
       />
       <div class="filters">
         <ChoiceField
-          label="Profile"
+          label={t`Profile`}
           value={profile.name}
           options={profiles.map((each) => [each.name, each.name] as const)}
           onChange={setName}
         />
-        {maySayWhen(known) && <ChoiceField label="When" value={when} options={WHENS} onChange={setWhen} />}
+        {maySayWhen(known) && <ChoiceField label={t`When`} value={when} options={WHENS} onChange={setWhen} />}
       </div>
       <Facts facts={filterFacts(profile.filter)} />
       <TextField
-        label="Note"
+        label={t`Note`}
         value={note}
         onInput={setNote}
         maxLength={PROTECTION_NOTE_MAX}
@@ -143,7 +144,7 @@ function wasChosen({ protections }: ProtectionsWire, { choice }: ProtectionWire)
 function undoOf({ prefix, choice }: ProtectionWire, onDone: () => void): Undo {
   const chosen = choice?.prefix ?? prefix;
   return {
-    label: `Undo the profile of ${chosen}`,
+    label: t`Undo the profile of ${chosen}`,
     act: () => command(protectionPath(chosen), { reason: "undo of the choice" }, "DELETE"),
     onDone,
   };
@@ -152,10 +153,10 @@ function undoOf({ prefix, choice }: ProtectionWire, onDone: () => void): Undo {
 export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string; readonly onChanged: () => void }) {
   return (
     <CommandButton<ProtectionWire>
-      label={`Remove the choice for ${prefix}`}
-      text="Remove …"
-      title={`Remove the choice for ${prefix}?`}
-      verb="Remove"
+      label={t`Remove the choice for ${prefix}`}
+      text={t`Remove …`}
+      title={t`Remove the choice for ${prefix}?`}
+      verb={t`Remove`}
       isDangerous
       act={() => command(protectionPath(prefix), {}, "DELETE")}
       look={lookAt<ProtectionWire>(protectionPath(prefix), ({ choice }) => choice?.prefix !== prefix)}
@@ -165,13 +166,13 @@ export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string
         showOutcome(doneText(done));
       }}
     >
-      <p>A choice for a shorter prefix decides then, or the configuration.</p>
+      <p>{t`A choice for a shorter prefix decides then, or the configuration.`}</p>
     </CommandButton>
   );
 }
 
 function doneText(done: ProtectionWire): string {
   const { prefix, setting } = done;
-  if (setting === undefined) return `The choice for ${prefix} is removed.`;
-  return `${prefix}: ${profileText(setting)}, by ${sourceText(done)}, ${whenText(done)}.`;
+  if (setting === undefined) return t`The choice for ${prefix} is removed.`;
+  return t`${prefix}: ${profileText(setting)}, by ${sourceText(done)}, ${whenText(done)}.`;
 }

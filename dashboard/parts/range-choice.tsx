@@ -6,6 +6,7 @@
 import { computed } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
+import { t } from "../language.ts";
 import { place, setQuery } from "../router.ts";
 import {
   CHOSEN_SECONDS_MAX,
@@ -25,7 +26,7 @@ import { Segments } from "./field.tsx";
 import { TimeField } from "./time-field.tsx";
 
 const OWN = "own";
-const OPTIONS = [...RANGES.map(([name, text]) => [name, text] as const), [OWN, "From – to"] as const];
+const OPTIONS = [...RANGES.map(([name, text]) => [name, text] as const), [OWN, t`From – to`] as const];
 
 const text = computed(() =>
   ["range", "from", "to"].map((key) => `${key}=${encodeURIComponent(place.value.query.get(key) ?? "")}`).join("&"),
@@ -55,18 +56,18 @@ export function RangeChoice() {
   return (
     <div class="choices">
       <Segments
-        label="Range"
+        label={t`Range`}
         value={isOwn ? OWN : range}
         options={OPTIONS}
         onChange={(name: RangeName | typeof OWN) => chooseRange(name === OWN ? shown : name)}
       />
       {isOwn && <Between span={range} />}
-      <Button onClick={() => chooseRange(shifted(shown, -0.5, whole))}>Earlier</Button>
-      <Button isDisabled={!isOwn} onClick={() => chooseRange(shifted(shown, 0.5, whole))}>
-        Later
-      </Button>
-      <Button onClick={() => chooseRange(zoomed({ shown, whole, at: null, factor: 0.5 }) ?? shown)}>Zoom in</Button>
-      <Button onClick={() => chooseRange(zoomed({ shown, whole, at: null, factor: 2 }) ?? whole)}>Zoom out</Button>
+      <Button onClick={() => chooseRange(shifted(shown, -0.5, whole))}>{t`Earlier`}</Button>
+      <Button isDisabled={!isOwn} onClick={() => chooseRange(shifted(shown, 0.5, whole))}>{t`Later`}</Button>
+      <Button
+        onClick={() => chooseRange(zoomed({ shown, whole, at: null, factor: 0.5 }) ?? shown)}
+      >{t`Zoom in`}</Button>
+      <Button onClick={() => chooseRange(zoomed({ shown, whole, at: null, factor: 2 }) ?? whole)}>{t`Zoom out`}</Button>
     </div>
   );
 }
@@ -83,8 +84,8 @@ function Between({ span }: { readonly span: Span }) {
   };
   return (
     <>
-      <TimeField label="From" time={timeOf(span.from)} fault={odd.from ?? null} onChange={take("from")} />
-      <TimeField label="To" time={timeOf(span.to)} fault={odd.to ?? null} onChange={take("to")} />
+      <TimeField label={t`From`} time={timeOf(span.from)} fault={odd.from ?? null} onChange={take("from")} />
+      <TimeField label={t`To`} time={timeOf(span.to)} fault={odd.to ?? null} onChange={take("to")} />
     </>
   );
 }

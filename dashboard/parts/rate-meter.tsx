@@ -3,6 +3,7 @@
  * factor of ten fills half of the right side.
  */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { t } from "../language.ts";
 import { plusMinus, rateOf, times } from "../text/format/numbers.ts";
 
 export interface RateMeterProps {
@@ -19,9 +20,7 @@ export function RateMeter({ metric, rate, threshold, error }: RateMeterProps) {
     <div class="rate-meter">
       <div class="rate-figures">
         <strong class="number">{rateOf(metric, rate) + plusMinus(errorOf(metric, error))}</strong>
-        <span>
-          {times(factor)} the threshold of {rateOf(metric, threshold)}
-        </span>
+        <span>{t`${times(factor)} the threshold of ${rateOf(metric, threshold)}`}</span>
       </div>
       <div class="rate-bar" aria-hidden="true">
         <div class={`rate-fill${factor > 1 ? " is-over" : ""}`} style={{ width: `${100 * shareOfBar(factor)}%` }} />

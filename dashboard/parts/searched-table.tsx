@@ -1,6 +1,7 @@
 /** A table with a search over all its rows, which the address of the page keeps. */
 
 import { useMemo } from "preact/hooks";
+import { t } from "../language.ts";
 import { hasWords } from "../text/bans.ts";
 import { wholeNumber } from "../text/format/numbers.ts";
 import { Empty } from "./callout.tsx";
@@ -21,7 +22,7 @@ export function SearchedTable<Row>({ what, placeholder, textOf, isCounted, ...ta
   const search = searched();
   const { rows: all } = table;
   const rows = useMemo(() => all.filter((row) => hasWords(textOf(row), search)), [all, search]);
-  const count = rows.length === all.length ? "in all" : `of ${wholeNumber(all.length)}`;
+  const count = rows.length === all.length ? t`in all` : t`of ${wholeNumber(all.length)}`;
   return (
     <>
       <div class="filters">
@@ -33,7 +34,7 @@ export function SearchedTable<Row>({ what, placeholder, textOf, isCounted, ...ta
         )}
       </div>
       {rows.length === 0 ? (
-        <Empty title={`No ${what} matches`}>Make the search shorter.</Empty>
+        <Empty title={t`No ${what} matches`}>{t`Make the search shorter.`}</Empty>
       ) : (
         <DataTable {...table} rows={rows} />
       )}

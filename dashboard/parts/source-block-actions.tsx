@@ -9,6 +9,7 @@ import { serviceNow } from "../api/contact.ts";
 import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
 import { mayAct } from "../api/session.ts";
+import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { duration, momentText } from "../text/format/times.ts";
 import { isBlocked, isUnblocked } from "../text/order-proof.ts";
@@ -32,8 +33,8 @@ export function BlockButton({ source = "", victim = "", onChanged }: BlockButton
   const isKnown = source !== "";
   return (
     <>
-      <Button label={isKnown ? `Block ${source}` : "Block a source"} onClick={() => setOpen(true)}>
-        {isKnown ? "Block …" : "Block a source …"}
+      <Button label={isKnown ? t`Block ${source}` : t`Block a source`} onClick={() => setOpen(true)}>
+        {isKnown ? t`Block …` : t`Block a source …`}
       </Button>
       {isOpen && <BlockDialog {...{ source, victim, onChanged }} onClose={() => setOpen(false)} />}
     </>
@@ -47,11 +48,11 @@ const FIELDS = ["source", "victim", "ttl_seconds", "reason", "ip"];
 
 /** In seconds; with the last one, the dialog asks for the time. */
 const TIMES = [
-  ["600", "10 min"],
+  ["600", t`10 min`],
   ["3600", "1 h"],
   ["21600", "6 h"],
   ["86400", "24 h"],
-  ["other", "Another time"],
+  ["other", t`Another time`],
 ] as const;
 type Time = (typeof TIMES)[number][0];
 
@@ -78,8 +79,8 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
   };
   return (
     <Confirm<SourceBlockWire>
-      title="Block a source"
-      verb="Block"
+      title={t`Block a source`}
+      verb={t`Block`}
       isDangerous
       act={async () => {
         wasBlocked.current = await isBlockedNow(order);
@@ -101,7 +102,7 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
       onClose={onClose}
     >
       <TextField
-        label="Source"
+        label={t`Source`}
         value={source}
         onInput={setSource}
         placeholder="198.51.100.9"
@@ -109,30 +110,30 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
         isRequired
       />
       <TextField
-        label="Victim"
+        label={t`Victim`}
         value={victim}
         onInput={setVictim}
         placeholder="203.0.113.7"
-        hint="One of your own addresses. Packets to other addresses are not dropped."
+        hint={t`One of your own addresses. Packets to other addresses are not dropped.`}
         fault={faultOf("victim", order.victim)}
         isRequired
       />
       <div class="filters">
-        <ChoiceField label="For" value={time} options={TIMES} onChange={setTime} />
+        <ChoiceField label={t`For`} value={time} options={TIMES} onChange={setTime} />
         {time === "other" && (
           <TextField
-            label="Seconds"
+            label={t`Seconds`}
             type="number"
             value={other}
             onInput={setOther}
-            placeholder={`1 to ${SOURCE_BLOCK_SECONDS_MAX}`}
+            placeholder={t`1 to ${SOURCE_BLOCK_SECONDS_MAX}`}
             fault={faultOf("ttl_seconds")}
             isRequired
           />
         )}
       </div>
       <TextField
-        label="Reason"
+        label={t`Reason`}
         value={reason}
         onInput={setReason}
         maxLength={SOURCE_BLOCK_REASON_MAX}
@@ -141,9 +142,9 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
       <BlockEffect order={order} />
       <p>
         {source.trim() === "" || victim.trim() === ""
-          ? "Packets from the source to the victim are dropped here."
-          : `Packets from ${source.trim()} to ${victim.trim()} are dropped here.`}
-        {seconds > 0 && ` The block expires after ${duration(seconds)}.`}
+          ? t`Packets from the source to the victim are dropped here.`
+          : t`Packets from ${source.trim()} to ${victim.trim()} are dropped here.`}
+        {seconds > 0 && t` The block expires after ${duration(seconds)}.`}
       </p>
     </Confirm>
   );
@@ -164,27 +165,27 @@ export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
   const { source, victim } = block;
   return (
     <CommandButton<SourceBlockWire>
-      label={`Unblock ${source} to ${victim}`}
-      text="Unblock …"
-      title={`Unblock ${source}?`}
-      verb="Unblock"
+      label={t`Unblock ${source} to ${victim}`}
+      text={t`Unblock …`}
+      title={t`Unblock ${source}?`}
+      verb={t`Unblock`}
       isDangerous
       act={() => command(`${SOURCES_PATH}/unblock`, { source, victim })}
       look={lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources))}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome(`${source} is no longer blocked for ${victim}.`, undoOfUnblock(block, onChanged));
+        showOutcome(t`${source} is no longer blocked for ${victim}.`, undoOfUnblock(block, onChanged));
       }}
     >
-      <p>Its packets reach {victim} again.</p>
+      <p>{t`Its packets reach ${victim} again.`}</p>
     </CommandButton>
   );
 }
 
 function undoOfBlock({ source, victim, created_at: at }: SourceBlockWire, onDone: () => void): Undo {
   return {
-    label: `Undo the block of ${source}`,
+    label: t`Undo the block of ${source}`,
     act: () =>
       ifStill<SourceBlocksWire>(
         SOURCES_PATH,
@@ -199,7 +200,7 @@ function undoOfBlock({ source, victim, created_at: at }: SourceBlockWire, onDone
 /** For the rest of its time. */
 function undoOfUnblock({ source, victim, expires_at: at, reason }: SourceBlockWire, onDone: () => void): Undo {
   return {
-    label: `Undo the end of the block of ${source}`,
+    label: t`Undo the end of the block of ${source}`,
     act: () => {
       const seconds = Math.max(1, Math.round((Date.parse(at) - serviceNow()) / 1000));
       const why = Array.from(`undo of the unblock${reason === "" ? "" : `: ${reason}`}`);
@@ -214,5 +215,5 @@ function undoOfUnblock({ source, victim, expires_at: at, reason }: SourceBlockWi
 
 function blockedText({ source, victim, expires_at: at, dry_run: isDry }: SourceBlockWire): string {
   const until = momentText(Date.parse(at), Date.now());
-  return `${source} is blocked for ${victim} until ${until}${isDry ? " (dry run: nothing is dropped)" : ""}.`;
+  return t`${source} is blocked for ${victim} until ${until}${isDry ? t` (dry run: nothing is dropped)` : ""}.`;
 }

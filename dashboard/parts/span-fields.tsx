@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
+import { t } from "../language.ts";
 import { setQuery } from "../router.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
 import { chosenSpan } from "../text/format/ranges.ts";
@@ -73,32 +74,29 @@ export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
   return (
     <>
       <Segments
-        label="Time"
+        label={t`Time`}
         value={name}
-        options={[...SPANS.map(([key, text]) => [key, text] as const), ["own", "From – to"] as const]}
+        options={[...SPANS.map(([key, text]) => [key, text] as const), ["own", t`From – to`] as const]}
         onChange={choose}
       />
       {children}
       {span.kind === "between" && (
         <div class="filters">
           <TimeField
-            label="From"
+            label={t`From`}
             time={span.from}
             fault={span.to === null ? fault : null}
             onChange={(from) => setQuery({ range: "own", from, to: span.to })}
-            onOdd={setOddOf("From")}
+            onOdd={setOddOf(t`From`)}
           />
           <TimeField
-            label="To"
+            label={t`To`}
             time={span.to}
             fault={span.to === null ? null : fault}
             onChange={(to) => setQuery({ range: "own", from: span.from, to, to_id: null })}
-            onOdd={setOddOf("To")}
+            onOdd={setOddOf(t`To`)}
           />
-          <p class="muted">
-            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end the range ends now; 31 days at
-            most.
-          </p>
+          <p class="muted">{t`In ${Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end the range ends now; 31 days at most.`}</p>
         </div>
       )}
     </>
@@ -114,11 +112,11 @@ interface AddressFilterProps {
 export function AddressFilter({ target, onWrong }: AddressFilterProps) {
   return (
     <SearchField
-      label="Address"
+      label={t`Address`}
       value={target}
       onSearch={(wanted) => setQuery({ target: wanted, to_id: null })}
       placeholder="203.0.113.7"
-      faultOf={(text) => (looksLikeAddress(text) ? null : "A complete address.")}
+      faultOf={(text) => (looksLikeAddress(text) ? null : t`A complete address.`)}
       onWrong={onWrong}
     />
   );

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SeriesWire } from "../../src/http/wire/attack-series.ts";
 import { useResource } from "../api/resource.ts";
+import { t } from "../language.ts";
 import { rateOf } from "../text/format/numbers.ts";
 import { SPARK_HEIGHT, SPARK_WIDTH, sparkOf } from "../text/spark-path.ts";
 
@@ -49,7 +50,7 @@ function Line({ id }: { readonly id: string }) {
     <svg
       viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`}
       role="img"
-      aria-label={`Last minute: ${rateOf(metric, spark.lowest)} to ${rateOf(metric, spark.highest)}`}
+      aria-label={t`Last minute: ${rateOf(metric, spark.lowest)} to ${rateOf(metric, spark.highest)}`}
     >
       <polyline points={spark.points} />
     </svg>

@@ -1,5 +1,6 @@
 /** A time in the zone of the browser, typed in the form in which the page shows it. */
 import { useEffect, useState } from "preact/hooks";
+import { t } from "../language.ts";
 import { fromLocalText, localText } from "../text/audit.ts";
 import { TextField } from "./field.tsx";
 
@@ -35,7 +36,7 @@ export function TimeField({ label, time, fault, onChange, onOdd }: TimeFieldProp
         if (changed !== null || text.trim() === "") onChange(changed);
       }}
       placeholder="2026-03-01 04:30"
-      fault={isOdd ? "Like 2026-03-01 04:30." : fault}
+      fault={isOdd ? t`Like 2026-03-01 04:30.` : fault}
     />
   );
 }

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { t } from "../language.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
 import { reachedOf, standingOf } from "./standing.ts";
@@ -39,7 +40,7 @@ export interface Asked {
 
 /** As the preview of a ban says. */
 export function acceptedOf({ ban, source_block_refused: block }: BanPreviewWire): Accepted {
-  return { ban: ban.state === "rejected" ? (ban.reason ?? "it does not say why") : null, block: block ?? null };
+  return { ban: ban.state === "rejected" ? (ban.reason ?? t`it does not say why`) : null, block: block ?? null };
 }
 
 /** One sentence, with its action. */
@@ -48,64 +49,64 @@ export function adviceOf(asked: Asked): Advice {
   if (!attack.active) return adviceAfter(ban);
   if (attack.scope === "group" && attack.prefix === undefined) {
     return {
-      text: "See which of its hosts are attacked: a hostgroup that is judged as a whole is never banned.",
-      action: { kind: "link", text: "Its hosts", steps: ["hosts"], query: { group: attack.group } },
+      text: t`See which of its hosts are attacked: a hostgroup that is judged as a whole is never banned.`,
+      action: { kind: "link", text: t`Its hosts`, steps: ["hosts"], query: { group: attack.group } },
     };
   }
   switch (attack.ban_state) {
     case undefined:
-      return byHand(asked, "nothing mitigates it");
+      return byHand(asked, t`nothing mitigates it`);
     case "withdrawn":
-      return byHand(asked, "its ban has ended, and this attack places no other");
+      return byHand(asked, t`its ban has ended, and this attack places no other`);
     case "rejected":
       return adviceRefused(asked);
     case "active":
       if (attack.dry_run) return DRY_RUN;
       return ban === undefined
-        ? { text: "See the list of bans: what became of its ban is not known here.", action: BANS }
+        ? { text: t`See the list of bans: what became of its ban is not known here.`, action: BANS }
         : adviceBanned(asked, ban);
     default:
       return attack.ban_state satisfies never;
   }
 }
 
-const BANS: Action = { kind: "link", text: "Bans", steps: ["mitigation"], query: { kind: "ban" } };
-const SETTINGS: Action = { kind: "link", text: "Configuration", steps: ["settings"] };
+const BANS: Action = { kind: "link", text: t`Bans`, steps: ["mitigation"], query: { kind: "ban" } };
+const SETTINGS: Action = { kind: "link", text: t`Configuration`, steps: ["settings"] };
 
 const DRY_RUN: Advice = {
-  text: "Decide whether Floodwall may act: in dry run nothing is announced or dropped, so have your routers or your provider filter it.",
+  text: t`Decide whether Floodwall may act: in dry run nothing is announced or dropped, so have your routers or your provider filter it.`,
   action: SETTINGS,
 };
 
 function adviceAfter(ban: BanWire | undefined): Advice {
   return ban?.state === "active"
     ? {
-        text: "Lift the ban if the victim should be reachable before it ends by itself: the attack is over.",
+        text: t`Lift the ban if the victim should be reachable before it ends by itself: the attack is over.`,
         action: { kind: "unban", ban },
       }
-    : { text: "Nothing: the attack is over, and nothing is announced or dropped for it.", action: null };
+    : { text: t`Nothing: the attack is over, and nothing is announced or dropped for it.`, action: null };
 }
 
 /** The order that the service would accept; where it would accept none, what is left. @param why without a full stop */
 function byHand({ attack: { target }, ban, accepted }: Asked, why: string): Advice {
   if (target === undefined) {
-    return { text: `Ask your provider to filter if the attack does harm: ${why}.`, action: null };
+    return { text: t`Ask your provider to filter if the attack does harm: ${why}.`, action: null };
   }
   const refusal = accepted === null ? spareReason(ban) : accepted.ban;
   if (refusal === null) {
-    return { text: `Ban the victim by hand if the attack does harm: ${why}.`, action: { kind: "ban", target } };
+    return { text: t`Ban the victim by hand if the attack does harm: ${why}.`, action: { kind: "ban", target } };
   }
   const cap = CAPS[refusal];
   if (cap !== undefined) return { text: cap, action: BANS };
   const because = REASONS[refusal] ?? refusal;
   if (accepted?.block === null) {
     return {
-      text: `Block single sources, or ask your provider to filter: a ban would be refused, since ${because}.`,
+      text: t`Block single sources, or ask your provider to filter: a ban would be refused, since ${because}.`,
       action: { kind: "block", victim: target },
     };
   }
   return {
-    text: `Ask your provider to filter: Floodwall would refuse a ban and source blocks, since ${because}.`,
+    text: t`Ask your provider to filter: Floodwall would refuse a ban and source blocks, since ${because}.`,
     action: refusal === WHITELISTED ? SETTINGS : null,
   };
 }
@@ -113,14 +114,13 @@ function byHand({ attack: { target }, ban, accepted }: Asked, why: string): Advi
 const WHITELISTED = "whitelisted";
 
 const REASONS: Readonly<Record<string, string>> = {
-  [WHITELISTED]: "the victim is in protected_whitelist",
-  "outside configured networks": "the victim is outside of networks",
+  [WHITELISTED]: t`the victim is in protected_whitelist`,
+  "outside configured networks": t`the victim is outside of networks`,
 };
 
 const CAPS: Readonly<Record<string, string>> = {
-  "max_active_bans reached": "Lift a ban that matters less, or raise ban.max_active_bans: no further ban is allowed.",
-  "max_banned_fraction reached":
-    "Lift a ban that matters less, or raise ban.max_banned_fraction: no further address may be banned.",
+  "max_active_bans reached": t`Lift a ban that matters less, or raise ban.max_active_bans: no further ban is allowed.`,
+  "max_banned_fraction reached": t`Lift a ban that matters less, or raise ban.max_banned_fraction: no further address may be banned.`,
 };
 
 /** Why an order by hand would be refused like the ban of the attack; null: it would not, or it is not known. */
@@ -133,15 +133,15 @@ export function spareReason(ban: BanWire | undefined): string | null {
 
 function adviceRefused(asked: Asked): Advice {
   const reason = asked.ban?.reason;
-  return byHand(asked, reason === undefined ? "its ban was refused" : `its ban was refused: ${reason}`);
+  return byHand(asked, reason === undefined ? t`its ban was refused` : t`its ban was refused: ${reason}`);
 }
 
 function adviceBanned(asked: Asked, ban: BanWire): Advice {
   const { attack } = asked;
   if (ban.node_idle === true) {
-    const node = ban.node ?? "the scrub node";
+    const node = ban.node ?? t`the scrub node`;
     return {
-      text: `See why no traffic reaches ${node}: its report says 0, so nothing is scrubbed. Check the route on the routers.`,
+      text: t`See why no traffic reaches ${node}: its report says 0, so nothing is scrubbed. Check the route on the routers.`,
       action: ban.node === undefined ? null : { kind: "link", text: node, steps: ["scrub", node] },
     };
   }
@@ -149,20 +149,20 @@ function adviceBanned(asked: Asked, ban: BanWire): Advice {
     case "announced":
       return lackAdvice(ban) ?? adviceHeld(attack, ban);
     case "pending":
-      return { text: "Wait a few seconds: the ban is being announced.", action: null };
+      return { text: t`Wait a few seconds: the ban is being announced.`, action: null };
     case "speaker_down":
       return {
-        text: "The BGP speaker does not answer, so it is not known whether the routers filter. Check it and Floodwall's log.",
+        text: t`The BGP speaker does not answer, so it is not known whether the routers filter. Check it and Floodwall's log.`,
         action: SESSIONS,
       };
     case "failed":
       return {
-        text: `The BGP speaker refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}. Check it.`,
+        text: t`The BGP speaker refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}. Check it.`,
         action: SESSIONS,
       };
     case "no_session":
       return {
-        text: "Bring up a BGP session, or have your provider filter: no router has the route.",
+        text: t`Bring up a BGP session, or have your provider filter: no router has the route.`,
         action: SESSIONS,
       };
     case undefined:
@@ -172,41 +172,43 @@ function adviceBanned(asked: Asked, ban: BanWire): Advice {
   }
 }
 
-const SESSIONS: Action = { kind: "link", text: "BGP sessions", steps: [], query: { see: "bgp" } };
+const SESSIONS: Action = { kind: "link", text: t`BGP sessions`, steps: [], query: { see: "bgp" } };
 
 /** null: all routers have the route. */
 function lackAdvice(ban: BanWire): Advice | null {
   const { missing_at: missing = [] } = ban;
   const [first] = missing;
   if (first !== undefined) {
-    const names = missing.map(({ neighbor }) => neighbor).join(" and ");
-    const isOne = missing.length === 1;
-    const text = `Check the session with ${names}: ${isOne ? "it lacks" : "they lack"} the route (${first.cause}), so ${isOne ? "its" : "their"} traffic is not filtered.`;
+    const names = missing.map(({ neighbor }) => neighbor).join(t` and `);
+    const text =
+      missing.length === 1
+        ? t`Check the session with ${names}: it lacks the route (${first.cause}), so its traffic is not filtered.`
+        : t`Check the session with ${names}: they lack the route (${first.cause}), so their traffic is not filtered.`;
     return { text, action: SESSIONS };
   }
   const reached = reachedOf(ban);
   if (reached === null || reached.neighbors >= reached.of) return null;
   const { neighbors, of } = reached;
   return {
-    text: `Ask the operator of the network: ${of - neighbors} of ${of} routers lack the route, so their traffic is not filtered.`,
+    text: t`Ask the operator of the network: ${of - neighbors} of ${of} routers lack the route, so their traffic is not filtered.`,
     action: null,
   };
 }
 
 function adviceHeld(attack: AttackWire, ban: BanWire): Advice {
   const spares = sparesText(attack);
-  if (spares !== null) return { text: `No action, ${spares}.`, action: null };
+  if (spares !== null) return { text: t`No action, ${spares}.`, action: null };
   const standing = standingOf(attack, ban).text;
-  return { text: `No action: ${lowered(standing)}, and the ban ends by itself.`, action: null };
+  return { text: t`No action: ${lowered(standing)}, and the ban ends by itself.`, action: null };
 }
 
 /** null: its rules are known to spare users, or there are none. */
 export function sparesText({ separability, flowspec = [] }: AttackWire): string | null {
   if (separability === undefined || separability.verdict === "yes" || flowspec.length === 0) return null;
   const { verdict, users_at_risk: share } = separability;
-  if (verdict === "unknown" && (share ?? 0) <= SPARED_SHARE_MAX) return "but it is not known what its users send";
-  const part = share === undefined ? "" : ` (about ${Math.max(1, Math.round(100 * share))} % of them)`;
-  return `but real users are dropped as well${part}: consider scrub`;
+  if (verdict === "unknown" && (share ?? 0) <= SPARED_SHARE_MAX) return t`but it is not known what its users send`;
+  const part = share === undefined ? "" : t` (about ${Math.max(1, Math.round(100 * share))} % of them)`;
+  return t`but real users are dropped as well${part}: consider scrub`;
 }
 
 /** Less of the users is not worth a word. */
@@ -214,21 +216,21 @@ const SPARED_SHARE_MAX = 0.01;
 
 function adviceUnannounced(asked: Asked, ban: BanWire): Advice {
   if (isWaitingForRules(ban)) {
-    return { text: "Wait a second: the rules wait for the kind of the attack.", action: null };
+    return { text: t`Wait a second: the rules wait for the kind of the attack.`, action: null };
   }
   if (ban.method === "flowspec" && ban.flowspec?.length === 0) {
-    return byHand(asked, "no rule separates the attack from its users, and ban.fallback does nothing");
+    return byHand(asked, t`no rule separates the attack from its users, and ban.fallback does nothing`);
   }
   const next = nextStep(ban);
   if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") {
-    if (next === null) return byHand(asked, "its escalation only watches");
+    if (next === null) return byHand(asked, t`its escalation only watches`);
     return {
-      text: `Wait for the next step of the escalation (${methodName(next.action)}), or ban the victim by hand.`,
+      text: t`Wait for the next step of the escalation (${methodName(next.action)}), or ban the victim by hand.`,
       action: byHand(asked, "").action,
     };
   }
   return {
-    text: "Have your routers or your provider filter it: nothing announces the ban, and this machine drops nothing of it.",
+    text: t`Have your routers or your provider filter it: nothing announces the ban, and this machine drops nothing of it.`,
     action: null,
   };
 }

@@ -1,5 +1,6 @@
 /** The history's chart of an attack: it has the three base rates of a host, of all its traffic. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { t } from "../language.ts";
 import { metricName } from "./format/numbers.ts";
 import type { Base } from "./highest.ts";
 
@@ -15,11 +16,11 @@ export interface AttackChartWords {
 
 export function attackChartWords({ metric, threshold }: Pick<AttackWire, "metric" | "threshold">): AttackChartWords {
   const base = baseMetric(metric);
-  const label = `All ${metricName(base)}`;
+  const label = t`All ${metricName(base)}`;
   if (base === metric) return { base, label, threshold, note: null };
   const note =
-    `The line is ${metricName(base)} of all traffic: the history has no ${metricName(metric)} alone, ` +
-    "by which the attack was detected.";
+    t`The line is ${metricName(base)} of all traffic: the history has no ${metricName(metric)} alone, ` +
+    t`by which the attack was detected.`;
   return { base, label, threshold: null, note };
 }
 

@@ -2,6 +2,7 @@
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { AUDIT_ACTIONS, actorText, eventMs } from "./audit.ts";
 import { entryText, foldedEntries } from "./timeline.ts";
 
@@ -47,22 +48,22 @@ export function deedsOf({ events, entries, ban, isTenant }: Done): Deed[] {
 /** An audit row has whole seconds. */
 const SAME_MS = 2000;
 /** Tenants do not see the names of others. */
-const NETWORK = "the operator of the network";
-const PLACED = "A ban was placed";
+const NETWORK = t`the operator of the network`;
+const PLACED = t`A ban was placed`;
 
 const DEEDS: Readonly<Partial<Record<Entry["kind"], string>>> = {
   ban_placed: PLACED,
-  ban_refused: "A ban was refused",
-  escalated: "The ban was escalated",
-  deescalated: "The ban went back to a milder step",
-  method_changed: "The method of the ban was changed",
-  ban_withdrawn: "The ban was lifted",
+  ban_refused: t`A ban was refused`,
+  escalated: t`The ban was escalated`,
+  deescalated: t`The ban went back to a milder step`,
+  method_changed: t`The method of the ban was changed`,
+  ban_withdrawn: t`The ban was lifted`,
 };
 
 function doerOf({ kind, at, text }: Entry, ban: BanWire | undefined): string {
   if (kind === "ban_withdrawn" && text === "manual unban") return NETWORK;
   const isByHand = ban?.manual === true && Math.abs(Date.parse(ban.started_at) - Date.parse(at)) <= SAME_MS;
-  return kind === "ban_placed" && isByHand ? NETWORK : "detection";
+  return kind === "ban_placed" && isByHand ? NETWORK : t`detection`;
 }
 
 function deedOfEvent(event: AuditEventWire): Deed {

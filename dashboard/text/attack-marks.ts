@@ -1,5 +1,6 @@
 /** The marks of an attack's chart beside its lines: its begin, and each decision of its timeline. Pure. */
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
+import { t } from "../language.ts";
 import { plusMinus, rateOf } from "./format/numbers.ts";
 import { clockTime } from "./format/times.ts";
 
@@ -30,7 +31,7 @@ export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): 
   const { max_sampling_error: error, rate_max: rate } = early;
   if (rate * (1 - (error ?? 0)) <= later) return null;
   return (
-    `The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
-    "a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total."
+    t`The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
+    t`a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total.`
   );
 }

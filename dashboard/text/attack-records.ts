@@ -1,5 +1,6 @@
 /** The attacks of the history as a list: victims that were attacked repeatedly, and the file for a customer. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
 import { wholeNumber } from "./format/numbers.ts";
 import { counted, vectorName } from "./format/words.ts";
@@ -20,8 +21,8 @@ export function victimsText(counts: ReadonlyMap<string, number>): string {
   const all = [...counts.values()];
   const sum = all.reduce((total, count) => total + count, 0);
   const repeated = all.filter((count) => count > 1).length;
-  const text = `${wholeNumber(sum)} ${sum === 1 ? "attack" : "attacks"} on ${counted(counts.size, "victim")}`;
-  return repeated === 0 ? text : `${text}, ${repeated} of them attacked repeatedly`;
+  const text = t`${wholeNumber(sum)} ${formFor(sum, "attack|attacks")} on ${counted(counts.size, "victim")}`;
+  return repeated === 0 ? text : t`${text}, ${repeated} of them attacked repeatedly`;
 }
 
 type Cell = string | number | boolean | undefined;

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
+import { t } from "../language.ts";
 import { amountText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
@@ -20,25 +21,25 @@ export interface ReportParts {
 
 export function attackReport({ attack, timeline, sources, nowMs }: ReportParts): string {
   const { started_at: begin, ended_at: end, tenant, group, volume } = attack;
-  const customer = tenant === undefined || tenant === group ? group : `${tenant} (hostgroup ${group})`;
+  const customer = tenant === undefined || tenant === group ? group : t`${tenant} (hostgroup ${group})`;
   const lines: (string | null)[] = [
-    `DDoS attack on ${attackSubject(attack)}`,
+    t`DDoS attack on ${attackSubject(attack)}`,
     "",
-    line("Customer", customer),
-    line("Direction", attack.direction),
-    attack.hosts === undefined ? null : line("Hosts attacked", String(attack.hosts)),
-    line("Kind", kindText(attack)),
-    volume === undefined ? null : line("Began", utc(volume.began_at)),
-    line("Detected", utc(begin)),
-    line("Ended", end === undefined ? `not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)),
-    ...(volume === undefined ? [line("Size", "not known")] : sizeLines(volume)),
+    line(t`Customer`, customer),
+    line(t`Direction`, attack.direction),
+    attack.hosts === undefined ? null : line(t`Hosts attacked`, String(attack.hosts)),
+    line(t`Kind`, kindText(attack)),
+    volume === undefined ? null : line(t`Began`, utc(volume.began_at)),
+    line(t`Detected`, utc(begin)),
+    line(t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)),
+    ...(volume === undefined ? [line(t`Size`, t`not known`)] : sizeLines(volume)),
     "",
-    "What was done:",
-    ...(timeline.length === 0 ? ["  nothing is known"] : foldedEntries(timeline).map(entryLine)),
+    t`What was done:`,
+    ...(timeline.length === 0 ? [t`  nothing is known`] : foldedEntries(timeline).map(entryLine)),
     "",
     ...sourceLines(sources),
     "",
-    `Attack ${attack.id}, reported by Floodwall.`,
+    t`Attack ${attack.id}, reported by Floodwall.`,
   ];
   return `${lines.filter((each) => each !== null).join("\n")}\n`;
 }
@@ -51,17 +52,17 @@ function line(name: string, value: string): string {
 
 function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
   return [
-    line("Flood lasted", secondsText(volume.duration_seconds)),
-    line("Peak", `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`),
-    line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
-    line("Total", amountText(volume.packets, volume.bits)),
-    line("Passed here", passedText(volume)),
-    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Challenged", text)),
+    line(t`Flood lasted`, secondsText(volume.duration_seconds)),
+    line(t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`),
+    line(t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
+    line(t`Total`, amountText(volume.packets, volume.bits)),
+    line(t`Passed here`, passedText(volume)),
+    ...[proofText(volume)].filter((text) => text !== null).map((text) => line(t`Challenged`, text)),
   ];
 }
 
 function kindText({ classification }: AttackWire): string {
-  if (classification === undefined) return "not known";
+  if (classification === undefined) return t`not known`;
   const parts = classification.parts ?? [];
   const name = vectorName(classification.type);
   if (parts.length === 0) return name;
@@ -69,7 +70,7 @@ function kindText({ classification }: AttackWire): string {
 }
 
 function entryLine(entry: FoldedEntry): string {
-  const until = entry.times === 1 ? "" : `, until ${utc(entry.lastAt)}`;
+  const until = entry.times === 1 ? "" : t`, until ${utc(entry.lastAt)}`;
   const text = `${until}${entryText(entry) === "" ? "" : `: ${entryText(entry)}`}`;
   return `  ${utc(entry.at)}  ${entryTitle(entry)}${text}`;
 }
@@ -77,10 +78,10 @@ function entryLine(entry: FoldedEntry): string {
 const SOURCES_SHOWN = 10;
 
 function sourceLines(sources: ReportParts["sources"]): string[] {
-  if (sources === null || sources.top_sources.length === 0) return ["Top sources: not known"];
+  if (sources === null || sources.top_sources.length === 0) return [t`Top sources: not known`];
   const { total_packets: total, top_sources: top } = sources;
   return [
-    `Top sources, of ${total} sampled packets (addresses may be forged):`,
+    t`Top sources, of ${total} sampled packets (addresses may be forged):`,
     ...top.slice(0, SOURCES_SHOWN).map(({ key, packets, asn, as_name: name, country }) => {
       const origin = [asn === undefined ? "" : `AS${asn}`, name ?? "", country ?? ""].filter((part) => part !== "");
       return `  ${percent(packets / Math.max(1, total)).padStart(6)}  ${[key, ...origin].join("  ")}`;
@@ -90,7 +91,7 @@ function sourceLines(sources: ReportParts["sources"]): string[] {
 
 /** `2026-03-01 12:00:00.200 UTC`. */
 function utc(time: string): string {
-  return `${time.slice(0, 23).replace("T", " ")} UTC`;
+  return t`${time.slice(0, 23).replace("T", " ")} UTC`;
 }
 
 const COLUMNS = [

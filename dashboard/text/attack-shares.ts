@@ -1,5 +1,6 @@
 /** What the attacks of a range were made of, by any field, with what is not known of it. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { t } from "../language.ts";
 import { attackValues, type FilterField, interfaceText } from "./filter.ts";
 
 export interface AttackShare {
@@ -12,8 +13,8 @@ export interface AttackShare {
 }
 
 /** Fields of which a packet has none or several hundred others. */
-const RESTS: Partial<Record<FilterField, string>> = { src_port: "others, or none", dst_port: "others, or none" };
-const REST = "not known, or others";
+const RESTS: Partial<Record<FilterField, string>> = { src_port: t`others, or none`, dst_port: t`others, or none` };
+const REST = t`not known, or others`;
 
 /** Parts of an attack's packets by the values of a field: shares of the sample, of all that was counted. */
 export function partsOf(attack: AttackWire, field: FilterField): readonly (readonly [key: string, share: number])[] {

@@ -1,45 +1,46 @@
 /** The size of an attack, in words. Pure. */
 import type { DropCause } from "../../src/detection/attack/attack-volume.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
+import { t } from "../language.ts";
 import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 
 /** `2.60 M packets, 3.65 GB`. */
 export function amountText(packets: number, bits: number): string {
-  return `${scaled(packets)} packets, ${byteCount(bits / 8)}`;
+  return t`${scaled(packets)} packets, ${byteCount(bits / 8)}`;
 }
 
 /** `(over 100 ms)`, of an estimate `± 9 % (over 6400 ms)`: a longer span has a lower peak. */
 export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: VolumeWire): string {
-  return `${plusMinus(error)} (over ${Math.round(overMs)} ms)`.trimStart();
+  return t`${plusMinus(error)} (over ${Math.round(overMs)} ms)`.trimStart();
 }
 
 /** Names and values. */
 export function volumeFacts(volume: VolumeWire): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
-    ["Peak", `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
-    ["Mean", `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}`],
-    ["Total", amountText(packets, bits)],
-    ["Flood lasted", secondsText(volume.duration_seconds)],
+    [t`Peak`, `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
+    [t`Mean`, `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}`],
+    [t`Total`, amountText(packets, bits)],
+    [t`Flood lasted`, secondsText(volume.duration_seconds)],
   ];
   if (dropped !== undefined && droppedBits !== undefined) {
-    facts.push(["Dropped here", `${amountText(dropped, droppedBits)} (${shareText(dropped, packets)})`]);
+    facts.push([t`Dropped here`, `${amountText(dropped, droppedBits)} (${shareText(dropped, packets)})`]);
     const causes = causesText(volume);
-    if (causes !== null) facts.push(["Dropped by", causes]);
+    if (causes !== null) facts.push([t`Dropped by`, causes]);
   }
-  facts.push(["Passed here", passedText(volume)]);
+  facts.push([t`Passed here`, passedText(volume)]);
   const proofs = proofText(volume);
-  if (proofs !== null) facts.push(["Challenged", proofs]);
+  if (proofs !== null) facts.push([t`Challenged`, proofs]);
   return facts;
 }
 
 const CAUSE_TEXTS: Readonly<Record<DropCause, string>> = {
-  rules: "rules of bans and protections",
-  filter_rules: "filter rules",
-  source_blocks: "source blocks",
-  limits: "limits",
-  unproved: "sources without a proof",
-  answered: "answered for a proof",
+  rules: t`rules of bans and protections`,
+  filter_rules: t`filter rules`,
+  source_blocks: t`source blocks`,
+  limits: t`limits`,
+  unproved: t`sources without a proof`,
+  answered: t`answered for a proof`,
 };
 
 /** `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: the causes are not known. */
@@ -53,16 +54,16 @@ export function causesText({ dropped_by: by, packets }: VolumeWire): string | nu
 /** `800 k packets; 310 sources proved real`: these had to send again. null: none was challenged. */
 export function proofText({ challenged_packets: asked, validated_sources: proved }: VolumeWire): string | null {
   if (asked === undefined) return null;
-  return `${scaled(asked)} packets; ${scaled(proved ?? 0)} sources proved real`;
+  return t`${scaled(asked)} packets; ${scaled(proved ?? 0)} sources proved real`;
 }
 
 /** How much got through this machine, which is not what reached the victim where routers drop too. */
 export function passedText(volume: VolumeWire): string {
   const { packets, passed_packets: passed, passed_bits: bits } = volume;
   if (passed === undefined || bits === undefined) {
-    return "not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack";
+    return t`not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack`;
   }
-  return `${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
+  return t`${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
 }
 
 function shareText(part: number, whole: number): string {

@@ -1,5 +1,6 @@
 /** An attack in one line: its kind, its ports, its sources, and whose it is. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { formFor, t } from "../language.ts";
 import { percent, wholeNumber } from "./format/numbers.ts";
 import { vectorName } from "./format/words.ts";
 import { customerText } from "./mitigation.ts";
@@ -21,11 +22,11 @@ interface Sources {
 /** `UDP flood · from port 53 to port 80 · 1 204 sources, the largest 12 % · initech`. @param sources null: not known */
 export function summaryText(attack: AttackWire, sources: Sources | null): string {
   const { classification, direction, prefix, hosts } = attack;
-  const kind = classification === undefined ? "Kind not known yet" : vectorName(classification.type);
+  const kind = classification === undefined ? t`Kind not known yet` : vectorName(classification.type);
   const parts = [
-    `${kind}${direction === "outgoing" ? ", outgoing" : ""}${prefix === undefined ? "" : `, over ${hosts ?? "many"} hosts`}`,
+    `${kind}${direction === "outgoing" ? t`, outgoing` : ""}${prefix === undefined ? "" : t`, over ${hosts ?? t`many`} hosts`}`,
     portsText(attack),
-    sources === null ? "" : sourcesText(sources, direction === "outgoing" ? "receivers" : "sources"),
+    sources === null ? "" : sourcesText(sources, direction === "outgoing"),
     customerText(attack),
   ];
   return parts.filter((part) => part !== "").join(" · ");
@@ -36,8 +37,8 @@ function portsText({ classification, sample }: AttackWire): string {
   const from = classification?.src_port?.toString() ?? mainPort(sample?.top_src_ports ?? [], total);
   const to = mainPort(sample?.top_dst_ports ?? [], total);
   const parts = [
-    from === null ? "" : `from port ${from}`,
-    to !== null ? `to port ${to}` : (sample?.top_dst_ports.length ?? 0) > 1 ? "to many ports" : "",
+    from === null ? "" : t`from port ${from}`,
+    to !== null ? t`to port ${to}` : (sample?.top_dst_ports.length ?? 0) > 1 ? t`to many ports` : "",
   ];
   return parts.filter((part) => part !== "").join(" ");
 }
@@ -48,11 +49,19 @@ function mainPort(ports: readonly Share[], total: number): string | null {
   return most?.key ?? null;
 }
 
-function sourcesText({ total_packets: total, top_sources: top, distinct_sources: distinct }: Sources, what: string) {
+function sourcesText(
+  { total_packets: total, top_sources: top, distinct_sources: distinct }: Sources,
+  isOutgoing: boolean,
+) {
   const [largest] = top;
   if (largest === undefined || total === 0) return "";
   const share = percent(largest.packets / total);
-  if (distinct === undefined) return `largest of the ${what} ${largest.key}, ${share}`;
-  if (distinct === 1) return `one source, ${largest.key}`;
-  return `${wholeNumber(distinct)} ${what} in ${wholeNumber(total)} sampled packets, the largest ${share}`;
+  if (distinct === undefined) {
+    return isOutgoing
+      ? t`largest of the receivers ${largest.key}, ${share}`
+      : t`largest of the sources ${largest.key}, ${share}`;
+  }
+  if (distinct === 1) return t`one source, ${largest.key}`;
+  const what = formFor(distinct, isOutgoing ? "receiver|receivers" : "source|sources");
+  return t`${wholeNumber(distinct)} ${what} in ${wholeNumber(total)} sampled packets, the largest ${share}`;
 }

@@ -1,22 +1,24 @@
 /** The audit trail: query, table and CSV export. Pure. */
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
+import { t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
 import { rangeQuery, type TimeSpan } from "./time-span.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
-  ban: "Ban",
-  unban: "Unban",
-  config_reload: "Reload",
-  source_block: "Source block",
-  source_unblock: "Source unblock",
-  edge_challenge: "Edge challenge",
-  filter_rule: "Filter rule",
-  protection: "Protection",
-  packet_download: "Packet download",
-  incident: "Incident",
-  notify_test: "Test of a notification",
-  maintenance: "Maintenance window",
-  hostgroup_settings: "Hostgroup settings",
+  ban: t`Ban`,
+  unban: t`Unban`,
+  config_reload: t`Reload`,
+  source_block: t`Source block`,
+  source_unblock: t`Source unblock`,
+  edge_challenge: t`Edge challenge`,
+  filter_rule: t`Filter rule`,
+  protection: t`Protection`,
+  packet_download: t`Packet download`,
+  incident: t`Incident`,
+  shared_link: t`Shared link`,
+  notify_test: t`Test of a notification`,
+  maintenance: t`Maintenance window`,
+  hostgroup_settings: t`Hostgroup settings`,
 };
 
 /** As in the query of the page's address. */
@@ -42,9 +44,9 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
 
 /** The operator, as far as it is known. */
 export function actorText({ operator, role, tenant, source }: AuditEventWire): string {
-  if (source === "auto") return "detection";
-  if (source === "signal") return "signal";
-  const name = operator === "" ? "no sign-in" : operator;
+  if (source === "auto") return t`detection`;
+  if (source === "signal") return t`signal`;
+  const name = operator === "" ? t`no sign-in` : operator;
   return `${name}${role === "" ? "" : ` (${role}${tenant === "" ? "" : `, ${tenant}`})`}`;
 }
 

@@ -1,25 +1,26 @@
 /** The effects of a ban, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { t } from "../language.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
-  if (ban.state === "rejected") return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}.`];
+  if (ban.state === "rejected") return [t`Floodwall would refuse it: ${ban.reason ?? t`it does not say why`}.`];
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
   const ahead = rungsOf(ban).filter(({ at }) => at !== null && Date.parse(at) < ends);
   return [
     ban.dry_run
-      ? `Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
-      : `${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
-    ...(ahead.length === 0 ? [] : [`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
-    ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
+      ? t`Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
+      : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
+    ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
+    ...(ban.fallback === undefined ? [] : [t`Not as planned: ${ban.fallback}.`]),
     ...(refresh
       ? [
-          "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
+          t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
   ];
@@ -28,20 +29,20 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
 function doneText({ method, node, matches_all: isAll }: BanWire): string {
   switch (method) {
     case "blackhole":
-      return "Routers drop all traffic to it (Blackhole)";
+      return t`Routers drop all traffic to it (Blackhole)`;
     case "flowspec":
       return isAll === true
-        ? "Routers apply one rule to all traffic to it (FlowSpec)"
-        : "Routers apply rules to traffic to it (FlowSpec)";
+        ? t`Routers apply one rule to all traffic to it (FlowSpec)`
+        : t`Routers apply rules to traffic to it (FlowSpec)`;
     case "divert":
-      return `Its traffic goes through ${node === undefined ? "the scrubbing center" : `scrub node ${node}`}`;
+      return t`Its traffic goes through ${node === undefined ? t`the scrubbing center` : t`scrub node ${node}`}`;
     case "scrub":
-      return "This machine filters its traffic (Scrub)";
+      return t`This machine filters its traffic (Scrub)`;
     default:
       return method satisfies never;
   }
 }
 
 function rungText({ action, afterSeconds, isIfUnheld }: RungView): string {
-  return `${methodName(action)} after ${duration(afterSeconds)}${isIfUnheld ? " if the attack is not stopped by then" : ""}`;
+  return t`${methodName(action)} after ${duration(afterSeconds)}${isIfUnheld ? t` if the attack is not stopped by then` : ""}`;
 }

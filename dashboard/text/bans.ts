@@ -1,6 +1,7 @@
 /** Bans as lists show them. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import type { Span } from "./format/ranges.ts";
 import { methodName } from "./format/words.ts";
@@ -17,38 +18,38 @@ export function banSubject({ prefix }: BanWire): string {
 export function banWhy(ban: BanWire): string {
   const said = ban.reason ?? ban.announce_error ?? ban.fallback;
   if (said !== undefined) return said;
-  if (ban.manual) return "ordered by hand";
-  return ban.metric === undefined ? "" : `${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
+  if (ban.manual) return t`ordered by hand`;
+  return ban.metric === undefined ? "" : t`${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
 }
 
 export const BAN_STATES: Readonly<Record<BanWire["state"], string>> = {
-  active: "in force",
-  rejected: "refused",
-  withdrawn: "ended",
+  active: t`in force`,
+  rejected: t`refused`,
+  withdrawn: t`ended`,
 };
 
 const ANNOUNCEMENTS: Readonly<Record<NonNullable<BanWire["announcement"]>, StateWord>> = {
-  pending: { tone: "info", text: "announcing" },
-  announced: { tone: "ok", text: "announced" },
-  no_session: { tone: "danger", text: "no session" },
-  speaker_down: { tone: "danger", text: "not known: no speaker" },
-  failed: { tone: "danger", text: "refused by the speaker" },
+  pending: { tone: "info", text: t`announcing` },
+  announced: { tone: "ok", text: t`announced` },
+  no_session: { tone: "danger", text: t`no session` },
+  speaker_down: { tone: "danger", text: t`not known: no speaker` },
+  failed: { tone: "danger", text: t`refused by the speaker` },
 };
 
 /** Whether the routers have received the route. */
 export function routeWord(ban: BanWire): StateWord {
   const { state, dry_run: isDry, method, announcement } = ban;
   if (state !== "active") return { tone: "none", text: BAN_STATES[state] };
-  if (isDry) return { tone: "warn", text: "dry\u00a0run" };
+  if (isDry) return { tone: "warn", text: t`dry\u00a0run` };
   if (method === "scrub") {
     const isInKernel = ban.dropped_packets !== undefined;
-    return isInKernel ? { tone: "ok", text: "on this machine" } : { tone: "warn", text: "not in the kernel" };
+    return isInKernel ? { tone: "ok", text: t`on this machine` } : { tone: "warn", text: t`not in the kernel` };
   }
-  if (announcement === undefined) return { tone: "none", text: "not announced" };
+  if (announcement === undefined) return { tone: "none", text: t`not announced` };
   const reached = reachedOf(ban);
   if (ban.node_idle === true) return { tone: "danger", text: idleText(ban) };
   if (reached !== null && reached.neighbors < reached.of) {
-    return { tone: "warn", text: `at ${reached.neighbors} of ${reached.of} routers` };
+    return { tone: "warn", text: t`at ${reached.neighbors} of ${reached.of} routers` };
   }
   return ANNOUNCEMENTS[announcement];
 }
@@ -102,7 +103,7 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
 /** `quiet for 4 of 10 s`; null: it is not quiet. */
 export function calmText(attack: AttackWire | undefined): string | null {
   if (attack?.calm_seconds === undefined) return null;
-  return `quiet for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
+  return t`quiet for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
 }
 
 /** The text by which a search finds a ban: the values that the list shows. */

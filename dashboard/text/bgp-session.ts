@@ -1,12 +1,14 @@
 /** The state of a BGP session in words (RFC 4271, section 8.2.2). Pure. */
+
+import { t } from "../language.ts";
 import type { StateWord } from "./nodes.ts";
 
 const DOWN: Readonly<Record<string, string>> = {
-  idle: "session down",
-  connect: "session down, dialling",
-  active: "session down, dialling",
-  opensent: "session down, negotiating",
-  openconfirm: "session down, negotiating",
+  idle: t`session down`,
+  connect: t`session down, dialling`,
+  active: t`session down, dialling`,
+  opensent: t`session down, negotiating`,
+  openconfirm: t`session down, negotiating`,
 };
 
 export function isSessionUp(state: string): boolean {
@@ -14,7 +16,7 @@ export function isSessionUp(state: string): boolean {
 }
 
 export function sessionWord(state: string): StateWord {
-  if (isSessionUp(state)) return { tone: "ok", text: "up" };
+  if (isSessionUp(state)) return { tone: "ok", text: t`up` };
   const key = state.toLowerCase().replaceAll("_", "");
-  return { tone: "danger", text: DOWN[key] ?? `session down, ${state.toLowerCase()}` };
+  return { tone: "danger", text: DOWN[key] ?? t`session down, ${state.toLowerCase()}` };
 }

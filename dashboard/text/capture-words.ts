@@ -1,12 +1,13 @@
 /** How an interface is captured, in words. Pure. */
+import { t } from "../language.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
   af_xdp: "AF_XDP",
-  xdp_inline: "XDP, inline",
+  xdp_inline: t`XDP, inline`,
   pcap_live: "libpcap",
-  pcap_file: "capture file",
-  mirror_tunnel: "mirror tunnel",
-  flow: "flow telemetry",
+  pcap_file: t`capture file`,
+  mirror_tunnel: t`mirror tunnel`,
+  flow: t`flow telemetry`,
 };
 
 /** `xdp_inline`, `native, filtering, inline, 1 header in 256` is `XDP, inline (native, filtering, 1 header in 256)`. */

@@ -1,6 +1,7 @@
 /** A customer: a tenant, or a hostgroup that no tenant owns. Its incidents by day, and the trend. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { IncidentRowWire } from "../../src/http/wire/incident.ts";
+import { t } from "../language.ts";
 import { counted } from "./format/words.ts";
 
 export interface Customer {
@@ -66,10 +67,10 @@ export function trendText(incidents: readonly IncidentRowWire[], nowMs: number):
     });
   const said = (own: readonly IncidentRowWire[]) => {
     const attacks = own.reduce((sum, incident) => sum + incident.attacks, 0);
-    return own.length === 0 ? "none" : `${counted(attacks, "attack")} in ${counted(own.length, "incident")}`;
+    return own.length === 0 ? t`none` : t`${counted(attacks, "attack")} in ${counted(own.length, "incident")}`;
   };
   const [last, before] = [between(0, TREND_DAYS), between(TREND_DAYS, 2 * TREND_DAYS)].map(said);
-  return `${last} in the last ${TREND_DAYS} days; ${before} in the ${TREND_DAYS} days before`;
+  return t`${last} in the last ${TREND_DAYS} days; ${before} in the ${TREND_DAYS} days before`;
 }
 
 function dayOf(ms: number): string {

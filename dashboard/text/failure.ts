@@ -1,26 +1,27 @@
 /** What failed, and what to do about it, in words. Pure. */
 import type { Failure } from "../api/client.ts";
+import { t } from "../language.ts";
 
 /** `Hosts could not be read`. */
 export function failedTitle(what: string): string {
-  return `${what.charAt(0).toUpperCase()}${what.slice(1)} could not be read`;
+  return t`${what.charAt(0).toUpperCase()}${what.slice(1)} could not be read`;
 }
 
 /** The service's message, and what to do about it. It promises nothing of what the page does. */
 export function failureText(failure: Failure): string {
-  if (failure.kind === "unreachable") return "Floodwall does not answer.";
+  if (failure.kind === "unreachable") return t`Floodwall does not answer.`;
   const { status, text } = failure;
   switch (status) {
     case 401:
-      return `${text}. Sign in again.`;
+      return t`${text}. Sign in again.`;
     case 403:
-      return `${text}. Ask the administrator of Floodwall for a token with the right to do this.`;
+      return t`${text}. Ask the administrator of Floodwall for a token with the right to do this.`;
     case 429:
-      return `${text}. Try again in a moment.`;
+      return t`${text}. Try again in a moment.`;
     case 502:
-      return `${text}. The database does not answer: see Floodwall's log.`;
+      return t`${text}. The database does not answer: see Floodwall's log.`;
     case 503:
-      return `${text}. If this lasts, see Floodwall's log.`;
+      return t`${text}. If this lasts, see Floodwall's log.`;
     default:
       return text;
   }
@@ -44,8 +45,8 @@ export function fieldFault(failure: Failure): FieldFault | null {
   if (field !== undefined && rule !== undefined) return { field, rule: sentence(rule) };
   const [, kind, value, why] = OF_VALUE.exec(failure.text) ?? [];
   if (kind === undefined) return null;
-  const what = value === "" ? "Nothing" : value;
-  return { field: kind, rule: why === undefined ? `${what} is no address.` : `${what}: ${why}.` };
+  const what = value === "" ? t`Nothing` : value;
+  return { field: kind, rule: why === undefined ? t`${what} is no address.` : `${what}: ${why}.` };
 }
 
 function sentence(rule: string): string {

@@ -1,6 +1,7 @@
 /** The operator's rules in words, and the order of one. Pure. */
 import type { Static } from "@sinclair/typebox";
 import type { FilterRuleWire as Wire } from "../../src/http/wire/filter-rule.ts";
+import { t } from "../language.ts";
 import { bitRate, packetRate, scaled } from "./format/numbers.ts";
 
 export type FilterRuleWire = Static<typeof Wire>;
@@ -18,29 +19,29 @@ export function filterRulePath(name: string): string {
 export function actionText({ action, packets_per_second: packets, mbps, per }: FilterRuleWire): string {
   if (action !== "limit") return action;
   const rates = [packets === undefined ? "" : packetRate(packets), mbps === undefined ? "" : bitRate(mbps)];
-  const each = per === "source" ? " of each source" : "";
-  return `limit to ${rates.filter((rate) => rate !== "").join(" and ")}${each}`;
+  const each = per === "source" ? t` of each source` : "";
+  return t`limit to ${rates.filter((rate) => rate !== "").join(t` and `)}${each}`;
 }
 
 export const RULE_WHENS = [
-  ["always", "At all times"],
-  ["attacked", "While attacked"],
+  ["always", t`At all times`],
+  ["attacked", t`While attacked`],
 ] as const;
 
 export function ruleWhenText({ when }: Pick<FilterRuleWire, "when">): string {
-  return when === "always" ? "at all times" : "while attacked";
+  return when === "always" ? t`at all times` : t`while attacked`;
 }
 
 /** `115 k`, of a rule that only counts `would have dropped 115 k`; null: it is not in the kernel. */
 export function droppedText({ dry_run: isDry, dropped_packets: dropped }: FilterRuleWire): string | null {
   if (dropped === undefined) return null;
-  return isDry ? `would have dropped ${scaled(dropped)}` : scaled(dropped);
+  return isDry ? t`would have dropped ${scaled(dropped)}` : scaled(dropped);
 }
 
 /** For finding a rule. */
 export function ruleText(rule: FilterRuleWire): string {
   const { name, match, origin, reason, dry_run: isDry } = rule;
-  return [name, match, actionText(rule), ruleWhenText(rule), origin, reason, isDry ? "dry run" : ""].join(" ");
+  return [name, match, actionText(rule), ruleWhenText(rule), origin, reason, isDry ? t`dry run` : ""].join(" ");
 }
 
 export const PROTOCOL_CHOICES = ["", "tcp", "udp", "icmp", "icmpv6", "gre", "sctp", "esp", "ipip"] as const;
@@ -94,7 +95,7 @@ export const EMPTY_RULE: RuleForm = {
 export function moreFault({ more }: Pick<RuleForm, "more">): string | null {
   return more.trim() === "" || readMore(more) !== null
     ? null
-    : 'This is no JSON object, such as {"ttl": "1-5", "packet_lengths": ["468"]}.';
+    : t`This is no JSON object, such as {"ttl": "1-5", "packet_lengths": ["468"]}.`;
 }
 
 /** The fields of an order. Other keys take the place of those of the same name. */

@@ -1,5 +1,6 @@
 /** The highest rates of the traffic history in words, with the error of those that are estimates. Pure. */
 import type { TotalTrafficPointWire, TrafficPointWire } from "../../src/http/wire/traffic/traffic.ts";
+import { t } from "../language.ts";
 import { percent, plusMinus, rateOf } from "./format/numbers.ts";
 
 type Point = Pick<TrafficPointWire | TotalTrafficPointWire, "max_pps" | "max_mbps" | "max_flows_per_sec"> &
@@ -24,7 +25,7 @@ export function highestName(name: string, points: readonly (Point | null)[], bas
 
 /** @param error as a fraction; 0: the rates are exact. */
 export function nameWithError(name: string, error: number): string {
-  return error === 0 ? name : `${name} (up to ± ${percent(error)})`;
+  return error === 0 ? name : t`${name} (up to ± ${percent(error)})`;
 }
 
 /** undefined: it is exact. */

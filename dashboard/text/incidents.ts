@@ -1,5 +1,6 @@
 /** Incidents in words: what each is, its size, and what people said of it. Pure. */
 import type { IncidentRowWire, IncidentWire } from "../../src/http/wire/incident.ts";
+import { formFor, t } from "../language.ts";
 import { percent, wholeNumber } from "./format/numbers.ts";
 import { counted, vectorName } from "./format/words.ts";
 import { customerText } from "./mitigation.ts";
@@ -13,15 +14,15 @@ export type MemberWire = IncidentWire["members"][number];
 export const INCIDENTS_FROM = 11;
 
 export const VERDICTS: Readonly<Record<Verdict, string>> = {
-  real: "Real attack",
-  expected: "Expected traffic",
-  false_alarm: "False alarm",
+  real: t`Real attack`,
+  expected: t`Expected traffic`,
+  false_alarm: t`False alarm`,
 };
 
 export const STATE_WORDS = {
-  active: { tone: "danger", text: "active" },
-  quiet: { tone: "warn", text: "quiet" },
-  closed: { tone: "none", text: "closed" },
+  active: { tone: "danger", text: t`active` },
+  quiet: { tone: "warn", text: t`quiet` },
+  closed: { tone: "none", text: t`closed` },
 } as const satisfies Readonly<Record<IncidentRowWire["state"], object>>;
 
 export const SEVERITY_TONES = {
@@ -37,13 +38,13 @@ export function incidentPath(id: string): string {
 
 /** `UDP flood`, `UDP flood, outgoing`. */
 export function kindText({ kind, direction }: IncidentRowWire): string {
-  const name = kind === undefined ? "Kind not known" : vectorName(kind);
-  return direction === "outgoing" ? `${name}, outgoing` : name;
+  const name = kind === undefined ? t`Kind not known` : vectorName(kind);
+  return direction === "outgoing" ? t`${name}, outgoing` : name;
 }
 
 /** `UDP flood on acme, web`. */
 export function incidentTitle(incident: IncidentRowWire): string {
-  return `${kindText(incident)} on ${customerText(incident)}`;
+  return t`${kindText(incident)} on ${customerText(incident)}`;
 }
 
 /** `1 000 victims in 4 networks`; a hostgroup that is attacked as a whole has no address. */
@@ -53,17 +54,17 @@ export function victimsText({
   prefixes,
   prefix_count: count,
 }: IncidentRowWire): string {
-  if (victims === 0) return "the hostgroup as a whole";
+  if (victims === 0) return t`the hostgroup as a whole`;
   const [only] = prefixes;
-  const where = count === 1 && only !== undefined ? `in ${only.prefix}` : `in ${counted(count, "network")}`;
-  const number = victims === 1 ? "1 victim" : `${wholeNumber(victims)} victims`;
-  return `${isMore === true ? "at least " : ""}${number} ${where}`;
+  const where = count === 1 && only !== undefined ? t`in ${only.prefix}` : t`in ${counted(count, "network")}`;
+  const number = `${wholeNumber(victims)} ${formFor(victims, "victim|victims")}`;
+  return `${isMore === true ? t`at least ` : ""}${number} ${where}`;
 }
 
 /** `3 of 1 000 last`. */
 export function attacksText({ attacks, active_attacks: active }: IncidentRowWire): string {
-  if (active === 0) return attacks === 1 ? "1, over" : `${wholeNumber(attacks)}, all over`;
-  return active === attacks ? wholeNumber(attacks) : `${wholeNumber(active)} of ${wholeNumber(attacks)} last`;
+  if (active === 0) return attacks === 1 ? t`1, over` : t`${wholeNumber(attacks)}, all over`;
+  return active === attacks ? wholeNumber(attacks) : t`${wholeNumber(active)} of ${wholeNumber(attacks)} last`;
 }
 
 /** Of its packets; undefined: not known. */
@@ -73,14 +74,14 @@ export function stoppedOf({ packets, dropped_packets: dropped }: IncidentRowWire
 
 export function severityText({ severity, link_share: share }: IncidentRowWire): string | undefined {
   if (severity === undefined) return undefined;
-  return share === undefined ? severity : `${severity}, peak ${percent(share)} of the link`;
+  return share === undefined ? severity : t`${severity}, peak ${percent(share)} of the link`;
 }
 
 /** `noc`, `an operator`, `a tenant`, `no sign-in`. */
 export function byText({ by, of }: Deed, isTenantReader: boolean): string {
   if (by !== undefined) return by;
-  if (isTenantReader) return of === "operator" ? "an operator" : "your tenant";
-  return of === "operator" ? "no sign-in" : "a tenant";
+  if (isTenantReader) return of === "operator" ? t`an operator` : t`your tenant`;
+  return of === "operator" ? t`no sign-in` : t`a tenant`;
 }
 
 export function verdictText({ classification }: IncidentRowWire): string | undefined {

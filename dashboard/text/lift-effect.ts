@@ -1,6 +1,7 @@
 /** What reaches the victims when their bans end, by the attacks in progress. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { banSubject } from "./bans.ts";
 import { bitRate, packetRate, wholeNumber } from "./format/numbers.ts";
 
@@ -26,7 +27,8 @@ export function liftEffect(bans: readonly BanWire[], active: readonly AttackWire
   const all = attacked.flatMap(({ own }) => own);
   const sum = (of: (attack: AttackWire) => number) => all.reduce((total, attack) => total + of(attack), 0);
   const rates = `${packetRate(sum(({ rates: { pps } }) => pps))}, ${bitRate(sum(({ rates: { mbps } }) => mbps))}`;
-  if (bans.length === 1) return `It is attacked now: ${rates} will reach ${banSubject(first.ban)}.`;
-  const are = attacked.length === 1 ? "is" : "are";
-  return `${wholeNumber(attacked.length)} of these ${wholeNumber(bans.length)} ${are} attacked now: ${rates} will reach them.`;
+  if (bans.length === 1) return t`It is attacked now: ${rates} will reach ${banSubject(first.ban)}.`;
+  return attacked.length === 1
+    ? t`1 of these ${wholeNumber(bans.length)} is attacked now: ${rates} will reach them.`
+    : t`${wholeNumber(attacked.length)} of these ${wholeNumber(bans.length)} are attacked now: ${rates} will reach them.`;
 }

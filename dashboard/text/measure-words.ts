@@ -1,6 +1,7 @@
 /** A row of the list of measures in words: what is wanted, what became of it, who has it, and what it does. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { banWhy, routeWord } from "./bans.ts";
 import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
@@ -32,9 +33,9 @@ export function wantedText(measure: Measure): string {
     case "rule":
       return actionText(measure.rule);
     case "block":
-      return "Drop on this machine";
+      return t`Drop on this machine`;
     case "node":
-      return `Scrub ${counted(measure.node.active_bans, "ban")}`;
+      return t`Scrub ${counted(measure.node.active_bans, "ban")}`;
     default:
       return measure satisfies never;
   }
@@ -42,7 +43,7 @@ export function wantedText(measure: Measure): string {
 
 function methodText({ method, node, flowspec, escalation = [], escalation_step: step = 0 }: BanWire): string {
   if (escalation[step]?.action === "none") return methodName("none");
-  if (node !== undefined) return `Divert to ${node}`;
+  if (node !== undefined) return t`Divert to ${node}`;
   return flowspec === undefined ? methodName(method) : `${methodName(method)}, ${counted(flowspec.length, "rule")}`;
 }
 
@@ -53,10 +54,10 @@ export function stateWord(measure: Measure): StateWord {
     case "rule":
       return routeWord(measure.ban);
     case "block":
-      if (measure.block.dry_run) return { tone: "warn", text: "dry\u00a0run" };
+      if (measure.block.dry_run) return { tone: "warn", text: t`dry\u00a0run` };
       return measure.block.installed === false
-        ? { tone: "danger", text: "not in the kernel yet" }
-        : { tone: "ok", text: "in the kernel" };
+        ? { tone: "danger", text: t`not in the kernel yet` }
+        : { tone: "ok", text: t`in the kernel` };
     case "node":
       return presenceWord(measure.node);
     default:
@@ -74,7 +75,7 @@ export function stateOrder(measure: Measure): string {
 
 /** Neighbors that are named. */
 const NAMED_MAX = 2;
-const NOT_APPLIED = "not applied";
+const NOT_APPLIED = t`not applied`;
 
 /** The neighbors, machine or node that apply it. */
 export function holderText(measure: Measure): string {
@@ -83,7 +84,7 @@ export function holderText(measure: Measure): string {
     case "rule":
       return banHolders(measure.ban, measure.kind === "rule");
     case "block":
-      return measure.block.dry_run || measure.block.installed === false ? NOT_APPLIED : "this machine";
+      return measure.block.dry_run || measure.block.installed === false ? NOT_APPLIED : t`this machine`;
     case "node":
       return measure.node.alive ? measure.node.name : NOT_APPLIED;
     default:
@@ -94,14 +95,14 @@ export function holderText(measure: Measure): string {
 function banHolders(ban: BanWire, isRule: boolean): string {
   const { announcement, sent_to: sent = [], missing_at: missing = [], dropped_packets: dropped } = ban;
   if (ban.dry_run) return NOT_APPLIED;
-  const here = dropped === undefined ? [] : ["this machine"];
-  if (announcement === "speaker_down") return ["not known", ...here].join(", ");
+  const here = dropped === undefined ? [] : [t`this machine`];
+  if (announcement === "speaker_down") return [t`not known`, ...here].join(", ");
   if (announcement !== "announced") return here.join() || (announcement === undefined ? "–" : NOT_APPLIED);
   // A tenant's token does not see the neighbors.
-  const all = sent.length === 0 && missing.length === 0 ? ["a neighbor"] : sent;
-  const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), `${all.length - NAMED_MAX} more`] : all;
+  const all = sent.length === 0 && missing.length === 0 ? [t`a neighbor`] : sent;
+  const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), t`${all.length - NAMED_MAX} more`] : all;
   const lacks = missing.map(({ neighbor }) => neighbor).join(", ");
-  const lack = lacks === "" ? "" : isRule ? ` (perhaps not ${lacks})` : ` (not ${lacks})`;
+  const lack = lacks === "" ? "" : isRule ? t` (perhaps not ${lacks})` : t` (not ${lacks})`;
   return [...named, ...here].join(", ") + lack;
 }
 
@@ -137,10 +138,10 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   const dropped = droppedPackets(measure);
   if (dropped === undefined) return "–";
   if (measure.kind === "node") {
-    return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? "would be dropped" : "dropped"}`;
+    return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? t`would be dropped` : t`dropped`}`;
   }
   const passed = attack?.volume?.passed_packets;
-  return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;
+  return t`${scaled(dropped)} dropped${passed === undefined ? "" : t`, ${scaled(passed)} passed`}`;
 }
 
 /** The operator or cause that ordered it. */
@@ -149,13 +150,13 @@ export function ownerText(measure: Measure): string {
     case "ban":
     case "rule": {
       const { manual, operator, attacks } = measure.ban;
-      if (manual) return operator ?? "an operator";
-      return attacks === undefined ? "automatic" : "attack";
+      if (manual) return operator ?? t`an operator`;
+      return attacks === undefined ? t`automatic` : t`attack`;
     }
     case "block":
-      return measure.operator ?? "an operator";
+      return measure.operator ?? t`an operator`;
     case "node":
-      return "configuration";
+      return t`configuration`;
     default:
       return measure satisfies never;
   }

@@ -4,6 +4,7 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
 import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
+import { t } from "../language.ts";
 import { banSubject } from "./bans.ts";
 import { matchText } from "./rule.ts";
 
@@ -17,10 +18,10 @@ export type Measure =
   | { readonly kind: "node"; readonly key: string; readonly node: ScrubNode };
 
 export const MEASURE_KINDS: Readonly<Record<Measure["kind"], string>> = {
-  ban: "Ban",
-  rule: "FlowSpec rule",
-  block: "Source block",
-  node: "Scrub node",
+  ban: t`Ban`,
+  rule: t`FlowSpec rule`,
+  block: t`Source block`,
+  node: t`Scrub node`,
 };
 
 export interface InForce {
@@ -92,7 +93,7 @@ export function chosenOf(
 export function liftVerb(measures: readonly Measure[]): string {
   const hasBans = measures.some(({ kind }) => kind === "ban");
   const hasBlocks = measures.some(({ kind }) => kind === "block");
-  return hasBans && hasBlocks ? "Unban and unblock" : hasBlocks ? "Unblock" : "Unban";
+  return hasBans && hasBlocks ? t`Unban and unblock` : hasBlocks ? t`Unblock` : t`Unban`;
 }
 
 /** `203.0.113.7`, or `198.51.100.9 → 203.0.113.7`. */

@@ -1,6 +1,7 @@
 /** The mitigation of an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { isWaitingForRules, spareReason } from "./attack-advice.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
@@ -16,7 +17,7 @@ export interface Effect {
 
 /** An address, a part of a hostgroup, or a whole hostgroup. */
 export function attackSubject({ target, prefix, group }: AttackWire): string {
-  return target ?? prefix ?? `hostgroup ${group}`;
+  return target ?? prefix ?? t`hostgroup ${group}`;
 }
 
 /**
@@ -43,7 +44,7 @@ function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
   if (known !== undefined) return known;
   const index = new Map<string, BanWire>();
   for (const ban of bans) {
-    for (const key of [`target ${ban.target}`, `prefix ${ban.prefix}`]) {
+    for (const key of [t`target ${ban.target}`, t`prefix ${ban.prefix}`]) {
       const other = index.get(key);
       if (other === undefined || goesBefore(ban, other)) index.set(key, ban);
     }
@@ -68,9 +69,9 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
     case undefined:
       return withoutBan(attack);
     case "rejected":
-      return { tone: "danger", title: "Not banned", detail: refusalText(ban?.reason) };
+      return { tone: "danger", title: t`Not banned`, detail: refusalText(ban?.reason) };
     case "withdrawn":
-      return { tone: "warn", title: "Ban ended", detail: ban?.reason ?? null };
+      return { tone: "warn", title: t`Ban ended`, detail: ban?.reason ?? null };
     case "active":
       return attack.dry_run ? dryRun(method) : inForce(method, ban);
     default:
@@ -82,17 +83,17 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
 export function droppedText(ban: BanWire): string | null {
   const { dropped_packets: packets, dropped_bytes: bytes, would_drop_packets: counted, would_drop_bytes } = ban;
   if (counted !== undefined)
-    return `${scaled(counted)} packets (${byteCount(would_drop_bytes ?? 0)}) would be dropped here`;
-  return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
+    return t`${scaled(counted)} packets (${byteCount(would_drop_bytes ?? 0)}) would be dropped here`;
+  return packets === undefined ? null : t`${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
 }
 
 const REASONS = {
-  rule: "matched the attack",
-  unvalidated: "of sources that have not proved their address",
-  unasked: "answers that were not requested",
-  source_limit: "beyond a source's limit",
-  blocked_set: "from blocked sets",
-  no_service: "to no service",
+  rule: t`matched the attack`,
+  unvalidated: t`of sources that have not proved their address`,
+  unasked: t`answers that were not requested`,
+  source_limit: t`beyond a source's limit`,
+  blocked_set: t`from blocked sets`,
+  no_service: t`to no service`,
 } as const satisfies Record<keyof NonNullable<BanWire["dropped_by"]>, string>;
 
 /** `800 k of sources that have not proved their address, 12 k beyond a source's limit`; null: there is one reason, or none. */
@@ -110,14 +111,14 @@ function scrubbedText(ban: BanWire, dropped: string | null) {
   const asked =
     challenged === undefined
       ? null
-      : `challenged ${scaled(challenged)} packets: ${scaled(proved ?? 0)} sources proved real`;
+      : t`challenged ${scaled(challenged)} packets: ${scaled(proved ?? 0)} sources proved real`;
   return [dropped, reasonsText(ban), asked].filter((part) => part !== null).join("; ") || null;
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  whitelisted: "it is in protected_whitelist",
-  "max_active_bans reached": "lift others, or raise ban.max_active_bans",
-  "max_banned_fraction reached": "lift others, or raise ban.max_banned_fraction",
+  whitelisted: t`it is in protected_whitelist`,
+  "max_active_bans reached": t`lift others, or raise ban.max_active_bans`,
+  "max_banned_fraction reached": t`lift others, or raise ban.max_banned_fraction`,
 };
 
 function refusalText(reason: string | undefined): string | null {
@@ -128,34 +129,34 @@ function refusalText(reason: string | undefined): string | null {
 function withoutBan({ scope, prefix }: AttackWire): Effect {
   const isWhole = scope === "group" && prefix === undefined;
   if (isWhole)
-    return { tone: "info", title: "Watched only", detail: "Hostgroups that are judged as a whole are never banned." };
+    return { tone: "info", title: t`Watched only`, detail: t`Hostgroups that are judged as a whole are never banned.` };
   return {
     tone: "warn",
-    title: "No mitigation",
-    detail: "The attack has no ban.",
+    title: t`No mitigation`,
+    detail: t`The attack has no ban.`,
   };
 }
 
 function dryRun(method: string): Effect {
-  return { tone: "warn", title: `Dry run: ${method}`, detail: "Nothing is announced, nothing dropped." };
+  return { tone: "warn", title: t`Dry run: ${method}`, detail: t`Nothing is announced, nothing dropped.` };
 }
 
 function inForce(method: string, ban: BanWire | undefined): Effect {
   if (ban === undefined) return { tone: "info", title: method, detail: null };
   const dropped = droppedText(ban);
   if (ban.method === "scrub") {
-    if (dropped === null) return { tone: "warn", title: `${method}: not in the kernel`, detail: null };
+    if (dropped === null) return { tone: "warn", title: t`${method}: not in the kernel`, detail: null };
     return { tone: "ok", title: method, detail: scrubbedText(ban, dropped) };
   }
   switch (ban.announcement) {
     case "announced":
       return announced(method, ban, dropped);
     case "pending":
-      return { tone: "info", title: `${method}: announcing`, detail: dropped };
+      return { tone: "info", title: t`${method}: announcing`, detail: dropped };
     case "speaker_down":
-      return { tone: "danger", title: `${method}: not known`, detail: ban.announce_error ?? null };
+      return { tone: "danger", title: t`${method}: not known`, detail: ban.announce_error ?? null };
     case "failed":
-      return { tone: "danger", title: `${method} not announced`, detail: ban.announce_error ?? null };
+      return { tone: "danger", title: t`${method} not announced`, detail: ban.announce_error ?? null };
     case "no_session":
     case undefined:
       return withoutSpeaker(method, ban, dropped);
@@ -167,35 +168,36 @@ function inForce(method: string, ban: BanWire | undefined): Effect {
 function announced(method: string, ban: BanWire, dropped: string | null): Effect {
   const { sent_to, missing_at } = ban;
   const [sent, missing] = [sent_to ?? [], missing_at ?? []];
-  const have = sent.length === 0 ? null : `${list(sent)} ${sent.length === 1 ? "has" : "have"} the route.`;
+  const have =
+    sent.length === 0 ? null : sent.length === 1 ? t`${list(sent)} has the route.` : t`${list(sent)} have the route.`;
   const reached = reachedOf(ban);
-  const lacks = missing.map(({ neighbor, cause }) => `Not ${neighbor}: ${cause}.`);
+  const lacks = missing.map(({ neighbor, cause }) => t`Not ${neighbor}: ${cause}.`);
   const detail = [have, ...lacks, dropped].filter((part) => part !== null).join(" ") || null;
   if (ban.node_idle === true) return { tone: "danger", title: `${method}: ${idleText(ban)}`, detail };
-  if (reached === null || reached.neighbors >= reached.of) return { tone: "ok", title: `${method} announced`, detail };
-  return { tone: "warn", title: `${method} at ${reached.neighbors} of ${reached.of} routers`, detail };
+  if (reached === null || reached.neighbors >= reached.of) return { tone: "ok", title: t`${method} announced`, detail };
+  return { tone: "warn", title: t`${method} at ${reached.neighbors} of ${reached.of} routers`, detail };
 }
 
 /** No neighbor has a session, or there is nothing that announces. */
 function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): Effect {
   const { escalation = [], escalation_step: step = 0 } = ban;
   if (escalation[step]?.action === "none") {
-    return { tone: "info", title: methodName("none"), detail: "The first step of the escalation announces nothing." };
+    return { tone: "info", title: methodName("none"), detail: t`The first step of the escalation announces nothing.` };
   }
   if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };
   if (ban.announcement === undefined && isWaitingForRules(ban)) {
-    return { tone: "info", title: `${method}: waiting for rules`, detail: "They wait for the kind of the attack." };
+    return { tone: "info", title: t`${method}: waiting for rules`, detail: t`They wait for the kind of the attack.` };
   }
   const detail =
     ban.announcement === "no_session"
-      ? "No BGP session is established, so no neighbor has the route."
-      : "Nothing announces it: see whether bgp is configured.";
-  return { tone: "danger", title: `${method} not announced`, detail };
+      ? t`No BGP session is established, so no neighbor has the route.`
+      : t`Nothing announces it: see whether bgp is configured.`;
+  return { tone: "danger", title: t`${method} not announced`, detail };
 }
 
 /** `a, b and c`. */
 function list(items: readonly string[]): string {
-  return items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+  return items.length < 2 ? items.join() : t`${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
 function goesBefore(a: BanWire, b: BanWire): boolean {

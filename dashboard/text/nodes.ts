@@ -1,4 +1,6 @@
 /** The liveness of scrub and edge nodes in words. Pure. */
+
+import { t } from "../language.ts";
 import type { Tone } from "./standing.ts";
 
 export interface StateWord {
@@ -13,8 +15,8 @@ export interface Presence {
 }
 
 export function presenceWord({ alive, last_seen: lastSeen }: Presence): StateWord {
-  if (alive) return { tone: "ok", text: "alive" };
-  return lastSeen === undefined ? { tone: "warn", text: "not seen" } : { tone: "danger", text: "lost" };
+  if (alive) return { tone: "ok", text: t`alive` };
+  return lastSeen === undefined ? { tone: "warn", text: t`not seen` } : { tone: "danger", text: t`lost` };
 }
 
 /** Lost nodes first, then nodes that have not polled yet. */

@@ -4,6 +4,7 @@ import type {
   OrderEffectWire,
   SourceBlockPreviewWire,
 } from "../../src/http/wire/order-effect.ts";
+import { t } from "../language.ts";
 import { type RuleForm, ruleOrder } from "./filter-rules.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
@@ -18,7 +19,7 @@ export function rulePreviewSentences({ rule, refusal, hides, effect }: FilterRul
   return [
     ...refusalSentence(refusal),
     ...(effect.available ? ruleSentences(rule, effect) : [unknownSentence(effect.reason)]),
-    ...(hides.length === 0 ? [] : [`Behind it never match: ${hides.join(", ")}.`]),
+    ...(hides.length === 0 ? [] : [t`Behind it never match: ${hides.join(", ")}.`]),
   ];
 }
 
@@ -35,7 +36,7 @@ export function needsName(form: RuleForm, preview: FilterRulePreviewWire | null)
 }
 
 export function nameAgainText(name: string): string {
-  return `It is for all traffic, or drops more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type ${name === "" ? "its name" : `“${name}”`} again to go on.`;
+  return t`It is for all traffic, or drops more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type ${name === "" ? t`its name` : `“${name}”`} again to go on.`;
 }
 
 /** A limit has no rate yet: the service would say that it is missing. */
@@ -54,11 +55,11 @@ function matchesAll(form: RuleForm): boolean {
 }
 
 function refusalSentence(refusal: string | undefined): string[] {
-  return refusal === undefined ? [] : [`Floodwall would refuse it: ${refusal}.`];
+  return refusal === undefined ? [] : [t`Floodwall would refuse it: ${refusal}.`];
 }
 
 function unknownSentence(reason: string): string {
-  return `Its effect is not known: ${reason}.`;
+  return t`Its effect is not known: ${reason}.`;
 }
 
 function ruleSentences({ action, dry_run: isDry }: FilterRulePreviewWire["rule"], effect: KnownEffect): string[] {
@@ -66,8 +67,8 @@ function ruleSentences({ action, dry_run: isDry }: FilterRulePreviewWire["rule"]
   const groups = [...hostgroups.slice(0, HOSTGROUPS_SHOWN), ...(hostgroups.length > HOSTGROUPS_SHOWN ? ["…"] : [])];
   return [
     action === "pass" ? passedSentence(effect, isDry) : droppedSentence(effect, isDry),
-    ...(groups.length === 0 ? [] : [`${groups.length === 1 ? "Hostgroup" : "Hostgroups"}: ${groups.join(", ")}.`]),
-    ...(notJudged.length === 0 ? [] : [`At most: sampled headers do not show ${notJudged.join(", ")}.`]),
+    ...(groups.length === 0 ? [] : [`${groups.length === 1 ? t`Hostgroup` : t`Hostgroups`}: ${groups.join(", ")}.`]),
+    ...(notJudged.length === 0 ? [] : [t`At most: sampled headers do not show ${notJudged.join(", ")}.`]),
     basisSentence(effect),
   ];
 }
@@ -75,18 +76,19 @@ function ruleSentences({ action, dry_run: isDry }: FilterRulePreviewWire["rule"]
 /** `It would drop 100 % of 19.2 kpps to 120 hosts, 97 % of it in no attack.` */
 function droppedSentence(effect: KnownEffect, isDry: boolean): string {
   const { packets_share: share, total, dropped, hosts, unattacked_share: unattacked } = effect;
-  if (dropped.pps === 0) return "It would have dropped nothing in the last minute.";
-  const all = `${percent(share)} of ${packetRate(total.pps)} (${bitRate(dropped.mbps)}) to ${counted(hosts, "host")}`;
-  const part = `${percent(unattacked)} of it in no attack`;
-  return isDry ? `It would count ${all} as dropped, ${part}, and drop nothing.` : `It would drop ${all}, ${part}.`;
+  if (dropped.pps === 0) return t`It would have dropped nothing in the last minute.`;
+  const all = t`${percent(share)} of ${packetRate(total.pps)} (${bitRate(dropped.mbps)}) to ${counted(hosts, "host")}`;
+  const part = t`${percent(unattacked)} of it in no attack`;
+  return isDry ? t`It would count ${all} as dropped, ${part}, and drop nothing.` : t`It would drop ${all}, ${part}.`;
 }
 
 function passedSentence({ matched, dropped_before: before, hosts }: KnownEffect, isDry: boolean): string {
-  if (matched.pps === 0) return "It would have matched nothing in the last minute.";
-  const kept = before.pps === 0 ? "" : `, of which ${packetRate(before.pps)} was dropped`;
-  return `It would ${isDry ? "count" : "let pass"} ${packetRate(matched.pps)} to ${counted(hosts, "host")}${kept}.`;
+  if (matched.pps === 0) return t`It would have matched nothing in the last minute.`;
+  const kept = before.pps === 0 ? "" : t`, of which ${packetRate(before.pps)} was dropped`;
+  const [rate, to] = [packetRate(matched.pps), counted(hosts, "host")];
+  return isDry ? t`It would count ${rate} to ${to}${kept}.` : t`It would let pass ${rate} to ${to}${kept}.`;
 }
 
 function basisSentence({ headers, seconds }: KnownEffect): string {
-  return `By ${counted(headers, "sampled header")} of the last ${counted(Math.round(seconds), "second")}.`;
+  return t`By ${counted(headers, "sampled header")} of the last ${counted(Math.round(seconds), "second")}.`;
 }

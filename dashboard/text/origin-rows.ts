@@ -1,4 +1,5 @@
 /** The parts of the traffic by origin, with what is missing to the whole. Pure. */
+import { t } from "../language.ts";
 
 export interface OriginRow {
   readonly key: string;
@@ -25,5 +26,5 @@ export function filtered(rows: readonly OriginRow[], isKept: (key: string) => bo
   ) as [OriginRow[], OriginRow[]];
   if (out.length === 0) return kept;
   const sum = (of: "pps" | "mbps") => out.reduce((total, row) => total + row[of], 0);
-  return [...kept, { key: "left out by the filter", pps: sum("pps"), mbps: sum("mbps"), isRest: true }];
+  return [...kept, { key: t`left out by the filter`, pps: sum("pps"), mbps: sum("mbps"), isRest: true }];
 }

@@ -1,5 +1,6 @@
 /** The protection of a prefix, in words. Pure. */
 import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
+import { t } from "../language.ts";
 
 type Setting = NonNullable<ProtectionWire["setting"]>;
 export type FilterWire = Setting["filter"];
@@ -13,30 +14,30 @@ export function protectionPath(prefix: string): string {
 }
 
 export function profileText({ profile }: Pick<Setting, "profile">): string {
-  return profile ?? "no profile";
+  return profile ?? t`no profile`;
 }
 
 /** The origin of the decision. */
 export function sourceText({ source, choice }: Pick<ProtectionWire, "source" | "choice">): string {
   return source === undefined || source === "configuration" || choice === undefined
-    ? "the configuration"
+    ? t`the configuration`
     : chooserText(choice);
 }
 
 /** `noc`, `acme's web`, `an operator`. */
 export function chooserText({ chosen_by: by, operator, tenant }: Choice): string {
-  if (by === "operator") return operator ?? "an operator";
-  return operator === undefined ? `tenant ${tenant ?? ""}` : `${operator} of ${tenant ?? ""}`;
+  if (by === "operator") return operator ?? t`an operator`;
+  return operator === undefined ? t`tenant ${tenant ?? ""}` : t`${operator} of ${tenant ?? ""}`;
 }
 
 export function whenText({ when, cause }: Pick<ProtectionWire, "when" | "cause">): string {
   switch (when) {
     case "always":
-      return "at all times";
+      return t`at all times`;
     case "attack":
-      return "while attacked";
+      return t`while attacked`;
     case "never":
-      return `never: ${cause ?? ""}`;
+      return t`never: ${cause ?? ""}`;
     case undefined:
       return "–";
     default:
@@ -48,18 +49,18 @@ export function whenText({ when, cause }: Pick<ProtectionWire, "when" | "cause">
 export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
   const { allowed, validators, limits, counts_only: countsOnly } = filter;
   return [
-    ["Passes", allowed === undefined ? "any traffic" : allowed.length === 0 ? "nothing" : allowed.join(" · ")],
-    ["Proof", validators.length === 0 ? "none" : validators.join(" · ")],
-    ["Limits", limits.length === 0 ? "none" : limits.join(" · ")],
-    ...(countsOnly === true ? [["Dry run", "nothing is dropped, only counted"] as const] : []),
+    [t`Passes`, allowed === undefined ? t`any traffic` : allowed.length === 0 ? t`nothing` : allowed.join(" · ")],
+    [t`Proof`, validators.length === 0 ? t`none` : validators.join(" · ")],
+    [t`Limits`, limits.length === 0 ? t`none` : limits.join(" · ")],
+    ...(countsOnly === true ? [[t`Dry run`, t`nothing is dropped, only counted`] as const] : []),
   ];
 }
 
 /** In the order of the form: as it is, always, while attacked. */
 export const WHENS = [
-  ["configured", "Inherit"],
-  ["always", "At all times"],
-  ["attack", "While attacked"],
+  ["configured", t`Inherit`],
+  ["always", t`At all times`],
+  ["attack", t`While attacked`],
 ] as const;
 export type When = (typeof WHENS)[number][0];
 

@@ -1,4 +1,5 @@
 /** Views that the user has saved under a name: where they are and what is chosen there. Pure. */
+import { t } from "../language.ts";
 
 export interface SavedView {
   readonly name: string;
@@ -26,10 +27,10 @@ function isSaved(value: unknown): value is SavedView {
 
 /** The fault of the name; null: none. */
 export function saveFault(saved: readonly SavedView[], name: string): string | null {
-  if (name.trim() === "") return "Give it a name.";
-  if (Array.from(name.trim()).length > NAME_CHARACTERS_MAX) return `At most ${NAME_CHARACTERS_MAX} characters.`;
+  if (name.trim() === "") return t`Give it a name.`;
+  if (Array.from(name.trim()).length > NAME_CHARACTERS_MAX) return t`At most ${NAME_CHARACTERS_MAX} characters.`;
   const isNew = saved.every((view) => view.name !== name.trim());
-  return isNew && saved.length >= SAVED_MAX ? `At most ${SAVED_MAX}: remove one first.` : null;
+  return isNew && saved.length >= SAVED_MAX ? t`At most ${SAVED_MAX}: remove one first.` : null;
 }
 
 /** In place of the one with its name. */

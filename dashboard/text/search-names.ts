@@ -1,6 +1,7 @@
 /** What has a name and can be searched for by it, beside addresses and views: customers, rules, nodes. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
+import { t } from "../language.ts";
 import { sessionWord } from "./bgp-session.ts";
 import { customerSteps } from "./customers.ts";
 import { toggled } from "./exploration.ts";
@@ -42,36 +43,36 @@ export function namedThings(lists: NameLists): Named[] {
     ...lists.neighbors.map(neighbor),
     ...tenants(lists.hostgroups),
     ...lists.hostgroups.map(({ name }) => ({
-      title: `Hostgroup ${name}`,
-      detail: "its thresholds and mitigation",
+      title: t`Hostgroup ${name}`,
+      detail: t`its thresholds and mitigation`,
       steps: ["settings", name],
     })),
     ...systems(lists),
     ...lists.zones.map(({ zone }) => ({
-      title: `Zone ${zone}`,
-      detail: "at the edge",
+      title: t`Zone ${zone}`,
+      detail: t`at the edge`,
       steps: ["edge", "zones", zone],
     })),
     ...lists.rules.map(({ name, match }) => ({
-      title: `Filter rule ${name}`,
+      title: t`Filter rule ${name}`,
       detail: match,
       steps: ["mitigation"],
       query: { which: "rules", q: name },
     })),
     ...lists.sets.map(({ name }) => ({
-      title: `Prefix set ${name}`,
-      detail: "below the filter rules",
+      title: t`Prefix set ${name}`,
+      detail: t`below the filter rules`,
       steps: ["mitigation"],
       query: { which: "rules" },
     })),
     ...lists.nodes.map(({ name, alive }) => ({
-      title: `Scrub node ${name}`,
-      detail: alive ? "alive" : "lost",
+      title: t`Scrub node ${name}`,
+      detail: alive ? t`alive` : t`lost`,
       steps: ["scrub", name],
     })),
     ...lists.profiles.map(({ name }) => ({
-      title: `Profile ${name}`,
-      detail: "of protection",
+      title: t`Profile ${name}`,
+      detail: t`of protection`,
       steps: ["mitigation"],
       query: { which: "protection" },
     })),
@@ -81,8 +82,8 @@ export function namedThings(lists: NameLists): Named[] {
 
 function neighbor({ address, name, description = "", remote_asn: asn, state }: Neighbor): Named {
   return {
-    title: `BGP neighbor ${name === undefined ? address : `${name} (${address})`}`,
-    detail: `AS${asn}, ${sessionWord(state).text}`,
+    title: t`BGP neighbor ${name === undefined ? address : `${name} (${address})`}`,
+    detail: t`AS${asn}, ${sessionWord(state).text}`,
     steps: [],
     query: { see: "bgp" },
     words: [`AS${asn}`, description],
@@ -93,8 +94,8 @@ function neighbor({ address, name, description = "", remote_asn: asn, state }: N
 function tenants(hostgroups: NameLists["hostgroups"]): Named[] {
   const owned = hostgroups.filter(({ tenant }) => tenant !== undefined);
   return [...Map.groupBy(owned, ({ tenant = "" }) => tenant)].map(([name, groups]) => ({
-    title: `Customer ${name}`,
-    detail: `its incidents, and ${counted(groups.length, "hostgroup")}`,
+    title: t`Customer ${name}`,
+    detail: t`its incidents, and ${counted(groups.length, "hostgroup")}`,
     steps: customerSteps({ kind: "tenant", name }),
   }));
 }
@@ -104,7 +105,7 @@ function systems({ attacks, isUnscoped }: NameLists): Named[] {
   const found = attacks.flatMap((attack) => (attack.sample?.top_asns ?? []).map(({ key }) => ({ key, attack })));
   return [...Map.groupBy(found, ({ key }) => key)].map(([key, of]) => ({
     title: key,
-    detail: `source network of ${counted(of.length, "attack")}`,
+    detail: t`source network of ${counted(of.length, "attack")}`,
     ...(isUnscoped
       ? { steps: ["explorer"], query: { by: "asn", only: toggled([], key) ?? "" } }
       : { steps: ["attacks", of[0]?.attack.id ?? ""] }),
@@ -115,9 +116,9 @@ function systems({ attacks, isUnscoped }: NameLists): Named[] {
 function parts(isUnscoped: boolean): Named[] {
   const list = (which: string, title: string): Named => ({
     title,
-    detail: "list in Mitigation",
+    detail: t`list in Mitigation`,
     steps: ["mitigation"],
     query: { which },
   });
-  return [list("protection", "Protection"), ...(isUnscoped ? [list("rules", "Filter rules and prefix sets")] : [])];
+  return [list("protection", t`Protection`), ...(isUnscoped ? [list("rules", t`Filter rules and prefix sets`)] : [])];
 }

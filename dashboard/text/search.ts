@@ -4,6 +4,7 @@
  */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
 import { BAN_STATES, banSubject } from "./bans.ts";
 import { looksLikeAddress } from "./format/address.ts";
 import { methodName, vectorName } from "./format/words.ts";
@@ -70,29 +71,29 @@ function addressHits(address: string, attacks: readonly AttackWire[], named: rea
 
 function sourceHit(address: string, attack: AttackWire): SearchHit {
   return {
-    title: `Source ${address}`,
-    detail: `of the attack on ${attackSubject(attack)}`,
+    title: t`Source ${address}`,
+    detail: t`of the attack on ${attackSubject(attack)}`,
     steps: ["attacks", attack.id],
   };
 }
 
 function host(address: string): SearchHit {
-  return { title: `Host ${address}`, detail: "its rates, history and thresholds", steps: ["hosts", address] };
+  return { title: t`Host ${address}`, detail: t`its rates, history and thresholds`, steps: ["hosts", address] };
 }
 
 function attackHit(attack: AttackWire): SearchHit {
   const { classification, id, started_at: at } = attack;
   const kind = classification === undefined ? "attack" : vectorName(classification.type);
   return {
-    title: `Attack on ${attackSubject(attack)}`,
-    detail: `${kind}, ${attack.active ? "in progress" : `of ${at.slice(0, 16).replace("T", " ")} UTC`}`,
+    title: t`Attack on ${attackSubject(attack)}`,
+    detail: `${kind}, ${attack.active ? t`in progress` : t`of ${at.slice(0, 16).replace("T", " ")} UTC`}`,
     steps: ["attacks", id],
   };
 }
 
 function banHit(ban: BanWire): SearchHit {
   return {
-    title: `Ban of ${banSubject(ban)}`,
+    title: t`Ban of ${banSubject(ban)}`,
     detail: `${methodName(ban.method)}, ${BAN_STATES[ban.state]}`,
     steps: ["mitigation", ban.prefix, ban.started_at],
   };
@@ -102,17 +103,17 @@ function records(address: string): SearchHit[] {
   const query = { target: address, range: "30d" };
   return [
     {
-      title: `Earlier attacks on ${address}`,
-      detail: "of the last 30 days",
+      title: t`Earlier attacks on ${address}`,
+      detail: t`of the last 30 days`,
       steps: ["attacks"],
       query: { ...query, which: "history" },
     },
-    { title: `Audit trail of ${address}`, detail: "of the last 30 days", steps: ["audit"], query },
+    { title: t`Audit trail of ${address}`, detail: t`of the last 30 days`, steps: ["audit"], query },
   ];
 }
 
 function viewHit(name: string, title: string): SearchHit {
-  return { title, detail: "view", steps: name === "" ? [] : [name] };
+  return { title, detail: t`view`, steps: name === "" ? [] : [name] };
 }
 
 /** Active ones first. */

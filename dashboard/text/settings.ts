@@ -1,16 +1,17 @@
 /** The configuration in words, and the errors of a configuration file. Pure. */
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
+import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 
 /** `FlowSpec, after 5 min Blackhole`. */
 export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire): string {
-  if (!ban) return "Alert only";
+  if (!ban) return t`Alert only`;
   if (escalation === undefined) return methodName(mitigation);
   return escalation
     .map(({ action, after_seconds: after }) =>
-      after === 0 ? methodName(action) : `after ${duration(after)} ${methodName(action)}`,
+      after === 0 ? methodName(action) : t`after ${duration(after)} ${methodName(action)}`,
     )
     .join(", ");
 }

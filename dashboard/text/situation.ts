@@ -6,6 +6,7 @@ import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { Loaded } from "../api/resource.ts";
+import { t } from "../language.ts";
 import { isSessionUp } from "./bgp-session.ts";
 import { percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
@@ -32,13 +33,13 @@ export interface Situation {
 }
 
 export function situationParts({ status, attacks, bans, loss, silent }: Situation): SituationPart[] {
-  if (silent !== null) return [{ name: "mode", tone: "danger", text: `Not known: no answer since ${silent.since}` }];
-  const parts = [attacks.kind === "ready" ? attacksPart(attacks.data.active, bans) : unknown("attacks", "Attacks")];
-  if (status.kind !== "ready") return [unknown("mode", "Mode"), ...parts];
+  if (silent !== null) return [{ name: "mode", tone: "danger", text: t`Not known: no answer since ${silent.since}` }];
+  const parts = [attacks.kind === "ready" ? attacksPart(attacks.data.active, bans) : unknown("attacks", t`Attacks`)];
+  if (status.kind !== "ready") return [unknown("mode", t`Mode`), ...parts];
   const { data } = status;
   const mode: SituationPart = data.dry_run
-    ? { name: "mode", tone: "warn", text: "DRY RUN: nothing is announced or dropped" }
-    : { name: "mode", tone: "ok", text: "LIVE" };
+    ? { name: "mode", tone: "warn", text: t`DRY RUN: nothing is announced or dropped` }
+    : { name: "mode", tone: "ok", text: t`LIVE` };
   // A token with a tenant sees neither the neighbors nor the capture.
   if (!("capture" in data)) return [mode, ...parts];
   const all = [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)];
@@ -46,7 +47,7 @@ export function situationParts({ status, attacks, bans, loss, silent }: Situatio
 }
 
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {
-  if (active.length === 0) return { name: "attacks", tone: "ok", text: "No attack" };
+  if (active.length === 0) return { name: "attacks", tone: "ok", text: t`No attack` };
   const standings = active.map((attack) => standingOf(attack, banOf(attack, bans)));
   const worst = worstOf(standings);
   // An attack in progress is never without a mark, however well it is stopped.
@@ -54,39 +55,40 @@ function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): S
   const all = counted(active.length, "attack");
   if (active.length === 1) return { name: "attacks", tone, text: `${all}: ${worst.text}` };
   const alike = standings.filter((standing) => standing.tone === worst.tone).length;
-  const part = { danger: `, ${alike} not stopped`, warn: `, ${alike} stopped in part`, info: "", ok: "" }[worst.tone];
-  return { name: "attacks", tone, text: `${all}${part}, worst: ${worst.text}` };
+  const part = { danger: t`, ${alike} not stopped`, warn: t`, ${alike} stopped in part`, info: "", ok: "" }[worst.tone];
+  return { name: "attacks", tone, text: t`${all}${part}, worst: ${worst.text}` };
 }
 
 function bgpPart(bgp: StatusWire["bgp"]): SituationPart {
-  if (bgp === undefined) return { name: "bgp", tone: "info", text: "BGP not configured" };
-  if (!bgp.connected) return { name: "bgp", tone: "danger", text: "BGP speaker does not answer" };
+  if (bgp === undefined) return { name: "bgp", tone: "info", text: t`BGP not configured` };
+  if (!bgp.connected) return { name: "bgp", tone: "danger", text: t`BGP speaker does not answer` };
   const { length: all } = bgp.neighbors;
   const up = bgp.neighbors.filter(({ state }) => isSessionUp(state)).length;
-  if (all === 0) return { name: "bgp", tone: "warn", text: "No BGP neighbor" };
-  return { name: "bgp", tone: up === all ? "ok" : "danger", text: `BGP: ${up} of ${counted(all, "neighbor")} up` };
+  if (all === 0) return { name: "bgp", tone: "warn", text: t`No BGP neighbor` };
+  return { name: "bgp", tone: up === all ? "ok" : "danger", text: t`BGP: ${up} of ${counted(all, "neighbor")} up` };
 }
 
 function capturePart({ interfaces }: StatusWire["capture"], loss: number | null): SituationPart {
   const { length: all } = interfaces;
   const failed = interfaces.filter(({ state }) => state === "failed").length;
   const running = interfaces.filter(({ state }) => state === "running").length;
-  if (all === 0) return { name: "capture", tone: "info", text: "Nothing is captured" };
+  if (all === 0) return { name: "capture", tone: "info", text: t`Nothing is captured` };
   if (failed > 0)
-    return { name: "capture", tone: "danger", text: `Capture: ${failed} of ${counted(all, "interface")} failed` };
-  if (running === 0) return { name: "capture", tone: "warn", text: "Capture has ended" };
-  if (loss === null) return { name: "capture", tone: "info", text: "Capture loss: measuring" };
-  if (loss > LOSS_TOLERATED) return { name: "capture", tone: "danger", text: `Capture loss ${percent(loss)}` };
+    return { name: "capture", tone: "danger", text: t`Capture: ${failed} of ${counted(all, "interface")} failed` };
+  if (running === 0) return { name: "capture", tone: "warn", text: t`Capture has ended` };
+  if (loss === null) return { name: "capture", tone: "info", text: t`Capture loss: measuring` };
+  if (loss > LOSS_TOLERATED) return { name: "capture", tone: "danger", text: t`Capture loss ${percent(loss)}` };
   const opaque = interfaces.find(({ warning }) => warning !== undefined);
-  if (opaque !== undefined) return { name: "capture", tone: "warn", text: `Capture: mostly tunnels on ${opaque.name}` };
-  return { name: "capture", tone: "ok", text: `Capture loss ${percent(loss)}` };
+  if (opaque !== undefined)
+    return { name: "capture", tone: "warn", text: t`Capture: mostly tunnels on ${opaque.name}` };
+  return { name: "capture", tone: "ok", text: t`Capture loss ${percent(loss)}` };
 }
 
 function telemetryPart({ exporters, faulty }: NonNullable<StatusWire["telemetry"]>): SituationPart {
   if (faulty === 0) return { name: "telemetry", tone: "ok", text: counted(exporters, "exporter") };
-  return { name: "telemetry", tone: "danger", text: `${faulty} of ${counted(exporters, "exporter")} with a fault` };
+  return { name: "telemetry", tone: "danger", text: t`${faulty} of ${counted(exporters, "exporter")} with a fault` };
 }
 
 function unknown(name: SituationPart["name"], what: string): SituationPart {
-  return { name, tone: "info", text: `${what} not known yet` };
+  return { name, tone: "info", text: t`${what} not known yet` };
 }

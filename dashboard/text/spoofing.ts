@@ -6,6 +6,7 @@
  * networks are one's own. Pure.
  */
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
+import { t } from "../language.ts";
 import { percent, wholeNumber } from "./format/numbers.ts";
 
 export interface SpoofingHint {
@@ -34,25 +35,24 @@ type Counts = Pick<
 export function spoofingHint(counts: Counts, vector: string | undefined): SpoofingHint {
   const { total_packets: total } = counts;
   if (total < PACKETS_MIN) {
-    const reason = `The sample has ${wholeNumber(total)} packets: ${PACKETS_MIN} are needed for a hint.`;
-    return { kind: "too_few", title: "Too few packets to say whether the sources are forged", reasons: [reason] };
+    const reason = t`The sample has ${wholeNumber(total)} packets: ${PACKETS_MIN} are needed for a hint.`;
+    return { kind: "too_few", title: t`Too few packets to say whether the sources are forged`, reasons: [reason] };
   }
   const reasons = [specialReason(counts), spreadReason(counts)].filter((reason) => reason !== null);
   if (reasons.length > 0) {
-    return { kind: "forged", title: "The source addresses may be forged: blocking single ones may not help", reasons };
+    return { kind: "forged", title: t`The source addresses may be forged: blocking single ones may not help`, reasons };
   }
   if (vector?.endsWith("_amplification")) {
-    const reason =
-      "They are servers of others that received requests in the victim's name: the senders of these are not seen here.";
-    return { kind: "reflected", title: "The sources are reflectors, with their real addresses", reasons: [reason] };
+    const reason = t`They are servers of others that received requests in the victim's name: the senders of these are not seen here.`;
+    return { kind: "reflected", title: t`The sources are reflectors, with their real addresses`, reasons: [reason] };
   }
-  const reason = "Sources come again, or from few parts of the address space. Addresses that exist can be forged too.";
-  return { kind: "no_sign", title: "No sign that the source addresses are forged", reasons: [reason] };
+  const reason = t`Sources come again, or from few parts of the address space. Addresses that exist can be forged too.`;
+  return { kind: "no_sign", title: t`No sign that the source addresses are forged`, reasons: [reason] };
 }
 
 function specialReason({ special_packets: special, total_packets: total }: Counts): string | null {
   if (special / total < SPECIAL_SHARE_MIN) return null;
-  return `${percent(special / total)} of the packets come from addresses that are not in use on the Internet: private, documentation, reserved or multicast.`;
+  return t`${percent(special / total)} of the packets come from addresses that are not in use on the Internet: private, documentation, reserved or multicast.`;
 }
 
 function spreadReason(counts: Counts): string | null {
@@ -60,7 +60,7 @@ function spreadReason(counts: Counts): string | null {
   if (distinct / total < DISTINCT_MIN || once / distinct < ONCE_MIN) return null;
   const { ipv4_packets: ipv4, ipv4_blocks: blocks } = counts;
   if (ipv4 < PACKETS_MIN || blocks < EVEN_MIN * blocksByChance(ipv4)) return null;
-  return `${wholeNumber(distinct)} different addresses in ${wholeNumber(total)} packets, nearly each seen once, spread over ${blocks} of ${BLOCKS} blocks (/8) as evenly as chance does. A very large botnet can look like that too.`;
+  return t`${wholeNumber(distinct)} different addresses in ${wholeNumber(total)} packets, nearly each seen once, spread over ${blocks} of ${BLOCKS} blocks (/8) as evenly as chance does. A very large botnet can look like that too.`;
 }
 
 /** The number of different blocks that contain `addresses` addresses, if each is drawn from all blocks. */

@@ -2,6 +2,8 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { LiveAttack } from "../api/tables.ts";
+import { t } from "../language.ts";
+import { decimal } from "./format/numbers.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -19,10 +21,10 @@ const STOPPED_SOME = 0.1;
 
 /** The standing of an attack is its worst part. */
 export function standingOf(attack: AttackWire, ban: BanWire | undefined): Standing {
-  if (!attack.active) return { tone: "info", text: "The attack is over" };
+  if (!attack.active) return { tone: "info", text: t`The attack is over` };
   // The attack and its ban come one after the other.
   if (attack.ban_state === "active" && ban?.state !== "active")
-    return { tone: "info", text: "Its ban is not known yet" };
+    return { tone: "info", text: t`Its ban is not known yet` };
   const isInForce = ban?.state === "active" && !ban.dry_run;
   const route = isInForce ? routePart(ban) : null;
   const here = stoppedPart(attack, route) ?? (isInForce ? droppingPart(ban) : null);
@@ -51,7 +53,8 @@ export function stoppedShare({ volume, recent }: Counted): number | null {
 
 /** `98.7 %`: rounded down, so that 100 % is all. */
 export function stoppedText(share: number): string {
-  return `${Math.floor(1000 * share) / 10} %`;
+  const tenths = Math.floor(1000 * share);
+  return `${decimal(tenths / 10, tenths % 10 === 0 ? 0 : 1)} %`;
 }
 
 /** Where the neighbors have the route; null: nothing is to be announced, or nothing announces. */
@@ -60,13 +63,13 @@ function routePart(ban: BanWire): Standing | null {
     case "announced":
       return reachedPart(ban);
     case "pending":
-      return { tone: "info", text: "route is being announced" };
+      return { tone: "info", text: t`route is being announced` };
     case "no_session":
-      return { tone: "danger", text: "no router has the route" };
+      return { tone: "danger", text: t`no router has the route` };
     case "speaker_down":
-      return { tone: "danger", text: "not known whether routers have the route" };
+      return { tone: "danger", text: t`not known whether routers have the route` };
     case "failed":
-      return { tone: "danger", text: "the speaker refused the route" };
+      return { tone: "danger", text: t`the speaker refused the route` };
     case undefined:
       return null;
     default:
@@ -76,9 +79,10 @@ function routePart(ban: BanWire): Standing | null {
 
 function reachedPart(ban: BanWire): Standing {
   const reached = reachedOf(ban);
-  if (reached === null) return { tone: "ok", text: "routers have the route" };
+  if (reached === null) return { tone: "ok", text: t`routers have the route` };
   const { neighbors, of } = reached;
-  return { tone: neighbors < of ? "warn" : "ok", text: `route at ${neighbors} of ${of} router${of === 1 ? "" : "s"}` };
+  const text = of === 1 ? t`route at ${neighbors} of 1 router` : t`route at ${neighbors} of ${of} routers`;
+  return { tone: neighbors < of ? "warn" : "ok", text };
 }
 
 /** null: not known. Tenants see the numbers alone. */
@@ -93,14 +97,14 @@ function nodePart(ban: BanWire): Standing | null {
 
 /** `scrub1 gets 0 of it`. */
 export function idleText({ node }: BanWire): string {
-  return `${node ?? "the scrub node"} gets 0 of it`;
+  return t`${node ?? t`the scrub node`} gets 0 of it`;
 }
 
 /** Where all routers filter, what passes here is what came before they did. */
 function stoppedPart(attack: AttackWire, route: Standing | null): Standing | null {
   const share = stoppedShare(attack);
   if (share === null || (share === 0 && route !== null)) return null;
-  const text = `${stoppedText(share)} stopped here`;
+  const text = t`${stoppedText(share)} stopped here`;
   if (share >= STOPPED_ENOUGH) return { tone: "ok", text };
   if (share < STOPPED_SOME && route?.tone !== "ok") return { tone: "danger", text };
   return { tone: "warn", text };
@@ -108,16 +112,16 @@ function stoppedPart(attack: AttackWire, route: Standing | null): Standing | nul
 
 /** Where the attack has no numbers. */
 function droppingPart({ dropped_packets: dropped = 0, challenged_packets: challenged = 0 }: BanWire): Standing | null {
-  return dropped + challenged > 0 ? { tone: "ok", text: "packets are stopped here" } : null;
+  return dropped + challenged > 0 ? { tone: "ok", text: t`packets are stopped here` } : null;
 }
 
 function nothingText(ban: BanWire | undefined): string {
-  if (ban === undefined) return "No ban";
-  if (ban.state === "rejected") return "Ban refused";
-  if (ban.state === "withdrawn") return "Ban has ended";
-  if (ban.dry_run) return "Dry run: nothing is announced or dropped";
-  if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") return "Only watched";
-  return ban.method === "scrub" ? "Not filtered: it is not in the kernel" : "Nothing announces the ban";
+  if (ban === undefined) return t`No ban`;
+  if (ban.state === "rejected") return t`Ban refused`;
+  if (ban.state === "withdrawn") return t`Ban has ended`;
+  if (ban.dry_run) return t`Dry run: nothing is announced or dropped`;
+  if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") return t`Only watched`;
+  return ban.method === "scrub" ? t`Not filtered: it is not in the kernel` : t`Nothing announces the ban`;
 }
 
 function capital(text: string): string {

@@ -1,4 +1,5 @@
 /** A time range of the history that a user has chosen. Pure. */
+import { t } from "../language.ts";
 
 export type TimeSpan =
   /** Length of the range, back from now. */
@@ -25,6 +26,6 @@ export function spanFault(span: TimeSpan, nowMs: number): string | null {
   if (span.kind === "last") return null;
   const to = span.to === null ? nowMs : Date.parse(span.to);
   const from = span.from === null ? to - 1 : Date.parse(span.from);
-  if (to <= from) return span.to === null ? "It has not come yet." : "After the begin.";
-  return to - from > RANGE_DAYS_MAX * DAY_MS ? `At most ${RANGE_DAYS_MAX} days.` : null;
+  if (to <= from) return span.to === null ? t`It has not come yet.` : t`After the begin.`;
+  return to - from > RANGE_DAYS_MAX * DAY_MS ? t`At most ${RANGE_DAYS_MAX} days.` : null;
 }

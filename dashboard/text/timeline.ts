@@ -1,6 +1,7 @@
 /** The entries of an attack's timeline, in words. Pure. */
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
-import { metricName, rateOf } from "./format/numbers.ts";
+import { t } from "../language.ts";
+import { decimal, metricName, rateOf } from "./format/numbers.ts";
 import { methodName, vectorName } from "./format/words.ts";
 
 type Entry = TimelineWire["entries"][number];
@@ -9,19 +10,19 @@ type Entry = TimelineWire["entries"][number];
 export type FoldedEntry = Entry & { readonly times: number; readonly lastAt: string };
 
 const KINDS: Readonly<Record<Entry["kind"], string>> = {
-  detected: "Detected",
-  classified: "Classified",
-  reclassified: "Classified again",
-  ban_placed: "Ban placed",
-  ban_refused: "Ban refused",
-  announced: "Announced",
-  rules_changed: "Rules changed",
-  escalated: "Escalated",
-  deescalated: "Back to a milder step",
-  method_changed: "Method changed",
-  dry_run_changed: "Dry run changed",
-  ban_withdrawn: "Ban withdrawn",
-  ended: "Ended",
+  detected: t`Detected`,
+  classified: t`Classified`,
+  reclassified: t`Classified again`,
+  ban_placed: t`Ban placed`,
+  ban_refused: t`Ban refused`,
+  announced: t`Announced`,
+  rules_changed: t`Rules changed`,
+  escalated: t`Escalated`,
+  deescalated: t`Back to a milder step`,
+  method_changed: t`Method changed`,
+  dry_run_changed: t`Dry run changed`,
+  ban_withdrawn: t`Ban withdrawn`,
+  ended: t`Ended`,
 };
 
 /** Entries that say the same one after the other are one. */
@@ -39,7 +40,7 @@ export function foldedEntries(entries: readonly Entry[]): FoldedEntry[] {
 /** `Announced to 192.0.2.250`, `Rules changed, 44 times`. */
 export function entryTitle({ kind, neighbor, times }: FoldedEntry): string {
   const title = KINDS[kind] ?? kind;
-  return `${neighbor === undefined ? title : `${title} to ${neighbor}`}${times === 1 ? "" : `, ${times} times`}`;
+  return `${neighbor === undefined ? title : t`${title} to ${neighbor}`}${times === 1 ? "" : t`, ${times} times`}`;
 }
 
 /** Empty: the title says it all. */
@@ -51,9 +52,9 @@ export function entryText({ kind, text = "" }: Entry): string {
     case "reclassified":
       return vectorName(text);
     case "dry_run_changed":
-      return { virtual: "nothing is announced or dropped", real: "it acts now" }[text] ?? text;
+      return { virtual: t`nothing is announced or dropped`, real: t`it acts now` }[text] ?? text;
     case "ban_refused":
-      return text === "whitelisted" ? "the victim is in protected_whitelist" : text;
+      return text === "whitelisted" ? t`the victim is in protected_whitelist` : text;
     case "ban_placed":
     case "announced":
     case "rules_changed":
@@ -72,7 +73,7 @@ export function entryText({ kind, text = "" }: Entry): string {
 /** `pps above 2000` is `packets above 2.00 kpps`. */
 function detectedText(text: string): string {
   const [, metric, threshold] = /^(\w+) above ([\d.]+)$/.exec(text) ?? [];
-  return metric === undefined ? text : `${metricName(metric)} above ${rateOf(metric, Number(threshold))}`;
+  return metric === undefined ? text : t`${metricName(metric)} above ${rateOf(metric, Number(threshold))}`;
 }
 
 const BEFORE = /^((?:in force already|dry run|step \d+): )?(.*)$/s;
@@ -89,9 +90,13 @@ export function routeWords(route: string): string {
   const [, prefix, hop, communities, preference, why = ""] = UNICAST.exec(route) ?? [];
   if (prefix === undefined) return plainWords(route);
   const parts = [
-    `${prefix.replace(/\/(32|128)$/, "")} to next hop ${hop}`,
-    communities === undefined ? "" : `${communities.includes(" ") ? "communities" : "community"} ${communities}`,
-    preference === undefined ? "" : `local preference ${preference}`,
+    t`${prefix.replace(/\/(32|128)$/, "")} to next hop ${hop}`,
+    communities === undefined
+      ? ""
+      : communities.includes(" ")
+        ? t`communities ${communities}`
+        : t`community ${communities}`,
+    preference === undefined ? "" : t`local preference ${preference}`,
   ];
   return parts.filter((part) => part !== "").join(", ") + why;
 }
@@ -99,10 +104,10 @@ export function routeWords(route: string): string {
 /** `203.0.113.70/32 flowspec`: there is no route yet. */
 function plainWords(text: string): string {
   const [, prefix = "", method = ""] = /^(\S+) (blackhole|flowspec|divert|scrub)$/.exec(text) ?? [];
-  return method === "" ? text : `${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
+  return method === "" ? text : t`${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
 }
 
 /** Seconds after the first entry: `+0.014 s`. */
 export function afterFirst(entry: Entry, first: Entry): string {
-  return `+${((Date.parse(entry.at) - Date.parse(first.at)) / 1000).toFixed(3)} s`;
+  return `+${decimal((Date.parse(entry.at) - Date.parse(first.at)) / 1000, 3)} s`;
 }

@@ -11,10 +11,12 @@ export interface Principal {
   readonly tenant: string | null;
   /** null: not bound to a node. */
   readonly node: string | null;
+  /** Id of the shared link that is its only right; absent: it has a token. */
+  readonly link?: string;
 }
 
-/** The roles that a route serves. The node routes are for agents, and for admins to see what a node sees. */
-export type Access = Role | "agent_or_unscoped_operator";
+/** The roles that a route serves; `link`: callers with the secret of a shared link, who use no other route. The node routes are for agents, and for admins to see what a node sees. */
+export type Access = Role | "agent_or_unscoped_operator" | "link";
 
 /**
  * On an open API: no token is configured, so everyone who reaches the listener is an operator. Safe on loopback only.
@@ -27,6 +29,7 @@ export function isUnscoped({ tenant }: Principal): boolean {
 
 /** An operator may do everything that a viewer may. An agent may only use the routes for agents. */
 export function roleAllows(role: Role, access: Access): boolean {
+  if (access === "link") return role === "viewer";
   if (access === "agent_or_unscoped_operator") return role === "agent" || role === "operator";
   return role === access || (role === "operator" && access === "viewer");
 }

@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = [
   "notify_test",
   "maintenance",
   "hostgroup_settings",
+  "shared_link",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -45,6 +46,7 @@ export const AUDIT_TARGET_TYPES = [
   "incident",
   "window",
   "hostgroup",
+  "link",
   "global",
 ] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];

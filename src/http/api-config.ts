@@ -17,4 +17,6 @@ export interface ApiConfig {
   readonly dashboard: boolean;
   /** Whether the metrics need a token. */
   readonly metricsToken: boolean;
+  /** Whether people without a token may see what a caller shares with them. */
+  readonly sharedLinks: boolean;
 }

@@ -1,6 +1,7 @@
 /** The service's interface for the routes, in domain terms. Implemented by the composition root. */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import type { SharedLinks } from "../access/guest-links.ts";
 import type { Principal } from "../access/principal.ts";
 import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
@@ -82,6 +83,8 @@ export interface Backend {
   endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null>;
   /** Attacks by customer, kind and time. Orders reject with a BackendFault if they could not be saved. */
   readonly incidents: Pick<Incidents, "views" | "get" | "order" | "note">;
+  /** Links for people without a token. Changes reject with a BackendFault if they could not be saved. */
+  readonly sharedLinks: Pick<SharedLinks, "isAllowed" | "all" | "of" | "share" | "revoke">;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */

@@ -63,6 +63,7 @@ const ROLE_TEXTS: Readonly<Record<Access, string>> = {
   operator: "Role: operator.",
   agent: "Role: agent.",
   agent_or_unscoped_operator: "Role: agent, or operator without a tenant.",
+  link: "Role: none; the secret of a shared link in place of a token.",
 };
 
 /** @param isOpen no token is configured. */

@@ -1,4 +1,5 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
+import type { Overrun } from "../access/shares.ts";
 import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/zones/levers.ts";
 import type { WorkRefusal } from "../incident/work.ts";
@@ -10,6 +11,7 @@ import {
   MAINTENANCE_ORDERS_MAX,
   PROTECTION_CHOICES_MAX,
   PROTECTION_CHOICES_PER_TENANT,
+  SHARED_LINKS_MAX,
   VICTIMS_PER_SOURCE,
 } from "../limits.ts";
 import type { WindowRefusal } from "../mitigation/maintenance/maintenance-windows.ts";
@@ -58,6 +60,10 @@ export type Refusal =
   | { readonly kind: "unknown_notify_target" }
   | { readonly kind: "unknown_hostgroup" }
   | { readonly kind: "no_group_settings" }
+  /** What is to be shared, or was, does not exist, or is another tenant's. */
+  | { readonly kind: "unknown_subject" }
+  | { readonly kind: "unknown_shared_link" }
+  | { readonly kind: "shared_link_refused"; readonly refusal: Overrun | "not_allowed" }
   | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
@@ -200,6 +206,21 @@ const OF_SHARE = {
   pages: "your share of pages at once is taken: wait for those in progress",
 };
 
+const SHARED_LINK_REFUSALS = {
+  not_allowed: "shared links are off: set api.shared_links",
+  full: `there are ${SHARED_LINKS_MAX} shared links: end one of them`,
+  over_share: "your share of shared links is taken: end one of them",
+};
+
+const FORBIDDEN = {
+  foreign_host: "Host or Origin names another machine: use localhost, or configure a token",
+  insufficient_role: "this token's role may not perform this action",
+  unscoped_only: "restricted to unscoped tokens",
+  other_node: "this token is bound to another node",
+  foreign_target: "target is outside your tenant",
+  foreign_zone: "zone is outside your tenant",
+};
+
 const ABSENT = {
   no_source_block: "no such source block",
   no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
@@ -210,6 +231,8 @@ const ABSENT = {
   unknown_notify_target: "unknown target of notifications: GET /api/v1/notify/targets lists them",
   unknown_hostgroup: "unknown hostgroup",
   no_group_settings: "nothing is set for this hostgroup",
+  unknown_subject: "unknown attack, incident, tenant or hostgroup",
+  unknown_shared_link: "unknown shared link",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
@@ -225,6 +248,10 @@ function isAbsent(refusal: Refusal): refusal is Refusal & { readonly kind: keyof
   return Object.hasOwn(ABSENT, refusal.kind);
 }
 
+function isForbidden(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof FORBIDDEN } {
+  return Object.hasOwn(FORBIDDEN, refusal.kind);
+}
+
 const UNAVAILABLE = {
   starting: "the service is starting",
   zones_unknown: "the zones file cannot be used: correct it and reload; nodes keep their last document",
@@ -237,20 +264,13 @@ function isUnavailable(refusal: Refusal): refusal is Refusal & { readonly kind: 
 
 export function describeRefusal(refusal: Refusal): Description {
   if (isAbsent(refusal)) return { status: 404, error: ABSENT[refusal.kind] };
+  if (isForbidden(refusal)) return { status: 403, error: FORBIDDEN[refusal.kind] };
   if (isUnavailable(refusal)) return { status: 503, error: UNAVAILABLE[refusal.kind] };
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
-    case "foreign_host":
-      return { status: 403, error: "Host or Origin names another machine: use localhost, or configure a token" };
     case "no_valid_token":
       return { status: 401, error: "missing or invalid bearer token" };
-    case "insufficient_role":
-      return { status: 403, error: "this token's role may not perform this action" };
-    case "unscoped_only":
-      return { status: 403, error: "restricted to unscoped tokens" };
-    case "other_node":
-      return { status: 403, error: "this token is bound to another node" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
     case "invalid_url":
@@ -267,18 +287,16 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 400, error: `invalid prefix: ${echo(refusal.text)}: ${echo(refusal.rule)}` };
     case "invalid_query":
       return { status: 400, error: echo(refusal.detail, 2 * ECHO_CHARACTERS) };
-    case "foreign_target":
-      return { status: 403, error: "target is outside your tenant" };
     case "no_active_ban":
       return { status: 404, error: `no active ban for ${refusal.target}` };
     case "source_block_refused":
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "protection_refused":
       return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
+    case "shared_link_refused":
+      return { status: 409, error: SHARED_LINK_REFUSALS[refusal.refusal] };
     case "incident_refused":
       return { status: 409, error: INCIDENT_REFUSALS[refusal.refusal] };
-    case "foreign_zone":
-      return { status: 403, error: "zone is outside your tenant" };
     case "node_needs_token":
       return { status: 401, error: "node identity needs an API token" };
     case "filter_rule_refused":

@@ -34,6 +34,7 @@ import {
   removeFilterRuleRoute,
 } from "./routes/filter-rules.ts";
 import { groupSettingsRoutes } from "./routes/group-settings.ts";
+import { sharedLinkRoutes } from "./routes/guest-links.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -41,7 +42,7 @@ import { incidentNoteRoute, incidentOrderRoute, incidentRoute, incidentsRoute } 
 import { closeWindowRoute, maintenanceRoute, openWindowRoute } from "./routes/maintenance.ts";
 import { manyBansRoute } from "./routes/many-bans.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
-import { notifyTargetsRoute, notifyTestRoute } from "./routes/notify.ts";
+import { notifyRoutes } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
@@ -92,12 +93,12 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     incidentRoute(backend),
     incidentOrderRoute(backend),
     incidentNoteRoute(backend),
+    ...sharedLinkRoutes(backend),
     hostsRoute(backend, { hosts, pages, snapshots }),
     hostgroupsRoute(backend),
     ...groupSettingsRoutes(backend),
     prefixSetsRoute(backend, clock),
-    notifyTargetsRoute(backend),
-    notifyTestRoute(backend),
+    ...notifyRoutes(backend),
     telemetryRoute(backend),
     configRoute(backend),
     bgpRoutesRoute(backend),

@@ -1,6 +1,7 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import { noSharedLinks, type SharedLinks } from "../access/guest-links.ts";
 import type { Principal } from "../access/principal.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
@@ -52,7 +53,6 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
-import type { HistoryStore } from "../storage/history-store.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
 import { countStates } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
@@ -64,6 +64,7 @@ import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
+import type { BackendSources, History } from "./backend-sources.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { GroupSettingsStore } from "./group-settings.ts";
@@ -75,27 +76,6 @@ import { orderSources } from "./order-sources.ts";
 const HOST_CHUNK_ROWS = 65_536;
 
 /** Rejects if it cannot answer; the store logs and counts the failure. */
-type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>;
-
-/** Optional parts beside the engines. */
-export interface Sources {
-  readonly edge: Edge;
-  /** Absent: storage is off. */
-  readonly history?: History | null;
-  /** Traffic that is not stored yet; null: no traffic is recorded. */
-  readonly recorder?: Pick<HistoryRecorder, "recent"> | null;
-  /** Absent: update checks are off. */
-  readonly availableUpdate?: () => UpdateView | null;
-  /** Findings of the machine check for this configuration; null: no check has finished. */
-  readonly machineProblems?: () => readonly Item[] | null;
-  /** Absent: there are none. */
-  readonly prefixSets?: () => readonly PrefixSetView[];
-  /** Absent: there are none. */
-  readonly faultyFiles?: () => readonly FileFaultView[];
-  /** Absent: there are none. */
-  readonly notifyTargets?: () => NotifyTargets;
-}
-
 /** Rows whose baselines are read at once: it takes a small part of the time of a request's turn. */
 const BASELINES_READ = 1024;
 
@@ -109,6 +89,7 @@ export class ServiceBackend implements Backend {
   readonly #machineProblems: () => readonly Item[] | null;
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
+  readonly sharedLinks: SharedLinks;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly notifyTargets: () => NotifyTargets;
   readonly orders: OrderSources;
@@ -123,13 +104,14 @@ export class ServiceBackend implements Backend {
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, version: string, sources: Sources) {
+  constructor(floodwall: Floodwall, version: string, sources: BackendSources) {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.maintenance = floodwall.maintenance;
     this.orders = orderSources(floodwall, () => this.tenancy());
+    this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
     this.edge = edge;
     this.#version = version;
     this.#groupSettings = new GroupSettingsStore({

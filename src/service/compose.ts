@@ -34,6 +34,7 @@ import type { ServiceEnvironment } from "./environment.ts";
 import type { FileFaults } from "./file-faults.ts";
 import { Floodwall } from "./floodwall.ts";
 import { ForeignFiles } from "./foreign-files.ts";
+import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
@@ -89,6 +90,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
+    sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
     history,
     recorder,
     availableUpdate: () => updates.available,
@@ -114,8 +116,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     tenancy: () => backend.tenancy(),
     history,
     recorder,
-    updates,
-    ...{ stateDamage: damage, faults },
+    ...{ updates, stateDamage: damage, faults },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {

@@ -11,6 +11,7 @@ import {
 } from "../dataplane/data-plane.ts";
 import { DEFAULT_PIN_PATH } from "../dataplane/dataplane-config.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import type { Aim } from "../detection/attack/attack-meters.ts";
 import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -136,15 +137,16 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
 
 /**
  * null: not known. Counted by destination where the kernel watches the target; else by the rules of its ban, which match
- * by destination: the drops of a ban for several attacks are not distinguished.
+ * by destination: the drops of a ban for several attacks are not distinguished. @param attack null: it is not one yet
  */
 export function droppedOf(
-  attack: Attack,
+  { target, direction }: Aim,
+  attack: Attack | null,
   { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },
 ): DroppedAmount | null {
-  if (attack.direction === "outgoing" || dataPlane === null) return null;
-  const ban = bans.banOf(attack);
-  const counted = attack.target === null ? null : dataPlane.outcomes.droppedOf(attack.target);
+  if (direction === "outgoing" || dataPlane === null) return null;
+  const ban = attack === null ? null : bans.banOf(attack);
+  const counted = target === null ? null : dataPlane.outcomes.droppedOf(target);
   const byRules = ban === null || ban.heldBy.length > 1 ? null : dataPlane.droppedOf(ban);
   if (counted === null) return byRules;
   const { challenged, validated } = byRules ?? {};

@@ -136,8 +136,8 @@ function makeAnnouncer({ options, later }: Given): GobgpAnnouncer | null {
 }
 
 function makeDetector({ options, later }: Given): Detector {
-  return new Detector(detectionPolicy(options.config), randomUUIDv7, makeBaselines(options), (attack) =>
-    droppedOf(attack, later.get()),
+  return new Detector(detectionPolicy(options.config), randomUUIDv7, makeBaselines(options), (aim, attack) =>
+    droppedOf(aim, attack, later.get()),
   );
 }
 

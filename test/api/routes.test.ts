@@ -58,6 +58,15 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/incidents/i0001", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["POST /api/v1/incidents/i0001", { ...COMMAND, tenantOperator: 404 }, { owner: "take" }],
   ["POST /api/v1/incidents/i0001/notes", { ...COMMAND, tenantOperator: 404 }, { text: "seen" }],
+  ["GET /api/v1/shared-links", READ],
+  [
+    "POST /api/v1/shared-links",
+    { ...COMMAND, operator: 201, tenantOperator: 404 },
+    { incident: "i0001", ttl_seconds: 60 },
+  ],
+  ["DELETE /api/v1/shared-links/none", LIFT],
+  // It takes no token.
+  ["GET /api/v1/shared", { viewer: 401, operator: 401, agent: 401, tenantViewer: 401, tenantOperator: 401 }],
   ["GET /api/v1/session", READ],
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
@@ -125,6 +134,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
 /** Without a token (docs/interface.md#open-without-a-token). */
 const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/main.js"];
 const LINES = MATRIX.map(([line]) => line);
+/** `GET /api/v1/shared` takes no token. */
+const BY_TOKEN = LINES.filter((line) => !line.endsWith("/shared"));
 const COMMANDS = LINES.filter((line) => /^(POST|PUT) /.test(line));
 const ANSWERS = new Map(MATRIX.map(([line, answers]) => [line, answers]));
 const BODIES = new Map(MATRIX.map(([line, , body]) => [line, body]));
@@ -209,7 +220,7 @@ test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
   },
 );
 
-test.each([...LINES, ...OPEN].filter((line) => line.startsWith("GET ")))(
+test.each([...BY_TOKEN, ...OPEN].filter((line) => line.startsWith("GET ")))(
   "HEAD of %s is GET without the body #head",
   async (line) => {
     const statusOf = async (headers: Readonly<Record<string, string>>) => {
@@ -242,7 +253,7 @@ test.each(COMMANDS)("%s is 415 without a media type, also without a body #error-
     expect((await properly(line, init, { "content-type": "" })).status).toBe(415);
 });
 
-test.each(LINES)("%s is 503 while the service starts, once the caller may ask #error-503", async (line) => {
+test.each(BY_TOKEN)("%s is 503 while the service starts, once the caller may ask #error-503", async (line) => {
   server.backend.ready = false;
   await expectError(properly(line), 503, "the service is starting");
   await expectError(ask(line, {}), 401, NO_CALLER);

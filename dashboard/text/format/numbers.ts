@@ -1,5 +1,6 @@
 /** Quantities with three digits and their unit. Pure. */
 import type { Metric } from "../../../src/traffic/rates.ts";
+import { LOCALE, t } from "../../language.ts";
 
 const PREFIXES = ["", "k", "M", "G", "T", "P"] as const;
 
@@ -10,9 +11,23 @@ export function scaled(value: number): string {
   // 999.6 has four digits after rounding.
   while (rest >= 999.5 && step < PREFIXES.length - 1) [rest, step] = [rest / 1000, step + 1];
   const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.995 ? 1 : 2;
-  const text = step === 0 && Number.isInteger(rest) ? String(rest) : rest.toFixed(digits);
+  const text = step === 0 && Number.isInteger(rest) ? String(rest) : decimal(rest, digits);
   const sign = value < 0 ? "−" : "";
   return `${sign}${text}${PREFIXES[step] === "" ? "" : ` ${PREFIXES[step]}`}`;
+}
+
+const DECIMALS = [0, 1, 2, 3].map(
+  (digits) =>
+    new Intl.NumberFormat(LOCALE, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: false,
+    }),
+);
+
+/** `1.24`, in German `1,24`. @param digits after the point, at most 3 */
+export function decimal(value: number, digits: number): string {
+  return DECIMALS[digits]?.format(value) ?? value.toFixed(digits);
 }
 
 /** `1.24 Mpps`. */
@@ -39,7 +54,7 @@ export function rateOf(metric: string, value: number): string {
   return metric.endsWith("pps") ? packetRate(value) : flowRate(value);
 }
 
-/** `12 345`, with a narrow no-break space. */
+/** `12 345`, with a narrow no-break space, as ISO 80000-1 has it for all languages. */
 export function wholeNumber(value: number): string {
   return Math.round(value)
     .toString()
@@ -49,7 +64,7 @@ export function wholeNumber(value: number): string {
 /** `43 %`, `0.3 %`. */
 export function percent(share: number): string {
   const value = share * 100;
-  return `${value > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
+  return `${value > 0 && value < 9.95 ? decimal(value, 1) : Math.round(value)} %`;
 }
 
 /** The error of an estimate after its value: ` ± 12 %`; of an exact one nothing. */
@@ -59,7 +74,7 @@ export function plusMinus(error: number | undefined): string {
 
 /** A factor: `12×`, `1.3×`. */
 export function times(factor: number): string {
-  return `${factor >= 9.95 ? wholeNumber(factor) : factor.toFixed(1)}×`;
+  return `${factor >= 9.95 ? wholeNumber(factor) : decimal(factor, 1)}×`;
 }
 
 function withUnit(value: number, unit: string): string {
@@ -68,19 +83,19 @@ function withUnit(value: number, unit: string): string {
 }
 
 export const METRIC_NAMES: Readonly<Record<Metric, string>> = {
-  pps: "packets",
-  mbps: "bandwidth",
-  flows_per_sec: "new flows",
-  tcp_pps: "TCP packets",
-  tcp_mbps: "TCP bandwidth",
-  udp_pps: "UDP packets",
-  udp_mbps: "UDP bandwidth",
-  icmp_pps: "ICMP packets",
-  icmp_mbps: "ICMP bandwidth",
-  tcp_syn_pps: "SYN packets",
-  tcp_syn_mbps: "SYN bandwidth",
-  frag_pps: "fragments",
-  frag_mbps: "fragment bandwidth",
+  pps: t`packets`,
+  mbps: t`bandwidth`,
+  flows_per_sec: t`new flows`,
+  tcp_pps: t`TCP packets`,
+  tcp_mbps: t`TCP bandwidth`,
+  udp_pps: t`UDP packets`,
+  udp_mbps: t`UDP bandwidth`,
+  icmp_pps: t`ICMP packets`,
+  icmp_mbps: t`ICMP bandwidth`,
+  tcp_syn_pps: t`SYN packets`,
+  tcp_syn_mbps: t`SYN bandwidth`,
+  frag_pps: t`fragments`,
+  frag_mbps: t`fragment bandwidth`,
 };
 
 /** The metric in words; metrics that this page does not know keep their name. */

@@ -1,4 +1,6 @@
 /** Time ranges of charts and lists, and gaps in recorded data. Pure. */
+
+import { t } from "../../language.ts";
 import { clockTime, dayOfMonth } from "./times.ts";
 
 const HOUR = 3600;
@@ -42,8 +44,15 @@ function rangeSeconds(range: RangeName): number {
 /** `the last hour`, `the last 6 h`, or from when to when. */
 export function rangeText(range: Range): string {
   if (typeof range !== "string") return spanText(range);
-  if (range === "1h") return "the last hour";
-  return `the last ${RANGES.find(([name]) => name === range)?.[1]}`;
+  if (range === "1h") return t`the last hour`;
+  return t`the last ${RANGES.find(([name]) => name === range)?.[1]}`;
+}
+
+/** The same in a title: `in the last hour`. */
+export function titleRange(range: Range): string {
+  if (typeof range !== "string") return t`from ${spanText(range)}`;
+  if (range === "1h") return t`in the last hour`;
+  return t`in the last ${RANGES.find(([name]) => name === range)?.[1]}`;
 }
 
 /** A chart cannot show more points than it has pixels. */
@@ -98,7 +107,7 @@ export function spanQuery({ from, to }: Span): { readonly from: string; readonly
 /** `24 Nov 03:12:45 to 03:20:00`. */
 export function spanText({ from, to }: Span): string {
   const [begin, end] = [dayOfMonth(from * 1000), dayOfMonth(to * 1000)];
-  return `${begin} ${clockTime(from * 1000)} to ${begin === end ? "" : `${end} `}${clockTime(to * 1000)}`;
+  return t`${begin} ${clockTime(from * 1000)} to ${begin === end ? "" : `${end} `}${clockTime(to * 1000)}`;
 }
 
 export interface Timeline<Point> {

@@ -1,9 +1,11 @@
 /** Times in 24 hours with the browser's time zone, and durations. */
 
+import { LOCALE } from "../../language.ts";
+
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
-const clockFormat = new Intl.DateTimeFormat("en-GB", CLOCK);
-const zonedFormat = new Intl.DateTimeFormat("en-GB", { ...CLOCK, timeZoneName: "short" });
-const shortFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const clockFormat = new Intl.DateTimeFormat(LOCALE, CLOCK);
+const zonedFormat = new Intl.DateTimeFormat(LOCALE, { ...CLOCK, timeZoneName: "short" });
+const shortFormat = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 /** `03:12:45`. */
 export function clockTime(ms: number): string {
@@ -20,7 +22,7 @@ export function shortTime(ms: number): string {
   return shortFormat.format(ms);
 }
 
-const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const dayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 
 /** `1 Mar`, for the axis of a chart. */
 export function dayOfMonth(ms: number): string {

@@ -1,4 +1,5 @@
 /** The interface's values as readable words. */
+import { formFor, t } from "../../language.ts";
 
 /** `dns_amplification` is `DNS amplification`, `syn_flood` is `SYN flood`. */
 export function vectorName(vector: string): string {
@@ -20,24 +21,24 @@ const SPOKEN = new Set([
 ]);
 
 const METHODS: Readonly<Record<string, string>> = {
-  blackhole: "Blackhole",
-  flowspec: "FlowSpec",
-  divert: "Divert to scrubbing",
-  scrub: "Scrub here",
-  none: "Watch only",
+  blackhole: t`Blackhole`,
+  flowspec: t`FlowSpec`,
+  divert: t`Divert to scrubbing`,
+  scrub: t`Scrub here`,
+  none: t`Watch only`,
 };
 
 export function methodName(method: string): string {
   return METHODS[method] ?? method;
 }
 
-export const DIRECTION_NAMES = { incoming: "Incoming", outgoing: "Outgoing" } as const;
+export const DIRECTION_NAMES = { incoming: t`Incoming`, outgoing: t`Outgoing` } as const;
 
-const PROTOCOL_NUMBERS: Readonly<Record<number, string>> = { 1: "ICMP", 6: "TCP", 17: "UDP", 47: "GRE", 58: "ICMPv6" };
+const PROTOCOL_NUMBERS: Readonly<Record<number, string>> = { 1: "ICMP", 6: "TCP", 17: "UDP", 47: "GRE", 58: t`ICMPv6` };
 
 /** The protocol of a number in the IP header. */
 export function protocolName(protocol: number): string {
-  return PROTOCOL_NUMBERS[protocol] ?? `protocol ${protocol}`;
+  return PROTOCOL_NUMBERS[protocol] ?? t`protocol ${protocol}`;
 }
 
 const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
@@ -49,5 +50,5 @@ export function tcpFlagNames(flags: number): string {
 
 /** `1 attack`, `3 attacks`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+  return `${count} ${formFor(count, `${one}|${many}`)}`;
 }

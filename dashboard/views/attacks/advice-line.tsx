@@ -1,4 +1,6 @@
 /** What to do now, in one sentence, with the order or the link that does it. */
+
+import { t } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { BlockButton } from "../../parts/source-block-actions.tsx";
 import { linkTo } from "../../router.ts";
@@ -8,7 +10,7 @@ export function AdviceLine({ advice: { text, action } }: { readonly advice: Advi
   return (
     <p class="advice">
       <span>
-        <strong>What to do now:</strong> {text}
+        <strong>{t`What to do now:`}</strong> {text}
       </span>
       {action !== null && <Do action={action} />}
     </p>

@@ -1,6 +1,7 @@
 /** One attack in progress: victim, strength, mitigation, and links to details and actions. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { t } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { EffectLine } from "../../parts/effect-line.tsx";
 import { Since } from "../../parts/moment.tsx";
@@ -30,9 +31,9 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
         </span>
       </div>
       <p class="card-kind">
-        <strong>{classification === undefined ? "Kind not known yet" : vectorName(classification.type)}</strong>
+        <strong>{classification === undefined ? t`Kind not known yet` : vectorName(classification.type)}</strong>
         {direction === "outgoing" && `, ${DIRECTION_NAMES[direction].toLowerCase()}`}
-        {attack.prefix !== undefined && `, over ${attack.hosts ?? "many"} hosts`}
+        {attack.prefix !== undefined && t`, over ${attack.hosts ?? t`many`} hosts`}
         <span class="muted"> · {customerText(attack)}</span>
       </p>
       <RateMeter {...attack} error={error} />
@@ -44,10 +45,7 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
         ].join(" · ")}
       </p>
       {attack.volume !== undefined && (
-        <p class="muted number">
-          peak {packetRate(attack.volume.peak_pps) + plusMinus(attack.volume.peak_sampling_error)} ·{" "}
-          {amountText(attack.volume.packets, attack.volume.bits)} so far
-        </p>
+        <p class="muted number">{t`peak ${packetRate(attack.volume.peak_pps) + plusMinus(attack.volume.peak_sampling_error)} · ${amountText(attack.volume.packets, attack.volume.bits)} so far`}</p>
       )}
       <EffectLine attack={attack} ban={ban} />
       <div class="card-actions">

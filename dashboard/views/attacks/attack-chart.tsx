@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire } from "../../../src/http/wire/attack-series.ts";
 import type { Resource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -27,13 +28,13 @@ export interface AttackChartProps {
 export function AttackChart(props: AttackChartProps) {
   const { attack, resource } = props;
   return (
-    <Show loaded={resource.state.value} what="traffic of the attack" onRetry={() => void resource.refresh()}>
+    <Show loaded={resource.state.value} what={t`traffic of the attack`} onRetry={() => void resource.refresh()}>
       {(series) => {
         // After a restart the service has only what came since.
         const hasBegin = Date.parse(series.points[0]?.at ?? "") <= Date.parse(series.started_at);
         if (attack.target !== undefined && !hasBegin) {
           return (
-            <Panel title="Traffic" isWide>
+            <Panel title={t`Traffic`} isWide>
               <HistoryChart attack={attack} target={attack.target} />
             </Panel>
           );
@@ -66,14 +67,14 @@ function SeriesChart({
   const note = earlyPeakNote(series, began);
   return (
     <Panel
-      title="Traffic"
+      title={t`Traffic`}
       isWide
       actions={
         <ZoomButtons zoom={zoom} onZoom={(factor) => setZoom(zoomed({ shown, whole, at: pointedAt, factor }))} />
       }
     >
       <Chart
-        label={`Rate of ${attackSubject(attack)} over time, at most ${peak}; tinted from its begin to its end, with a line at each decision`}
+        label={t`Rate of ${attackSubject(attack)} over time, at most ${peak}; tinted from its begin to its end, with a line at each decision`}
         times={times}
         series={lines}
         format={(value) => rateOf(metric, value)}
@@ -93,11 +94,7 @@ function SeriesChart({
         />
       </Chart>
       {note !== null && <p>{note}</p>}
-      <p class="muted">
-        A line marks each entry of the timeline. Drag over the chart to look closer; with the keyboard, the arrow keys
-        go through it.
-        {series.ended_at === undefined && zoom !== null && " While the chart is zoomed, it does not follow the attack."}
-      </p>
+      <p class="muted">{tx`A line marks each entry of the timeline. Drag over the chart to look closer; with the keyboard, the arrow keys go through it.${series.ended_at === undefined && zoom !== null && t` While the chart is zoomed, it does not follow the attack.`}`}</p>
     </Panel>
   );
 }
@@ -111,14 +108,10 @@ interface ZoomButtonsProps {
 function ZoomButtons({ zoom, onZoom }: ZoomButtonsProps) {
   return (
     <div class="choices">
-      <Button onClick={() => onZoom(0.5)}>Zoom in</Button>
-      <Button onClick={() => onZoom(2)} isDisabled={zoom === null}>
-        Zoom out
-      </Button>
+      <Button onClick={() => onZoom(0.5)}>{t`Zoom in`}</Button>
+      <Button onClick={() => onZoom(2)} isDisabled={zoom === null}>{t`Zoom out`}</Button>
       {zoom !== null && (
-        <Button look="primary" onClick={() => onZoom(Number.POSITIVE_INFINITY)}>
-          Whole attack
-        </Button>
+        <Button look="primary" onClick={() => onZoom(Number.POSITIVE_INFINITY)}>{t`Whole attack`}</Button>
       )}
     </div>
   );
@@ -142,7 +135,7 @@ function Steps({ times, shown, pointedAt, onPoint, textOf }: StepsProps) {
     <input
       type="range"
       class="chart-steps"
-      aria-label="Time in the chart"
+      aria-label={t`Time in the chart`}
       aria-valuetext={textOf(at)}
       min={first}
       max={last}
@@ -166,7 +159,7 @@ function highestOf({ points, metric }: SeriesWire): string {
 
 function valuesText(lines: readonly Series[], index: number, metric: string): string {
   return lines
-    .map(({ label, values }) => `${label} ${values[index] == null ? "not known" : rateOf(metric, values[index])}`)
+    .map(({ label, values }) => `${label} ${values[index] == null ? t`not known` : rateOf(metric, values[index])}`)
     .join(", ");
 }
 
@@ -180,20 +173,24 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
   });
   const areDropsKnown = known !== null && points.some((point) => point[known.passed] !== undefined);
   return [
-    { label: "Offered", color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
+    { label: t`Offered`, color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
     {
-      label: nameWithError("Highest", Math.max(0, ...points.map(({ max_sampling_error: error = 0 }) => error))),
+      label: nameWithError(t`Highest`, Math.max(0, ...points.map(({ max_sampling_error: error = 0 }) => error))),
       color: "--chart-rate",
       values: points.map(({ rate_max: highest }) => highest),
     },
     ...(areDropsKnown
       ? [
-          { label: "Dropped here", color: "--chart-icmp", values: points.map((point) => point[known.dropped] ?? null) },
-          { label: "Passed", color: "--chart-tcp", values: points.map((point) => point[known.passed] ?? null) },
+          {
+            label: t`Dropped here`,
+            color: "--chart-icmp",
+            values: points.map((point) => point[known.dropped] ?? null),
+          },
+          { label: t`Passed`, color: "--chart-tcp", values: points.map((point) => point[known.passed] ?? null) },
         ]
       : []),
-    constant("Threshold", "--chart-threshold", threshold),
-    ...(baseline === undefined ? [] : [constant("Normal", "--chart-baseline", baseline)]),
+    constant(t`Threshold`, "--chart-threshold", threshold),
+    ...(baseline === undefined ? [] : [constant(t`Normal`, "--chart-baseline", baseline)]),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { AuditWire } from "../../../src/http/wire/audit.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { type Resource, useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -25,11 +26,11 @@ interface Row {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "time", title: "Time", cell: ({ deed }) => <Moment at={new Date(deed.atMs).toISOString()} /> },
-  { key: "what", title: "What", cell: ({ deed }) => deed.what },
-  { key: "by", title: "By", cell: ({ deed }) => deed.by },
-  { key: "target", title: "Target", cell: ({ deed }) => deed.target || "–", width: "medium" },
-  { key: "reason", title: "Reason", cell: ({ deed }) => deed.reason || "–", width: "wide" },
+  { key: "time", title: t`Time`, cell: ({ deed }) => <Moment at={new Date(deed.atMs).toISOString()} /> },
+  { key: "what", title: t`What`, cell: ({ deed }) => deed.what },
+  { key: "by", title: t`By`, cell: ({ deed }) => deed.by },
+  { key: "target", title: t`Target`, cell: ({ deed }) => deed.target || "–", width: "medium" },
+  { key: "reason", title: t`Reason`, cell: ({ deed }) => deed.reason || "–", width: "wide" },
 ];
 
 export interface AttackCommandsProps {
@@ -51,12 +52,12 @@ function Commands({ attack, ban, timeline, target }: AttackCommandsProps & { rea
   const query = { target, range: "own", from: span.from, ...(span.to !== null && { to: span.to }) };
   const isTenant = !isUnscoped();
   return (
-    <Panel title="Who did what" isWide actions={<a href={linkTo(["audit"], query)}>In the audit trail</a>}>
-      <Show loaded={trail.state.value} what="audit trail" onRetry={() => void trail.refresh()}>
+    <Panel title={t`Who did what`} isWide actions={<a href={linkTo(["audit"], query)}>{t`In the audit trail`}</a>}>
+      <Show loaded={trail.state.value} what={t`audit trail`} onRetry={() => void trail.refresh()}>
         {({ available, events }) => {
-          if (!available && !isTenant) return <StorageOff what="audit trail" />;
+          if (!available && !isTenant) return <StorageOff what={t`audit trail`} />;
           return (
-            <Show loaded={timeline.state.value} what="timeline">
+            <Show loaded={timeline.state.value} what={t`timeline`}>
               {({ entries }) => <Deeds attack={attack} deeds={deedsOf({ events, entries, ban, isTenant })} />}
             </Show>
           );
@@ -69,19 +70,19 @@ function Commands({ attack, ban, timeline, target }: AttackCommandsProps & { rea
 function Deeds({ attack, deeds }: { readonly attack: AttackWire; readonly deeds: readonly Deed[] }) {
   if (deeds.length > 0) {
     const rows = deeds.map((deed, number) => ({ deed, number }));
-    return <DataTable label="Who did what" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />;
+    return <DataTable label={t`Who did what`} columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />;
   }
   const share = stoppedShare(attack) ?? 0;
   if (share > 0) {
     return (
-      <Empty title={`No order was given for it: ${stoppedText(share)} of it is stopped here`}>
-        Filter rules, source blocks and limits that were in force before do that.
-      </Empty>
+      <Empty
+        title={t`No order was given for it: ${stoppedText(share)} of it is stopped here`}
+      >{t`Filter rules, source blocks and limits that were in force before do that.`}</Empty>
     );
   }
   return attack.ban_state === undefined ? (
-    <Empty title="Nothing was done about it: no order was given, and no ban was placed" />
+    <Empty title={t`Nothing was done about it: no order was given, and no ban was placed`} />
   ) : (
-    <Empty title="No operator acted on it" />
+    <Empty title={t`No operator acted on it`} />
   );
 }

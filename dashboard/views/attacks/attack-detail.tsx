@@ -5,6 +5,7 @@ import type { BanPreviewWire } from "../../../src/http/wire/ban-preview.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
+import { t, tx } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
@@ -30,9 +31,9 @@ export function AttackDetail({ id }: { readonly id: string }) {
   return (
     <>
       <p>
-        <a href={linkTo(["attacks"])}>All attacks</a>
+        <a href={linkTo(["attacks"])}>{t`All attacks`}</a>
       </p>
-      <Show loaded={loaded} what="attack" onRetry={() => void stored.refresh()}>
+      <Show loaded={loaded} what={t`attack`} onRetry={() => void stored.refresh()}>
         {(attack) => {
           const held = bans.value.kind === "ready" ? bans.value.data : [];
           return <Detail attack={attack} ban={ownBan(attack, held)} />;
@@ -114,17 +115,17 @@ function previewPath(ip: string): string {
 function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
   if (classification === undefined) {
     return (
-      <Panel title="Kind">
-        <p class="muted">Not classified yet: too few packets were sampled, or samples are off.</p>
+      <Panel title={t`Kind`}>
+        <p class="muted">{t`Not classified yet: too few packets were sampled, or samples are off.`}</p>
       </Panel>
     );
   }
   const { type, confidence, src_port: port, parts } = classification;
   return (
-    <Panel title="Kind">
+    <Panel title={t`Kind`}>
       <p>
         <strong>{vectorName(type)}</strong>
-        {port !== undefined && ` from port ${port}`}: {percent(confidence)} of its packets look like that.
+        {tx`${port !== undefined && t` from port ${port}`}: ${percent(confidence)} of its packets look like that.`}
       </p>
       {parts !== undefined && (
         <Facts facts={parts.map((part) => [vectorName(part.type), percent(part.share)] as const)} />
@@ -136,18 +137,15 @@ function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {
 function Reason({ attack }: { readonly attack: AttackWire }) {
   const { shares, dominant_share_gate: gate } = attack.reason;
   return (
-    <Panel title="Why it was detected">
+    <Panel title={t`Why it was detected`}>
       {reasonSentences(attack).map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
       {attack.lasting_rise === true && (
-        <p>
-          It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown,
-          lift the ban and raise <code>baseline.floor</code> or <code>baseline.factor</code>.
-        </p>
+        <p>{tx`It has lasted for three hours, below your configured thresholds. If it is legitimate traffic that has grown, lift the ban and raise ${<code>baseline.floor</code>} or ${<code>baseline.factor</code>}.`}</p>
       )}
       <Facts facts={Object.entries(shares).map(([name, share]) => [SHARES[name] ?? name, percent(share)] as const)} />
-      <p class="muted">Shares of packets at its begin; a protocol with {percent(gate)} or more names the attack.</p>
+      <p class="muted">{t`Shares of packets at its begin; a protocol with ${percent(gate)} or more names the attack.`}</p>
     </Panel>
   );
 }
@@ -157,5 +155,5 @@ const SHARES: Readonly<Record<string, string>> = {
   syn: "SYN",
   tcp: "TCP",
   icmp: "ICMP",
-  frag: "Fragments",
+  frag: t`Fragments`,
 };

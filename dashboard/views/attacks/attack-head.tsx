@@ -5,6 +5,7 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { EffectLine } from "../../parts/effect-line.tsx";
 import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts } from "../../parts/panel.tsx";
@@ -39,21 +40,21 @@ export function AttackHead({ attack, ban, sources, advice }: AttackHeadProps) {
       <EffectLine attack={attack} ban={ban} />
       <AdviceLine advice={advice} />
       <p class="choices">
-        {target !== undefined && <a href={linkTo(["hosts", target])}>Host {target}</a>}
-        {attack.incident !== undefined && <a href={linkTo(["incidents", attack.incident])}>Its incident</a>}
-        <a href={linkTo(customerSteps(customerOf(attack)))}>Incidents of the customer</a>
-        {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>Its ban</a>}
+        {target !== undefined && <a href={linkTo(["hosts", target])}>{t`Host ${target}`}</a>}
+        {attack.incident !== undefined && <a href={linkTo(["incidents", attack.incident])}>{t`Its incident`}</a>}
+        <a href={linkTo(customerSteps(customerOf(attack)))}>{t`Incidents of the customer`}</a>
+        {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>{t`Its ban`}</a>}
       </p>
       <div class="columns">
         <Facts facts={timeFacts(attack)} />
         <Facts facts={[...sizeFacts(attack)]} />
         <Facts
           facts={[
-            ["Stopped", standingOf(attack, ban).text],
-            ["Customer", <Customer attack={attack} />],
-            target === undefined ? null : ["Attacked before", <Earlier attack={attack} target={target} />],
-            attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
-            ["Direction", DIRECTION_NAMES[attack.direction]],
+            [t`Stopped`, standingOf(attack, ban).text],
+            [t`Customer`, <Customer attack={attack} />],
+            target === undefined ? null : [t`Attacked before`, <Earlier attack={attack} target={target} />],
+            attack.hosts === undefined ? null : [t`Hosts attacked`, attack.hosts],
+            [t`Direction`, DIRECTION_NAMES[attack.direction]],
           ]}
         />
       </div>
@@ -66,32 +67,26 @@ function timeFacts(attack: AttackWire) {
   const calm = calmText(attack);
   const lasted = end === undefined ? null : (Date.parse(end) - Date.parse(begin)) / 1000;
   return [
-    volume === undefined ? null : (["Began", <Moment at={volume.began_at} />] as const),
-    ["Detected", <Moment at={begin} />] as const,
-    end === undefined ? (["Duration", <Since at={begin} />] as const) : (["Ended", <Moment at={end} />] as const),
-    calm === null ? null : (["Near its end", `${calm}, then it is over`] as const),
-    lasted === null ? null : (["Duration", duration(lasted)] as const),
+    volume === undefined ? null : ([t`Began`, <Moment at={volume.began_at} />] as const),
+    [t`Detected`, <Moment at={begin} />] as const,
+    end === undefined ? ([t`Duration`, <Since at={begin} />] as const) : ([t`Ended`, <Moment at={end} />] as const),
+    calm === null ? null : ([t`Near its end`, t`${calm}, then it is over`] as const),
+    lasted === null ? null : ([t`Duration`, duration(lasted)] as const),
   ];
 }
 
 function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire) {
-  const size: (readonly [string, string])[] = volume === undefined ? [["Size", "not known"]] : [...volumeFacts(volume)];
+  const size: (readonly [string, string])[] =
+    volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume)];
   const packets = packetRate(rates.pps) + plusMinus(error?.pps);
   const bits = bitRate(rates.mbps) + plusMinus(error?.mbps);
-  return active ? [...size, ["Now", `${packets}, ${bits}, ${flowRate(rates.flows_per_sec)}`] as const] : size;
+  return active ? [...size, [t`Now`, `${packets}, ${bits}, ${flowRate(rates.flows_per_sec)}`] as const] : size;
 }
 
 function Customer({ attack: { group, tenant } }: { readonly attack: AttackWire }) {
   const hostgroup = <a href={linkTo(["settings", group])}>{group}</a>;
-  return tenant === undefined ? (
-    <>– (hostgroup {hostgroup})</>
-  ) : tenant === group ? (
-    hostgroup
-  ) : (
-    <>
-      {tenant}, hostgroup {hostgroup}
-    </>
-  );
+  if (tenant === group) return hostgroup;
+  return <>{tenant === undefined ? tx`– (hostgroup ${hostgroup})` : tx`${tenant}, hostgroup ${hostgroup}`}</>;
 }
 
 /** The history answers at most 31 days at once. */
@@ -109,19 +104,19 @@ function Earlier({ attack, target }: EarlierProps) {
   }, [target]);
   const { value: found } = useResource<EndedAttacksWire>(path, 0).state;
   const { value: live } = attacks;
-  const history = <a href={linkTo(["attacks"], { which: "history", target, range: `${DAYS}d` })}>history</a>;
-  if (found.kind === "loading") return <>reading …</>;
+  const history = <a href={linkTo(["attacks"], { which: "history", target, range: `${DAYS}d` })}>{t`history`}</a>;
+  if (found.kind === "loading") return <>{t`reading …`}</>;
   // Without a history only the last ended attacks are known.
   const isStored = found.kind === "ready" && found.data.available;
   const ended = isStored ? found.data.attacks : live.kind === "ready" ? live.data.recent : [];
   const { length: times } = ended.filter(
     (other) => other.id !== attack.id && other.target === target && other.started_at < attack.started_at,
   );
-  const more = isStored && found.data.next !== undefined ? "at least " : "";
-  const when = isStored ? `in the last ${DAYS} days` : "among the last ended attacks";
+  const more = isStored && found.data.next !== undefined ? t`at least ` : "";
+  const when = isStored ? t`in the last ${DAYS} days` : t`among the last ended attacks`;
   return (
     <>
-      {times === 0 ? "no" : `${more}${counted(times, "time")}`} {when} {isStored && <>({history})</>}
+      {times === 0 ? t`no` : `${more}${counted(times, "time")}`} {when} {isStored && <>({history})</>}
     </>
   );
 }

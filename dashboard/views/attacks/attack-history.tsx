@@ -5,6 +5,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import { HISTORY_LIST_MAX } from "../../../src/limits.ts";
 import { type AttackPages, useAttackPages } from "../../api/attack-pages.ts";
 import { serviceNow } from "../../api/contact.ts";
+import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty, Failed, Loading, StorageOff, WrongFilter } from "../../parts/callout.tsx";
 import { saveCsv } from "../../parts/csv-file.ts";
@@ -60,7 +61,7 @@ export function AttackHistory(props: AttackHistoryProps) {
           <AddressFilter target={target} onWrong={setTargetWrong} />
         </SpanFields>
       </div>
-      {isWrong ? <WrongFilter what="attacks" /> : <Found {...props} pages={pages} onMore={onMore} />}
+      {isWrong ? <WrongFilter what={t`attacks`} /> : <Found {...props} pages={pages} onMore={onMore} />}
     </>
   );
 }
@@ -79,13 +80,17 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
     [attacks, search],
   );
   const all = useMemo(() => [...columns, ...recordColumns(counts)], [columns, counts]);
-  if (!isAvailable) return <StorageOff what="history" />;
+  if (!isAvailable) return <StorageOff what={t`history`} />;
   if (attacks.length === 0) {
     if (failure !== null) {
-      return <Failed what="attacks of the history" failure={failure} {...(onMore !== null && { onRetry: onMore })} />;
+      return (
+        <Failed what={t`attacks of the history`} failure={failure} {...(onMore !== null && { onRetry: onMore })} />
+      );
     }
-    if (state === "reading") return <Loading what="attacks of the history" />;
-    return <Empty title="No attack ended in this time range">Choose a longer one, or take the address away.</Empty>;
+    if (state === "reading") return <Loading what={t`attacks of the history`} />;
+    return (
+      <Empty title={t`No attack ended in this time range`}>{t`Choose a longer one, or take the address away.`}</Empty>
+    );
   }
   const isWhole = state === "whole";
   const found = rows.map(({ attack }) => attack);
@@ -93,21 +98,23 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
     <>
       <Incomplete pages={pages} onMore={onMore} />
       <div class="filters">
-        <FindField placeholder="address, kind, customer" />
-        <Button isDisabled={state === "reading"} onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}>
-          Export as CSV
-        </Button>
+        <FindField placeholder={t`address, kind, customer`} />
+        <Button
+          isDisabled={state === "reading"}
+          onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}
+        >{t`Export as CSV`}</Button>
         <p class="muted" role="status">
-          {rows.length === attacks.length ? "" : `${wholeNumber(rows.length)} found of `}
-          {victimsText(counts)}
-          {state === "reading" ? "; reading more …" : ""}
+          {rows.length === attacks.length
+            ? victimsText(counts)
+            : t`${wholeNumber(rows.length)} found of ${victimsText(counts)}`}
+          {state === "reading" ? t`; reading more …` : ""}
         </p>
       </div>
       {rows.length === 0 ? (
-        <Empty title="No attack matches">Make the search shorter.</Empty>
+        <Empty title={t`No attack matches`}>{t`Make the search shorter.`}</Empty>
       ) : (
         <DataTable
-          label="Attacks of the history"
+          label={t`Attacks of the history`}
           columns={all}
           rows={rows}
           rowKey={({ attack }) => attack.id}
@@ -118,19 +125,15 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
   );
 }
 
-const FIRST_SORT = { key: "Ended", isDescending: true };
+const FIRST_SORT = { key: t`Ended`, isDescending: true };
 
 /** Attacks that are missing in the list, in its counts and in the file. */
 function Incomplete({ pages: { attacks, state, failure }, onMore }: Pick<FoundProps, "pages" | "onMore">) {
   if (state !== "cut" && state !== "failed") return null;
   return (
-    <Callout tone="warn" title={`Cut: these are the newest ${wholeNumber(attacks.length)}`}>
-      <p>
-        {failure === null ? "The range has older ones" : `Older ones could not be read: ${failureText(failure)}`}. They
-        are missing in the list, in its counts and in the file.
-        {onMore === null && ` No more than ${wholeNumber(HISTORY_LIST_MAX)} are read: choose a shorter range.`}
-      </p>
-      {onMore !== null && <Button onClick={onMore}>Older ones</Button>}
+    <Callout tone="warn" title={t`Cut: these are the newest ${wholeNumber(attacks.length)}`}>
+      <p>{tx`${failure === null ? t`The range has older ones` : t`Older ones could not be read: ${failureText(failure)}`}. They are missing in the list, in its counts and in the file.${onMore === null && t` No more than ${wholeNumber(HISTORY_LIST_MAX)} are read: choose a shorter range.`}`}</p>
+      {onMore !== null && <Button onClick={onMore}>{t`Older ones`}</Button>}
     </Callout>
   );
 }
@@ -140,13 +143,13 @@ function recordColumns(counts: ReadonlyMap<string, number>): readonly Column<Row
   return [
     {
       key: "repeated",
-      title: "Attacks on it",
+      title: t`Attacks on it`,
       cell: (row) => <Repeated attack={row.attack} count={countOf(row)} />,
       order: countOf,
       isNumber: true,
       width: "medium",
     },
-    { key: "audit", title: "Audit", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
+    { key: "audit", title: t`Audit`, cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
   ];
 }
 
@@ -156,7 +159,7 @@ function Repeated({ attack: { target }, count }: { readonly attack: AttackWire; 
   if (target === undefined || count === 1 || query.get("target") === target) return <>{wholeNumber(count)}</>;
   const { q: _, ...others } = Object.fromEntries(query);
   return (
-    <a href={linkTo(steps, { ...others, target })} aria-label={`${count} attacks on ${target}`}>
+    <a href={linkTo(steps, { ...others, target })} aria-label={t`${count} attacks on ${target}`}>
       {wholeNumber(count)}
     </a>
   );
@@ -167,8 +170,9 @@ function Orders({ attack }: { readonly attack: AttackWire }) {
   if (target === null) return <>–</>;
   const time = { target, from: attack.started_at, to: attack.ended_at };
   return (
-    <a href={linkTo(["audit"], auditPlace(time, serviceNow()))} aria-label={`Audit trail of ${target} at that time`}>
-      audit
-    </a>
+    <a
+      href={linkTo(["audit"], auditPlace(time, serviceNow()))}
+      aria-label={t`Audit trail of ${target} at that time`}
+    >{t`audit`}</a>
   );
 }

@@ -1,6 +1,7 @@
 /** The sampled packets of an attack at its detection: largest ports and protocols, and some of the packets. */
 import type { ComponentChildren } from "preact";
 import type { SampleWire } from "../../../src/http/wire/traffic/sample.ts";
+import { t, tx } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -15,26 +16,26 @@ type SampledFlow = NonNullable<SampleWire["flows"]>[number];
 export function AttackSample({ sample }: { readonly sample: SampleWire | undefined }) {
   if (sample === undefined) {
     return (
-      <Panel title="Sample" isWide>
-        <Empty title="No sample">
-          No sample was taken yet, or samples are off: see <code>samples.enabled</code>.
-        </Empty>
+      <Panel title={t`Sample`} isWide>
+        <Empty
+          title={t`No sample`}
+        >{tx`No sample was taken yet, or samples are off: see ${<code>samples.enabled</code>}.`}</Empty>
       </Panel>
     );
   }
   const { total_packets: total, flows = [] } = sample;
   return (
-    <Panel title={`Sample of ${wholeNumber(total)} packets at its detection`} isWide>
+    <Panel title={t`Sample of ${wholeNumber(total)} packets at its detection`} isWide>
       <div class="quarters">
-        <Shares title="From port" total={total} shares={sample.top_src_ports} rest="others, or none" />
-        <Shares title="To port" total={total} shares={sample.top_dst_ports} rest="others, or none" />
-        <Shares title="Protocols" total={total} shares={sample.protocols} rest="others" />
+        <Shares title={t`From port`} total={total} shares={sample.top_src_ports} rest={t`others, or none`} />
+        <Shares title={t`To port`} total={total} shares={sample.top_dst_ports} rest={t`others, or none`} />
+        <Shares title={t`Protocols`} total={total} shares={sample.protocols} rest={t`others`} />
       </div>
       {flows.length > 0 && (
         <>
-          <h3>Some of its packets</h3>
+          <h3>{t`Some of its packets`}</h3>
           <DataTable
-            label="Sampled packets"
+            label={t`Sampled packets`}
             columns={FLOW_COLUMNS}
             rows={flows.map(numbered)}
             rowKey={({ number }) => String(number)}
@@ -66,15 +67,15 @@ export function Shares({ title, total, shares, rest, isWide, origin, action }: S
       : [
           {
             key: "origin",
-            title: "Where",
+            title: t`Where`,
             cell: (share: Share) => (isRest(share) ? "–" : origin(share)),
             width: "medium" as const,
           },
         ]),
-    { key: "share", title: "Packets", cell: ({ packets }) => percent(packets / Math.max(1, total)), isNumber: true },
+    { key: "share", title: t`Packets`, cell: ({ packets }) => percent(packets / Math.max(1, total)), isNumber: true },
     {
       key: "bytes",
-      title: "Bytes",
+      title: t`Bytes`,
       cell: (share) => (isRest(share) ? "–" : byteCount(share.bytes)),
       isNumber: true,
       width: "wide",
@@ -84,7 +85,7 @@ export function Shares({ title, total, shares, rest, isWide, origin, action }: S
       : [
           {
             key: "act",
-            title: "Actions",
+            title: t`Actions`,
             isTitleUnseen: true as const,
             cell: (share: Share) => (isRest(share) ? null : action(share)),
           },
@@ -116,16 +117,16 @@ function numbered(flow: SampledFlow, number: number): NumberedFlow {
 }
 
 const FLOW_COLUMNS: readonly Column<NumberedFlow>[] = [
-  { key: "src", title: "From", cell: ({ src, src_port: port }) => endText(src, port) },
-  { key: "dst", title: "To", cell: ({ dst, dst_port: port }) => endText(dst, port) },
-  { key: "proto", title: "Protocol", cell: ({ proto }) => proto, width: "medium" },
+  { key: "src", title: t`From`, cell: ({ src, src_port: port }) => endText(src, port) },
+  { key: "dst", title: t`To`, cell: ({ dst, dst_port: port }) => endText(dst, port) },
+  { key: "proto", title: t`Protocol`, cell: ({ proto }) => proto, width: "medium" },
   {
     key: "flags",
-    title: "Flags",
+    title: t`Flags`,
     cell: ({ tcp_flags: flags }) => (flags === undefined ? "–" : tcpFlagNames(flags)),
     width: "wide",
   },
-  { key: "bytes", title: "Bytes", cell: ({ bytes }) => bytes, isNumber: true, width: "medium" },
+  { key: "bytes", title: t`Bytes`, cell: ({ bytes }) => bytes, isNumber: true, width: "medium" },
 ];
 
 function endText(address: string, port: number | undefined): string {

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Callout } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { BlockButton } from "../../parts/source-block-actions.tsx";
@@ -39,19 +40,18 @@ export function AttackSources({ attack, sources, accepted }: AttackSourcesProps)
   const { target, direction, active } = attack;
   const isIncoming = direction === "incoming";
   return (
-    <Panel title={isIncoming ? "Sources" : "Senders"} isWide>
-      <p class="muted">
-        {"available" in sources
-          ? `Of the newest ${wholeNumber(total)} sampled packets${active ? ", read again every few seconds" : ""}.`
-          : `Of the ${wholeNumber(total)} packets that were sampled at its detection.`}{" "}
-        Users of the victim may be among them.
-      </p>
+    <Panel title={isIncoming ? t`Sources` : t`Senders`} isWide>
+      <p class="muted">{t`${
+        "available" in sources
+          ? t`Of the newest ${wholeNumber(total)} sampled packets${active ? t`, read again every few seconds` : ""}.`
+          : t`Of the ${wholeNumber(total)} packets that were sampled at its detection.`
+      } Users of the victim may be among them.`}</p>
       {isIncoming && isComplete(sources) && <Hint hint={spoofingHint(sources, attack.classification?.type)} />}
       <div class="quarters">
         <Shares
-          title="By address"
+          title={t`By address`}
           isWide
-          rest="others"
+          rest={t`others`}
           total={total}
           shares={top}
           {...originsOf(sources)}
@@ -61,30 +61,26 @@ export function AttackSources({ attack, sources, accepted }: AttackSourcesProps)
               action: ({ key }: { readonly key: string }) => {
                 const refusal = sources.not_blockable?.find(({ source }) => source === key)?.reason;
                 if (refusal === undefined) return <BlockButton source={key} victim={target} onChanged={() => {}} />;
-                return (
-                  <span class="muted" title={refusal}>
-                    not blockable
-                  </span>
-                );
+                return <span class="muted" title={refusal}>{t`not blockable`}</span>;
               },
             })}
         />
-        <Shares title="By prefix" total={total} shares={prefixes} rest="others" />
-        <Shares title="By network" total={total} shares={sources.top_asns ?? []} rest={NOT_KNOWN} />
-        <Shares title="By country" total={total} shares={sources.top_countries ?? []} rest={NOT_KNOWN} />
-        <Shares title="Comes in by" total={1} shares={interfaceShares(sources)} rest={NOT_KNOWN} />
+        <Shares title={t`By prefix`} total={total} shares={prefixes} rest={t`others`} />
+        <Shares title={t`By network`} total={total} shares={sources.top_asns ?? []} rest={NOT_KNOWN} />
+        <Shares title={t`By country`} total={total} shares={sources.top_countries ?? []} rest={NOT_KNOWN} />
+        <Shares title={t`Comes in by`} total={1} shares={interfaceShares(sources)} rest={NOT_KNOWN} />
       </div>
     </Panel>
   );
 }
 
 /** Of no entry of the files, or of others than the largest. */
-const NOT_KNOWN = "not known, or others";
+const NOT_KNOWN = t`not known, or others`;
 
 /** By the packets that the sampled ones stand for: exporters sample at different rates. */
 function interfaceShares({ top_interfaces: interfaces = [] }: Sources) {
   return interfaces.map(({ exporter, interface: number, name, share, bytes }) => ({
-    key: `${exporter} ${name ?? `interface ${number}`}`,
+    key: `${exporter} ${name ?? t`interface ${number}`}`,
     packets: share,
     bytes,
   }));
@@ -101,7 +97,7 @@ function Hint({ hint: { kind, title, reasons } }: { readonly hint: SpoofingHint 
       {reasons.map((reason) => (
         <p key={reason}>{reason}</p>
       ))}
-      <p class="muted">A hint from a sample of the packets, not a verdict.</p>
+      <p class="muted">{t`A hint from a sample of the packets, not a verdict.`}</p>
     </Callout>
   );
 }

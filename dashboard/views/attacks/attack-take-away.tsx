@@ -6,10 +6,12 @@ import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts
 import type { PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
 import { download } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
+import { ShareButton } from "../../parts/share-button.tsx";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
 import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
@@ -41,10 +43,9 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
       <Button
         isDisabled={points.length === 0}
         onClick={() => saveFile(`attack-${attack.id}.csv`, new Blob([seriesCsv({ points })], { type: "text/csv" }))}
-      >
-        Traffic as CSV
-      </Button>
+      >{t`Traffic as CSV`}</Button>
       <PacketsButton id={attack.id} kept={sources?.kept_packets} />
+      <ShareButton kind="attack" of={attack.id} />
     </>
   );
 }
@@ -56,27 +57,27 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
     const text = textOf();
     try {
       await navigator.clipboard.writeText(text);
-      showOutcome("The report is copied.");
+      showOutcome(t`The report is copied.`);
     } catch {
       setShown(text);
     }
   };
   return (
     <>
-      <Button onClick={() => void copy()}>Copy report</Button>
+      <Button onClick={() => void copy()}>{t`Copy report`}</Button>
       {shown !== null && (
-        <Dialog title="Report" onClose={() => setShown(null)}>
-          <p>The browser does not let the page copy: mark the text and copy it.</p>
+        <Dialog title={t`Report`} onClose={() => setShown(null)}>
+          <p>{t`The browser does not let the page copy: mark the text and copy it.`}</p>
           <textarea
             class="report"
-            aria-label="Report"
+            aria-label={t`Report`}
             readOnly
             rows={16}
             value={shown}
             onFocus={(event) => event.currentTarget.select()}
           />
           <div class="dialog-buttons">
-            <Button onClick={() => setShown(null)}>Close</Button>
+            <Button onClick={() => setShown(null)}>{t`Close`}</Button>
           </div>
         </Dialog>
       )}
@@ -85,9 +86,9 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
 }
 
 const OUTCOMES: readonly (readonly [PacketOutcome, string])[] = [
-  ["passed", "passed"],
-  ["dropped", "dropped"],
-  ["answered", "answered for a proof of the source's address"],
+  ["passed", t`passed`],
+  ["dropped", t`dropped`],
+  ["answered", t`answered for a proof of the source's address`],
 ];
 
 /** Asks which packets, where what became of them is known. */
@@ -102,21 +103,20 @@ function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptP
     setAsking(false);
     const name = outcome === null ? `attack-${id}.pcap` : `attack-${id}-${outcome}.pcap`;
     if (answer.kind === "answer") saveFile(name, answer.data);
-    else showOutcome(`No capture file: ${failureText(answer)}.`);
+    else showOutcome(t`No capture file: ${failureText(answer)}.`);
   };
   const isJudged = kept !== undefined && kept.passed + kept.dropped + kept.answered > 0;
   return (
     <>
-      <Button isBusy={isBusy} onClick={() => (isJudged ? setAsking(true) : void save(null))}>
-        Packets as pcap
-      </Button>
+      <Button
+        isBusy={isBusy}
+        onClick={() => (isJudged ? setAsking(true) : void save(null))}
+      >{t`Packets as pcap`}</Button>
       {isJudged && isAsking && (
-        <Dialog title="Which packets?" onClose={() => setAsking(false)}>
-          <p>The newest sampled packets of its target, by what became of them on this machine.</p>
+        <Dialog title={t`Which packets?`} onClose={() => setAsking(false)}>
+          <p>{t`The newest sampled packets of its target, by what became of them on this machine.`}</p>
           <p class="choices">
-            <Button isBusy={isBusy} onClick={() => void save(null)}>
-              All {wholeNumber(kept.total)}
-            </Button>
+            <Button isBusy={isBusy} onClick={() => void save(null)}>{t`All ${wholeNumber(kept.total)}`}</Button>
             {OUTCOMES.map(([outcome, text]) => (
               <Button key={outcome} isBusy={isBusy} isDisabled={kept[outcome] === 0} onClick={() => void save(outcome)}>
                 {wholeNumber(kept[outcome])} {text}
@@ -124,7 +124,7 @@ function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptP
             ))}
           </p>
           <div class="dialog-buttons">
-            <Button onClick={() => setAsking(false)}>Cancel</Button>
+            <Button onClick={() => setAsking(false)}>{t`Cancel`}</Button>
           </div>
         </Dialog>
       )}

@@ -1,6 +1,7 @@
 /** The decisions about an attack, with their times. An entry that is pointed at or focused is marked in the chart. */
 import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";
 import type { Resource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -16,17 +17,17 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   {
     key: "at",
-    title: "Time",
+    title: t`Time`,
     cell: ({ entry }) => (
-      <button type="button" class="sort" title="Mark it in the chart" onClick={seekChart}>
+      <button type="button" class="sort" title={t`Mark it in the chart`} onClick={seekChart}>
         <Moment at={entry.at} />
       </button>
     ),
     width: "medium",
   },
-  { key: "after", title: "After", cell: ({ entry, first }) => afterFirst(entry, first), isNumber: true },
-  { key: "what", title: "What", cell: ({ entry }) => entryTitle(entry) },
-  { key: "text", title: "Details", cell: ({ entry }) => <Details entry={entry} /> },
+  { key: "after", title: t`After`, cell: ({ entry, first }) => afterFirst(entry, first), isNumber: true },
+  { key: "what", title: t`What`, cell: ({ entry }) => entryTitle(entry) },
+  { key: "text", title: t`Details`, cell: ({ entry }) => <Details entry={entry} /> },
 ];
 
 export interface AttackTimelineProps {
@@ -40,14 +41,14 @@ export interface AttackTimelineProps {
 
 export function AttackTimeline({ resource, entries, pointed, onPoint }: AttackTimelineProps) {
   return (
-    <Panel title="Timeline" isWide>
-      <Show loaded={resource.state.value} what="timeline" onRetry={() => void resource.refresh()}>
+    <Panel title={t`Timeline`} isWide>
+      <Show loaded={resource.state.value} what={t`timeline`} onRetry={() => void resource.refresh()}>
         {() => {
           const [first] = entries;
-          if (first === undefined) return <p class="muted">Nothing is known of it any more.</p>;
+          if (first === undefined) return <p class="muted">{t`Nothing is known of it any more.`}</p>;
           return (
             <DataTable
-              label="Timeline"
+              label={t`Timeline`}
               columns={COLUMNS}
               rows={entries.map((entry, place) => ({ entry, first, place }))}
               rowKey={({ place }) => String(place)}
@@ -65,12 +66,7 @@ function Details({ entry }: { readonly entry: FoldedEntry }) {
   const text = entryText(entry);
   return (
     <span class="cut cut-wide" title={text}>
-      {entry.times > 1 && (
-        <>
-          until <Moment at={entry.lastAt} />
-          {text === "" ? "" : ": "}
-        </>
-      )}
+      {entry.times > 1 && <>{tx`until ${<Moment at={entry.lastAt} />}${text === "" ? "" : ": "}`}</>}
       {text}
     </span>
   );

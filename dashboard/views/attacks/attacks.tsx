@@ -3,6 +3,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { ENDED_ATTACKS_KEPT } from "../../../src/limits.ts";
 import { attacks, bans } from "../../api/live.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
@@ -37,30 +38,30 @@ interface Row {
 const COMMON: readonly Column<Row>[] = [
   {
     key: "subject",
-    title: "Victim",
+    title: t`Victim`,
     cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
     order: ({ attack }) => subjectOrder(attackSubject(attack)),
   },
   {
     key: "kind",
-    title: "Kind",
+    title: t`Kind`,
     cell: ({ attack: { classification } }) => (classification === undefined ? "–" : vectorName(classification.type)),
     order: ({ attack }) => attack.classification?.type ?? "",
   },
-  textColumn("Customer", ({ attack }) => customerText(attack), "wide"),
+  textColumn(t`Customer`, ({ attack }) => customerText(attack), "wide"),
 ];
 
 const RATE: readonly Column<Row>[] = [
   {
     key: "rate",
-    title: "Rate",
+    title: t`Rate`,
     cell: ({ attack }) => rateOf(attack.metric, attack.rate) + plusMinus(errorOf(attack)),
     order: ({ attack }) => attack.rate,
     isNumber: true,
   },
   {
     key: "factor",
-    title: "× threshold",
+    title: t`× threshold`,
     cell: ({ attack }) => times(attack.rate / attack.threshold),
     // Compares the shown values, so that rows that look equal do not change places.
     order: ({ attack }) => Math.round((10 * attack.rate) / attack.threshold),
@@ -69,7 +70,7 @@ const RATE: readonly Column<Row>[] = [
   },
   {
     key: "metric",
-    title: "Metric",
+    title: t`Metric`,
     cell: ({ attack }) => metricName(attack.metric),
     order: ({ attack }) => attack.metric,
     width: "wide",
@@ -77,19 +78,19 @@ const RATE: readonly Column<Row>[] = [
 ];
 
 const SIZE: readonly Column<Row>[] = [
-  numberColumn("Peak", ({ attack }) => attack.volume?.peak_pps, {
+  numberColumn(t`Peak`, ({ attack }) => attack.volume?.peak_pps, {
     format: (rate, { attack }) => packetRate(rate) + plusMinus(attack.volume?.peak_sampling_error),
   }),
-  numberColumn("Peak bandwidth", ({ attack }) => attack.volume?.peak_mbps, {
+  numberColumn(t`Peak bandwidth`, ({ attack }) => attack.volume?.peak_mbps, {
     format: (rate, { attack }) => bitRate(rate) + plusMinus(attack.volume?.peak_sampling_error),
     width: "medium",
   }),
-  numberColumn("Total", ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
+  numberColumn(t`Total`, ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
 ];
 
 const EFFECT: Column<Row> = {
   key: "effect",
-  title: "Mitigation",
+  title: t`Mitigation`,
   cell: ({ attack, ban }) => {
     const { tone, title } = effectOf(attack, ban);
     return <Badge tone={tone}>{title}</Badge>;
@@ -97,33 +98,33 @@ const EFFECT: Column<Row> = {
   order: ({ attack, ban }) => effectOf(attack, ban).title,
 };
 
-const STARTED = momentColumn("Detected", ({ attack }: Row) => attack.started_at, "wide");
+const STARTED = momentColumn(t`Detected`, ({ attack }: Row) => attack.started_at, "wide");
 
-const ENDED = momentColumn("Ended", ({ attack }: Row) => attack.ended_at);
+const ENDED = momentColumn(t`Ended`, ({ attack }: Row) => attack.ended_at);
 
 const COLUMNS: Readonly<Record<Which, readonly Column<Row>[]>> = {
-  active: [...COMMON, ...RATE, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at), STARTED],
+  active: [...COMMON, ...RATE, EFFECT, sinceColumn(t`For`, ({ attack }) => attack.started_at), STARTED],
   recent: [
     ...COMMON,
     ...SIZE,
-    numberColumn("Lasted", ({ attack }) => lastedSeconds(attack), { format: duration, width: "medium" }),
+    numberColumn(t`Lasted`, ({ attack }) => lastedSeconds(attack), { format: duration, width: "medium" }),
     STARTED,
     ENDED,
   ],
   history: [
     ...COMMON,
     ...SIZE,
-    numberColumn("Lasted", ({ attack }) => lastedSeconds(attack), { format: duration }),
+    numberColumn(t`Lasted`, ({ attack }) => lastedSeconds(attack), { format: duration }),
     ENDED,
   ],
 };
 
-const TITLES: Readonly<Record<Which, string>> = { active: "In progress", recent: "Ended", history: "History" };
+const TITLES: Readonly<Record<Which, string>> = { active: t`In progress`, recent: t`Ended`, history: t`History` };
 
 const FIRST_SORT: Readonly<Record<Which, Sort>> = {
   active: { key: "factor", isDescending: true },
-  recent: { key: "Ended", isDescending: true },
-  history: { key: "Ended", isDescending: true },
+  recent: { key: t`Ended`, isDescending: true },
+  history: { key: t`Ended`, isDescending: true },
 };
 
 function AttackList() {
@@ -134,7 +135,7 @@ function AttackList() {
       title={TITLES[which]}
       actions={
         <Segments
-          label="Which attacks"
+          label={t`Which attacks`}
           value={which}
           options={(["active", "recent", "history"] as const).map((each) => [each, TITLES[each]] as const)}
           onChange={(chosen) => setQuery({ which: chosen === "active" ? null : chosen })}
@@ -153,15 +154,15 @@ function AttackList() {
 function LiveList({ which }: { readonly which: "active" | "recent" }) {
   return (
     <>
-      <Show loaded={attacks.value} what="attacks">
+      <Show loaded={attacks.value} what={t`attacks`}>
         {(lists) => {
           if (lists[which].length === 0) return <NoAttacks which={which} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
           return (
             <SearchedTable
-              label={which === "active" ? "Attacks in progress" : "Ended attacks"}
-              what="attack"
-              placeholder="address, kind, hostgroup"
+              label={which === "active" ? t`Attacks in progress` : t`Ended attacks`}
+              what={t`attack`}
+              placeholder={t`address, kind, hostgroup`}
               columns={COLUMNS[which]}
               rows={lists[which].map((attack) => ({ attack, ban: banOf(attack, held) }))}
               rowKey={({ attack }) => attack.id}
@@ -172,10 +173,7 @@ function LiveList({ which }: { readonly which: "active" | "recent" }) {
         }}
       </Show>
       {which === "recent" && (
-        <p class="muted">
-          The last {ENDED_ATTACKS_KEPT}. Older ones are in the{" "}
-          <a href={linkTo(["attacks"], { which: "history", range: "7d" })}>history by date</a>.
-        </p>
+        <p class="muted">{tx`The last ${ENDED_ATTACKS_KEPT}. Older ones are in the ${<a href={linkTo(["attacks"], { which: "history", range: "7d" })}>{t`history by date`}</a>}.`}</p>
       )}
     </>
   );
@@ -183,9 +181,9 @@ function LiveList({ which }: { readonly which: "active" | "recent" }) {
 
 function NoAttacks({ which }: { readonly which: Which }) {
   return which === "active" ? (
-    <Empty title="No attack now">An attack shows here within half a second of its detection.</Empty>
+    <Empty title={t`No attack now`}>{t`An attack shows here within half a second of its detection.`}</Empty>
   ) : (
-    <Empty title="No attack has ended yet">Each shows here when its rates have been calm for a while.</Empty>
+    <Empty title={t`No attack has ended yet`}>{t`Each shows here when its rates have been calm for a while.`}</Empty>
   );
 }
 

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { rateSeries } from "../../parts/rate-series.ts";
@@ -35,10 +36,11 @@ export function HistoryChart({ attack, target }: HistoryChartProps) {
   }, [target, direction, begin, end]);
   const traffic = useResource<TrafficWire>(path, end === undefined ? EVERY_MS : 0);
   return (
-    <Show loaded={traffic.state.value} what="history of its rates" onRetry={() => void traffic.refresh()}>
+    <Show loaded={traffic.state.value} what={t`history of its rates`} onRetry={() => void traffic.refresh()}>
       {({ available, points }) => {
-        if (!available) return <StorageOff what="history" />;
-        if (points.length === 0) return <Empty title="No history of it yet">Rates are kept every few seconds.</Empty>;
+        if (!available) return <StorageOff what={t`history`} />;
+        if (points.length === 0)
+          return <Empty title={t`No history of it yet`}>{t`Rates are kept every few seconds.`}</Empty>;
         return <Recorded attack={attack} target={target} points={points} />;
       }}
     </Show>
@@ -59,7 +61,7 @@ function Recorded({ attack, target, points }: HistoryChartProps & { readonly poi
   return (
     <>
       <Chart
-        label={`Recorded rate of ${target} over time: ${label}, at most ${peak}; tinted from the attack's detection to its end`}
+        label={t`Recorded rate of ${target} over time: ${label}, at most ${peak}; tinted from the attack's detection to its end`}
         times={times}
         series={series}
         format={(value) => rateOf(base, value)}
@@ -78,7 +80,7 @@ function seriesOf(points: readonly TrafficPointWire[], { base, threshold }: Atta
       ? []
       : [
           line(
-            "Threshold",
+            t`Threshold`,
             "--chart-threshold",
             points.map(() => threshold),
           ),
@@ -86,7 +88,7 @@ function seriesOf(points: readonly TrafficPointWire[], { base, threshold }: Atta
     ...(hasBaseline
       ? [
           line(
-            "Normal",
+            t`Normal`,
             "--chart-baseline",
             points.map(({ baseline_pps: normal }) => normal ?? null),
           ),

@@ -2,6 +2,7 @@
 import type { AuditEventWire } from "../../../src/http/wire/audit.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
+import { t } from "../../language.ts";
 import { linkTo } from "../../router.ts";
 import { attackOfEvent, attacksAfter, banOfEvent, downloadedAttack } from "../../text/audit-links.ts";
 
@@ -16,37 +17,36 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "source_unblock": {
       const query = { kind: "block", q: target.replace("->", " ") };
       return (
-        <a href={linkTo(["mitigation"], query)} aria-label={`Source blocks of ${target.replace("->", " to ")}`}>
-          source blocks
-        </a>
+        <a
+          href={linkTo(["mitigation"], query)}
+          aria-label={t`Source blocks of ${target.replace("->", " to ")}`}
+        >{t`source blocks`}</a>
       );
     }
     case "edge_challenge":
-      return (
-        <a href={linkTo(["edge", "zones", target])} aria-label={`Zone ${target}`}>
-          zone
-        </a>
-      );
+      return <a href={linkTo(["edge", "zones", target])} aria-label={t`Zone ${target}`}>{t`zone`}</a>;
     case "protection":
-      return <a href={linkTo(["mitigation"], { which: "protection" })}>protection</a>;
+      return <a href={linkTo(["mitigation"], { which: "protection" })}>{t`protection`}</a>;
     case "packet_download": {
       const id = downloadedAttack(event);
-      return id === null ? <>–</> : <a href={linkTo(["attacks", id])}>attack</a>;
+      return id === null ? <>–</> : <a href={linkTo(["attacks", id])}>{t`attack`}</a>;
     }
     case "filter_rule":
       return (
-        <a href={linkTo(["mitigation"], { which: "rules", q: target })} aria-label={`The filter rule ${target}`}>
-          rule
-        </a>
+        <a
+          href={linkTo(["mitigation"], { which: "rules", q: target })}
+          aria-label={t`The filter rule ${target}`}
+        >{t`rule`}</a>
       );
     case "incident":
-      return <a href={linkTo(["incidents", target])}>incident</a>;
+      return <a href={linkTo(["incidents", target])}>{t`incident`}</a>;
     case "maintenance":
-      return <a href={linkTo(["settings"])}>windows</a>;
+      return <a href={linkTo(["settings"])}>{t`windows`}</a>;
     case "hostgroup_settings":
-      return <a href={linkTo(["settings", target])}>hostgroup</a>;
+      return <a href={linkTo(["settings", target])}>{t`hostgroup`}</a>;
     case "notify_test":
     case "config_reload":
+    case "shared_link":
       return <>–</>;
     default:
       return action satisfies never;
@@ -62,23 +62,17 @@ function BanAndAttack({ event }: { readonly event: AuditEventWire }) {
   return (
     <>
       {ban !== undefined && (
-        <a href={linkTo(["mitigation", ban.prefix, ban.started_at])} aria-label={`The ban of ${target}`}>
-          ban
-        </a>
+        <a href={linkTo(["mitigation", ban.prefix, ban.started_at])} aria-label={t`The ban of ${target}`}>{t`ban`}</a>
       )}
       {ban !== undefined && (attack !== undefined || type === "host") && ", "}
       {attack !== undefined ? (
-        <a href={linkTo(["attacks", attack.id])} aria-label={`The attack on ${target}`}>
-          attack
-        </a>
+        <a href={linkTo(["attacks", attack.id])} aria-label={t`The attack on ${target}`}>{t`attack`}</a>
       ) : (
         type === "host" && (
           <a
             href={linkTo(["attacks"], attacksAfter(event, serviceNow()))}
-            aria-label={`Attacks on ${target} that ended after it`}
-          >
-            attacks
-          </a>
+            aria-label={t`Attacks on ${target} that ended after it`}
+          >{t`attacks`}</a>
         )
       )}
       {ban === undefined && attack === undefined && type !== "host" && "–"}

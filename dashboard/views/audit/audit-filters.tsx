@@ -1,4 +1,6 @@
 /** The filters of the audit trail: time range, action and address. Kept in the page's address. */
+
+import { t } from "../../language.ts";
 import { ChoiceField } from "../../parts/field.tsx";
 import { AddressFilter, SpanFields, spanOf } from "../../parts/span-fields.tsx";
 import { setQuery } from "../../router.ts";
@@ -20,9 +22,9 @@ export function AuditFilterFields({ filters: { action, span, target }, onWrong }
     <div class="filters">
       <SpanFields span={span} onWrong={(isWrong) => onWrong("span", isWrong)}>
         <ChoiceField
-          label="Action"
+          label={t`Action`}
           value={action ?? ""}
-          options={[["", "All"], ...Object.entries(AUDIT_ACTIONS)]}
+          options={[["", t`All`], ...Object.entries(AUDIT_ACTIONS)]}
           onChange={(chosen) => setQuery({ action: chosen })}
         />
         <AddressFilter target={target ?? ""} onWrong={(isWrong) => onWrong("target", isWrong)} />

@@ -4,6 +4,7 @@ import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts"
 import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
+import { formFor, t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty, StorageOff, type Tone, WrongFilter } from "../../parts/callout.tsx";
@@ -35,13 +36,13 @@ export function Audit() {
   const events = value.kind === "ready" ? value.data.events : [];
   return (
     <Panel
-      title="Commands and their results"
+      title={t`Commands and their results`}
       actions={
         !isWrong &&
         events.length > 0 && (
-          <Button onClick={() => saveCsv("audit", auditCsv(events, events.length >= HISTORY_ROWS_MAX))}>
-            Export as CSV
-          </Button>
+          <Button
+            onClick={() => saveCsv("audit", auditCsv(events, events.length >= HISTORY_ROWS_MAX))}
+          >{t`Export as CSV`}</Button>
         )
       }
     >
@@ -50,10 +51,10 @@ export function Audit() {
         onWrong={(field, isWrong) => setWrong((before) => ({ ...before, [field]: isWrong }))}
       />
       {isWrong ? (
-        <WrongFilter what="events" />
+        <WrongFilter what={t`events`} />
       ) : (
-        <Show loaded={value} what="audit trail" onRetry={() => void trail.refresh()}>
-          {(data) => (data.available ? <Events events={data.events} /> : <StorageOff what="audit trail" />)}
+        <Show loaded={value} what={t`audit trail`} onRetry={() => void trail.refresh()}>
+          {(data) => (data.available ? <Events events={data.events} /> : <StorageOff what={t`audit trail`} />)}
         </Show>
       )}
     </Panel>
@@ -65,21 +66,22 @@ function Events({ events }: { readonly events: readonly AuditEventWire[] }) {
   const rows = useMemo(() => events.map((event, number) => ({ event, number })), [events]);
   const last = events.at(-1);
   if (last === undefined) {
-    return <Empty title="No events in this time range">Choose a longer one, or take a filter away.</Empty>;
+    return <Empty title={t`No events in this time range`}>{t`Choose a longer one, or take a filter away.`}</Empty>;
   }
   const isCut = events.length >= HISTORY_ROWS_MAX;
   return (
     <>
       {isCut && (
-        <Callout tone="warn" title={`These are the newest ${wholeNumber(events.length)}`}>
-          <p>There may be older ones in this time: narrow it, filter, or go on with those before.</p>
-          <Button onClick={() => goBefore(last)}>Older ones</Button>
+        <Callout tone="warn" title={t`These are the newest ${wholeNumber(events.length)}`}>
+          <p>{t`There may be older ones in this time: narrow it, filter, or go on with those before.`}</p>
+          <Button onClick={() => goBefore(last)}>{t`Older ones`}</Button>
         </Callout>
       )}
-      <p class="muted" role="status">
-        {events.length === 1 ? "1 entry" : `${wholeNumber(events.length)} entries`}, newest first
-      </p>
-      <DataTable label="Audit trail" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />
+      <p
+        class="muted"
+        role="status"
+      >{t`${wholeNumber(events.length)} ${formFor(events.length, "entry|entries")}, newest first`}</p>
+      <DataTable label={t`Audit trail`} columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />
     </>
   );
 }
@@ -100,14 +102,14 @@ interface Row {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "time", title: "Time", cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
-  { key: "action", title: "Action", cell: ({ event }) => AUDIT_ACTIONS[event.action] },
-  { key: "result", title: "Result", cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
-  { key: "target", title: "Target", cell: ({ event }) => event.target.replace("->", " → ") || "–" },
-  { key: "about", title: "About", cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
-  { key: "by", title: "By", cell: ({ event }) => actorText(event), width: "medium" },
-  { key: "reason", title: "Reason", cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
-  { key: "dry", title: "Dry run", cell: ({ event }) => (event.dry_run === 1 ? "dry run" : "–"), width: "wide" },
+  { key: "time", title: t`Time`, cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
+  { key: "action", title: t`Action`, cell: ({ event }) => AUDIT_ACTIONS[event.action] },
+  { key: "result", title: t`Result`, cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
+  { key: "target", title: t`Target`, cell: ({ event }) => event.target.replace("->", " → ") || "–" },
+  { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
+  { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
+  { key: "reason", title: t`Reason`, cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
+  { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },
 ];
 
 function Reason({ text }: { readonly text: string }) {

@@ -2,6 +2,7 @@
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { Empty } from "../../parts/callout.tsx";
@@ -17,9 +18,9 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
   return (
     <>
       <p>
-        <a href={linkTo(["mitigation"])}>All measures</a>
+        <a href={linkTo(["mitigation"])}>{t`All measures`}</a>
       </p>
-      <Show loaded={bans.value} what="ban">
+      <Show loaded={bans.value} what={t`ban`}>
         {(all) => {
           const ban = all.find((one) => one.prefix === prefix && one.started_at === startedAt);
           return ban === undefined ? <Gone prefix={prefix} /> : <Found ban={ban} />;
@@ -31,11 +32,9 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
 
 function Gone({ prefix }: { readonly prefix: string }) {
   return (
-    <Empty title={`This ban of ${prefix} is not in the list any more`}>
-      It ended long ago, or it is another tenant's.{" "}
-      <a href={linkTo(["mitigation"], { q: prefix })}>Look for others of it</a>, or see the{" "}
-      <a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>audit trail</a>.
-    </Empty>
+    <Empty
+      title={t`This ban of ${prefix} is not in the list any more`}
+    >{tx`It ended long ago, or it is another tenant's. ${<a href={linkTo(["mitigation"], { q: prefix })}>{t`Look for others of it`}</a>}, or see the ${<a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>{t`audit trail`}</a>}.`}</Empty>
   );
 }
 
@@ -46,8 +45,8 @@ function Found({ ban }: { readonly ban: BanWire }) {
       <Panel title={banSubject(ban)} isWide actions={<UnbanButton ban={ban} />}>
         <p class="effect">
           <Badge tone={state === "active" ? "info" : "none"}>{BAN_STATES[state]}</Badge>
-          {ban.manual ? "ordered by an operator" : "placed by detection"}
-          {ban.dry_run && ", in dry run"}
+          {ban.manual ? t`ordered by an operator` : t`placed by detection`}
+          {ban.dry_run && t`, in dry run`}
           <Held ban={ban} />
         </p>
       </Panel>
@@ -64,13 +63,13 @@ function Held({ ban }: { readonly ban: BanWire }) {
   const [attack] = attacksOf(ban, value.data.active);
   if (attack === undefined) {
     return ban.state === "active" || ban.manual ? null : (
-      <a href={linkTo(["attacks"], attacksDuring(ban, serviceNow()))}>Attacks of that time</a>
+      <a href={linkTo(["attacks"], attacksDuring(ban, serviceNow()))}>{t`Attacks of that time`}</a>
     );
   }
   const { classification } = attack;
   return (
     <a href={linkTo(["attacks", attack.id])}>
-      {classification === undefined ? "Attack in progress" : `${vectorName(classification.type)} in progress`}
+      {classification === undefined ? t`Attack in progress` : t`${vectorName(classification.type)} in progress`}
     </a>
   );
 }

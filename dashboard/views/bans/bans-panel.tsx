@@ -4,6 +4,7 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
@@ -15,24 +16,24 @@ import { linkTo } from "../../router.ts";
 import { routeWord, wasInForce } from "../../text/bans.ts";
 import { bansKept, type Term } from "../../text/filter.ts";
 import { scaled } from "../../text/format/numbers.ts";
-import { FIRST_RANGE, type Range, rangeSpan, rangeText } from "../../text/format/ranges.ts";
+import { FIRST_RANGE, type Range, rangeSpan, titleRange } from "../../text/format/ranges.ts";
 import { counted, methodName } from "../../text/format/words.ts";
 
 const ROWS_MAX = 10;
 
 export const BAN_COLUMNS: readonly Column<BanWire>[] = [
-  { key: "prefix", title: "Address", cell: ({ prefix }) => prefix.replace(/\/(32|128)$/, "") },
-  { key: "method", title: "Method", cell: ({ method }) => methodName(method), width: "medium" },
-  { key: "state", title: "Route", cell: (ban) => <RouteState ban={ban} /> },
+  { key: "prefix", title: t`Address`, cell: ({ prefix }) => prefix.replace(/\/(32|128)$/, "") },
+  { key: "method", title: t`Method`, cell: ({ method }) => methodName(method), width: "medium" },
+  { key: "state", title: t`Route`, cell: (ban) => <RouteState ban={ban} /> },
   {
     key: "dropped",
-    title: "Dropped here",
-    cell: ({ dropped_packets: packets }) => (packets === undefined ? "–" : `${scaled(packets)} packets`),
+    title: t`Dropped here`,
+    cell: ({ dropped_packets: packets }) => (packets === undefined ? "–" : t`${scaled(packets)} packets`),
     isNumber: true,
     width: "wide",
   },
-  { key: "ends", title: "Ends", cell: (ban) => <BanEnds ban={ban} isShort />, isNumber: true, width: "medium" },
-  { key: "act", title: "Actions", isTitleUnseen: true, cell: (ban) => <UnbanButton ban={ban} /> },
+  { key: "ends", title: t`Ends`, cell: (ban) => <BanEnds ban={ban} isShort />, isNumber: true, width: "medium" },
+  { key: "act", title: t`Actions`, isTitleUnseen: true, cell: (ban) => <UnbanButton ban={ban} /> },
 ];
 
 interface BansPanelProps {
@@ -45,20 +46,20 @@ interface BansPanelProps {
 /** Of now those in force; of an earlier range those that were, as far as the list of bans still has them. */
 export function BansPanel({ range, filter, attacks }: BansPanelProps) {
   const isNow = range === FIRST_RANGE;
-  const title = isNow ? "Bans in force" : `Bans ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`;
+  const title = isNow ? t`Bans in force` : t`Bans ${titleRange(range)}`;
   return (
     <Panel title={title} isWide>
-      <Show loaded={bans.value} what="bans">
+      <Show loaded={bans.value} what={t`bans`}>
         {(all) => {
           const span = rangeSpan(range, serviceNow());
           const ofRange = all.filter((ban) => (isNow ? ban.state === "active" : wasInForce(ban, span)));
           const active = bansKept(filter, ofRange, attacks);
           if (active.length === 0) {
             return ofRange.length > 0 ? (
-              <Empty title="No ban matches the filter">{counted(ofRange.length, "ban")} in all.</Empty>
+              <Empty title={t`No ban matches the filter`}>{t`${counted(ofRange.length, "ban")} in all.`}</Empty>
             ) : (
-              <Empty title={isNow ? "No ban in force" : "No ban in this range"}>
-                {isNow ? "Bans come with attacks, or by hand." : "Older ones are in the audit trail."}
+              <Empty title={isNow ? t`No ban in force` : t`No ban in this range`}>
+                {isNow ? t`Bans come with attacks, or by hand.` : t`Older ones are in the audit trail.`}
               </Empty>
             );
           }
@@ -66,7 +67,7 @@ export function BansPanel({ range, filter, attacks }: BansPanelProps) {
           return (
             <>
               <DataTable
-                label={isNow ? "Bans in force" : "Bans in this range"}
+                label={isNow ? t`Bans in force` : t`Bans in this range`}
                 columns={BAN_COLUMNS}
                 rows={shown}
                 rowKey={banKey}

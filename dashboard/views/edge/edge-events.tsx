@@ -6,6 +6,7 @@ import type { EdgeEventsWire } from "../../../src/http/wire/edge/history.ts";
 import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -26,7 +27,7 @@ type Event = Events["events"][number];
 
 const EVERY_MS = 15_000;
 const KIND_OPTIONS: readonly (readonly ["" | EdgeEventKind, string])[] = [
-  ["", "All"],
+  ["", t`All`],
   ...(Object.entries(EVENT_NAMES) as [EdgeEventKind, string][]),
 ];
 
@@ -41,37 +42,37 @@ const TONES: Readonly<Partial<Record<Event["kind"], Tone>>> = {
 };
 
 const COLUMNS: readonly Column<Event>[] = [
-  { key: "time", title: "When", cell: ({ event_time: at }) => <Moment at={at} /> },
+  { key: "time", title: t`When`, cell: ({ event_time: at }) => <Moment at={at} /> },
   {
     key: "kind",
-    title: "What",
+    title: t`What`,
     cell: ({ kind }) => <Badge tone={TONES[kind] ?? "none"}>{EVENT_NAMES[kind] ?? kind}</Badge>,
   },
-  { key: "node", title: "Node", cell: ({ node }) => <a href={linkTo(["edge", "nodes", node])}>{node}</a> },
+  { key: "node", title: t`Node`, cell: ({ node }) => <a href={linkTo(["edge", "nodes", node])}>{node}</a> },
   {
     key: "zone",
-    title: "Zone",
+    title: t`Zone`,
     cell: ({ zone }) => (zone === undefined ? "–" : <a href={linkTo(["edge", "zones", zone])}>{zone}</a>),
     width: "medium",
   },
-  { key: "detail", title: "Detail", cell: ({ detail }) => detail, width: "medium" },
+  { key: "detail", title: t`Detail`, cell: ({ detail }) => detail, width: "medium" },
 ];
 
 export function EdgeEvents() {
   const { query } = place.value;
   const [node, zone, kind] = [query.get("node") ?? "", query.get("zone") ?? "", query.get("kind") ?? ""];
   return (
-    <Panel title="Events" actions={<RangeChoice />}>
+    <Panel title={t`Events`} actions={<RangeChoice />}>
       <div class="filters">
         <EdgeNodeChoice node={node} onChange={(chosen) => setQuery({ node: chosen })} />
         <SearchField
-          label="Zone"
+          label={t`Zone`}
           value={zone}
           onSearch={(name) => setQuery({ zone: name })}
           placeholder="www.example.net"
         />
         <ChoiceField
-          label="Kind"
+          label={t`Kind`}
           value={KIND_OPTIONS.find(([name]) => name === kind)?.[0] ?? ""}
           options={KIND_OPTIONS}
           onChange={(chosen) => setQuery({ kind: chosen })}
@@ -97,23 +98,21 @@ export function EdgeEventList({ filter, range }: EdgeEventListProps) {
   const events = useResource<Events>(path, EVERY_MS);
   const loaded = useKept(events.state.value);
   return (
-    <Show loaded={loaded} what="events" onRetry={() => void events.refresh()}>
+    <Show loaded={loaded} what={t`events`} onRetry={() => void events.refresh()}>
       {({ available, events: rows }) => {
-        if (!available) return <StorageOff what="events" />;
+        if (!available) return <StorageOff what={t`events`} />;
         if (rows.length === 0) {
           return (
-            <Empty title="Nothing has changed">
-              Events are changes from one report to the next. Select an earlier range, or remove a filter.
-            </Empty>
+            <Empty
+              title={t`Nothing has changed`}
+            >{t`Events are changes from one report to the next. Select an earlier range, or remove a filter.`}</Empty>
           );
         }
         return (
           <>
-            <DataTable label="Events" columns={COLUMNS} rows={rows} rowKey={(event) => JSON.stringify(event)} />
+            <DataTable label={t`Events`} columns={COLUMNS} rows={rows} rowKey={(event) => JSON.stringify(event)} />
             {rows.length >= HISTORY_ROWS_MAX && (
-              <p class="muted">
-                The newest {wholeNumber(HISTORY_ROWS_MAX)} are shown: choose a shorter range for others.
-              </p>
+              <p class="muted">{t`The newest ${wholeNumber(HISTORY_ROWS_MAX)} are shown: choose a shorter range for others.`}</p>
             )}
           </>
         );

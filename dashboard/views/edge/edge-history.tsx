@@ -5,6 +5,7 @@ import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
 import { startedAt } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
@@ -24,23 +25,23 @@ type Point = EdgeHistoryWire["points"][number];
 type Shown = "requests" | "verdicts" | "answers";
 
 const SHOWN = [
-  ["requests", "Requests"],
-  ["verdicts", "Verdicts"],
-  ["answers", "Answers"],
+  ["requests", t`Requests`],
+  ["verdicts", t`Verdicts`],
+  ["answers", t`Answers`],
 ] as const;
 
 /** Lines of requests per second; decisions that never occurred have no line. */
 const LINES: Readonly<Record<Shown, readonly (readonly [keyof Point, string, string])[]>> = {
   requests: [
-    ["requests", "Requests", "--chart-rate"],
+    ["requests", t`Requests`, "--chart-rate"],
     ["h3_requests", "HTTP/3", "--chart-icmp"],
   ],
   verdicts: [
-    ["denied", "Denied", "--chart-threshold"],
-    ["challenged", "Challenged", "--chart-tcp"],
-    ["would_deny", "Would be denied", "--chart-icmp"],
-    ["would_challenge", "Would be challenged", "--chart-other"],
-    ["cleared", "Passed", "--chart-baseline"],
+    ["denied", t`Denied`, "--chart-threshold"],
+    ["challenged", t`Challenged`, "--chart-tcp"],
+    ["would_deny", t`Would be denied`, "--chart-icmp"],
+    ["would_challenge", t`Would be challenged`, "--chart-other"],
+    ["cleared", t`Passed`, "--chart-baseline"],
   ],
   answers: [
     ["status_2xx", "2xx", "--chart-baseline"],
@@ -62,12 +63,12 @@ export function EdgeHistory({ zone }: { readonly zone: string }) {
   const loaded = useKept(history.state.value);
   return (
     <Panel
-      title="History"
+      title={t`History`}
       isWide
       actions={
         <div class="choices">
           <Segments
-            label="What"
+            label={t`What`}
             value={shown}
             options={SHOWN}
             onChange={(what) => setQuery({ what: what === "requests" ? null : what })}
@@ -81,14 +82,14 @@ export function EdgeHistory({ zone }: { readonly zone: string }) {
           <EdgeNodeChoice node={node} onChange={(chosen) => setQuery({ node: chosen })} />
         </div>
       )}
-      <Show loaded={loaded} what="history of the zone" onRetry={() => void history.refresh()}>
+      <Show loaded={loaded} what={t`history of the zone`} onRetry={() => void history.refresh()}>
         {({ available, points, step_seconds: step = STEP_SECONDS_MIN }) => {
-          if (!available) return <StorageOff what="history" />;
+          if (!available) return <StorageOff what={t`history`} />;
           if (points.length === 0) {
             return (
-              <Empty title="No history in this range">
-                The history comes from the nodes' reports. Select an earlier range, or wait.
-              </Empty>
+              <Empty
+                title={t`No history in this range`}
+              >{t`The history comes from the nodes' reports. Select an earlier range, or wait.`}</Empty>
             );
           }
           // Another set of lines needs another chart.
@@ -115,11 +116,11 @@ function Past({ zone, points, step, shown, range }: PastProps) {
     [range, points, line, step],
   );
   const empty = useMemo(() => emptySpans(line, whole, step), [line, whole, step]);
-  if (series.length === 0) return <Empty title="None in this range">Its nodes let everything pass.</Empty>;
+  if (series.length === 0) return <Empty title={t`None in this range`}>{t`Its nodes let everything pass.`}</Empty>;
   const peak = Math.max(...points.map((point) => rate(point, "requests")));
   return (
     <Chart
-      label={`Requests a second to ${zone} over time, at most ${rateText(peak)}`}
+      label={t`Requests a second to ${zone} over time, at most ${rateText(peak)}`}
       times={line.times}
       series={series}
       format={rateText}
@@ -143,5 +144,5 @@ function rate(point: Point, key: keyof Point): number {
 }
 
 function rateText(value: number): string {
-  return `${scaled(value)} req/s`;
+  return t`${scaled(value)} req/s`;
 }

@@ -8,6 +8,7 @@ import type { ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { LEVER_REASON_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
@@ -34,7 +35,7 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
   const { override, challenge, file_challenge: inFile, challenge_active: active = [] } = zone;
   return (
     <Panel
-      title="Challenge"
+      title={t`Challenge`}
       actions={
         <div class="choices">
           {zone.mode === "decide" && <SetLever zone={zone} onDone={onDone} onFound={onChanged} />}
@@ -44,21 +45,18 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
     >
       <Facts
         facts={[
-          inFile === undefined ? null : ["Configured", inFile],
-          ["Reported by nodes", challenge ?? "not reported"],
+          inFile === undefined ? null : [t`Configured`, inFile],
+          [t`Reported by nodes`, challenge ?? t`not reported`],
           override === undefined
-            ? ["Challenge override", "not set"]
-            : ["Challenge override", <Badge tone="warn">{override.mode}</Badge>],
-          override === undefined ? null : ["Ends in", <Until at={override.until} />],
-          override === undefined || override.reason === "" ? null : ["Reason", override.reason],
-          ...active.map((each) => [`Challenges on ${each.node}`, <Active challenge={each} />] as const),
+            ? [t`Challenge override`, t`not set`]
+            : [t`Challenge override`, <Badge tone="warn">{override.mode}</Badge>],
+          override === undefined ? null : [t`Ends in`, <Until at={override.until} />],
+          override === undefined || override.reason === "" ? null : [t`Reason`, override.reason],
+          ...active.map((each) => [t`Challenges on ${each.node}`, <Active challenge={each} />] as const),
         ]}
       />
       {zone.mode === "none" && (
-        <p class="muted">
-          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so its challenge
-          cannot be overridden.
-        </p>
+        <p class="muted">{tx`The zone's ${<code>policy.mode</code>} is ${<code>none</code>}: its requests are not decided, so its challenge cannot be overridden.`}</p>
       )}
       <div role="status">
         {result.length > 0 && (
@@ -78,13 +76,9 @@ type ActiveChallenge = NonNullable<ZoneStatusWire["challenge_active"]>[number];
 function Active({ challenge: { reason, until, dry_run: isDryRun } }: { readonly challenge: ActiveChallenge }) {
   return (
     <>
-      {isDryRun ? "only counted" : "yes"}
+      {isDryRun ? t`only counted` : t`yes`}
       {reason !== undefined && `, ${reason}`}
-      {until !== undefined && (
-        <>
-          , until <Moment at={until} />
-        </>
-      )}
+      {until !== undefined && <>{tx`, until ${<Moment at={until} />}`}</>}
     </>
   );
 }
@@ -96,8 +90,8 @@ interface LeverButtonProps {
 }
 
 const MODES = [
-  ["manual", "Everybody"],
-  ["auto", "When it is busy"],
+  ["manual", t`Everybody`],
+  ["auto", t`When it is busy`],
 ] as const;
 
 function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
@@ -107,10 +101,10 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
   const order = { mode, ttl_seconds: Number(seconds), reason: reason.trim() };
   return (
     <CommandButton<Lever>
-      label={`Challenge visitors of ${zone.zone}`}
-      text="Challenge …"
-      title={`Challenge visitors of ${zone.zone}?`}
-      verb="Challenge"
+      label={t`Challenge visitors of ${zone.zone}`}
+      text={t`Challenge …`}
+      title={t`Challenge visitors of ${zone.zone}?`}
+      verb={t`Challenge`}
       isDangerous
       act={() => command(leverPath(zone), order)}
       look={overrideLook(zone, ({ override }) => override?.mode === mode)}
@@ -118,27 +112,27 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
       onDone={(lever) => {
         onDone(lever);
         // An override that replaced another has no inverse: that had another end.
-        if (zone.override === undefined) showOutcome(`The challenge of ${zone.zone} is set.`, undoOf(zone, onFound));
+        if (zone.override === undefined) showOutcome(t`The challenge of ${zone.zone} is set.`, undoOf(zone, onFound));
       }}
     >
-      <Segments label="Challenge" value={mode} options={MODES} onChange={setMode} />
-      <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
+      <Segments label={t`Challenge`} value={mode} options={MODES} onChange={setMode} />
+      <ChoiceField label={t`For`} value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
       <TextField
-        label="Reason"
+        label={t`Reason`}
         value={reason}
         onInput={setReason}
         maxLength={LEVER_REASON_MAX}
-        hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
+        hint={t`The reason is recorded in the audit trail. Everyone who may see the zone sees it.`}
       />
       <p>{leverEffect(mode, zone)}</p>
-      <p class="muted">Afterwards its file applies again.</p>
+      <p class="muted">{t`Afterwards its file applies again.`}</p>
     </CommandButton>
   );
 }
 
 function undoOf(zone: ZoneStatusWire, onDone: () => void): Undo {
   return {
-    label: `Undo the challenge of ${zone.zone}`,
+    label: t`Undo the challenge of ${zone.zone}`,
     act: () => command(leverPath(zone), { mode: "off", reason: "undo of the challenge" }),
     onDone,
   };
@@ -148,10 +142,10 @@ function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {
   const { file_challenge: inFile } = zone;
   return (
     <CommandButton<Lever>
-      label={`Clear override of the challenge of ${zone.zone}`}
-      text="Clear override …"
-      title={`Clear the challenge override of ${zone.zone}?`}
-      verb="Clear override"
+      label={t`Clear override of the challenge of ${zone.zone}`}
+      text={t`Clear override …`}
+      title={t`Clear the challenge override of ${zone.zone}?`}
+      verb={t`Clear override`}
       act={() => command(leverPath(zone), {}, "DELETE")}
       look={overrideLook(zone, ({ override }) => override === undefined)}
       onFound={onFound}
@@ -159,8 +153,8 @@ function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {
     >
       <p>
         {inFile === undefined
-          ? "The zone is not in the zones file any more: without the override it has no challenge."
-          : `Its file says ${inFile}: this applies to visitors at once.`}
+          ? t`The zone is not in the zones file any more: without the override it has no challenge.`
+          : t`Its file says ${inFile}: this applies to visitors at once.`}
       </p>
     </CommandButton>
   );

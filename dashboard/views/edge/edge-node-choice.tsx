@@ -2,6 +2,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { EdgeInventoryWire } from "../../../src/http/wire/edge/node.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { ChoiceField } from "../../parts/field.tsx";
 
 export interface EdgeNodeChoiceProps {
@@ -17,9 +18,9 @@ export function EdgeNodeChoice({ node, onChange }: EdgeNodeChoiceProps) {
   const all = node === "" || names.includes(node) ? names : [...names, node];
   return (
     <ChoiceField
-      label="Node"
+      label={t`Node`}
       value={node}
-      options={[["", "All"], ...all.map((name) => [name, name] as const)]}
+      options={[["", t`All`], ...all.map((name) => [name, name] as const)]}
       onChange={onChange}
     />
   );

@@ -1,5 +1,6 @@
 /** One edge node: its polls and its last report. */
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -29,12 +30,12 @@ export function EdgeNodeView({ name }: { readonly name: string }) {
   return (
     <>
       <p>
-        <a href={linkTo(["edge", "nodes"])}>All edge nodes</a>
+        <a href={linkTo(["edge", "nodes"])}>{t`All edge nodes`}</a>
       </p>
-      <Show loaded={inventory.state.value} what="edge node" onRetry={() => void inventory.refresh()}>
+      <Show loaded={inventory.state.value} what={t`edge node`} onRetry={() => void inventory.refresh()}>
         {({ nodes, stale_after_seconds: stale }) => {
           const node = nodes.find((each) => each.name === name);
-          if (node === undefined) return <NoSuchNode what="edge node" name={name} list="edge.nodes" />;
+          if (node === undefined) return <NoSuchNode what={t`edge node`} name={name} list="edge.nodes" />;
           return <Node node={node} staleSeconds={stale} />;
         }}
       </Show>
@@ -48,8 +49,10 @@ function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleS
     <div class="overview">
       <PollPanel node={node} staleSeconds={staleSeconds} />
       {report === undefined ? (
-        <Panel title="Report">
-          <Empty title="No report yet">Nodes report every ten seconds; reports are no sign of life, polls are.</Empty>
+        <Panel title={t`Report`}>
+          <Empty
+            title={t`No report yet`}
+          >{t`Nodes report every ten seconds; reports are no sign of life, polls are.`}</Empty>
         </Panel>
       ) : (
         <>
@@ -57,7 +60,7 @@ function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleS
           <ZonesPanel report={report} />
         </>
       )}
-      <Panel title="Events" isWide>
+      <Panel title={t`Events`} isWide>
         <EdgeEventList filter={{ node: node.name }} range="24h" />
       </Panel>
     </div>
@@ -67,19 +70,19 @@ function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleS
 function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleSeconds: number }) {
   return (
     <Panel title={node.name}>
-      <NotPolling node={node} staleSeconds={staleSeconds}>
-        Check that the node runs, that its token is right, and that it can reach this service. It uses the last document
-        that it received.
-      </NotPolling>
+      <NotPolling
+        node={node}
+        staleSeconds={staleSeconds}
+      >{t`Check that the node runs, that its token is right, and that it can reach this service. It uses the last document that it received.`}</NotPolling>
       <Facts
         facts={[
-          ["State", <EdgeNodeState node={node} />],
-          ["Last poll", <LastPoll node={node} />],
-          ["Zones", node.zones_placed],
-          ["Hostgroups", node.hostgroups.join(", ")],
-          ["Bound tokens", node.tokens?.join(", ") ?? "none"],
-          node.last_token === undefined ? null : ["Token of the last poll", node.last_token],
-          node.reported_at === undefined ? null : ["Reported", <Ago at={node.reported_at} />],
+          [t`State`, <EdgeNodeState node={node} />],
+          [t`Last poll`, <LastPoll node={node} />],
+          [t`Zones`, node.zones_placed],
+          [t`Hostgroups`, node.hostgroups.join(", ")],
+          [t`Bound tokens`, node.tokens?.join(", ") ?? t`none`],
+          node.last_token === undefined ? null : [t`Token of the last poll`, node.last_token],
+          node.reported_at === undefined ? null : [t`Reported`, <Ago at={node.reported_at} />],
         ]}
       />
     </Panel>
@@ -90,30 +93,31 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
   const { terminator = {}, dry_run: isDryRun } = report;
   const { generation, test_ok: isTestOk, test_error: testError, h3 } = terminator;
   return (
-    <Panel title="Report">
+    <Panel title={t`Report`}>
       {isTestOk === false && (
-        <Callout tone="danger" title="Its terminator refused the new configuration">
-          {testError ?? "No reason was reported."} What was in force before still is.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`Its terminator refused the new configuration`}
+        >{t`${testError ?? t`No reason was reported.`} What was in force before still is.`}</Callout>
       )}
       {h3?.advisory !== undefined && (
-        <Callout tone="warn" title="Advisory">
+        <Callout tone="warn" title={t`Advisory`}>
           {asText(h3.advisory)}
         </Callout>
       )}
       <Facts
         facts={[
-          ["Version", report.version ?? "not reported"],
-          ["Dry run", yesNo(isDryRun)],
-          ["Document", report.zones_etag ?? "not reported"],
-          ["Terminator", terminatorText(node)],
-          ["Runs", yesNo(terminator.alive)],
-          ["Generation", generation === undefined ? "not reported" : String(generation)],
+          [t`Version`, report.version ?? t`not reported`],
+          [t`Dry run`, yesNo(isDryRun)],
+          [t`Document`, report.zones_etag ?? t`not reported`],
+          [t`Terminator`, terminatorText(node)],
+          [t`Runs`, yesNo(terminator.alive)],
+          [t`Generation`, generation === undefined ? t`not reported` : String(generation)],
           h3?.state === undefined ? null : ["HTTP/3", h3.state],
-          h3?.module === undefined ? null : ["HTTP/3 module", asText(h3.module)],
-          h3?.tls_library === undefined ? null : ["TLS library", asText(h3.tls_library)],
-          h3?.listening === undefined ? null : ["UDP 443 is open", yesNo(h3.listening)],
-          ["Certificates", report.certs?.length ?? 0],
+          h3?.module === undefined ? null : [t`HTTP/3 module`, asText(h3.module)],
+          h3?.tls_library === undefined ? null : [t`TLS library`, asText(h3.tls_library)],
+          h3?.listening === undefined ? null : [t`UDP 443 is open`, yesNo(h3.listening)],
+          [t`Certificates`, report.certs?.length ?? 0],
           ...cuts(report),
         ]}
       />
@@ -123,54 +127,54 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
 
 /** Fields that the service does not read may have any type. */
 function yesNo(flag: unknown): string {
-  return flag === undefined ? "not reported" : flag === true ? "yes" : "no";
+  return flag === undefined ? t`not reported` : flag === true ? t`yes` : t`no`;
 }
 
 function cuts(report: Report): (readonly [string, string])[] {
   const { zones_truncated: zones = 0, certs_truncated: certs = 0, sources_truncated: sources = 0 } = report;
   if (zones + certs + sources === 0) return [];
   const left = [counted(zones, "zone"), counted(certs, "certificate"), counted(sources, "source")];
-  return [["Left out for lack of space", left.join(", ")]];
+  return [[t`Left out for lack of space`, left.join(", ")]];
 }
 
 const COLUMNS: readonly Column<ZoneClaim>[] = [
-  { key: "zone", title: "Zone", cell: ({ zone }) => <a href={linkTo(["edge", "zones", zone])}>{zone}</a> },
-  { key: "rps", title: "Requests/s", cell: ({ rps = 0 }) => scaled(rps), isNumber: true },
-  { key: "challenge", title: "Challenge", cell: (claim) => <Challenge claim={claim} /> },
-  { key: "denied", title: "Denied", cell: ({ denied = 0 }) => scaled(denied), isNumber: true, width: "medium" },
+  { key: "zone", title: t`Zone`, cell: ({ zone }) => <a href={linkTo(["edge", "zones", zone])}>{zone}</a> },
+  { key: "rps", title: t`Requests/s`, cell: ({ rps = 0 }) => scaled(rps), isNumber: true },
+  { key: "challenge", title: t`Challenge`, cell: (claim) => <Challenge claim={claim} /> },
+  { key: "denied", title: t`Denied`, cell: ({ denied = 0 }) => scaled(denied), isNumber: true, width: "medium" },
   { key: "5xx", title: "5xx", cell: ({ status_5xx: failed = 0 }) => scaled(failed), isNumber: true, width: "medium" },
   {
     key: "at",
-    title: "Window until",
+    title: t`Window until`,
     cell: ({ at }) => (at === undefined ? "–" : <Moment at={at} />),
     width: "wide",
   },
 ];
 
 function Challenge({ claim }: { readonly claim: ZoneClaim }) {
-  const { challenge = "not reported", challenge_active: active, dry_run: isWatching } = claim;
+  const { challenge = t`not reported`, challenge_active: active, dry_run: isWatching } = claim;
   return (
     <span class="badges">
       {challenge}
       {active !== undefined && (
         <Badge tone={active.dry_run === true ? "info" : "warn"}>
-          {active.dry_run === true ? "would challenge" : "challenging"}
+          {active.dry_run === true ? t`would challenge` : t`challenging`}
         </Badge>
       )}
-      {isWatching === true && <Badge tone="info">watch only</Badge>}
+      {isWatching === true && <Badge tone="info">{t`watch only`}</Badge>}
     </span>
   );
 }
 
 function ZonesPanel({ report: { zones = [] } }: { readonly report: Report }) {
   return (
-    <Panel title="Reported zones" isWide>
+    <Panel title={t`Reported zones`} isWide>
       {zones.length === 0 ? (
-        <Empty title="It reports no zone">
-          A report has only zones with decisions, each with the last closed window.
-        </Empty>
+        <Empty
+          title={t`It reports no zone`}
+        >{t`A report has only zones with decisions, each with the last closed window.`}</Empty>
       ) : (
-        <DataTable label="Reported zones" columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />
+        <DataTable label={t`Reported zones`} columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />
       )}
     </Panel>
   );

@@ -2,6 +2,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { EdgeInventoryWire } from "../../../src/http/wire/edge/node.ts";
 import { useResource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -21,7 +22,7 @@ export const NODES_EVERY_MS = 10_000;
 export function EdgeNodes() {
   const inventory = useResource<EdgeInventory>(NODES_PATH, NODES_EVERY_MS);
   return (
-    <Show loaded={inventory.state.value} what="edge nodes" onRetry={() => void inventory.refresh()}>
+    <Show loaded={inventory.state.value} what={t`edge nodes`} onRetry={() => void inventory.refresh()}>
       {(read) => (read.nodes.length === 0 ? <NoNodes /> : <NodeList inventory={read} />)}
     </Show>
   );
@@ -30,12 +31,12 @@ export function EdgeNodes() {
 const COLUMNS: readonly Column<EdgeNode>[] = [
   nameColumn("edge", "nodes"),
   stateColumn((node) => <EdgeNodeState node={node} />),
-  numberColumn("Zones", ({ zones_placed: zones }) => zones),
+  numberColumn(t`Zones`, ({ zones_placed: zones }) => zones),
   lastPollColumn(),
-  textColumn("Terminator", terminatorText, "wide"),
-  { key: "groups", title: "Hostgroups", cell: ({ hostgroups }) => hostgroups.join(", "), width: "wide" },
-  { key: "token", title: "Token", cell: ({ last_token: token }) => token ?? "–", width: "wide" },
-  { key: "version", title: "Version", cell: ({ report }) => report?.version ?? "–", width: "wide" },
+  textColumn(t`Terminator`, terminatorText, "wide"),
+  { key: "groups", title: t`Hostgroups`, cell: ({ hostgroups }) => hostgroups.join(", "), width: "wide" },
+  { key: "token", title: t`Token`, cell: ({ last_token: token }) => token ?? "–", width: "wide" },
+  { key: "version", title: t`Version`, cell: ({ report }) => report?.version ?? "–", width: "wide" },
 ];
 
 function NodeList({ inventory }: { readonly inventory: EdgeInventory }) {
@@ -43,12 +44,13 @@ function NodeList({ inventory }: { readonly inventory: EdgeInventory }) {
   return (
     <Panel title={counted(nodes.length, "edge node")}>
       {unbound !== undefined && (
-        <Callout tone="warn" title="Tokens that are not bound to a node">
-          {unbound.join(", ")}: each may act as all of them. Give each its <code>node</code> in <code>api.tokens</code>.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`Tokens that are not bound to a node`}
+        >{tx`${unbound.join(", ")}: each may act as all of them. Give each its ${<code>node</code>} in ${<code>api.tokens</code>}.`}</Callout>
       )}
       <DataTable
-        label="Edge nodes"
+        label={t`Edge nodes`}
         columns={COLUMNS}
         rows={nodes}
         rowKey={({ name }) => name}
@@ -62,8 +64,8 @@ export function EdgeNodeState({ node }: { readonly node: EdgeNode }) {
   const { terminator } = node.report ?? {};
   return (
     <NodeBadges node={node}>
-      {terminator?.alive === false && <Badge tone="danger">terminator down</Badge>}
-      {terminator?.test_ok === false && <Badge tone="danger">configuration refused</Badge>}
+      {terminator?.alive === false && <Badge tone="danger">{t`terminator down`}</Badge>}
+      {terminator?.test_ok === false && <Badge tone="danger">{t`configuration refused`}</Badge>}
     </NodeBadges>
   );
 }
@@ -85,9 +87,8 @@ export function asText(part: unknown): string {
 
 function NoNodes() {
   return (
-    <Empty title="No edge node">
-      To add one, name it in <code>edge.nodes</code>, give it a token of its own with <code>role: agent</code> and its{" "}
-      <code>node</code> in <code>api.tokens</code>, and reload. It is shown as alive after its first poll.
-    </Empty>
+    <Empty
+      title={t`No edge node`}
+    >{tx`To add one, name it in ${<code>edge.nodes</code>}, give it a token of its own with ${<code>role: agent</code>} and its ${<code>node</code>} in ${<code>api.tokens</code>}, and reload. It is shown as alive after its first poll.`}</Empty>
   );
 }

@@ -6,6 +6,7 @@ import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -23,11 +24,11 @@ type Source = Sources["sources"][number];
 
 const EVERY_MS = 30_000;
 const STATES: readonly (readonly ["" | Source["state"], string])[] = [
-  ["", "All"],
-  ["denied", "Denied"],
-  ["challenged", "Challenged"],
-  ["would-deny", "Would be denied"],
-  ["would-challenge", "Would be challenged"],
+  ["", t`All`],
+  ["denied", t`Denied`],
+  ["challenged", t`Challenged`],
+  ["would-deny", t`Would be denied`],
+  ["would-challenge", t`Would be challenged`],
 ];
 const TONES: Readonly<Record<Source["state"], Tone>> = {
   denied: "danger",
@@ -37,17 +38,17 @@ const TONES: Readonly<Record<Source["state"], Tone>> = {
 };
 
 const COLUMNS: readonly Column<Source>[] = [
-  textColumn("Source", ({ source }) => source),
+  textColumn(t`Source`, ({ source }) => source),
   {
     key: "state",
-    title: "Strongest",
+    title: t`Strongest`,
     cell: ({ state }) => <Badge tone={TONES[state]}>{nameOf(state).toLowerCase()}</Badge>,
     order: ({ state }) => STATES.findIndex(([name]) => name === state),
   },
-  numberColumn("Requests", ({ requests }) => requests, { format: wholeNumber }),
-  numberColumn("Nodes", ({ nodes }) => nodes, { width: "wide" }),
-  momentColumn("First seen", ({ first_seen: at }) => at, "wide"),
-  momentColumn("Last seen", ({ last_seen: at }) => at, "medium"),
+  numberColumn(t`Requests`, ({ requests }) => requests, { format: wholeNumber }),
+  numberColumn(t`Nodes`, ({ nodes }) => nodes, { width: "wide" }),
+  momentColumn(t`First seen`, ({ first_seen: at }) => at, "wide"),
+  momentColumn(t`Last seen`, ({ last_seen: at }) => at, "medium"),
 ];
 
 export function EdgeSources({ zone }: { readonly zone: string }) {
@@ -66,30 +67,30 @@ export function EdgeSources({ zone }: { readonly zone: string }) {
   const sources = useResource<Sources>(path, EVERY_MS);
   const loaded = useKept(sources.state.value);
   return (
-    <Panel title="Sources in this range" isWide>
+    <Panel title={t`Sources in this range`} isWide>
       <div class="filters">
-        <ChoiceField label="State" value={state} options={STATES} onChange={setState} />
+        <ChoiceField label={t`State`} value={state} options={STATES} onChange={setState} />
       </div>
-      <Show loaded={loaded} what="sources of the zone" onRetry={() => void sources.refresh()}>
+      <Show loaded={loaded} what={t`sources of the zone`} onRetry={() => void sources.refresh()}>
         {({ available, sources: rows }) => {
-          if (!available) return <StorageOff what="sources" />;
+          if (!available) return <StorageOff what={t`sources`} />;
           if (rows.length === 0)
             return (
-              <Empty title="No source was refused or challenged">
-                Dry run would not have refused or challenged one either.
-              </Empty>
+              <Empty
+                title={t`No source was refused or challenged`}
+              >{t`Dry run would not have refused or challenged one either.`}</Empty>
             );
           return (
             <>
               <DataTable
-                label="Sources"
+                label={t`Sources`}
                 columns={COLUMNS}
                 rows={rows}
                 rowKey={({ source }) => source}
-                firstSort={{ key: "Requests", isDescending: true }}
+                firstSort={{ key: t`Requests`, isDescending: true }}
               />
               {rows.length >= HISTORY_ROWS_MAX && (
-                <p class="muted">The busiest {wholeNumber(HISTORY_ROWS_MAX)} are shown; there are more.</p>
+                <p class="muted">{t`The busiest ${wholeNumber(HISTORY_ROWS_MAX)} are shown; there are more.`}</p>
               )}
             </>
           );

@@ -2,6 +2,7 @@
 import type { ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -22,14 +23,16 @@ export function EdgeZone({ name }: { readonly name: string }) {
   return (
     <>
       <p>
-        <a href={linkTo(["edge", "zones"])}>All zones</a>
+        <a href={linkTo(["edge", "zones"])}>{t`All zones`}</a>
       </p>
-      <Show loaded={status.state.value} what="state of the zone" onRetry={() => void status.refresh()}>
+      <Show loaded={status.state.value} what={t`state of the zone`} onRetry={() => void status.refresh()}>
         {({ zones }) => {
           const zone = zones.find((each) => each.zone === name.toLowerCase());
           if (zone === undefined) {
             return (
-              <Empty title={`No zone ${name}`}>The zones file does not name it, or it is not your tenant's.</Empty>
+              <Empty
+                title={t`No zone ${name}`}
+              >{t`The zones file does not name it, or it is not your tenant's.`}</Empty>
             );
           }
           return <Zone zone={zone} onChanged={() => void status.refresh()} />;
@@ -52,7 +55,7 @@ function Zone({ zone, onChanged }: { readonly zone: ZoneStatusWire; readonly onC
           <EdgeSources zone={zone.zone} />
           <Certificates zone={zone} />
           {isUnscoped() && (
-            <Panel title="Events" isWide>
+            <Panel title={t`Events`} isWide>
               <EdgeEventList filter={{ zone: zone.zone }} range="24h" />
             </Panel>
           )}
@@ -67,22 +70,23 @@ function ServedPanel({ zone }: { readonly zone: ZoneStatusWire }) {
   return (
     <Panel title={zone.zone}>
       {zone.unserved === true && (
-        <Callout tone="danger" title="No node with the current policy serves it">
-          All its nodes are lost. Nodes that still run use the last document that they received.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`No node with the current policy serves it`}
+        >{t`All its nodes are lost. Nodes that still run use the last document that they received.`}</Callout>
       )}
       <Facts
         facts={[
-          ["State", <Words zone={zone} />],
-          zone.tenant === undefined ? null : ["Tenant", zone.tenant],
-          ["Requests", `${scaled(zone.rps)} req/s`],
+          [t`State`, <Words zone={zone} />],
+          zone.tenant === undefined ? null : [t`Tenant`, zone.tenant],
+          [t`Requests`, t`${scaled(zone.rps)} req/s`],
           ...COUNTS.map(([key, title]) =>
             zone[key] === undefined ? null : ([title, wholeNumber(zone[key])] as const),
           ),
-          placement === undefined ? null : ["Nodes alive", `${placement.alive} of ${placement.nodes}`],
-          placement?.hostgroup === undefined ? null : ["Hostgroup", placement.hostgroup],
-          watching === undefined ? null : ["Dry run on", watching.join(", ")],
-          rungWatching === undefined ? null : ["Challenges in dry run on", rungWatching.join(", ")],
+          placement === undefined ? null : [t`Nodes alive`, t`${placement.alive} of ${placement.nodes}`],
+          placement?.hostgroup === undefined ? null : [t`Hostgroup`, placement.hostgroup],
+          watching === undefined ? null : [t`Dry run on`, watching.join(", ")],
+          rungWatching === undefined ? null : [t`Challenges in dry run on`, rungWatching.join(", ")],
           h3 === undefined ? null : ["HTTP/3", h3Text(h3)],
         ]}
       />
@@ -92,12 +96,12 @@ function ServedPanel({ zone }: { readonly zone: ZoneStatusWire }) {
 
 /** Sums of the last windows of its nodes. */
 const COUNTS = [
-  ["decided", "Decided"],
-  ["denied", "Denied"],
-  ["challenged", "Challenged"],
-  ["cleared", "Passed the challenge"],
-  ["would_deny", "Would be denied"],
-  ["would_challenge", "Would be challenged"],
+  ["decided", t`Decided`],
+  ["denied", t`Denied`],
+  ["challenged", t`Challenged`],
+  ["cleared", t`Passed the challenge`],
+  ["would_deny", t`Would be denied`],
+  ["would_challenge", t`Would be challenged`],
 ] as const;
 
 function Words({ zone }: { readonly zone: ZoneStatusWire }) {
@@ -114,10 +118,10 @@ function Words({ zone }: { readonly zone: ZoneStatusWire }) {
 
 function h3Text({ enabled, serving, unsupported, requests }: NonNullable<ZoneStatusWire["h3"]>): string {
   const parts = [
-    enabled ? "on" : "off in the file",
-    `${serving} serve it`,
-    unsupported > 0 ? `${unsupported} cannot` : "",
-    `${wholeNumber(requests)} requests`,
+    enabled ? t`on` : t`off in the file`,
+    t`${serving} serve it`,
+    unsupported > 0 ? t`${unsupported} cannot` : "",
+    t`${wholeNumber(requests)} requests`,
   ];
   return parts.filter((part) => part !== "").join(", ");
 }
@@ -125,28 +129,29 @@ function h3Text({ enabled, serving, unsupported, requests }: NonNullable<ZoneSta
 type Would = NonNullable<ZoneStatusWire["would_be"]>[number];
 
 const WOULD_COLUMNS: readonly Column<Would>[] = [
-  { key: "source", title: "Source", cell: ({ source }) => source },
+  { key: "source", title: t`Source`, cell: ({ source }) => source },
   {
     key: "state",
-    title: "Would deny",
+    title: t`Would deny`,
     cell: ({ state }) => state.replace("would-deny", "denied").replace("would-challenge", "challenged"),
   },
-  { key: "requests", title: "Requests", cell: ({ requests }) => wholeNumber(requests), isNumber: true },
-  { key: "nodes", title: "Seen by", cell: ({ nodes }) => nodes.join(", "), width: "medium" },
+  { key: "requests", title: t`Requests`, cell: ({ requests }) => wholeNumber(requests), isNumber: true },
+  { key: "nodes", title: t`Seen by`, cell: ({ nodes }) => nodes.join(", "), width: "medium" },
 ];
 
 /** Shown in dry run: the sources that the policy would deny or challenge. Hidden if there are none. */
 function WouldBe({ zone: { would_be: sources, would_be_truncated: cut, partial } }: { readonly zone: ZoneStatusWire }) {
   if (sources === undefined && partial !== true) return null;
   return (
-    <Panel title="Would be refused or challenged now" isWide>
+    <Panel title={t`Would be refused or challenged now`} isWide>
       {partial === true && (
-        <Callout tone="info" title="There are more">
-          Each node reports at most twenty{cut === undefined ? "" : `; ${wholeNumber(cut)} are known to be missing`}.
-        </Callout>
+        <Callout
+          tone="info"
+          title={t`There are more`}
+        >{t`Each node reports at most twenty${cut === undefined ? "" : t`; ${wholeNumber(cut)} are known to be missing`}.`}</Callout>
       )}
       {sources !== undefined && (
-        <DataTable label="Would-be sources" columns={WOULD_COLUMNS} rows={sources} rowKey={({ source }) => source} />
+        <DataTable label={t`Would-be sources`} columns={WOULD_COLUMNS} rows={sources} rowKey={({ source }) => source} />
       )}
     </Panel>
   );
@@ -155,28 +160,28 @@ function WouldBe({ zone: { would_be: sources, would_be_truncated: cut, partial }
 type Cert = NonNullable<ZoneStatusWire["certs"]>[number];
 
 const CERT_COLUMNS: readonly Column<Cert>[] = [
-  { key: "node", title: "Node", cell: ({ node }) => node },
-  { key: "left", title: "Days left", cell: ({ not_after: end }) => <DaysLeft end={end} />, isNumber: true },
-  { key: "end", title: "Until", cell: ({ not_after: end }) => <Moment at={end} />, width: "medium" },
-  { key: "issuer", title: "Issuer", cell: ({ issuer }) => issuer ?? "not reported", width: "medium" },
+  { key: "node", title: t`Node`, cell: ({ node }) => node },
+  { key: "left", title: t`Days left`, cell: ({ not_after: end }) => <DaysLeft end={end} />, isNumber: true },
+  { key: "end", title: t`Until`, cell: ({ not_after: end }) => <Moment at={end} />, width: "medium" },
+  { key: "issuer", title: t`Issuer`, cell: ({ issuer }) => issuer ?? t`not reported`, width: "medium" },
 ];
 
 function DaysLeft({ end }: { readonly end: string }) {
   const days = daysLeft(Date.parse(end), now.value);
   if (days >= CERT_DAYS_SHORT) return <>{days}</>;
-  return <Badge tone={days < 0 ? "danger" : "warn"}>{days < 0 ? "expired" : `${days}`}</Badge>;
+  return <Badge tone={days < 0 ? "danger" : "warn"}>{days < 0 ? t`expired` : `${days}`}</Badge>;
 }
 
 function Certificates({ zone: { certs } }: { readonly zone: ZoneStatusWire }) {
   return (
-    <Panel title="Certificates" isWide>
+    <Panel title={t`Certificates`} isWide>
       {certs === undefined ? (
-        <Empty title="No node reports a certificate">
-          Certificates appear with the next report of a node that has one.
-        </Empty>
+        <Empty
+          title={t`No node reports a certificate`}
+        >{t`Certificates appear with the next report of a node that has one.`}</Empty>
       ) : (
         <DataTable
-          label="Certificates"
+          label={t`Certificates`}
           columns={CERT_COLUMNS}
           rows={certs}
           rowKey={({ node, not_after: end }) => `${node} ${end}`}

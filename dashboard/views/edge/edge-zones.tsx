@@ -3,6 +3,7 @@ import type { Static } from "@sinclair/typebox";
 import type { FleetStatusWire, ZoneStatusWire } from "../../../src/http/wire/edge/status.ts";
 import { useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
@@ -26,7 +27,7 @@ const WORDS_MAX = 2;
 export function EdgeZones() {
   const status = useResource<FleetStatus>(ZONES_PATH, ZONES_EVERY_MS);
   return (
-    <Show loaded={status.state.value} what="zones" onRetry={() => void status.refresh()}>
+    <Show loaded={status.state.value} what={t`zones`} onRetry={() => void status.refresh()}>
       {(fleet) => (fleet.zones.length === 0 ? <NoZones /> : <ZoneList fleet={fleet} />)}
     </Show>
   );
@@ -36,33 +37,33 @@ const COUNT = { format: scaled, width: "wide" } as const;
 const COLUMNS: readonly Column<ZoneStatusWire>[] = [
   {
     key: "zone",
-    title: "Zone",
+    title: t`Zone`,
     cell: ({ zone }) => <a href={linkTo(["edge", "zones", zone])}>{zone}</a>,
     order: ({ zone }) => zone,
   },
-  { key: "state", title: "State", cell: (zone) => <ZoneState zone={zone} />, order: urgency },
+  { key: "state", title: t`State`, cell: (zone) => <ZoneState zone={zone} />, order: urgency },
   {
     key: "challenge",
-    title: "Challenge",
-    cell: ({ challenge, file_challenge: inFile }) => challenge ?? (inFile === undefined ? "–" : `${inFile} (file)`),
+    title: t`Challenge`,
+    cell: ({ challenge, file_challenge: inFile }) => challenge ?? (inFile === undefined ? "–" : t`${inFile} (file)`),
     order: ({ challenge, file_challenge: inFile }) => challenge ?? inFile ?? "",
     width: "medium",
   },
-  numberColumn("Requests/s", ({ rps }) => rps, { format: scaled }),
-  numberColumn("Denied", ({ denied = 0 }) => denied, COUNT),
-  numberColumn("Challenged", ({ challenged = 0 }) => challenged, COUNT),
-  numberColumn("Would deny", ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge, COUNT),
+  numberColumn(t`Requests/s`, ({ rps }) => rps, { format: scaled }),
+  numberColumn(t`Denied`, ({ denied = 0 }) => denied, COUNT),
+  numberColumn(t`Challenged`, ({ challenged = 0 }) => challenged, COUNT),
+  numberColumn(t`Would deny`, ({ would_deny: deny = 0, would_challenge: challenge = 0 }) => deny + challenge, COUNT),
   {
     key: "nodes",
-    title: "Nodes alive",
-    cell: ({ placement }) => (placement === undefined ? "–" : `${placement.alive} of ${placement.nodes}`),
+    title: t`Nodes alive`,
+    cell: ({ placement }) => (placement === undefined ? "–" : t`${placement.alive} of ${placement.nodes}`),
     order: ({ placement }) => placement?.alive ?? -1,
     isNumber: true,
     width: "medium",
   },
   {
     key: "cert",
-    title: "Certificate",
+    title: t`Certificate`,
     cell: (zone) => certText(certDays(zone, now.value)),
     order: (zone) => certDays(zone, now.peek()) ?? Number.POSITIVE_INFINITY,
     isNumber: true,
@@ -71,7 +72,7 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
 ];
 
 function certText(days: number | null): string {
-  return days === null ? "–" : days < 0 ? "expired" : `${days} d`;
+  return days === null ? "–" : days < 0 ? t`expired` : `${days} d`;
 }
 
 const TONES = ["danger", "warn", "info", "ok", "none"];
@@ -102,23 +103,25 @@ function ZoneList({ fleet }: { readonly fleet: FleetStatus }) {
     <Panel title={counted(fleet.zones.length, "zone")}>
       <FleetFaults fleet={fleet} />
       <div class="filters">
-        <SearchField label="Find" value={search} onSearch={(q) => setQuery({ q })} placeholder="hostname, tenant" />
+        <SearchField
+          label={t`Find`}
+          value={search}
+          onSearch={(q) => setQuery({ q })}
+          placeholder={t`hostname, tenant`}
+        />
       </div>
       {rows.length === 0 ? (
-        <Empty title="No zone matches">Make the search shorter.</Empty>
+        <Empty title={t`No zone matches`}>{t`Make the search shorter.`}</Empty>
       ) : (
         <DataTable
-          label="Zones"
+          label={t`Zones`}
           columns={COLUMNS}
           rows={rows}
           rowKey={({ zone }) => zone}
           firstSort={{ key: "state", isDescending: false }}
         />
       )}
-      <p class="muted">
-        {counted(fleet.nodes_alive, "edge node")} alive, {fleet.nodes_reporting} of them with a report. The figures are
-        from their last windows, of ten seconds each.
-      </p>
+      <p class="muted">{t`${counted(fleet.nodes_alive, "edge node")} alive, ${fleet.nodes_reporting} of them with a report. The figures are from their last windows, of ten seconds each.`}</p>
     </Panel>
   );
 }
@@ -128,16 +131,16 @@ function FleetFaults({ fleet }: { readonly fleet: FleetStatus }) {
   return (
     <>
       {alive === 0 && (
-        <Callout tone="danger" title="No edge node is alive">
-          No node polls. Nodes that still run use the last document that they received. Check that they run and can
-          reach this service.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`No edge node is alive`}
+        >{t`No node polls. Nodes that still run use the last document that they received. Check that they run and can reach this service.`}</Callout>
       )}
       {zones + certs > 0 && (
-        <Callout tone="info" title="Reports had no room for all">
-          {counted(zones, "zone")} and {counted(certs, "certificate")} are missing in what nodes say: figures here are
-          too low.
-        </Callout>
+        <Callout
+          tone="info"
+          title={t`Reports had no room for all`}
+        >{t`${counted(zones, "zone")} and ${counted(certs, "certificate")} are missing in what nodes say: figures here are too low.`}</Callout>
       )}
     </>
   );
@@ -145,14 +148,12 @@ function FleetFaults({ fleet }: { readonly fleet: FleetStatus }) {
 
 function NoZones() {
   return isUnscoped() ? (
-    <Empty title="No zone">
-      Edge nodes serve the zones of a file. Name it in <code>edge.zones_file</code> and the nodes in{" "}
-      <code>edge.nodes</code>, give each node a token with <code>role: agent</code>, and reload.
-    </Empty>
+    <Empty
+      title={t`No zone`}
+    >{tx`Edge nodes serve the zones of a file. Name it in ${<code>edge.zones_file</code>} and the nodes in ${<code>edge.nodes</code>}, give each node a token with ${<code>role: agent</code>}, and reload.`}</Empty>
   ) : (
-    <Empty title="No zone of your tenant">
-      A zone belongs to your tenant if its <code>tenant</code> in the zones file is yours. Ask the administrator of
-      Floodwall.
-    </Empty>
+    <Empty
+      title={t`No zone of your tenant`}
+    >{tx`A zone belongs to your tenant if its ${<code>tenant</code>} in the zones file is yours. Ask the administrator of Floodwall.`}</Empty>
   );
 }

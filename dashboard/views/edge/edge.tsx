@@ -1,5 +1,6 @@
 /** The edge: the zones and, for callers without a tenant, the nodes and the events. */
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { linkTo } from "../../router.ts";
 import type { ViewProps } from "../../view.ts";
@@ -10,9 +11,9 @@ import { EdgeZone } from "./edge-zone.tsx";
 import { EdgeZones } from "./edge-zones.tsx";
 
 const PARTS = [
-  ["zones", "Zones"],
-  ["nodes", "Nodes"],
-  ["events", "Events"],
+  ["zones", t`Zones`],
+  ["nodes", t`Nodes`],
+  ["events", t`Events`],
 ] as const;
 
 export function Edge({ steps }: ViewProps) {
@@ -20,7 +21,7 @@ export function Edge({ steps }: ViewProps) {
   return (
     <>
       {isUnscoped() && (
-        <nav class="tabs" aria-label="Edge">
+        <nav class="tabs" aria-label={t`Edge`}>
           {PARTS.map(([step, title]) => (
             <a key={step} href={linkTo(["edge", step])} aria-current={step === part ? "page" : undefined}>
               {title}
@@ -40,8 +41,8 @@ function Part({ part, name }: { readonly part: string; readonly name: string | u
   }
   if (isUnscoped() && part === "events") return <EdgeEvents />;
   return (
-    <Empty title="Your token does not allow this part">
-      <a href={linkTo(["edge"])}>Go to the zones</a>
+    <Empty title={t`Your token does not allow this part`}>
+      <a href={linkTo(["edge"])}>{t`Go to the zones`}</a>
     </Empty>
   );
 }

@@ -1,6 +1,7 @@
 /** What the attacks of the range were made of: shares by any field, and the flows from origins to victims. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
@@ -17,18 +18,18 @@ import { ShareBar } from "./share-bar.tsx";
 
 const ROWS = 15;
 const FIELDS: readonly (readonly [FilterField, string])[] = [
-  ["asn", "Source network"],
-  ["country", "Source country"],
-  ["prefix", "Source prefix"],
-  ["src_port", "Source port"],
-  ["dst_port", "Destination port"],
-  ["protocol", "Protocol"],
-  ["exporter", "Exporter"],
-  ["interface", "Interface"],
-  ["kind", "Kind"],
-  ["hostgroup", "Hostgroup"],
-  ["customer", "Customer"],
-  ["host", "Victim"],
+  ["asn", t`Source network`],
+  ["country", t`Source country`],
+  ["prefix", t`Source prefix`],
+  ["src_port", t`Source port`],
+  ["dst_port", t`Destination port`],
+  ["protocol", t`Protocol`],
+  ["exporter", t`Exporter`],
+  ["interface", t`Interface`],
+  ["kind", t`Kind`],
+  ["hostgroup", t`Hostgroup`],
+  ["customer", t`Customer`],
+  ["host", t`Victim`],
 ];
 /** Those that say where packets came from. */
 const ORIGINS: readonly FilterField[] = ["asn", "country", "prefix", "src_port", "exporter", "interface"];
@@ -47,31 +48,28 @@ export function AttackParts({ attacks, isCut }: AttackPartsProps) {
   const sankey = useMemo(() => sankeyOf(attacks, { origin, victim: "hostgroup" }), [attacks, origin]);
   const columns = useMemo(() => columnsOf(by), [by]);
   return (
-    <Panel title="Attack traffic in this range" isWide>
+    <Panel title={t`Attack traffic in this range`} isWide>
       <div class="filters">
         <ChoiceField
-          label="Split attacks by"
+          label={t`Split attacks by`}
           value={by}
           options={FIELDS}
           onChange={(field) => setQuery({ attacks_by: field === "asn" ? null : field })}
         />
         <p class="muted" role="status">
           {counted(attacks.length, "attack")}
-          {isCut && `; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
+          {isCut && t`; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
         </p>
       </div>
       {rows.length === 0 ? (
-        <Empty title="No attack traffic">No attack of this range and filter has counted packets.</Empty>
+        <Empty title={t`No attack traffic`}>{t`No attack of this range and filter has counted packets.`}</Empty>
       ) : (
         <>
           {sankey !== null && <SankeyPicture sankey={sankey} />}
-          <DataTable label="Attack traffic" columns={columns} rows={rows} rowKey={({ key }) => key} />
+          <DataTable label={t`Attack traffic`} columns={columns} rows={rows} rowKey={({ key }) => key} />
         </>
       )}
-      <p class="muted">
-        All packets of attacks that went on in the range, also those from before and after it, by their samples. An
-        attack on a hostgroup and those on its hosts at that time count both.
-      </p>
+      <p class="muted">{t`All packets of attacks that went on in the range, also those from before and after it, by their samples. An attack on a hostgroup and those on its hosts at that time count both.`}</p>
     </Panel>
   );
 }
@@ -83,8 +81,8 @@ function columnsOf(by: FilterField): readonly Column<AttackShare>[] {
       title: FIELDS.find(([field]) => field === by)?.[1] ?? by,
       cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
     },
-    { key: "bar", title: "Share of all packets", cell: ({ share }) => <ShareBar share={share} />, width: "medium" },
-    { key: "share", title: "Share", cell: ({ share }) => percent(share), isNumber: true },
-    { key: "packets", title: "Packets", cell: ({ packets }) => scaled(packets), isNumber: true },
+    { key: "bar", title: t`Share of all packets`, cell: ({ share }) => <ShareBar share={share} />, width: "medium" },
+    { key: "share", title: t`Share`, cell: ({ share }) => percent(share), isNumber: true },
+    { key: "packets", title: t`Packets`, cell: ({ packets }) => scaled(packets), isNumber: true },
   ];
 }

@@ -4,6 +4,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { PartTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import type { TotalTrafficPointWire, TrafficPointWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
+import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -56,7 +57,7 @@ const PROTOCOLS = [
   ["tcp", "TCP"],
   ["icmp", "ICMP"],
 ] as const;
-const COMPARED = { none: "", day: "The day before, in all", week: "The week before, in all" } as const;
+const COMPARED = { none: "", day: t`The day before, in all`, week: t`The week before, in all` } as const;
 
 export function ExplorerChart({ exploration, names, histories, attacks, protocols }: ExplorerChartProps) {
   const { direction, unit, range, comparison } = exploration;
@@ -91,14 +92,18 @@ export function ExplorerChart({ exploration, names, histories, attacks, protocol
   );
   const bands = useMemo(() => attackSpans(attacks, span), [attacks, span]);
   if (times.length === 0) {
-    return <Empty title="No history in this range">Rates are recorded every few seconds while there is traffic.</Empty>;
+    return (
+      <Empty
+        title={t`No history in this range`}
+      >{t`Rates are recorded every few seconds while there is traffic.`}</Empty>
+    );
   }
   const format = (value: number) => rateOf(unit, value);
   const drawn = lines.filter(({ isUndrawn }) => isUndrawn !== true);
-  const label = `${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${drawn
+  const label = t`${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${drawn
     .map(({ label: name, values, maxima, isOfMaxima = false }) => {
       const most = isOfMaxima ? highestText(maxima ?? [], unit) : highestOf(values, format);
-      return most === null ? `${name}: nothing recorded` : `${name} at most ${most}`;
+      return most === null ? t`${name}: nothing recorded` : t`${name} at most ${most}`;
     })
     .join(", ")}; ${counted(bands.length, "time span")} of attacks tinted`;
   return (
@@ -115,7 +120,7 @@ export function ExplorerChart({ exploration, names, histories, attacks, protocol
         onBrush={chooseRange}
       />
       <DataTable
-        label="Means, highest and last rates"
+        label={t`Means, highest and last rates`}
         columns={columnsOf(unit)}
         rows={lines}
         rowKey={({ label: name }) => name}
@@ -128,12 +133,12 @@ function columnsOf(unit: Unit): readonly Column<Line>[] {
   return [
     {
       key: "name",
-      title: "Name",
+      title: t`Name`,
       cell: ({ label, host }) => (host === undefined ? label : <a href={linkTo(["hosts", host])}>{label}</a>),
     },
-    { key: "mean", title: "Mean", cell: (line) => lineTexts(line, unit).mean, isNumber: true },
-    { key: "highest", title: "Highest", cell: (line) => lineTexts(line, unit).highest, isNumber: true },
-    { key: "last", title: "Last", cell: (line) => lineTexts(line, unit).last, isNumber: true },
+    { key: "mean", title: t`Mean`, cell: (line) => lineTexts(line, unit).mean, isNumber: true },
+    { key: "highest", title: t`Highest`, cell: (line) => lineTexts(line, unit).highest, isNumber: true },
+    { key: "last", title: t`Last`, cell: (line) => lineTexts(line, unit).last, isNumber: true },
   ];
 }
 
@@ -200,7 +205,7 @@ function partLines({ unit, form, comparison, names, rows }: PartLines): Line[] {
   );
   return [
     ...lines,
-    line("Others, or not known", "--chart-other", rest),
+    line(t`Others, or not known`, "--chart-other", rest),
     ...comparedLine(comparison, base, rows.slice(names.length, -1)),
   ];
 }
@@ -241,8 +246,8 @@ function protocolLines(points: readonly (RatePoint | null)[], unit: Unit, form: 
   const [means, values] = ratesOf(points, unit);
   return [
     ...parts,
-    { ...line("Other", "--chart-other", others), protocol: "other" },
-    { ...line("In all", "--text", means), isUndrawn: true },
-    { label: "Highest in all", color: "--text", values, means, maxima: points, isOfMaxima: true, isMaximaOnly: true },
+    { ...line(t`Other`, "--chart-other", others), protocol: "other" },
+    { ...line(t`In all`, "--text", means), isUndrawn: true },
+    { label: t`Highest in all`, color: "--text", values, means, maxima: points, isOfMaxima: true, isMaximaOnly: true },
   ];
 }

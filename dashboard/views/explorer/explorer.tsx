@@ -9,6 +9,7 @@ import { serviceNow } from "../../api/contact.ts";
 import { useKept } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t, tx } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { ChoiceField, Segments } from "../../parts/field.tsx";
 import { chosenFilter, FilterBar, NotApplied } from "../../parts/filter-bar.tsx";
@@ -39,31 +40,31 @@ import { SavedViews } from "./saved-views.tsx";
 
 const EVERY_MS = 10_000;
 const GROUPINGS = [
-  ["protocol", "Protocol"],
-  ["hostgroup", "Hostgroup"],
-  ["host", "Host"],
-  ["asn", "Network"],
-  ["country", "Country"],
-  ["prefix", "Prefix"],
-  ["interface", "Interface"],
+  ["protocol", t`Protocol`],
+  ["hostgroup", t`Hostgroup`],
+  ["host", t`Host`],
+  ["asn", t`Network`],
+  ["country", t`Country`],
+  ["prefix", t`Prefix`],
+  ["interface", t`Interface`],
 ] as const satisfies readonly (readonly [Grouping, string])[];
 const DIRECTIONS = [
-  ["incoming", "In"],
-  ["outgoing", "Out"],
+  ["incoming", t`In`],
+  ["outgoing", t`Out`],
 ] as const;
 const UNITS = [
-  ["pps", "Packets"],
-  ["mbps", "Bits"],
-  ["flows_per_sec", "Flows"],
+  ["pps", t`Packets`],
+  ["mbps", t`Bits`],
+  ["flows_per_sec", t`Flows`],
 ] as const satisfies readonly (readonly [Unit, string])[];
 const FORMS = [
-  ["stacked", "Means, stacked"],
-  ["lines", "Peaks, lines"],
+  ["stacked", t`Means, stacked`],
+  ["lines", t`Peaks, lines`],
 ] as const;
 const COMPARISONS = [
-  ["none", "Nothing"],
-  ["day", "The day before"],
-  ["week", "The week before"],
+  ["none", t`Nothing`],
+  ["day", t`The day before`],
+  ["week", t`The week before`],
 ] as const satisfies readonly (readonly [Comparison, string])[];
 /** Of all hosts. */
 const ALL = "";
@@ -79,7 +80,7 @@ export function Explorer() {
   );
   return (
     <>
-      <Panel title="What is shown" isWide actions={<RangeChoice />}>
+      <Panel title={t`What is shown`} isWide actions={<RangeChoice />}>
         <FilterBar known={offered} />
         <SavedViews />
       </Panel>
@@ -123,36 +124,36 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
   const protocols = useMemo(() => filter.filter(({ field }) => field === "protocol"), [filter]);
   const isOthers = kept.kind === "ready" && kept.data.length !== keys.length;
   return (
-    <Panel title="Traffic over time" isWide>
+    <Panel title={t`Traffic over time`} isWide>
       <div class="filters">
         <Segments
-          label="Group by"
+          label={t`Group by`}
           value={by}
           options={isUnscoped() ? GROUPINGS : GROUPINGS.slice(0, 3)}
           onChange={(next) => setQuery({ by: next === "protocol" ? null : next, only: null })}
         />
         {!isPart(by) && (
           <Segments
-            label="Direction"
+            label={t`Direction`}
             value={direction}
             options={DIRECTIONS}
             onChange={(next) => setQuery({ direction: next })}
           />
         )}
         <Segments
-          label="Unit"
+          label={t`Unit`}
           value={unit}
           options={by === "protocol" || isPart(by) ? UNITS.slice(0, 2) : UNITS}
           onChange={(next) => setQuery({ unit: next })}
         />
         <Segments
-          label="Form"
+          label={t`Form`}
           value={isStacked ? "stacked" : "lines"}
           options={FORMS}
           onChange={(form) => setQuery({ form: form === "stacked" ? null : form })}
         />
         <ChoiceField
-          label="Compare with"
+          label={t`Compare with`}
           value={comparison}
           options={COMPARISONS}
           onChange={(next) => setQuery({ compare: next === "none" ? null : next })}
@@ -160,12 +161,12 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
       </div>
       <NameChoice by={by} only={only} direction={direction} />
       {names.length === 0 ? (
-        <Empty title={`No ${by} is chosen`}>Choose one above, or “The busiest”.</Empty>
+        <Empty title={t`No ${by} is chosen`}>{t`Choose one above, or “The busiest”.`}</Empty>
       ) : (
-        <Show loaded={isOthers ? { kind: "loading" } : kept} what="history of rates" onRetry={refresh}>
+        <Show loaded={isOthers ? { kind: "loading" } : kept} what={t`history of rates`} onRetry={refresh}>
           {(histories) =>
             histories.some(({ available }) => !available) ? (
-              <StorageOff what="history" />
+              <StorageOff what={t`history`} />
             ) : (
               <ExplorerChart
                 exploration={chosen}
@@ -178,10 +179,7 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
           }
         </Show>
       )}
-      <p class="muted">
-        Tinted: attacks of the range and filter{isCut && `, the newest ${wholeNumber(attacks.length)}`}. Drag across the
-        chart to choose a time range.
-      </p>
+      <p class="muted">{tx`Tinted: attacks of the range and filter${isCut && t`, the newest ${wholeNumber(attacks.length)}`}. Drag across the chart to choose a time range.`}</p>
       <NotApplied terms={ignoredTerms(by, filter)} />
     </Panel>
   );

@@ -5,6 +5,7 @@ import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
@@ -33,12 +34,12 @@ function GroupChoice({ by, only, direction }: ChoiceProps & { readonly by: "prot
   const isOne = by === "protocol";
   return (
     <Names
-      label={isOne ? "Only of the hostgroup" : "Hostgroup"}
-      what="hostgroup"
+      label={isOne ? t`Only of the hostgroup` : t`Hostgroup`}
+      what={t`hostgroup`}
       only={only}
       known={names}
       isOne={isOne}
-      faultOf={(name) => (names.includes(name) ? null : "There is no such hostgroup.")}
+      faultOf={(name) => (names.includes(name) ? null : t`There is no such hostgroup.`)}
     />
   );
 }
@@ -49,16 +50,16 @@ function HostChoice({ only }: Pick<ChoiceProps, "only">) {
   const known = value.kind === "ready" ? value.data.hosts.map(({ target }) => target) : [];
   return (
     <Names
-      label="Address"
-      what="host"
+      label={t`Address`}
+      what={t`host`}
       only={only}
       known={known}
-      faultOf={(name) => (looksLikeAddress(name) ? null : "A complete address.")}
+      faultOf={(name) => (looksLikeAddress(name) ? null : t`A complete address.`)}
     />
   );
 }
 
-const PART_NAMES = { asn: "Network", country: "Country", prefix: "Prefix", interface: "Interface" } as const;
+const PART_NAMES = { asn: t`Network`, country: t`Country`, prefix: t`Prefix`, interface: t`Interface` } as const;
 
 /** Offers the largest of the range. */
 function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: PartGrouping }) {
@@ -75,7 +76,7 @@ function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: Par
       what={PART_NAMES[by].toLowerCase()}
       only={only}
       known={known}
-      faultOf={(name) => (known.includes(name) ? null : "None of the largest in this range.")}
+      faultOf={(name) => (known.includes(name) ? null : t`None of the largest in this range.`)}
     />
   );
 }
@@ -98,7 +99,7 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
   const add = () => {
     const name = typed.trim();
     if (name === "") return;
-    const wrong = isFull && !isOne ? `At most ${LINES_MAX}: remove one first.` : faultOf(name);
+    const wrong = isFull && !isOne ? t`At most ${LINES_MAX}: remove one first.` : faultOf(name);
     setFault(wrong);
     if (wrong !== null) return;
     setTyped("");
@@ -125,7 +126,7 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
           fault={fault}
           offered={known.filter((name) => !only.includes(name))}
         />
-        <Button type="submit">{isOne ? "Choose" : "Add"}</Button>
+        <Button type="submit">{isOne ? t`Choose` : t`Add`}</Button>
       </form>
       {!isOne && known.length > 0 && (
         <Button
@@ -135,15 +136,13 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
               only: known.slice(0, BUSIEST).reduce<string | null>((all, name) => toggled(namesOf(all), name), null),
             })
           }
-        >
-          The busiest
-        </Button>
+        >{t`The busiest`}</Button>
       )}
       {only.map((name) => (
         <Button
           key={name}
           look="quiet"
-          label={`Remove the ${what} ${name}`}
+          label={t`Remove the ${what} ${name}`}
           onClick={() => setQuery({ only: toggled(only, name) })}
         >
           {name} ×

@@ -3,6 +3,7 @@ import { useCallback } from "preact/hooks";
 import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -22,18 +23,18 @@ import { ShareBar } from "./share-bar.tsx";
 const EVERY_MS = 10_000;
 const SHOWN = 15;
 const KINDS = [
-  ["asn", "Network"],
-  ["country", "Country"],
-  ["prefix", "Prefix"],
-  ["interface", "Interface"],
-  ["exporter", "Exporter"],
+  ["asn", t`Network`],
+  ["country", t`Country`],
+  ["prefix", t`Prefix`],
+  ["interface", t`Interface`],
+  ["exporter", t`Exporter`],
 ] as const;
 const MISSING = {
-  asn: "Networks are known with samples.asn_file.",
-  country: "Countries are known with samples.country_file.",
-  prefix: "They are recorded while there is traffic, unless samples.enabled is false.",
-  interface: "Interfaces are known of traffic that exporters of flow telemetry sample.",
-  exporter: "Exporters are those of flow telemetry that sample.",
+  asn: t`Networks are known with samples.asn_file.`,
+  country: t`Countries are known with samples.country_file.`,
+  prefix: t`They are recorded while there is traffic, unless samples.enabled is false.`,
+  interface: t`Interfaces are known of traffic that exporters of flow telemetry sample.`,
+  exporter: t`Exporters are those of flow telemetry that sample.`,
 } as const;
 
 export function OriginsPanel() {
@@ -47,31 +48,31 @@ export function OriginsPanel() {
   }, [by, range]);
   const top = useResource<TopTrafficWire>(path, EVERY_MS);
   return (
-    <Panel title="Where incoming traffic comes from" isWide>
+    <Panel title={t`Where incoming traffic comes from`} isWide>
       <div class="filters">
         <Segments
-          label="Split by"
+          label={t`Split by`}
           value={by}
           options={KINDS}
           onChange={(kind) => setQuery({ from_by: kind === "asn" ? null : kind })}
         />
       </div>
-      <Show loaded={top.state.value} what="parts of the traffic" onRetry={() => void top.refresh()}>
+      <Show loaded={top.state.value} what={t`parts of the traffic`} onRetry={() => void top.refresh()}>
         {({ available, total, parts }) => {
-          if (!available) return <StorageOff what="history" />;
-          if (parts.length === 0) return <Empty title="Nothing is known in this range">{MISSING[by]}</Empty>;
+          if (!available) return <StorageOff what={t`history`} />;
+          if (parts.length === 0) return <Empty title={t`Nothing is known in this range`}>{MISSING[by]}</Empty>;
           const columns = columnsOf(by, total?.mbps ?? 0);
           const own = filter.filter(({ field }) => field === by);
           const all = withRest(
             parts,
             total ?? { pps: 0, mbps: 0 },
-            by === "prefix" ? "others" : "not known, or others",
+            by === "prefix" ? t`others` : t`not known, or others`,
           );
           const rows = filtered(all, (key) => isKept(own, () => [key]));
-          return <DataTable label="The largest parts" columns={columns} rows={rows} rowKey={({ key }) => key} />;
+          return <DataTable label={t`The largest parts`} columns={columns} rows={rows} rowKey={({ key }) => key} />;
         }}
       </Show>
-      <p class="muted">Estimated from sampled packets, of the time since it is recorded in the range.</p>
+      <p class="muted">{t`Estimated from sampled packets, of the time since it is recorded in the range.`}</p>
     </Panel>
   );
 }
@@ -81,13 +82,13 @@ function columnsOf(by: (typeof KINDS)[number][0], totalMbps: number): readonly C
   return [
     {
       key: "key",
-      title: "From",
+      title: t`From`,
       cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
     },
-    { key: "bar", title: "Share of all bits", cell: (part) => <ShareBar share={share(part)} />, width: "medium" },
-    { key: "share", title: "Share", cell: (part) => percent(share(part)), isNumber: true },
-    { key: "bits", title: "Bits", cell: ({ mbps }) => bitRate(mbps), isNumber: true },
-    { key: "packets", title: "Packets", cell: ({ pps }) => packetRate(pps), isNumber: true, width: "wide" },
+    { key: "bar", title: t`Share of all bits`, cell: (part) => <ShareBar share={share(part)} />, width: "medium" },
+    { key: "share", title: t`Share`, cell: (part) => percent(share(part)), isNumber: true },
+    { key: "bits", title: t`Bits`, cell: ({ mbps }) => bitRate(mbps), isNumber: true },
+    { key: "packets", title: t`Packets`, cell: ({ pps }) => packetRate(pps), isNumber: true, width: "wide" },
     ...(by === "exporter" ? [] : [overTime(by)]),
   ];
 }
@@ -98,11 +99,11 @@ function overTime(by: PartGrouping): Column<OriginRow> {
   const only = chosen.by === by ? chosen.only : [];
   return {
     key: "time",
-    title: "Over time",
+    title: t`Over time`,
     isTitleUnseen: true,
     cell: ({ key, isRest }) => {
       if (isRest === true) return null;
-      const text = only.includes(key) ? "Not over time" : "Over time";
+      const text = only.includes(key) ? t`Not over time` : t`Over time`;
       return (
         <Button look="quiet" label={`${text}: ${key}`} onClick={() => setQuery({ by, only: toggled(only, key) })}>
           {text}

@@ -1,4 +1,6 @@
 /** The flows of attacks from origins to victims as a picture; its numbers are in the table below it. */
+
+import { t } from "../../language.ts";
 import { percent } from "../../text/format/numbers.ts";
 import type { Sankey, SankeyNode } from "../../text/sankey.ts";
 
@@ -13,11 +15,11 @@ const COLORS = ["udp", "tcp", "icmp", "other", "rate", "baseline"];
 
 export function SankeyPicture({ sankey: { origins, victims, bands } }: { readonly sankey: Sankey }) {
   const largest = bands.toSorted((a, b) => b.share - a.share).slice(0, 5);
-  const label = largest.map(({ from, to, share }) => `${from} to ${to} ${percent(share)}`).join(", ");
+  const label = largest.map(({ from, to, share }) => t`${from} to ${to} ${percent(share)}`).join(", ");
   const colorOf = (key: string) => COLORS[origins.findIndex((node) => node.key === key) % COLORS.length];
   return (
     <figure class="sankey">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`From origins to hostgroups: ${label}`}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={t`From origins to hostgroups: ${label}`}>
         {bands.map(({ from, to, leaves, arrives, height }) => (
           <path
             key={`${from}\n${to}`}

@@ -1,6 +1,7 @@
 /** The views of the explorer that the user has saved, in this browser alone. */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { linkTo, place } from "../../router.ts";
@@ -27,7 +28,7 @@ export function SavedViews() {
   };
   return (
     <details>
-      <summary>Saved views ({saved.value.length})</summary>
+      <summary>{t`Saved views (${saved.value.length})`}</summary>
       <form
         class="filters"
         onSubmit={(event) => {
@@ -35,8 +36,8 @@ export function SavedViews() {
           save();
         }}
       >
-        <TextField label="Name" value={name} onInput={setName} fault={fault} hint="Kept in this browser alone." />
-        <Button type="submit">Save this view</Button>
+        <TextField label={t`Name`} value={name} onInput={setName} fault={fault} hint={t`Kept in this browser alone.`} />
+        <Button type="submit">{t`Save this view`}</Button>
       </form>
       <ul class="filters saved-views">
         {saved.value.map((view) => (
@@ -44,7 +45,7 @@ export function SavedViews() {
             <a href={linkTo(["explorer"], Object.fromEntries(new URLSearchParams(view.query)))}>{view.name}</a>{" "}
             <Button
               look="quiet"
-              label={`Remove the view ${view.name}`}
+              label={t`Remove the view ${view.name}`}
               onClick={() => keep(saved.value.filter((other) => other !== view))}
             >
               ×

@@ -1,6 +1,7 @@
 /** The active and ended attacks on one host, as listed by the service. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import { attacks } from "../../api/live.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
@@ -15,38 +16,41 @@ import { vectorName } from "../../text/format/words.ts";
 const COLUMNS: readonly Column<AttackWire>[] = [
   {
     key: "kind",
-    title: "Kind",
+    title: t`Kind`,
     cell: ({ id, classification }) => (
       <a href={linkTo(["attacks", id])}>
-        {classification === undefined ? "Not known" : vectorName(classification.type)}
+        {classification === undefined ? t`Not known` : vectorName(classification.type)}
       </a>
     ),
   },
   {
     key: "state",
-    title: "State",
-    cell: ({ active }) => (active ? <Badge tone="danger">in progress</Badge> : <Badge tone="none">ended</Badge>),
+    title: t`State`,
+    cell: ({ active }) =>
+      active ? <Badge tone="danger">{t`in progress`}</Badge> : <Badge tone="none">{t`ended`}</Badge>,
   },
-  numberColumn("Peak", ({ volume }) => volume?.peak_pps, {
+  numberColumn(t`Peak`, ({ volume }) => volume?.peak_pps, {
     format: (rate, { volume }) => packetRate(rate) + plusMinus(volume?.peak_sampling_error),
   }),
-  numberColumn("Peak bandwidth", ({ volume }) => volume?.peak_mbps, {
+  numberColumn(t`Peak bandwidth`, ({ volume }) => volume?.peak_mbps, {
     format: (rate, { volume }) => bitRate(rate) + plusMinus(volume?.peak_sampling_error),
     width: "medium",
   }),
-  { key: "began", title: "Detected", cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
+  { key: "began", title: t`Detected`, cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
 ];
 
 export function HostAttacks({ target }: { readonly target: string }) {
   return (
-    <Panel title="Attacks on this host" isWide>
-      <Show loaded={attacks.value} what="attacks">
+    <Panel title={t`Attacks on this host`} isWide>
+      <Show loaded={attacks.value} what={t`attacks`}>
         {({ active, recent }) => {
           const own = [...active, ...recent].filter((attack) => attack.target === target);
           return own.length === 0 ? (
-            <Empty title="No attack">There is no active attack, and none among the last hundred that ended.</Empty>
+            <Empty
+              title={t`No attack`}
+            >{t`There is no active attack, and none among the last hundred that ended.`}</Empty>
           ) : (
-            <DataTable label="Attacks on this host" columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
+            <DataTable label={t`Attacks on this host`} columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
           );
         }}
       </Show>

@@ -9,6 +9,7 @@ import { useResource } from "../../api/resource.ts";
 import { groupRates, hasDataplane, status } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { banKey } from "../../api/tables.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { Callout, Empty, Loading } from "../../parts/callout.tsx";
@@ -34,12 +35,12 @@ export function HostDetail({ target }: { readonly target: string }) {
   return (
     <>
       <p>
-        <a href={linkTo(["hosts"])}>All hosts</a>
+        <a href={linkTo(["hosts"])}>{t`All hosts`}</a>
       </p>
       {/^[\da-f.:]{2,39}$/i.test(target) ? (
         <Host target={target.toLowerCase()} />
       ) : (
-        <Empty title={`${target} is not an address`}>Find the host in the list of hosts.</Empty>
+        <Empty title={t`${target} is not an address`}>{t`Find the host in the list of hosts.`}</Empty>
       )}
     </>
   );
@@ -52,12 +53,12 @@ function Host({ target }: { readonly target: string }) {
   const standing = hostStanding(value, isUnscoped());
   switch (standing.kind) {
     case "unknown":
-      return <Loading what="host" />;
+      return <Loading what={t`host`} />;
     case "foreign":
       return (
-        <Empty title={`${target} is not yours`}>
-          It belongs to no hostgroup of your tenant: its traffic, attacks and bans are not shown to you.
-        </Empty>
+        <Empty
+          title={t`${target} is not yours`}
+        >{t`It belongs to no hostgroup of your tenant: its traffic, attacks and bans are not shown to you.`}</Empty>
       );
     case "own":
       return <OwnHost target={target} refusal={standing.refusal} />;
@@ -83,10 +84,12 @@ function OwnHost({ target, refusal }: OwnHostProps) {
   return (
     <div class="overview">
       <Panel title={name} isWide actions={<Actions target={name} refusal={refusal} />}>
-        <Show loaded={value} what="rates of this host" onRetry={() => void found.refresh()}>
+        <Show loaded={value} what={t`rates of this host`} onRetry={() => void found.refresh()}>
           {() =>
             host === undefined ? (
-              <Empty title="No traffic now">Its rates appear when it has traffic. Its recorded history is below.</Empty>
+              <Empty
+                title={t`No traffic now`}
+              >{t`Its rates appear when it has traffic. Its recorded history is below.`}</Empty>
             ) : (
               <RatesNow host={host} group={group} />
             )
@@ -112,7 +115,11 @@ function Actions({ target, refusal }: OwnHostProps) {
   const own = value.kind === "ready" ? value.data.filter((each) => each.target === target) : [];
   const ban = own.find(({ state }) => state === "active");
   if (ban !== undefined) return <UnbanButton ban={ban} />;
-  return refusal === null ? <BanButton target={target} /> : <Badge tone="info">cannot be banned: {refusal}</Badge>;
+  return refusal === null ? (
+    <BanButton target={target} />
+  ) : (
+    <Badge tone="info">{t`cannot be banned: ${refusal}`}</Badge>
+  );
 }
 
 interface RatesNowProps {
@@ -124,20 +131,22 @@ function RatesNow({ host, group }: RatesNowProps) {
   const judged = groupStatus(host.group);
   return (
     <>
-      <p class="muted number">
-        Hostgroup {host.group}
-        {judged !== undefined && ` · when attacked: ${judged.ban ? methodName(judged.mitigation) : "no ban"}`}
-        {host.baseline !== undefined && ` · normal: ${trio(host.baseline)}`}
-      </p>
+      <p class="muted number">{tx`Hostgroup ${host.group}${judged !== undefined && t` · when attacked: ${judged.ban ? methodName(judged.mitigation) : t`no ban`}`}${host.baseline !== undefined && t` · normal: ${trio(host.baseline)}`}`}</p>
       {judged?.calculation === "total" ? (
-        <Callout tone="info" title="Judged as a whole">
-          The sum of the hostgroup {host.group} is compared with its thresholds, not this host's rate.
-        </Callout>
+        <Callout
+          tone="info"
+          title={t`Judged as a whole`}
+        >{t`The sum of the hostgroup ${host.group} is compared with its thresholds, not this host's rate.`}</Callout>
       ) : (
         <div class="pair">
-          <Direction title="Receives" rates={host.rates} error={host.sampling_error} thresholds={group?.thresholds} />
           <Direction
-            title="Sends"
+            title={t`Receives`}
+            rates={host.rates}
+            error={host.sampling_error}
+            thresholds={group?.thresholds}
+          />
+          <Direction
+            title={t`Sends`}
             rates={host.rates_out}
             error={host.sampling_error_out}
             thresholds={group?.thresholds_out}
@@ -147,8 +156,8 @@ function RatesNow({ host, group }: RatesNowProps) {
       {judged?.calculation === "total" && (
         <Facts
           facts={[
-            ["Receives", trio(host.rates, host.sampling_error)],
-            ["Sends", trio(host.rates_out, host.sampling_error_out)],
+            [t`Receives`, trio(host.rates, host.sampling_error)],
+            [t`Sends`, trio(host.rates_out, host.sampling_error_out)],
           ]}
         />
       )}
@@ -176,9 +185,7 @@ function Direction({ title, rates, error, thresholds = { pps: 0, mbps: 0, flows_
     <section class="meters" aria-label={title}>
       <h3>{title}</h3>
       {error !== undefined && (
-        <p class="muted">
-          Estimated from samples: packets{plusMinus(error.pps)}, bits{plusMinus(error.mbps)}
-        </p>
+        <p class="muted">{t`Estimated from samples: packets${plusMinus(error.pps)}, bits${plusMinus(error.mbps)}`}</p>
       )}
       {judged.map((metric) => (
         <div key={metric}>
@@ -189,8 +196,8 @@ function Direction({ title, rates, error, thresholds = { pps: 0, mbps: 0, flows_
       {judged.length === 0 && (
         <p class="muted">
           {rest.length === 0
-            ? "None, or not counted: counting needs thresholds_outgoing."
-            : "No thresholds: this direction is not judged."}
+            ? t`None, or not counted: counting needs thresholds_outgoing.`
+            : t`No thresholds: this direction is not judged.`}
         </p>
       )}
       <Facts facts={rest.map((metric) => [metricName(metric), rateOf(metric, rates[metric] ?? 0)] as const)} />
@@ -207,14 +214,16 @@ function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">, error?: 
 
 function HostBans({ target }: { readonly target: string }) {
   return (
-    <Panel title="Bans of this host" isWide>
-      <Show loaded={bans.value} what="bans">
+    <Panel title={t`Bans of this host`} isWide>
+      <Show loaded={bans.value} what={t`bans`}>
         {(all) => {
           const own = all.filter((ban) => ban.target === target);
           if (own.length === 0)
-            return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
+            return (
+              <Empty title={t`Not banned`}>{t`There is no active ban, and none in the list of ended bans.`}</Empty>
+            );
           const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
-          return <DataTable label="Bans of this host" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
+          return <DataTable label={t`Bans of this host`} columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
         }}
       </Show>
     </Panel>

@@ -5,6 +5,7 @@ import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traff
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
 import { startedAt } from "../../api/running.ts";
+import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
@@ -28,13 +29,13 @@ const EVERY_MS = 10_000;
 /** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
 const DIRECTIONS = [
-  ["incoming", "In"],
-  ["outgoing", "Out"],
+  ["incoming", t`In`],
+  ["outgoing", t`Out`],
 ] as const satisfies readonly (readonly [keyof typeof DIRECTION_NAMES, string])[];
 const BASES = [
-  ["pps", "Packets"],
-  ["mbps", "Bits"],
-  ["flows_per_sec", "Flows"],
+  ["pps", t`Packets`],
+  ["mbps", t`Bits`],
+  ["flows_per_sec", t`Flows`],
 ] as const satisfies readonly (readonly [Base, string])[];
 
 export function HostHistory({ target, group }: HostHistoryProps) {
@@ -50,18 +51,18 @@ export function HostHistory({ target, group }: HostHistoryProps) {
   const loaded = useKept(traffic.state.value);
   return (
     <Panel
-      title="History"
+      title={t`History`}
       isWide
       actions={
         <div class="choices">
           <Segments
-            label="Direction"
+            label={t`Direction`}
             value={direction}
             options={DIRECTIONS}
             onChange={(next) => setQuery({ direction: next === "incoming" ? null : next })}
           />
           <Segments
-            label="Unit"
+            label={t`Unit`}
             value={base}
             options={BASES}
             onChange={(unit) => setQuery({ unit: unit === "pps" ? null : unit })}
@@ -70,14 +71,14 @@ export function HostHistory({ target, group }: HostHistoryProps) {
         </div>
       }
     >
-      <Show loaded={loaded} what="history of its rates" onRetry={() => void traffic.refresh()}>
+      <Show loaded={loaded} what={t`history of its rates`} onRetry={() => void traffic.refresh()}>
         {(history) => {
-          if (!history.available) return <StorageOff what="history" />;
+          if (!history.available) return <StorageOff what={t`history`} />;
           if (history.points.length === 0) {
             return (
-              <Empty title="No history in this range">
-                Rates are recorded every few seconds while the host has traffic. Select an earlier range, or wait.
-              </Empty>
+              <Empty
+                title={t`No history in this range`}
+              >{t`Rates are recorded every few seconds while the host has traffic. Select an earlier range, or wait.`}</Empty>
             );
           }
           return <Past target={target} history={history} base={base} group={group} range={range} />;
@@ -108,7 +109,7 @@ function Past({ target, history, base, group, range }: PastProps) {
   const peak = highestText(points, base);
   return (
     <Chart
-      label={`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${peak}; attacks are tinted`}
+      label={t`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${peak}; attacks are tinted`}
       times={line.times}
       series={series}
       format={(value) => rateOf(base, value)}
@@ -126,12 +127,12 @@ function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, thre
   const series: Series[] = rateSeries(base, points);
   if (threshold > 0) {
     const all = points.map(() => threshold);
-    series.push({ label: "Threshold", color: "--chart-threshold", values: all, form: "dashed" });
+    series.push({ label: t`Threshold`, color: "--chart-threshold", values: all, form: "dashed" });
   }
   // The baseline is recorded for packets only.
   if (base === "pps" && points.some((point) => point?.baseline_pps !== undefined)) {
     const normal = values((point) => point.baseline_pps);
-    series.push({ label: "Normal", color: "--chart-baseline", values: normal, form: "dashed" });
+    series.push({ label: t`Normal`, color: "--chart-baseline", values: normal, form: "dashed" });
   }
   return series;
 }

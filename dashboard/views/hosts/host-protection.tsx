@@ -1,6 +1,7 @@
 /** The protection of one host on this machine, its origin, and the button to change it. */
 import type { ProtectionWire } from "../../../src/http/wire/protection.ts";
 import { useResource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { ProtectButton } from "../../parts/protection-actions.tsx";
 import { Show } from "../../parts/show.tsx";
@@ -18,13 +19,13 @@ export function HostProtection({ target }: { readonly target: string }) {
   const own = value.kind === "ready" && isOfHost(value.data) ? value.data.choice : undefined;
   return (
     <Panel
-      title="Protection"
+      title={t`Protection`}
       isWide
       actions={
         value.kind === "ready" && <ProtectButton prefix={target} choice={own} onChanged={onChanged} key={target} />
       }
     >
-      <Show loaded={value} what="the protection of this host" onRetry={onChanged}>
+      <Show loaded={value} what={t`the protection of this host`} onRetry={onChanged}>
         {(protection) => <Shown protection={protection} />}
       </Show>
     </Panel>
@@ -41,21 +42,16 @@ function Shown({ protection }: { readonly protection: ProtectionWire }) {
   return (
     <Facts
       facts={[
-        ["Profile", profileText(setting)],
-        ["Applies", whenText(protection)],
+        [t`Profile`, profileText(setting)],
+        [t`Applies`, whenText(protection)],
         [
-          "Decided by",
-          choice === undefined ? (
-            "the configuration"
-          ) : (
-            <>
-              {sourceText(protection)}, for{" "}
-              <a href={linkTo(["mitigation"], { which: "protection", q: choice.prefix })}>{choice.prefix}</a>
-            </>
-          ),
+          t`Decided by`,
+          choice === undefined
+            ? t`the configuration`
+            : tx`${sourceText(protection)}, for ${<a href={linkTo(["mitigation"], { which: "protection", q: choice.prefix })}>{choice.prefix}</a>}`,
         ],
-        choice === undefined || configured === undefined ? null : ["Configured", profileText(configured)],
-        choice?.note === undefined || choice.note === "" ? null : ["Note", choice.note],
+        choice === undefined || configured === undefined ? null : [t`Configured`, profileText(configured)],
+        choice?.note === undefined || choice.note === "" ? null : [t`Note`, choice.note],
         ...filterFacts(setting.filter),
       ]}
     />

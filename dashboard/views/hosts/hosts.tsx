@@ -4,6 +4,7 @@ import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts
 import { bans } from "../../api/live.ts";
 import { type Loaded, useKept, useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, WrongFilter } from "../../parts/callout.tsx";
@@ -41,10 +42,10 @@ function HostList() {
   const loaded = useKept(page.state.value);
   const [isWrong, setWrong] = useState(false);
   return (
-    <Panel title="Live host traffic">
+    <Panel title={t`Live host traffic`}>
       <div class="filters">
         <SearchField
-          label="Address"
+          label={t`Address`}
           value={search}
           onSearch={(q) => setQuery({ q })}
           placeholder="203.0.113.0/24"
@@ -53,16 +54,16 @@ function HostList() {
         />
         <GroupChoice group={group} />
       </div>
-      <Show loaded={loaded} what="hosts" onRetry={() => void page.refresh()}>
+      <Show loaded={loaded} what={t`hosts`} onRetry={() => void page.refresh()}>
         {({ hosts, total = hosts.length, next }) =>
           isWrong ? (
-            <WrongFilter what="hosts" />
+            <WrongFilter what={t`hosts`} />
           ) : hosts.length === 0 && cursor === null ? (
             <NoHosts search={search} group={group} />
           ) : (
             <>
               <DataTable
-                label="Hosts"
+                label={t`Hosts`}
                 columns={COLUMNS}
                 rows={hosts}
                 rowKey={({ target }) => target}
@@ -82,21 +83,21 @@ function HostList() {
 const COLUMNS: readonly Column<HostWire>[] = [
   {
     key: "target",
-    title: "Address",
+    title: t`Address`,
     cell: ({ target }) => <a href={linkTo(["hosts", target])}>{target}</a>,
     isSortable: true,
   },
-  { key: "state", title: "State", cell: (host) => <HostState host={host} /> },
+  { key: "state", title: t`State`, cell: (host) => <HostState host={host} /> },
   {
     key: "pps",
-    title: "Packets in",
+    title: t`Packets in`,
     cell: ({ rates, sampling_error: error }) => packetRate(rates.pps) + plusMinus(error?.pps),
     isNumber: true,
     isSortable: true,
   },
   {
     key: "mbps",
-    title: "Bits in",
+    title: t`Bits in`,
     cell: ({ rates, sampling_error: error }) => bitRate(rates.mbps) + plusMinus(error?.mbps),
     isNumber: true,
     isSortable: true,
@@ -104,7 +105,7 @@ const COLUMNS: readonly Column<HostWire>[] = [
   },
   {
     key: "flows_per_sec",
-    title: "New flows in",
+    title: t`New flows in`,
     cell: ({ rates }) => flowRate(rates.flows_per_sec),
     isNumber: true,
     isSortable: true,
@@ -112,19 +113,19 @@ const COLUMNS: readonly Column<HostWire>[] = [
   },
   {
     key: "normal",
-    title: "Normal",
+    title: t`Normal`,
     cell: ({ baseline }) => (baseline === undefined ? "–" : packetRate(baseline.pps)),
     isNumber: true,
     width: "wide",
   },
   {
     key: "out",
-    title: "Packets out",
+    title: t`Packets out`,
     cell: ({ rates_out: out }) => packetRate(out.pps),
     isNumber: true,
     width: "wide",
   },
-  { key: "group", title: "Hostgroup", cell: ({ group }) => group, width: "medium" },
+  { key: "group", title: t`Hostgroup`, cell: ({ group }) => group, width: "medium" },
 ];
 
 /** Shows no state for a host without attack and ban. */
@@ -134,11 +135,11 @@ function HostState({ host: { target, in_attack: isAttacked, metric, direction } 
     <span class="badges">
       {isAttacked && (
         <Badge tone="danger">
-          {direction === "outgoing" ? "attacks" : "attacked"}
+          {direction === "outgoing" ? t`attacks` : t`attacked`}
           {metric === undefined ? "" : `: ${metricName(metric)}`}
         </Badge>
       )}
-      {isBanned && <Badge tone="info">banned</Badge>}
+      {isBanned && <Badge tone="info">{t`banned`}</Badge>}
     </span>
   );
 }
@@ -155,9 +156,9 @@ function GroupChoice({ group }: { readonly group: string }) {
   const all = group === "" || names.includes(group) ? names : [...names, group];
   return (
     <ChoiceField
-      label="Hostgroup"
+      label={t`Hostgroup`}
       value={group}
-      options={[["", "All"], ...all.map((name) => [name, name] as const)]}
+      options={[["", t`All`], ...all.map((name) => [name, name] as const)]}
       onChange={(chosen) => setQuery({ group: chosen })}
     />
   );
@@ -166,28 +167,20 @@ function GroupChoice({ group }: { readonly group: string }) {
 function NoHosts({ search, group }: { readonly search: string; readonly group: string }) {
   if (search !== "" || group !== "") {
     return (
-      <Empty title="No host matches">
-        A host without traffic is not listed. Make the search shorter
-        {isWholeAddress(search) && (
-          <>
-            , or <a href={linkTo(["hosts", search])}>look at the history of {search}</a>
-          </>
-        )}
-        .
-      </Empty>
+      <Empty
+        title={t`No host matches`}
+      >{tx`A host without traffic is not listed. Make the search shorter${isWholeAddress(search) && <>{tx`, or ${<a href={linkTo(["hosts", search])}>{t`look at the history of ${search}`}</a>}`}</>}.`}</Empty>
     );
   }
   const isCapturing = !isNothingCaptured(groupRates.state.value);
   return isCapturing ? (
-    <Empty title="No host has traffic yet">
-      A host appears with its first packet. If there is traffic, check on the overview that the capture runs, and that
-      <code>networks</code> has your prefixes.
-    </Empty>
+    <Empty
+      title={t`No host has traffic yet`}
+    >{tx`A host appears with its first packet. If there is traffic, check on the overview that the capture runs, and that ${<code>networks</code>} has your prefixes.`}</Empty>
   ) : (
-    <Empty title="Nothing is captured">
-      Floodwall runs as a control plane only, and counts no traffic. Name an interface in{" "}
-      <code>capture.interfaces</code> and restart it.
-    </Empty>
+    <Empty
+      title={t`Nothing is captured`}
+    >{tx`Floodwall runs as a control plane only, and counts no traffic. Name an interface in ${<code>capture.interfaces</code>} and restart it.`}</Empty>
   );
 }
 
@@ -239,21 +232,13 @@ interface PagerProps {
 function Pager({ pager, shown, total, next }: PagerProps) {
   const first = pager.before * PAGE_ROWS;
   return (
-    <nav class="pager" aria-label="Pages of hosts">
-      <span class="number">
-        {shown === 0 ? "None" : `${wholeNumber(first + 1)} to ${wholeNumber(first + shown)}`} of {wholeNumber(total)}
-      </span>
+    <nav class="pager" aria-label={t`Pages of hosts`}>
+      <span class="number">{t`${shown === 0 ? t`None` : t`${wholeNumber(first + 1)} to ${wholeNumber(first + shown)}`} of ${wholeNumber(total)}`}</span>
       {(pager.before > 0 || next !== null) && (
         <>
-          <Button onClick={pager.toFirst} isDisabled={pager.before === 0}>
-            First
-          </Button>
-          <Button onClick={pager.toPrevious} isDisabled={pager.before === 0}>
-            Previous
-          </Button>
-          <Button onClick={() => next !== null && pager.toNext(next)} isDisabled={next === null}>
-            Next
-          </Button>
+          <Button onClick={pager.toFirst} isDisabled={pager.before === 0}>{t`First`}</Button>
+          <Button onClick={pager.toPrevious} isDisabled={pager.before === 0}>{t`Previous`}</Button>
+          <Button onClick={() => next !== null && pager.toNext(next)} isDisabled={next === null}>{t`Next`}</Button>
         </>
       )}
     </nav>

@@ -4,6 +4,7 @@ import type { IncidentWire } from "../../../src/http/wire/incident.ts";
 import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
 import { isUnscoped, mayAct, session } from "../../api/session.ts";
+import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
@@ -53,27 +54,25 @@ export function TakeButton({ incident, onChanged }: IncidentActionsProps) {
   const order = { owner: "take", acknowledge: true, ...(open > 0 && { handover: "acknowledge" }) };
   return (
     <CommandButton<IncidentWire>
-      label="Take this incident"
-      text="Take …"
-      title="Take this incident?"
-      verb="Take"
+      label={t`Take this incident`}
+      text={t`Take …`}
+      title={t`Take this incident?`}
+      verb={t`Take`}
       act={() => command(incidentPath(id), order)}
       look={lookAt<IncidentWire>(incidentPath(id), ({ owner: found }) => isOwn(found) && found?.at !== owner?.at)}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome("The incident is yours.");
+        showOutcome(t`The incident is yours.`);
       }}
     >
-      <p>
-        {owner === undefined
-          ? "It has no owner."
+      <p>{tx`${
+        owner === undefined
+          ? t`It has no owner.`
           : isOwn(owner)
-            ? "It is yours already: you take it for a new shift."
-            : `Its owner is ${byText(owner, !isUnscoped())}.`}{" "}
-        From now on others see that you work on it. It counts as acknowledged
-        {open > 0 && ", with the notes for the next shift"}.
-      </p>
+            ? t`It is yours already: you take it for a new shift.`
+            : t`Its owner is ${byText(owner, !isUnscoped())}.`
+      } From now on others see that you work on it. It counts as acknowledged${open > 0 && t`, with the notes for the next shift`}.`}</p>
     </CommandButton>
   );
 }
@@ -81,19 +80,19 @@ export function TakeButton({ incident, onChanged }: IncidentActionsProps) {
 function ReleaseButton({ incident: { id }, onChanged }: IncidentActionsProps) {
   return (
     <CommandButton<IncidentWire>
-      label="Release this incident"
-      text="Release …"
-      title="Release this incident?"
-      verb="Release"
+      label={t`Release this incident`}
+      text={t`Release …`}
+      title={t`Release this incident?`}
+      verb={t`Release`}
       act={() => command(incidentPath(id), { owner: "release" })}
       look={lookAt<IncidentWire>(incidentPath(id), ({ owner }) => !isOwn(owner))}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome("The incident has no owner now.");
+        showOutcome(t`The incident has no owner now.`);
       }}
     >
-      <p>It has no owner then. A note for the next shift says what is left to do.</p>
+      <p>{t`It has no owner then. A note for the next shift says what is left to do.`}</p>
     </CommandButton>
   );
 }
@@ -101,19 +100,19 @@ function ReleaseButton({ incident: { id }, onChanged }: IncidentActionsProps) {
 function AcknowledgeButton({ incident: { id }, onChanged }: IncidentActionsProps) {
   return (
     <CommandButton<IncidentWire>
-      label="Acknowledge this incident"
-      text="Acknowledge …"
-      title="Acknowledge this incident?"
-      verb="Acknowledge"
+      label={t`Acknowledge this incident`}
+      text={t`Acknowledge …`}
+      title={t`Acknowledge this incident?`}
+      verb={t`Acknowledge`}
       act={() => command(incidentPath(id), { acknowledge: true })}
       look={lookAt<IncidentWire>(incidentPath(id), ({ acknowledged }) => acknowledged !== undefined)}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome("The incident is acknowledged.");
+        showOutcome(t`The incident is acknowledged.`);
       }}
     >
-      <p>Others see that it was seen, and by whom. It does not become yours.</p>
+      <p>{t`Others see that it was seen, and by whom. It does not become yours.`}</p>
     </CommandButton>
   );
 }
@@ -123,16 +122,14 @@ const CHOICES: readonly (readonly [Choice, string])[] = [
   ["real", VERDICTS.real],
   ["expected", VERDICTS.expected],
   ["false_alarm", VERDICTS.false_alarm],
-  ["none", "Not said"],
+  ["none", t`Not said`],
 ];
 
 function ClassifyButton(props: IncidentActionsProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button label="Classify this incident" onClick={() => setOpen(true)}>
-        Classify …
-      </Button>
+      <Button label={t`Classify this incident`} onClick={() => setOpen(true)}>{t`Classify …`}</Button>
       {isOpen && <ClassifyDialog {...props} onClose={() => setOpen(false)} />}
     </>
   );
@@ -143,18 +140,18 @@ function ClassifyDialog({ incident, onChanged, onClose }: IncidentActionsProps &
   const [choice, setChoice] = useState<Choice>(incident.classification?.is ?? "real");
   return (
     <Confirm<IncidentWire>
-      title="What was this incident?"
-      verb="Save"
+      title={t`What was this incident?`}
+      verb={t`Save`}
       act={() => command(incidentPath(id), { classification: choice })}
       look={lookAt<IncidentWire>(incidentPath(id), ({ classification }) => (classification?.is ?? "none") === choice)}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome("The classification is saved.");
+        showOutcome(t`The classification is saved.`);
       }}
       onClose={onClose}
     >
-      <ChoiceField label="Classification" value={choice} options={CHOICES} onChange={setChoice} />
+      <ChoiceField label={t`Classification`} value={choice} options={CHOICES} onChange={setChoice} />
     </Confirm>
   );
 }

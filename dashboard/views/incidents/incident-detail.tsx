@@ -2,12 +2,14 @@
 import type { IncidentWire } from "../../../src/http/wire/incident.ts";
 import { useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { momentColumn, numberColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
+import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
@@ -39,15 +41,20 @@ export function IncidentDetail({ id }: { readonly id: string }) {
   return (
     <>
       <p>
-        <a href={linkTo(["incidents"])}>All incidents</a>
+        <a href={linkTo(["incidents"])}>{t`All incidents`}</a>
       </p>
-      <Show loaded={read.state.value} what="incident" onRetry={onChanged}>
+      <Show loaded={read.state.value} what={t`incident`} onRetry={onChanged}>
         {(incident) => (
           <div class="overview">
             <Panel
               title={incidentTitle(incident)}
               isWide
-              actions={<IncidentActions incident={incident} onChanged={onChanged} />}
+              actions={
+                <div class="choices">
+                  <ShareButton kind="incident" of={incident.id} />
+                  <IncidentActions incident={incident} onChanged={onChanged} />
+                </div>
+              }
             >
               <Head incident={incident} />
             </Panel>
@@ -75,38 +82,33 @@ function Head({ incident }: Props) {
     <div class="columns">
       <Facts
         facts={[
-          ["State", <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
-          ["Began", <Moment at={began} />],
-          ended === undefined ? ["For", <Since at={began} />] : ["Last attack ended", <Moment at={ended} />],
-          ["Customer", <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
-          ["Kind", kindText(incident)],
+          [t`State`, <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
+          [t`Began`, <Moment at={began} />],
+          ended === undefined ? [t`For`, <Since at={began} />] : [t`Last attack ended`, <Moment at={ended} />],
+          [t`Customer`, <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
+          [t`Kind`, kindText(incident)],
         ]}
       />
       <Facts
         facts={[
-          ["Victims", victimsText(incident)],
-          ["Attacks", attacksText(incident)],
-          ["Peak", `${bitRate(incident.peak_mbps)}, ${packetRate(incident.peak_pps)}${plusMinus(error)}`],
+          [t`Victims`, victimsText(incident)],
+          [t`Attacks`, attacksText(incident)],
+          [t`Peak`, `${bitRate(incident.peak_mbps)}, ${packetRate(incident.peak_pps)}${plusMinus(error)}`],
           packets === undefined || bits === undefined
-            ? ["Size", "not known of each attack"]
-            : ["Size", amountText(packets, bits)],
-          ["Stopped here", stopped === undefined ? "not known of each attack" : percent(stopped)],
-          severity === undefined ? null : ["Severity", severity],
-          worst === undefined ? null : ["Worst", <a href={linkTo(["attacks", worst])}>the largest attack</a>],
+            ? [t`Size`, t`not known of each attack`]
+            : [t`Size`, amountText(packets, bits)],
+          [t`Stopped here`, stopped === undefined ? t`not known of each attack` : percent(stopped)],
+          severity === undefined ? null : [t`Severity`, severity],
+          worst === undefined ? null : [t`Worst`, <a href={linkTo(["attacks", worst])}>{t`the largest attack`}</a>],
         ]}
       />
       <Facts
         facts={[
-          ["Owner", owner === undefined ? "none" : <Who deed={owner} isTenant={isTenant} />],
-          ["Acknowledged", acknowledged === undefined ? "no" : <Who deed={acknowledged} isTenant={isTenant} />],
+          [t`Owner`, owner === undefined ? t`none` : <Who deed={owner} isTenant={isTenant} />],
+          [t`Acknowledged`, acknowledged === undefined ? t`no` : <Who deed={acknowledged} isTenant={isTenant} />],
           classification === undefined
-            ? ["Was", "not said"]
-            : [
-                "Was",
-                <>
-                  {VERDICTS[classification.is]}, by <Who deed={classification} isTenant={isTenant} />
-                </>,
-              ],
+            ? [t`Was`, t`not said`]
+            : [t`Was`, tx`${VERDICTS[classification.is]}, by ${<Who deed={classification} isTenant={isTenant} />}`],
         ]}
       />
     </div>
@@ -129,20 +131,16 @@ export function Who({ deed, isTenant }: WhoProps) {
 type Prefix = IncidentWire["prefixes"][number];
 
 const NETWORK_COLUMNS: readonly Column<Prefix>[] = [
-  { key: "prefix", title: "Network", cell: ({ prefix }) => prefix, order: ({ prefix }) => subjectOrder(prefix) },
-  numberColumn("Victims", ({ victims }) => victims),
+  { key: "prefix", title: t`Network`, cell: ({ prefix }) => prefix, order: ({ prefix }) => subjectOrder(prefix) },
+  numberColumn(t`Victims`, ({ victims }) => victims),
 ];
 
 function Networks({ incident: { prefixes, prefix_count: count } }: Props) {
   if (prefixes.length === 0) return null;
   return (
-    <Panel title="Networks">
-      <DataTable label="Networks" columns={NETWORK_COLUMNS} rows={prefixes} rowKey={({ prefix }) => prefix} />
-      {count > prefixes.length && (
-        <p class="muted">
-          The {prefixes.length} with most victims, of {count}.
-        </p>
-      )}
+    <Panel title={t`Networks`}>
+      <DataTable label={t`Networks`} columns={NETWORK_COLUMNS} rows={prefixes} rowKey={({ prefix }) => prefix} />
+      {count > prefixes.length && <p class="muted">{t`The ${prefixes.length} with most victims, of ${count}.`}</p>}
     </Panel>
   );
 }
@@ -150,31 +148,31 @@ function Networks({ incident: { prefixes, prefix_count: count } }: Props) {
 const MEMBER_COLUMNS: readonly Column<MemberWire>[] = [
   {
     key: "victim",
-    title: "Victim",
-    cell: ({ id, victim }) => <a href={linkTo(["attacks", id])}>{victim ?? "the hostgroup"}</a>,
+    title: t`Victim`,
+    cell: ({ id, victim }) => <a href={linkTo(["attacks", id])}>{victim ?? t`the hostgroup`}</a>,
     order: ({ victim }) => subjectOrder(victim ?? ""),
   },
   {
     key: "state",
-    title: "State",
-    cell: ({ active }) => <Badge tone={active ? "danger" : "none"}>{active ? "lasts" : "over"}</Badge>,
+    title: t`State`,
+    cell: ({ active }) => <Badge tone={active ? "danger" : "none"}>{active ? t`lasts` : t`over`}</Badge>,
     order: ({ active }) => (active ? 0 : 1),
   },
-  numberColumn("Peak", ({ peak_mbps }) => peak_mbps, { format: bitRate }),
-  numberColumn("Peak packets", ({ peak_pps }) => peak_pps, { format: packetRate, width: "medium" }),
-  momentColumn("Detected", ({ started_at }) => started_at, "medium"),
-  momentColumn("Ended", ({ ended_at }) => ended_at, "wide"),
+  numberColumn(t`Peak`, ({ peak_mbps }) => peak_mbps, { format: bitRate }),
+  numberColumn(t`Peak packets`, ({ peak_pps }) => peak_pps, { format: packetRate, width: "medium" }),
+  momentColumn(t`Detected`, ({ started_at }) => started_at, "medium"),
+  momentColumn(t`Ended`, ({ ended_at }) => ended_at, "wide"),
 ];
 
-const FIRST_SORT = { key: "Peak", isDescending: true };
+const FIRST_SORT = { key: t`Peak`, isDescending: true };
 
 function Attacks({ incident: { members, attacks } }: Props) {
   return (
-    <Panel title="Attacks" isWide>
+    <Panel title={t`Attacks`} isWide>
       <SearchedTable
-        label="Attacks of the incident"
-        what="attack"
-        placeholder="address"
+        label={t`Attacks of the incident`}
+        what={t`attack`}
+        placeholder={t`address`}
         isCounted
         columns={MEMBER_COLUMNS}
         rows={members}
@@ -183,9 +181,7 @@ function Attacks({ incident: { members, attacks } }: Props) {
         firstSort={FIRST_SORT}
       />
       {attacks > members.length && (
-        <p class="muted">
-          {members.length} of {attacks}: those that ended first are not listed any more.
-        </p>
+        <p class="muted">{t`${members.length} of ${attacks}: those that ended first are not listed any more.`}</p>
       )}
     </Panel>
   );

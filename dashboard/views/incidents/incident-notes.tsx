@@ -5,6 +5,7 @@ import { INCIDENT_NOTE_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
 import { isUnscoped, mayAct } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
@@ -22,18 +23,20 @@ export function IncidentNotes(props: IncidentActionsProps) {
   const open = openHandovers(incident);
   const others = incident.notes.filter((note) => !open.includes(note)).toReversed();
   return (
-    <Panel title="Notes" actions={<NoteButton {...props} />}>
+    <Panel title={t`Notes`} actions={<NoteButton {...props} />}>
       {open.length > 0 && (
-        <Callout tone="info" title="For the next shift">
+        <Callout tone="info" title={t`For the next shift`}>
           {open.map((note) => (
             <Note key={note.id} note={note} />
           ))}
-          <p>The one who takes the incident acknowledges this.</p>
+          <p>{t`The one who takes the incident acknowledges this.`}</p>
           <TakeButton {...props} />
         </Callout>
       )}
       {incident.notes.length === 0 ? (
-        <Empty title="No note">What others should know is written here, and what the next shift has to do.</Empty>
+        <Empty
+          title={t`No note`}
+        >{t`What others should know is written here, and what the next shift has to do.`}</Empty>
       ) : (
         others.map((note) => <Note key={note.id} note={note} />)
       )}
@@ -51,7 +54,7 @@ function Note({ note }: { readonly note: IncidentNoteWire }) {
       <span class="muted">
         {byText(note, isTenant)}, <Moment at={note.at} />{" "}
         {handover && acknowledged !== undefined && (
-          <Badge tone="none">handed over to {byText(acknowledged, isTenant)}</Badge>
+          <Badge tone="none">{t`handed over to ${byText(acknowledged, isTenant)}`}</Badge>
         )}
       </span>
     </p>
@@ -63,17 +66,15 @@ function NoteButton(props: IncidentActionsProps) {
   if (!mayAct()) return null;
   return (
     <>
-      <Button label="Add a note" onClick={() => setOpen(true)}>
-        Note …
-      </Button>
+      <Button label={t`Add a note`} onClick={() => setOpen(true)}>{t`Note …`}</Button>
       {isOpen && <NoteDialog {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
 const FOR = [
-  ["all", "Everyone"],
-  ["shift", "The next shift"],
+  ["all", t`Everyone`],
+  ["shift", t`The next shift`],
 ] as const;
 
 function NoteDialog({ incident: { id }, onChanged, onClose }: IncidentActionsProps & { readonly onClose: () => void }) {
@@ -82,8 +83,8 @@ function NoteDialog({ incident: { id }, onChanged, onClose }: IncidentActionsPro
   const [fault, setFault] = useState<FieldFault | null>(null);
   return (
     <Confirm<IncidentWire>
-      title="Add a note"
-      verb="Add"
+      title={t`Add a note`}
+      verb={t`Add`}
       act={() => command(`${incidentPath(id)}/notes`, { text, handover: whom === "shift" })}
       look={lookAt<IncidentWire>(incidentPath(id), ({ notes }) => notes.at(-1)?.text === text)}
       onFound={onChanged}
@@ -94,20 +95,20 @@ function NoteDialog({ incident: { id }, onChanged, onClose }: IncidentActionsPro
       }}
       onDone={() => {
         onChanged();
-        showOutcome("The note is added.");
+        showOutcome(t`The note is added.`);
       }}
       onClose={onClose}
     >
       <TextField
-        label="Text"
+        label={t`Text`}
         value={text}
         onInput={setText}
         maxLength={INCIDENT_NOTE_MAX}
-        hint="The customer does not see it, unless a token of the customer writes it."
+        hint={t`The customer does not see it, unless a token of the customer writes it.`}
         fault={fault?.field === "text" ? fault.rule : null}
         isRequired
       />
-      <ChoiceField label="For" value={whom} options={FOR} onChange={setWhom} />
+      <ChoiceField label={t`For`} value={whom} options={FOR} onChange={setWhom} />
     </Confirm>
   );
 }

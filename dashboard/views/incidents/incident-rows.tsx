@@ -1,5 +1,6 @@
 /** Incidents as rows, of the list and of the overview: a thousand victims are one row that leads to its attacks. */
 import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
 import type { Column } from "../../parts/data-table.tsx";
@@ -19,21 +20,21 @@ type Row = IncidentRowWire;
 
 const TITLE: Column<Row> = {
   key: "title",
-  title: "Incident",
+  title: t`Incident`,
   cell: (row) => <a href={linkTo(["incidents", row.id])}>{incidentTitle(row)}</a>,
   order: incidentTitle,
 };
 
 const STATE: Column<Row> = {
   key: "state",
-  title: "State",
+  title: t`State`,
   cell: ({ state, open_handovers: open }) => (
     <>
       <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>
       {open > 0 && (
         <>
           {" "}
-          <Badge tone="info">hand-over</Badge>
+          <Badge tone="info">{t`hand-over`}</Badge>
         </>
       )}
     </>
@@ -44,23 +45,23 @@ const STATE: Column<Row> = {
 const SIZE: readonly Column<Row>[] = [
   {
     key: "victims",
-    title: "Victims",
+    title: t`Victims`,
     cell: victimsText,
     order: ({ victims }) => victims,
     width: "medium",
   },
-  { key: "attacks", title: "Attacks", cell: attacksText, order: ({ attacks }) => attacks, isNumber: true },
-  numberColumn("Peak", ({ peak_mbps }) => peak_mbps, {
+  { key: "attacks", title: t`Attacks`, cell: attacksText, order: ({ attacks }) => attacks, isNumber: true },
+  numberColumn(t`Peak`, ({ peak_mbps }) => peak_mbps, {
     format: (rate, row) => bitRate(rate) + plusMinus(row.peak_sampling_error),
   }),
-  numberColumn("Peak packets", ({ peak_pps }) => peak_pps, {
+  numberColumn(t`Peak packets`, ({ peak_pps }) => peak_pps, {
     format: (rate, row) => packetRate(rate) + plusMinus(row.peak_sampling_error),
     width: "wide",
   }),
-  numberColumn("Stopped here", stoppedOf, { format: percent, width: "wide" }),
+  numberColumn(t`Stopped here`, stoppedOf, { format: percent, width: "wide" }),
   {
     key: "severity",
-    title: "Severity",
+    title: t`Severity`,
     cell: ({ severity }) => (severity === undefined ? "–" : <Badge tone={SEVERITY_TONES[severity]}>{severity}</Badge>),
     order: ({ severity }) => ["low", "medium", "high", "critical"].indexOf(severity ?? ""),
     width: "medium",
@@ -68,7 +69,7 @@ const SIZE: readonly Column<Row>[] = [
 ];
 
 const OWNER = textColumn<Row>(
-  "Owner",
+  t`Owner`,
   ({ owner }) => (owner === undefined ? undefined : (owner.by ?? owner.of)),
   "medium",
 );
@@ -78,9 +79,9 @@ export const INCIDENT_COLUMNS: readonly Column<Row>[] = [
   STATE,
   ...SIZE,
   OWNER,
-  textColumn("Was", verdictText, "wide"),
-  momentColumn("Began", ({ started_at }) => started_at),
-  momentColumn("Ended", ({ ended_at }) => ended_at, "wide"),
+  textColumn(t`Was`, verdictText, "wide"),
+  momentColumn(t`Began`, ({ started_at }) => started_at),
+  momentColumn(t`Ended`, ({ ended_at }) => ended_at, "wide"),
 ];
 
 /** Those that are going on. */
@@ -88,5 +89,5 @@ export const ACTIVE_COLUMNS: readonly Column<Row>[] = [
   TITLE,
   ...SIZE,
   OWNER,
-  sinceColumn("For", ({ started_at }) => started_at),
+  sinceColumn(t`For`, ({ started_at }) => started_at),
 ];

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
 import { useIncidents } from "../../api/incident-list.ts";
 import { useKept } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { Segments } from "../../parts/field.tsx";
@@ -18,13 +19,13 @@ import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
 import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
-const FIRST_SORT: Sort = { key: "Began", isDescending: true };
+const FIRST_SORT: Sort = { key: t`Began`, isDescending: true };
 
 const STATES = [
-  ["all", "All"],
-  ["active", "Active"],
-  ["quiet", "Quiet"],
-  ["closed", "Closed"],
+  ["all", t`All`],
+  ["active", t`Active`],
+  ["quiet", t`Quiet`],
+  ["closed", t`Closed`],
 ] as const;
 type Which = (typeof STATES)[number][0];
 
@@ -45,29 +46,28 @@ function IncidentList() {
   const [sort, setSort] = useState(FIRST_SORT);
   return (
     <Panel
-      title="Incidents"
+      title={t`Incidents`}
       actions={
         <Segments<Which>
-          label="Which incidents"
+          label={t`Which incidents`}
           value={which}
           options={STATES}
           onChange={(state) => setQuery({ state: state === "all" ? null : state, before: null })}
         />
       }
     >
-      <Show loaded={useKept(loaded)} what="incidents" onRetry={() => void refresh()}>
+      <Show loaded={useKept(loaded)} what={t`incidents`} onRetry={() => void refresh()}>
         {({ incidents, next }) => (
           <>
             {incidents.length === 0 ? (
-              <Empty title="No incident">
-                Attacks on one customer, of one kind, that follow each other are one incident. It stays here when they
-                are over.
-              </Empty>
+              <Empty
+                title={t`No incident`}
+              >{t`Attacks on one customer, of one kind, that follow each other are one incident. It stays here when they are over.`}</Empty>
             ) : (
               <SearchedTable
-                label="Incidents"
-                what="incident"
-                placeholder="customer, kind, network, owner"
+                label={t`Incidents`}
+                what={t`incident`}
+                placeholder={t`customer, kind, network, owner`}
                 isCounted
                 columns={INCIDENT_COLUMNS}
                 rows={incidents}
@@ -78,8 +78,8 @@ function IncidentList() {
               />
             )}
             <div class="choices">
-              {before !== null && <Button onClick={() => setQuery({ before: null })}>Newest</Button>}
-              {next !== undefined && <Button onClick={() => setQuery({ before: next })}>Older</Button>}
+              {before !== null && <Button onClick={() => setQuery({ before: null })}>{t`Newest`}</Button>}
+              {next !== undefined && <Button onClick={() => setQuery({ before: next })}>{t`Older`}</Button>}
             </div>
           </>
         )}

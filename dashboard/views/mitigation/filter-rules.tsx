@@ -6,6 +6,7 @@ import type { FilterRulesWire } from "../../../src/http/wire/filter-rule.ts";
 import type { PrefixSetsWire, PrefixSetWire } from "../../../src/http/wire/prefix-set.ts";
 import { useResource } from "../../api/resource.ts";
 import { hasDataplane } from "../../api/running.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -52,12 +53,12 @@ export function FilterRules({ title, choice }: FilterRulesProps) {
     <>
       <Panel title={title} actions={actions}>
         {!hasDataplane() && <NoDataplane />}
-        <Show loaded={rules.state.value} what="filter rules" onRetry={onChanged}>
+        <Show loaded={rules.state.value} what={t`filter rules`} onRetry={onChanged}>
           {(all) => <Rules rules={all.rules} onChanged={onChanged} />}
         </Show>
       </Panel>
-      <Panel title="Prefix sets">
-        <Show loaded={read} what="prefix sets">
+      <Panel title={t`Prefix sets`}>
+        <Show loaded={read} what={t`prefix sets`}>
           {({ prefix_sets: known }) => <Sets sets={known} />}
         </Show>
       </Panel>
@@ -74,16 +75,16 @@ function Rules({ rules, onChanged }: RulesProps) {
   const columns = useMemo(() => [...COLUMNS, actionColumn(onChanged), REASON], []);
   if (rules.length === 0) {
     return (
-      <Empty title="There are no rules of your own">
-        Add one, or write it into <code>filter_rules</code>.
-      </Empty>
+      <Empty
+        title={t`There are no rules of your own`}
+      >{tx`Add one, or write it into ${<code>filter_rules</code>}.`}</Empty>
     );
   }
   return (
     <SearchedTable
-      label="Filter rules"
-      what="rule"
-      placeholder="name, port, drop, attacked, order"
+      label={t`Filter rules`}
+      what={t`rule`}
+      placeholder={t`name, port, drop, attacked, order`}
       isCounted
       columns={columns}
       rows={rules}
@@ -94,37 +95,30 @@ function Rules({ rules, onChanged }: RulesProps) {
 }
 
 const COLUMNS: readonly Column<FilterRuleWire>[] = [
-  { key: "name", title: "Rule", cell: ({ name }) => name },
+  { key: "name", title: t`Rule`, cell: ({ name }) => name },
   {
     key: "match",
-    title: "Matches",
+    title: t`Matches`,
     cell: ({ match }) => (
       <span class="cut" title={match}>
         {match}
       </span>
     ),
   },
-  { key: "does", title: "Does", cell: (rule) => <Effect rule={rule} /> },
-  unordered(numberColumn("Matched", ({ packets }) => packets, { format: scaled })),
-  { key: "Dropped", title: "Dropped", cell: (rule) => droppedText(rule) ?? "–", isNumber: true },
+  { key: "does", title: t`Does`, cell: (rule) => <Effect rule={rule} /> },
+  unordered(numberColumn(t`Matched`, ({ packets }) => packets, { format: scaled })),
+  { key: t`Dropped`, title: t`Dropped`, cell: (rule) => droppedText(rule) ?? "–", isNumber: true },
   {
     key: "while",
-    title: "In force",
-    cell: ({ origin, expires_at: at }) =>
-      at === undefined ? (
-        origin
-      ) : (
-        <>
-          until <Moment at={at} />
-        </>
-      ),
+    title: t`In force`,
+    cell: ({ origin, expires_at: at }) => (at === undefined ? origin : tx`until ${<Moment at={at} />}`),
     width: "medium",
   },
 ];
 
 const REASON: Column<FilterRuleWire> = {
   key: "reason",
-  title: "Reason",
+  title: t`Reason`,
   cell: ({ reason = "" }) => reason || "–",
   width: "wide",
 };
@@ -143,8 +137,8 @@ function Effect({ rule }: { readonly rule: FilterRuleWire }) {
   const { dry_run: isDry, hidden_by: by } = rule;
   return (
     <>
-      {actionText(rule)} {ruleWhenText(rule)} {isDry && <Badge tone="info">only counts</Badge>}
-      {by !== undefined && <Badge tone="warn">never matches: behind {by}</Badge>}
+      {actionText(rule)} {ruleWhenText(rule)} {isDry && <Badge tone="info">{t`only counts`}</Badge>}
+      {by !== undefined && <Badge tone="warn">{t`never matches: behind ${by}`}</Badge>}
     </>
   );
 }
@@ -152,7 +146,7 @@ function Effect({ rule }: { readonly rule: FilterRuleWire }) {
 function actionColumn(onChanged: () => void): Column<FilterRuleWire> {
   return {
     key: "actions",
-    title: "Actions",
+    title: t`Actions`,
     isTitleUnseen: true,
     cell: ({ name, origin }) => (origin === "order" ? <RemoveRuleButton {...{ name, onChanged }} /> : null),
   };
@@ -161,32 +155,32 @@ function actionColumn(onChanged: () => void): Column<FilterRuleWire> {
 function Sets({ sets }: { readonly sets: readonly PrefixSetWire[] }) {
   if (sets.length === 0) {
     return (
-      <Empty title="There are no prefix sets">
-        Name block lists, countries and autonomous systems in <code>prefix_sets</code>.
-      </Empty>
+      <Empty
+        title={t`There are no prefix sets`}
+      >{tx`Name block lists, countries and autonomous systems in ${<code>prefix_sets</code>}.`}</Empty>
     );
   }
-  return <DataTable label="Prefix sets" columns={SET_COLUMNS} rows={sets} rowKey={({ name }) => name} />;
+  return <DataTable label={t`Prefix sets`} columns={SET_COLUMNS} rows={sets} rowKey={({ name }) => name} />;
 }
 
-const KINDS = { list: "list", mmdb: "MMDB", builtin: "built in" } as const;
+const KINDS = { list: "list", mmdb: "MMDB", builtin: t`built in` } as const;
 
 const SET_COLUMNS: readonly Column<PrefixSetWire>[] = [
-  unordered(textColumn("Set", ({ name }) => name)),
-  unordered(textColumn("Kind", ({ kind }) => KINDS[kind])),
-  unordered(numberColumn("Prefixes", ({ prefixes }) => prefixes, { format: wholeNumber })),
-  unordered(numberColumn("Age", ({ age_seconds: age }) => age, { format: duration })),
-  unordered(textColumn("File", ({ file }) => file, "medium")),
-  unordered(textColumn("Of", originsText, "wide")),
+  unordered(textColumn(t`Set`, ({ name }) => name)),
+  unordered(textColumn(t`Kind`, ({ kind }) => KINDS[kind])),
+  unordered(numberColumn(t`Prefixes`, ({ prefixes }) => prefixes, { format: wholeNumber })),
+  unordered(numberColumn(t`Age`, ({ age_seconds: age }) => age, { format: duration })),
+  unordered(textColumn(t`File`, ({ file }) => file, "medium")),
+  unordered(textColumn(t`Of`, originsText, "wide")),
   {
     key: "state",
-    title: "State",
+    title: t`State`,
     cell: ({ error }) =>
       error === undefined ? (
-        "up to date"
+        t`up to date`
       ) : (
         <>
-          <Badge tone="warn">old prefixes</Badge> {error}
+          <Badge tone="warn">{t`old prefixes`}</Badge> {error}
         </>
       ),
   },

@@ -2,6 +2,7 @@
 import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { names } from "../../api/known-names.ts";
 import { wholeStatus } from "../../api/running.ts";
+import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { Since } from "../../parts/moment.tsx";
@@ -18,12 +19,13 @@ export function Holders() {
   return (
     <>
       {dataplane?.state === "failed" && (
-        <Callout tone="danger" title="The kernel filter is not in force">
-          {dataplane.error ?? "See Floodwall's log."} Floodwall tries again; until then this machine drops nothing.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`The kernel filter is not in force`}
+        >{t`${dataplane.error ?? t`See Floodwall's log.`} Floodwall tries again; until then this machine drops nothing.`}</Callout>
       )}
       <p class="badges">
-        {bgp !== undefined && !bgp.connected && <Badge tone="danger">BGP speaker does not answer</Badge>}
+        {bgp !== undefined && !bgp.connected && <Badge tone="danger">{t`BGP speaker does not answer`}</Badge>}
         {bgp?.neighbors.map((neighbor) => (
           <Neighbor key={neighbor.address} neighbor={neighbor} />
         ))}
@@ -43,20 +45,14 @@ function Neighbor({ neighbor }: { readonly neighbor: NeighborWire }) {
     return (
       <Badge tone={tone}>
         {address}: {text}
-        {since !== undefined && (
-          <>
-            {" "}
-            for <Since at={since} />
-          </>
-        )}
+        {since !== undefined && <>{tx` for ${<Since at={since} />}`}</>}
       </Badge>
     );
   }
   return (
-    <Badge tone={keptBack === undefined ? "ok" : "warn"}>
-      {address} has {wholeNumber(advertised)} {advertised === 1 ? "route" : "routes"}
-      {keptBack !== undefined && `, ${counted(keptBack, "rule")} kept back`}
-    </Badge>
+    <Badge
+      tone={keptBack === undefined ? "ok" : "warn"}
+    >{tx`${address} has ${wholeNumber(advertised)} ${formFor(advertised, "route|routes")}${keptBack !== undefined && t`, ${counted(keptBack, "rule")} kept back`}`}</Badge>
   );
 }
 
@@ -64,17 +60,14 @@ function Room({ dataplane }: { readonly dataplane: NonNullable<StatusWire["datap
   const { pairs, rules, max_dynamic_rules: most } = dataplane;
   if (most === undefined || pairs === undefined) return null;
   return (
-    <span class="muted">
-      {wholeNumber(pairs + (rules ?? 0))} of {wholeNumber(most)} rules of the kernel filter are taken.
-    </span>
+    <span class="muted">{t`${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most)} rules of the kernel filter are taken.`}</span>
   );
 }
 
 export function NoDataplane() {
   return (
-    <Empty title="This machine drops nothing: it has no data plane">
-      To block sources, set <code>dataplane.enabled</code> to <code>true</code>, list the interfaces on which traffic
-      arrives in <code>dataplane.interfaces</code>, and restart Floodwall.
-    </Empty>
+    <Empty
+      title={t`This machine drops nothing: it has no data plane`}
+    >{tx`To block sources, set ${<code>dataplane.enabled</code>} to ${<code>true</code>}, list the interfaces on which traffic arrives in ${<code>dataplane.interfaces</code>}, and restart Floodwall.`}</Empty>
   );
 }

@@ -10,6 +10,7 @@ import { bans } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
 import { hasDataplane } from "../../api/running.ts";
 import { isUnscoped, mayAct } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Failed } from "../../parts/callout.tsx";
@@ -48,10 +49,10 @@ const AUDIT_POLL_MS = 30_000;
 /** No block is older than this since it was ordered last. */
 const BLOCKS_ORDERED_MS = 25 * 3_600_000;
 const FIRST_SORT = { key: "began", isDescending: true };
-const LABEL = "Measures in force";
+const LABEL = t`Measures in force`;
 const SORTABLE = Object.keys(ORDERS).map((key) => ({ key }));
 
-const KINDS = [["all", "All"], ...Object.entries(MEASURE_KINDS)] as readonly (readonly [Kind, string])[];
+const KINDS = [["all", t`All`], ...Object.entries(MEASURE_KINDS)] as readonly (readonly [Kind, string])[];
 
 const KINDS_OF_TENANT = KINDS.filter(([kind]) => kind !== "node");
 
@@ -103,9 +104,11 @@ function InForce({ title, choice, nodes }: InForceProps) {
   return (
     <Panel title={title} actions={actions}>
       <Holders />
-      {blocked.kind === "failed" && <Failed what="source blocks" failure={blocked.failure} onRetry={onBlocksChanged} />}
-      {nodes?.kind === "failed" && <Failed what="scrub nodes" failure={nodes.failure} />}
-      <Show loaded={bans.value} what="bans">
+      {blocked.kind === "failed" && (
+        <Failed what={t`source blocks`} failure={blocked.failure} onRetry={onBlocksChanged} />
+      )}
+      {nodes?.kind === "failed" && <Failed what={t`scrub nodes`} failure={nodes.failure} />}
+      <Show loaded={bans.value} what={t`bans`}>
         {(all) => <Listed all={measuresOf({ ...known, bans: all })} onBlocksChanged={onBlocksChanged} />}
       </Show>
     </Panel>
@@ -145,14 +148,14 @@ function Listed({ all, onBlocksChanged }: ListedProps) {
     <>
       <div class="filters">
         <ChoiceField
-          label="Kind"
+          label={t`Kind`}
           value={kind}
           options={isUnscoped() ? KINDS : KINDS_OF_TENANT}
           onChange={(next) => setQuery({ kind: next })}
         />
-        <FindField placeholder="address, state, neighbor, reason" />
+        <FindField placeholder={t`address, state, neighbor, reason`} />
         <p class="muted" role="status">
-          {wholeNumber(rows.length)} {rows.length === all.length ? "in all" : `of ${wholeNumber(all.length)}`}
+          {wholeNumber(rows.length)} {rows.length === all.length ? t`in all` : t`of ${wholeNumber(all.length)}`}
         </p>
         {mayAct() && rows.some(isLiftable) && (
           <Selection
@@ -209,12 +212,12 @@ interface SelectionProps {
 function Selection({ chosen, onAll, onNone, onLift }: SelectionProps) {
   return (
     <div class="panel-actions">
-      <Button onClick={onAll}>Select all found</Button>
+      <Button onClick={onAll}>{t`Select all found`}</Button>
       {chosen.length > 0 && (
         <>
-          <Button onClick={onNone}>Select none</Button>
+          <Button onClick={onNone}>{t`Select none`}</Button>
           <Button look="danger" onClick={onLift}>
-            {`${liftVerb(chosen)} ${wholeNumber(chosen.length)} selected …`}
+            {t`${liftVerb(chosen)} ${wholeNumber(chosen.length)} selected …`}
           </Button>
         </>
       )}
@@ -229,23 +232,23 @@ interface NothingProps {
 }
 
 function Nothing({ kind, isSearched }: NothingProps) {
-  if (isSearched) return <Empty title="Nothing in force matches">Make the search shorter.</Empty>;
+  if (isSearched) return <Empty title={t`Nothing in force matches`}>{t`Make the search shorter.`}</Empty>;
   switch (kind) {
     case "all":
-      return <Empty title="Nothing is in force">Bans come with attacks, or by hand.</Empty>;
+      return <Empty title={t`Nothing is in force`}>{t`Bans come with attacks, or by hand.`}</Empty>;
     case "ban":
-      return <Empty title="No ban in force">Bans come with attacks, or by hand.</Empty>;
+      return <Empty title={t`No ban in force`}>{t`Bans come with attacks, or by hand.`}</Empty>;
     case "rule":
-      return <Empty title="No FlowSpec rule in force">Bans with the method FlowSpec have rules.</Empty>;
+      return <Empty title={t`No FlowSpec rule in force`}>{t`Bans with the method FlowSpec have rules.`}</Empty>;
     case "block":
       if (!hasDataplane()) return <NoDataplane />;
       return (
-        <Empty title="No source is blocked">
-          A block drops all packets from one source to one victim on this machine.
-        </Empty>
+        <Empty
+          title={t`No source is blocked`}
+        >{t`A block drops all packets from one source to one victim on this machine.`}</Empty>
       );
     case "node":
-      return <Empty title="No scrub node">Their configuration is explained in the view Scrub nodes.</Empty>;
+      return <Empty title={t`No scrub node`}>{t`Their configuration is explained in the view Scrub nodes.`}</Empty>;
     default:
       return kind satisfies never;
   }

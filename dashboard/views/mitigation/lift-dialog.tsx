@@ -10,6 +10,7 @@ import { type Answer, command } from "../../api/client.ts";
 import { type Look, settle } from "../../api/doubtful-order.ts";
 import { attacks, readBans, tookBan } from "../../api/live.ts";
 import { lookAt } from "../../api/look.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, type Tone } from "../../parts/callout.tsx";
@@ -25,8 +26,7 @@ import { isLifted, isUnblocked } from "../../text/order-proof.ts";
 /** Orders that are sent at once: each waits for the disk of the service. */
 const AT_ONCE = 4;
 
-const EFFECT =
-  "What is announced or dropped for them ends. The current attack on a victim does not ban it again; the next attack does.";
+const EFFECT = t`What is announced or dropped for them ends. The current attack on a victim does not ban it again; the next attack does.`;
 
 interface Result {
   readonly tone: Tone;
@@ -89,11 +89,11 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
         {phase === "asking" && <p>{EFFECT}</p>}
         {toType !== null && (
           <TextField
-            label="Confirmation"
+            label={t`Confirmation`}
             value={typed}
             onInput={setTyped}
-            hint={`Type ${toType}, the number of those that are attacked now, to go on.`}
-            fault={typed.trim() === "" || isTyped ? null : "This is another number."}
+            hint={t`Type ${toType}, the number of those that are attacked now, to go on.`}
+            fault={typed.trim() === "" || isTyped ? null : t`This is another number.`}
             isRequired
           />
         )}
@@ -107,7 +107,7 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
           />
         </div>
         <div class="dialog-buttons">
-          <Button onClick={onLeave}>{phase === "asking" ? "Cancel" : phase === "running" ? "Stop" : "Close"}</Button>
+          <Button onClick={onLeave}>{phase === "asking" ? t`Cancel` : phase === "running" ? t`Stop` : t`Close`}</Button>
           {phase === "asking" && (
             <Button type="submit" look="danger">
               {verb}
@@ -120,11 +120,11 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "what", title: "What", cell: ({ measure }) => measureSubject(measure) },
-  { key: "kind", title: "Kind", cell: ({ measure }) => MEASURE_KINDS[measure.kind] },
+  { key: "what", title: t`What`, cell: ({ measure }) => measureSubject(measure) },
+  { key: "kind", title: t`Kind`, cell: ({ measure }) => MEASURE_KINDS[measure.kind] },
   {
     key: "result",
-    title: "Result",
+    title: t`Result`,
     cell: ({ result }) => (result === undefined ? "–" : <Badge tone={result.tone}>{result.text}</Badge>),
   },
 ];
@@ -140,13 +140,13 @@ function Progress({ phase, results, total }: ProgressProps) {
   const refused = known.filter(({ tone }) => tone !== "ok").length;
   const left = total - known.length;
   const parts = [
-    `${wholeNumber(known.length - refused)} of ${wholeNumber(total)} ended`,
-    ...(refused === 0 ? [] : [`${wholeNumber(refused)} not, see Result`]),
-    ...(phase === "done" && left > 0 ? [`${wholeNumber(left)} left as they are: it was stopped`] : []),
+    t`${wholeNumber(known.length - refused)} of ${wholeNumber(total)} ended`,
+    ...(refused === 0 ? [] : [t`${wholeNumber(refused)} not, see Result`]),
+    ...(phase === "done" && left > 0 ? [t`${wholeNumber(left)} left as they are: it was stopped`] : []),
   ];
   return (
     <>
-      {phase === "running" && <progress aria-label="Progress" max={total} value={known.length} />}
+      {phase === "running" && <progress aria-label={t`Progress`} max={total} value={known.length} />}
       <p role="status">{phase === "asking" ? "" : `${parts.join(", ")}.`}</p>
     </>
   );
@@ -169,7 +169,7 @@ async function liftAll(measures: readonly Measure[], { isStopped, onResult }: Li
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
-const DOUBT: Result = { tone: "warn", text: "not known, looking …", isOpen: true };
+const DOUBT: Result = { tone: "warn", text: t`not known, looking …`, isOpen: true };
 const SOURCES_PATH = "/api/v1/dataplane/sources";
 
 /** @param onDoubt called when the order is not answered, before it is looked up */
@@ -180,7 +180,7 @@ async function lift(measure: Measure, onDoubt: () => void): Promise<Result> {
     const look = lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources));
     return answer.kind === "unreachable" ? doubtful(look, onDoubt) : resultOf(answer);
   }
-  if (measure.kind !== "ban") return { tone: "warn", text: "ends with its ban" };
+  if (measure.kind !== "ban") return { tone: "warn", text: t`ends with its ban` };
   const { ban } = measure;
   const answer = await command<BanWire>("/api/v1/unban", { ip: ban.target });
   if (answer.kind === "answer") tookBan(answer.data);
@@ -195,10 +195,12 @@ async function doubtful(look: Look, onDoubt: () => void): Promise<Result> {
   onDoubt();
   const verdict = await settle(look);
   readBans();
-  return verdict === "done" ? { tone: "ok", text: "ended" } : { tone: "danger", text: "not ended: no answer" };
+  return verdict === "done" ? { tone: "ok", text: t`ended` } : { tone: "danger", text: t`not ended: no answer` };
 }
 
 function resultOf(answer: Answer<{ readonly saved?: false }>): Result {
   if (answer.kind !== "answer") return { tone: "danger", text: failureText(answer) };
-  return answer.data.saved === false ? { tone: "warn", text: "ended, not on disk yet" } : { tone: "ok", text: "ended" };
+  return answer.data.saved === false
+    ? { tone: "warn", text: t`ended, not on disk yet` }
+    : { tone: "ok", text: t`ended` };
 }

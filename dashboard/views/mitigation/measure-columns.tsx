@@ -1,6 +1,7 @@
 /** The columns of the list of measures, and the value by which each orders it. */
 import { serviceNow } from "../../api/contact.ts";
 import { attacks } from "../../api/live.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
@@ -28,10 +29,10 @@ import {
 import { blockName, isLiftable, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
 
 const SHORT_KINDS: Readonly<Record<Measure["kind"], string>> = {
-  ban: "Ban",
-  rule: "Rule",
-  block: "Block",
-  node: "Node",
+  ban: t`Ban`,
+  rule: t`Rule`,
+  block: t`Block`,
+  node: t`Node`,
 };
 
 /** By the key of the column; `began` is no column. */
@@ -58,31 +59,31 @@ export interface Picking {
 export function measureColumns(picking: Picking): readonly Column<Measure>[] {
   const sortable = { isSortable: true } as const;
   return [
-    { key: "what", title: "What", cell: (measure) => <What measure={measure} picking={picking} />, ...sortable },
-    { key: "kind", title: "Kind", cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
-    { key: "wanted", title: "Wanted", cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
-    { key: "state", title: "State", cell: (measure) => <State measure={measure} />, ...sortable },
+    { key: "what", title: t`What`, cell: (measure) => <What measure={measure} picking={picking} />, ...sortable },
+    { key: "kind", title: t`Kind`, cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
+    { key: "wanted", title: t`Wanted`, cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
+    { key: "state", title: t`State`, cell: (measure) => <State measure={measure} />, ...sortable },
     {
       key: "ends",
-      title: "Ends",
+      title: t`Ends`,
       cell: (measure) => <Ends measure={measure} />,
       isNumber: true,
       width: "medium",
       ...sortable,
     },
-    { key: "held", title: "Applied by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
-    { key: "effect", title: "Packets", cell: effectCell, width: "wider", isNumber: true, ...sortable },
-    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
+    { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
+    { key: "effect", title: t`Packets`, cell: effectCell, width: "wider", isNumber: true, ...sortable },
+    { key: "owner", title: t`Ordered by`, cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
     {
       key: "why",
-      title: "Why",
+      title: t`Why`,
       cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
       width: "widest",
       ...sortable,
     },
     {
       key: "act",
-      title: "Actions",
+      title: t`Actions`,
       isTitleUnseen: true,
       cell: (measure) => <Lift measure={measure} onUnblocked={picking.onUnblocked} />,
     },
@@ -102,7 +103,7 @@ function What({ measure, picking: { picked, onPick } }: WhatProps) {
         <input
           type="checkbox"
           class="pick"
-          aria-label={`Select ${subject}`}
+          aria-label={t`Select ${subject}`}
           checked={picked.has(measure.key)}
           onChange={(event) => onPick(measure, event.currentTarget.checked)}
         />
@@ -132,9 +133,7 @@ function Wanted({ measure }: { readonly measure: Measure }) {
       {next !== null && (
         <>
           {", "}
-          <span class="muted">
-            {methodName(next.action)} in <Until at={next.at} />
-          </span>
+          <span class="muted">{tx`${methodName(next.action)} in ${<Until at={next.at} />}`}</span>
         </>
       )}
     </>
@@ -174,7 +173,7 @@ function Owner({ measure }: { readonly measure: Measure }) {
   return (
     <a
       href={linkTo(["audit"], auditPlace({ target, from: begunAt(measure) }, serviceNow()))}
-      aria-label={`${text}: audit trail of ${about}`}
+      aria-label={t`${text}: audit trail of ${about}`}
       title={whyText(measure) || undefined}
     >
       {text}
@@ -194,11 +193,7 @@ function Cut({ text }: { readonly text: string }) {
 function Ends({ measure }: { readonly measure: Measure }) {
   if (measure.kind === "node" || measure.kind === "rule") return <>–</>;
   if (measure.kind === "ban") return <BanEnds ban={measure.ban} isShort />;
-  return (
-    <>
-      in <Until at={measure.block.expires_at} />
-    </>
-  );
+  return <>{tx`in ${<Until at={measure.block.expires_at} />}`}</>;
 }
 
 function Lift({ measure, onUnblocked }: { readonly measure: Measure; readonly onUnblocked: () => void }) {

@@ -1,5 +1,6 @@
 /** The mitigation of attacks: all measures in force in one list, the bans that were refused or ended, and one ban. */
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -12,11 +13,11 @@ import { PastBans } from "./past-bans.tsx";
 import { Protections } from "./protections.tsx";
 
 const TITLES = {
-  active: "In force",
-  rejected: "Refused",
-  withdrawn: "Ended",
-  protection: "Protection",
-  rules: "Filter rules",
+  active: t`In force`,
+  rejected: t`Refused`,
+  withdrawn: t`Ended`,
+  protection: t`Protection`,
+  rules: t`Filter rules`,
 } as const;
 type Which = keyof typeof TITLES;
 const CHOICES_OF_TENANT: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
@@ -33,7 +34,7 @@ function Lists() {
   const which = choices.find((each) => each === place.value.query.get("which")) ?? "active";
   const choice = (
     <Segments
-      label="Which measures"
+      label={t`Which measures`}
       value={which}
       options={choices.map((each) => [each, TITLES[each]] as const)}
       onChange={(each) => setQuery({ which: each === "active" ? null : each })}

@@ -4,6 +4,7 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { ENDED_BANS_KEPT } from "../../../src/limits.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -23,46 +24,46 @@ export type PastState = "rejected" | "withdrawn";
 const COMMON: readonly Column<BanWire>[] = [
   {
     key: "subject",
-    title: "Address",
+    title: t`Address`,
     cell: (ban) => <a href={linkTo(["mitigation", ban.prefix, ban.started_at])}>{banSubject(ban)}</a>,
     order: ({ prefix }) => subjectOrder(prefix),
   },
   {
     key: "method",
-    title: "Method",
-    cell: ({ method, node }) => (node === undefined ? methodName(method) : `Divert to ${node}`),
+    title: t`Method`,
+    cell: ({ method, node }) => (node === undefined ? methodName(method) : t`Divert to ${node}`),
     order: ({ method, node }) => `${method} ${node ?? ""}`,
     width: "medium",
   },
-  textColumn("Why", banWhy),
-  textColumn("By", ({ manual, operator }) => (manual ? (operator ?? "an operator") : "detection"), "wide"),
+  textColumn(t`Why`, banWhy),
+  textColumn(t`By`, ({ manual, operator }) => (manual ? (operator ?? t`an operator`) : "detection"), "wide"),
   {
     key: "dry",
-    title: "Dry run",
-    cell: ({ dry_run: isDry }) => (isDry ? <Badge tone="warn">dry run</Badge> : "–"),
+    title: t`Dry run`,
+    cell: ({ dry_run: isDry }) => (isDry ? <Badge tone="warn">{t`dry run`}</Badge> : "–"),
     order: ({ dry_run: isDry }) => (isDry ? 1 : 0),
     width: "wide",
   },
 ];
 
 const COLUMNS: Readonly<Record<PastState, readonly Column<BanWire>[]>> = {
-  rejected: [...COMMON, momentColumn("Began", ({ started_at: at }) => at, "medium")],
+  rejected: [...COMMON, momentColumn(t`Began`, ({ started_at: at }) => at, "medium")],
   withdrawn: [
     ...COMMON,
-    momentColumn("Began", ({ started_at: at }) => at, "wide"),
-    numberColumn("Lasted", lastedSeconds, { format: duration, width: "medium" }),
-    momentColumn("Ended", ({ withdrawn_at: at }) => at),
+    momentColumn(t`Began`, ({ started_at: at }) => at, "wide"),
+    numberColumn(t`Lasted`, lastedSeconds, { format: duration, width: "medium" }),
+    momentColumn(t`Ended`, ({ withdrawn_at: at }) => at),
   ],
 };
 
 const FIRST_SORTS: Readonly<Record<PastState, Sort>> = {
-  rejected: { key: "Began", isDescending: true },
-  withdrawn: { key: "Ended", isDescending: true },
+  rejected: { key: t`Began`, isDescending: true },
+  withdrawn: { key: t`Ended`, isDescending: true },
 };
 
 export function PastBans({ state }: { readonly state: PastState }) {
   return (
-    <Show loaded={bans.value} what="bans">
+    <Show loaded={bans.value} what={t`bans`}>
       {(all) => <Listed all={all} state={state} />}
     </Show>
   );
@@ -74,9 +75,9 @@ function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly sta
   return (
     <>
       <SearchedTable
-        label={state === "rejected" ? "Refused bans" : "Ended bans"}
-        what="ban"
-        placeholder="address, method, reason, manual"
+        label={state === "rejected" ? t`Refused bans` : t`Ended bans`}
+        what={t`ban`}
+        placeholder={t`address, method, reason, manual`}
         isCounted
         columns={COLUMNS[state]}
         rows={own}
@@ -85,10 +86,7 @@ function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly sta
         firstSort={FIRST_SORTS[state]}
       />
       {state === "withdrawn" && own.length >= ENDED_BANS_KEPT && (
-        <p class="muted">
-          The last {wholeNumber(ENDED_BANS_KEPT)} are kept here; older ones are in the{" "}
-          <a href={linkTo(["audit"], { action: "ban" })}>audit trail</a>.
-        </p>
+        <p class="muted">{tx`The last ${wholeNumber(ENDED_BANS_KEPT)} are kept here; older ones are in the ${<a href={linkTo(["audit"], { action: "ban" })}>{t`audit trail`}</a>}.`}</p>
       )}
     </>
   );
@@ -96,11 +94,11 @@ function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly sta
 
 function None({ state }: { readonly state: PastState }) {
   return state === "rejected" ? (
-    <Empty title="No ban was refused">
-      A refused ban, for example of a whitelisted address, is listed while its attack lasts.
-    </Empty>
+    <Empty
+      title={t`No ban was refused`}
+    >{t`A refused ban, for example of a whitelisted address, is listed while its attack lasts.`}</Empty>
   ) : (
-    <Empty title="No ban has ended yet">Those that end are kept here, with the reason why.</Empty>
+    <Empty title={t`No ban has ended yet`}>{t`Those that end are kept here, with the reason why.`}</Empty>
   );
 }
 

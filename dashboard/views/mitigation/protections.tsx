@@ -5,6 +5,7 @@ import type { ProtectionsWire, ProtectionWire } from "../../../src/http/wire/pro
 import { useResource } from "../../api/resource.ts";
 import { hasDataplane } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
@@ -40,15 +41,15 @@ export function Protections({ title, choice }: ProtectionsProps) {
     <>
       <Panel title={title} actions={actions}>
         {!hasDataplane() && <NoDataplane />}
-        <Show loaded={read.state.value} what="protection" onRetry={onChanged}>
+        <Show loaded={read.state.value} what={t`protection`} onRetry={onChanged}>
           {({ protections }) => <Chosen protections={protections} onChanged={onChanged} />}
         </Show>
       </Panel>
-      <Panel title="By configuration">
-        <Show loaded={read.state.value} what="protection">
+      <Panel title={t`By configuration`}>
+        <Show loaded={read.state.value} what={t`protection`}>
           {({ hostgroups }) => (
             <DataTable
-              label="Protection by hostgroup"
+              label={t`Protection by hostgroup`}
               columns={GROUP_COLUMNS}
               rows={hostgroups}
               rowKey={({ name }) => name}
@@ -68,13 +69,13 @@ interface ChosenProps {
 function Chosen({ protections, onChanged }: ChosenProps) {
   const columns = useMemo(() => [...COLUMNS, actionColumn(onChanged)], []);
   if (protections.length === 0) {
-    return <Empty title="Nothing is chosen">The configuration decides about all addresses.</Empty>;
+    return <Empty title={t`Nothing is chosen`}>{t`The configuration decides about all addresses.`}</Empty>;
   }
   return (
     <SearchedTable
-      label="Chosen protection"
-      what="choice"
-      placeholder="prefix, profile, note, who"
+      label={t`Chosen protection`}
+      what={t`choice`}
+      placeholder={t`prefix, profile, note, who`}
       isCounted
       columns={columns}
       rows={protections}
@@ -86,31 +87,31 @@ function Chosen({ protections, onChanged }: ChosenProps) {
 }
 
 const COLUMNS: readonly Column<ProtectionWire>[] = [
-  { key: "prefix", title: "Prefix", cell: ({ prefix }) => prefix, order: ({ prefix }) => subjectOrder(prefix) },
-  textColumn("Profile", ({ choice }) => choice?.profile),
+  { key: "prefix", title: t`Prefix`, cell: ({ prefix }) => prefix, order: ({ prefix }) => subjectOrder(prefix) },
+  textColumn(t`Profile`, ({ choice }) => choice?.profile),
   {
     key: "applies",
-    title: "Applies",
+    title: t`Applies`,
     cell: (row) =>
       row.choice?.active === false ? (
         <>
-          <Badge tone="warn">without effect</Badge> {row.choice.cause}
+          <Badge tone="warn">{t`without effect`}</Badge> {row.choice.cause}
         </>
       ) : (
         whenText(row)
       ),
     order: (row) => (row.choice?.active === false ? "" : whenText(row)),
   },
-  textColumn("Hostgroup", ({ hostgroup }) => hostgroup, "medium"),
-  textColumn("By", ({ choice }) => (choice === undefined ? undefined : chooserText(choice)), "medium"),
-  textColumn("Note", ({ choice }) => choice?.note, "wide"),
-  momentColumn("Chosen", ({ choice }) => choice?.chosen_at, "wide"),
+  textColumn(t`Hostgroup`, ({ hostgroup }) => hostgroup, "medium"),
+  textColumn(t`By`, ({ choice }) => (choice === undefined ? undefined : chooserText(choice)), "medium"),
+  textColumn(t`Note`, ({ choice }) => choice?.note, "wide"),
+  momentColumn(t`Chosen`, ({ choice }) => choice?.chosen_at, "wide"),
 ];
 
 function actionColumn(onChanged: () => void): Column<ProtectionWire> {
   return {
     key: "actions",
-    title: "Actions",
+    title: t`Actions`,
     isTitleUnseen: true,
     cell: ({ prefix, choice }) =>
       choice?.chosen_by === "operator" && !isUnscoped() ? null : (
@@ -123,8 +124,8 @@ function actionColumn(onChanged: () => void): Column<ProtectionWire> {
 }
 
 const GROUP_COLUMNS: readonly Column<Group>[] = [
-  { key: "name", title: "Hostgroup", cell: ({ name }) => name },
-  { key: "profile", title: "Profile", cell: ({ setting }) => profileText(setting) },
-  { key: "when", title: "Always", cell: ({ setting }) => (setting.always ? "yes" : "no") },
-  { key: "passes", title: "Passes", cell: ({ setting }) => filterFacts(setting.filter)[0]?.[1], width: "medium" },
+  { key: "name", title: t`Hostgroup`, cell: ({ name }) => name },
+  { key: "profile", title: t`Profile`, cell: ({ setting }) => profileText(setting) },
+  { key: "when", title: t`Always`, cell: ({ setting }) => (setting.always ? t`yes` : t`no`) },
+  { key: "passes", title: t`Passes`, cell: ({ setting }) => filterFacts(setting.filter)[0]?.[1], width: "medium" },
 ];

@@ -1,6 +1,7 @@
 /** Attacks in progress as rows, the most urgent first: for when there are too many for cards. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -20,55 +21,55 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   {
     key: "subject",
-    title: "Victim",
+    title: t`Victim`,
     cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
   },
   {
     key: "customer",
-    title: "Customer",
+    title: t`Customer`,
     cell: ({ attack }) => customerText(attack),
     width: "wide",
   },
   {
     key: "kind",
-    title: "Kind",
+    title: t`Kind`,
     cell: ({ attack: { classification, direction } }) =>
-      `${classification === undefined ? "Not known yet" : vectorName(classification.type)}${direction === "outgoing" ? ", outgoing" : ""}`,
+      `${classification === undefined ? t`Not known yet` : vectorName(classification.type)}${direction === "outgoing" ? t`, outgoing` : ""}`,
     width: "medium",
   },
   {
     key: "bits",
-    title: "Bits",
+    title: t`Bits`,
     cell: ({ attack: { rates, sampling_error: error } }) => bitRate(rates.mbps) + plusMinus(error?.mbps),
     isNumber: true,
   },
   {
     key: "packets",
-    title: "Packets",
+    title: t`Packets`,
     cell: ({ attack: { rates, sampling_error: error } }) => packetRate(rates.pps) + plusMinus(error?.pps),
     isNumber: true,
     width: "medium",
   },
-  { key: "minute", title: "Last minute", cell: ({ attack }) => <Sparkline id={attack.id} />, width: "wide" },
-  { key: "state", title: "Mitigation", cell: (row) => <State {...row} /> },
-  { key: "next", title: "Next step", cell: (row) => <Next {...row} />, width: "medium" },
+  { key: "minute", title: t`Last minute`, cell: ({ attack }) => <Sparkline id={attack.id} />, width: "wide" },
+  { key: "state", title: t`Mitigation`, cell: (row) => <State {...row} /> },
+  { key: "next", title: t`Next step`, cell: (row) => <Next {...row} />, width: "medium" },
   {
     key: "dropped",
-    title: "Dropped here",
+    title: t`Dropped here`,
     cell: ({ attack: { volume } }) =>
-      volume?.dropped_packets === undefined ? "–" : `${scaled(volume.dropped_packets)} packets`,
+      volume?.dropped_packets === undefined ? "–" : t`${scaled(volume.dropped_packets)} packets`,
     isNumber: true,
     width: "wide",
   },
   {
     key: "passed",
-    title: "Passed",
+    title: t`Passed`,
     cell: ({ attack: { volume } }) =>
-      volume?.passed_packets === undefined ? "–" : `${scaled(volume.passed_packets)} packets`,
+      volume?.passed_packets === undefined ? "–" : t`${scaled(volume.passed_packets)} packets`,
     isNumber: true,
     width: "wide",
   },
-  { key: "act", title: "Actions", isTitleUnseen: true, cell: (row) => <Action {...row} /> },
+  { key: "act", title: t`Actions`, isTitleUnseen: true, cell: (row) => <Action {...row} /> },
 ];
 
 /** Where this machine drops nothing, the columns would be empty. */
@@ -85,7 +86,7 @@ export function AttackRows({ attacks, bans }: AttackRowsProps) {
   return (
     <div class="rows-now">
       <DataTable
-        label="Attacks in progress"
+        label={t`Attacks in progress`}
         columns={areDropsKnown ? COLUMNS : WITHOUT_DROPS}
         rows={attacks.map((attack) => ({ attack, ban: banOf(attack, bans) }))}
         rowKey={({ attack }) => attack.id}
@@ -110,12 +111,8 @@ function Next({ attack, ban }: Row) {
     );
   }
   const next = ban === undefined ? null : nextStep(ban);
-  if (next === null) return <span class="muted">None</span>;
-  return (
-    <>
-      {methodName(next.action)} in <Until at={next.at} />
-    </>
-  );
+  if (next === null) return <span class="muted">{t`None`}</span>;
+  return <>{tx`${methodName(next.action)} in ${<Until at={next.at} />}`}</>;
 }
 
 function Action({ attack: { target }, ban }: Row) {

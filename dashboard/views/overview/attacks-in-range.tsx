@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import { serviceNow } from "../../api/contact.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -10,31 +11,31 @@ import { Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
 import { within } from "../../text/attack-spans.ts";
 import { packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
-import { type Range, rangeSpan, rangeText } from "../../text/format/ranges.ts";
+import { type Range, rangeSpan, titleRange } from "../../text/format/ranges.ts";
 import { counted, vectorName } from "../../text/format/words.ts";
 import { attackSubject, customerText } from "../../text/mitigation.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
   {
     key: "subject",
-    title: "Victim",
+    title: t`Victim`,
     cell: (attack) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
   },
-  textColumn("Kind", ({ classification }) => classification && vectorName(classification.type)),
-  textColumn("Customer", customerText, "medium"),
-  numberColumn("Peak", ({ volume }) => volume?.peak_pps, {
+  textColumn(t`Kind`, ({ classification }) => classification && vectorName(classification.type)),
+  textColumn(t`Customer`, customerText, "medium"),
+  numberColumn(t`Peak`, ({ volume }) => volume?.peak_pps, {
     format: (rate, { volume }) => packetRate(rate) + plusMinus(volume?.peak_sampling_error),
   }),
-  momentColumn("Detected", ({ started_at: at }) => at),
+  momentColumn(t`Detected`, ({ started_at: at }) => at),
   {
-    key: "Ended",
-    title: "Ended",
-    cell: (attack) => (attack.active ? <Badge tone="danger">in progress</Badge> : ENDED.cell(attack)),
+    key: t`Ended`,
+    title: t`Ended`,
+    cell: (attack) => (attack.active ? <Badge tone="danger">{t`in progress`}</Badge> : ENDED.cell(attack)),
     order: ({ ended_at: at }) => at ?? "~",
   },
 ];
-const ENDED = momentColumn("Ended", ({ ended_at: at }: AttackWire) => at);
-const FIRST_SORT = { key: "Detected", isDescending: true };
+const ENDED = momentColumn(t`Ended`, ({ ended_at: at }: AttackWire) => at);
+const FIRST_SORT = { key: t`Detected`, isDescending: true };
 
 interface AttacksInRangeProps {
   readonly range: Range;
@@ -46,17 +47,17 @@ interface AttacksInRangeProps {
 export function AttacksInRange({ range, attacks, isCut }: AttacksInRangeProps) {
   const rows = useMemo(() => within(attacks, rangeSpan(range, serviceNow())), [range, attacks]);
   return (
-    <Panel title={`Attacks ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`} isWide>
+    <Panel title={t`Attacks ${titleRange(range)}`} isWide>
       {rows.length === 0 ? (
-        <Empty title="No attack in this range">Or none that the filter keeps.</Empty>
+        <Empty title={t`No attack in this range`}>{t`Or none that the filter keeps.`}</Empty>
       ) : (
         <>
           <p class="muted">
             {counted(rows.length, "attack")}
-            {isCut && `; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
+            {isCut && t`; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
           </p>
           <DataTable
-            label="Attacks in this range"
+            label={t`Attacks in this range`}
             columns={COLUMNS}
             rows={rows}
             rowKey={({ id }) => id}

@@ -4,6 +4,7 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -13,18 +14,18 @@ import { linkTo } from "../../router.ts";
 import { within } from "../../text/attack-spans.ts";
 import { BUSIEST_SHOWN, type Busy, busiest } from "../../text/busiest.ts";
 import { bitRate, packetRate } from "../../text/format/numbers.ts";
-import { FIRST_RANGE, type Range, rangeSpan, rangeText } from "../../text/format/ranges.ts";
+import { FIRST_RANGE, type Range, rangeSpan, titleRange } from "../../text/format/ranges.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 
 const EVERY_MS = 4000;
 
 const HOST_COLUMNS: readonly Column<HostWire>[] = [
-  { key: "target", title: "Host", cell: ({ target }) => <a href={linkTo(["hosts", target])}>{target}</a> },
-  { key: "bits", title: "Bits", cell: ({ rates }) => bitRate(rates.mbps), isNumber: true },
+  { key: "target", title: t`Host`, cell: ({ target }) => <a href={linkTo(["hosts", target])}>{target}</a> },
+  { key: "bits", title: t`Bits`, cell: ({ rates }) => bitRate(rates.mbps), isNumber: true },
   {
     key: "state",
-    title: "State",
-    cell: ({ in_attack: isAttacked }) => (isAttacked ? <Badge tone="danger">attack</Badge> : "–"),
+    title: t`State`,
+    cell: ({ in_attack: isAttacked }) => (isAttacked ? <Badge tone="danger">{t`attack`}</Badge> : "–"),
   },
 ];
 
@@ -42,19 +43,16 @@ export function BusiestPanel({ range, attacks, isFiltered }: BusiestPanelProps) 
     [range, attacks],
   );
   return (
-    <Panel
-      title={isNow ? "Busiest now" : `Busiest ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`}
-      isWide
-    >
+    <Panel title={isNow ? t`Busiest now` : t`Busiest ${titleRange(range)}`} isWide>
       <div class="pair">
         {isNow && !isFiltered ? (
           <BusiestHosts />
         ) : (
-          <p class="muted">The busiest hosts are known of now and without a filter only; the rest is of the attacks.</p>
+          <p class="muted">{t`The busiest hosts are known of now and without a filter only; the rest is of the attacks.`}</p>
         )}
-        <OfAttacks attacks={shown} what="sources" title="Sources of attacks" column="Source" />
-        <OfAttacks attacks={shown} what="fromPorts" title="Source ports of attacks" column="Port" />
-        <OfAttacks attacks={shown} what="toPorts" title="Destination ports of attacks" column="Port" />
+        <OfAttacks attacks={shown} what="sources" title={t`Sources of attacks`} column={t`Source`} />
+        <OfAttacks attacks={shown} what="fromPorts" title={t`Source ports of attacks`} column={t`Port`} />
+        <OfAttacks attacks={shown} what="toPorts" title={t`Destination ports of attacks`} column={t`Port`} />
       </div>
     </Panel>
   );
@@ -65,13 +63,13 @@ function BusiestHosts() {
   const hosts = useResource<HostsWire>(path, EVERY_MS);
   return (
     <div>
-      <h3>Hosts</h3>
-      <Show loaded={hosts.state.value} what="hosts" onRetry={() => void hosts.refresh()}>
+      <h3>{t`Hosts`}</h3>
+      <Show loaded={hosts.state.value} what={t`hosts`} onRetry={() => void hosts.refresh()}>
         {({ hosts: rows }) =>
           rows.length === 0 ? (
-            <Empty title="No host has traffic" />
+            <Empty title={t`No host has traffic`} />
           ) : (
-            <DataTable label="Busiest hosts" columns={HOST_COLUMNS} rows={rows} rowKey={({ target }) => target} />
+            <DataTable label={t`Busiest hosts`} columns={HOST_COLUMNS} rows={rows} rowKey={({ target }) => target} />
           )
         }
       </Show>
@@ -91,10 +89,10 @@ function OfAttacks({ attacks, what, title, column }: OfAttacksProps) {
   if (rows.length === 0) return null;
   const columns: readonly Column<Busy>[] = [
     { key: "key", title: column, cell: ({ key }) => key },
-    { key: "pps", title: "Packets, about", cell: ({ pps }) => packetRate(pps), isNumber: true },
+    { key: "pps", title: t`Packets, about`, cell: ({ pps }) => packetRate(pps), isNumber: true },
     {
       key: "attack",
-      title: "Most on",
+      title: t`Most on`,
       cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
     },
   ];

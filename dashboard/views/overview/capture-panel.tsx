@@ -1,5 +1,6 @@
 /** Whether all packets are counted: packets that are lost before are not judged. */
 import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -22,41 +23,42 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
     ({ name, kind }) => kind !== "flow" && (flows.get(name)?.dropShare ?? 0) > LOSS_TOLERATED,
   );
   const columns: readonly Column<Source>[] = [
-    { key: "name", title: "Source", cell: ({ name }) => shortName(name) },
-    { key: "state", title: "State", cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },
-    { key: "rate", title: "Received", cell: ({ name }) => rateText(flows.get(name)?.pps), isNumber: true },
-    { key: "drops", title: "Dropped", cell: ({ name }) => shareText(flows.get(name)?.dropShare), isNumber: true },
+    { key: "name", title: t`Source`, cell: ({ name }) => shortName(name) },
+    { key: "state", title: t`State`, cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },
+    { key: "rate", title: t`Received`, cell: ({ name }) => rateText(flows.get(name)?.pps), isNumber: true },
+    { key: "drops", title: t`Dropped`, cell: ({ name }) => shareText(flows.get(name)?.dropShare), isNumber: true },
   ];
   return (
-    <Panel title="Capture">
+    <Panel title={t`Capture`}>
       {interfaces.length === 0 ? (
-        <Empty title="Nothing is captured">Floodwall runs as a control plane only.</Empty>
+        <Empty title={t`Nothing is captured`}>{t`Floodwall runs as a control plane only.`}</Empty>
       ) : (
         <>
           {interfaces.map(({ name, error }) =>
             error === undefined ? null : (
-              <Callout key={name} tone="danger" title={`${name} is not captured`}>
+              <Callout key={name} tone="danger" title={t`${name} is not captured`}>
                 {error}
               </Callout>
             ),
           )}
           {lossy.length > 0 && (
-            <Callout tone="danger" title="Packets are lost before they are counted">
-              Rates are higher than shown. Pin the capture's threads to separate CPUs, or use more queues: see “Queues
-              and CPUs” in docs/operations/mirror-port.md.
-            </Callout>
+            <Callout
+              tone="danger"
+              title={t`Packets are lost before they are counted`}
+            >{t`Rates are higher than shown. Pin the capture's threads to separate CPUs, or use more queues: see “Queues and CPUs” in docs/operations/mirror-port.md.`}</Callout>
           )}
-          <DataTable label="Captured interfaces" columns={columns} rows={interfaces} rowKey={({ name }) => name} />
+          <DataTable label={t`Captured interfaces`} columns={columns} rows={interfaces} rowKey={({ name }) => name} />
           <Facts
             facts={[
               ...interfaces.map(({ name, kind, mode }) => [shortName(name), captureText({ kind, mode })] as const),
-              ["Hosts tracked", `${wholeNumber(tracked)} of at most ${wholeNumber(most)}`],
+              [t`Hosts tracked`, t`${wholeNumber(tracked)} of at most ${wholeNumber(most)}`],
             ]}
           />
           {tracked >= most && (
-            <Callout tone="warn" title="The host table is full">
-              Further hosts are not judged individually: raise <code>capture.max_hosts</code>.
-            </Callout>
+            <Callout
+              tone="warn"
+              title={t`The host table is full`}
+            >{tx`Further hosts are not judged individually: raise ${<code>capture.max_hosts</code>}.`}</Callout>
           )}
         </>
       )}

@@ -1,5 +1,6 @@
 /** Drops of this machine itself: the kernel filter, its rules and their counters. */
 import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -9,16 +10,16 @@ import { counted } from "../../text/format/words.ts";
 type Dataplane = NonNullable<StatusWire["dataplane"]>;
 
 const STATES = {
-  up: { tone: "ok", text: "up" },
-  failed: { tone: "danger", text: "failed" },
-  dry_run: { tone: "warn", text: "dry run" },
-  disabled: { tone: "info", text: "disabled" },
+  up: { tone: "ok", text: t`up` },
+  failed: { tone: "danger", text: t`failed` },
+  dry_run: { tone: "warn", text: t`dry run` },
+  disabled: { tone: "info", text: t`disabled` },
 } as const;
 
 type Verdict = readonly [string, { readonly packets: number; readonly bytes: number }];
 
 function verdictFact([name, { packets, bytes }]: Verdict): readonly [string, string] {
-  return [capital(name.replaceAll("_", " ")), `${scaled(packets)} packets, ${byteCount(bytes)}`];
+  return [capital(name.replaceAll("_", " ")), t`${scaled(packets)} packets, ${byteCount(bytes)}`];
 }
 
 function capital(text: string): string {
@@ -33,35 +34,37 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
   const isDrop = ([name, { packets }]: Verdict) => name.startsWith("drop") && packets > 0;
   const [drops, others] = [verdicts.filter(isDrop), verdicts.filter((verdict) => !isDrop(verdict))];
   return (
-    <Panel title="Dropped on this machine">
+    <Panel title={t`Dropped on this machine`}>
       {error !== undefined && (
-        <Callout tone="danger" title="The kernel filter is not in force">
+        <Callout tone="danger" title={t`The kernel filter is not in force`}>
           {error}
         </Callout>
       )}
       {leftOut !== undefined && (
-        <Callout tone="warn" title={`No room for ${leftOut} rules of bans`}>
-          Raise <code>dataplane.limits.max_dynamic_rules</code>, or unblock sources.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`No room for ${leftOut} rules of bans`}
+        >{tx`Raise ${<code>dataplane.limits.max_dynamic_rules</code>}, or unblock sources.`}</Callout>
       )}
       {withoutRoom !== undefined && (
-        <Callout tone="warn" title={`No room for the filter rules of ${counted(withoutRoom, "destination")}`}>
-          Use fewer or wider destinations in <code>filter_rules</code>.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`No room for the filter rules of ${counted(withoutRoom, "destination")}`}
+        >{tx`Use fewer or wider destinations in ${<code>filter_rules</code>}.`}</Callout>
       )}
       <Facts
         facts={[
-          ["Kernel filter", <Badge tone={tone}>{text}</Badge>],
+          [t`Kernel filter`, <Badge tone={tone}>{text}</Badge>],
           ...interfaces.map((port) => [port.name, port.error ?? port.mode ?? port.state] as const),
           pairs === undefined
             ? null
-            : ["Source blocks and rules", `${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most ?? 0)}`],
+            : [t`Source blocks and rules`, t`${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most ?? 0)}`],
           ...drops.map(verdictFact),
         ]}
       />
       {others.length > 0 && (
         <details>
-          <summary>All verdicts of the kernel filter</summary>
+          <summary>{t`All verdicts of the kernel filter`}</summary>
           <Facts facts={others.map(verdictFact)} />
         </details>
       )}

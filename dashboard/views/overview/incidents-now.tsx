@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { useIncidents } from "../../api/incident-list.ts";
+import { t } from "../../language.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -21,18 +22,18 @@ export function IncidentsNow({ attacks, bans }: IncidentsNowProps) {
   const alone = attacks.filter(({ incident }) => incident === undefined);
   return (
     <>
-      <Show loaded={loaded} what="incidents" onRetry={() => void refresh()}>
+      <Show loaded={loaded} what={t`incidents`} onRetry={() => void refresh()}>
         {({ incidents, next }) => (
           <>
             <DataTable
-              label="Incidents in progress"
+              label={t`Incidents in progress`}
               columns={ACTIVE_COLUMNS}
               rows={incidents.toSorted(byWeight)}
               rowKey={({ id }) => id}
             />
             <p class="muted">
-              {next !== undefined && "The newest 100. "}
-              <a href={linkTo(["attacks"])}>All {wholeNumber(attacks.length)} attacks</a>
+              {next !== undefined && t`The newest 100. `}
+              <a href={linkTo(["attacks"])}>{t`All ${wholeNumber(attacks.length)} attacks`}</a>
             </p>
           </>
         )}

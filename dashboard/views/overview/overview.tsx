@@ -4,6 +4,7 @@ import { useAttacksIn } from "../../api/attacks-in.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { groupRates, status, wholeStatus } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
+import { t, tx } from "../../language.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { chosenFilter, FilterBar, NotApplied } from "../../parts/filter-bar.tsx";
@@ -12,7 +13,7 @@ import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { attacksKept, knownValues, type Term, totalScope } from "../../text/filter.ts";
-import { FIRST_RANGE, rangeText } from "../../text/format/ranges.ts";
+import { FIRST_RANGE, titleRange } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
 import { INCIDENTS_FROM } from "../../text/incidents.ts";
 import { byUrgency } from "../../text/mitigation.ts";
@@ -46,13 +47,9 @@ export function Overview() {
     <div class="overview">
       <SituationLine />
       {isNow ? <AttacksNow filter={filter} /> : <AttacksInRange range={range} attacks={known} isCut={inRange.isCut} />}
-      <Panel
-        title={`Traffic ${typeof range === "string" ? "in" : "from"} ${rangeText(range)}`}
-        isWide
-        actions={<RangeChoice />}
-      >
+      <Panel title={t`Traffic ${titleRange(range)}`} isWide actions={<RangeChoice />}>
         <FilterBar known={offered} />
-        <Show loaded={groupRates.state.value} what="rates" onRetry={() => void groupRates.refresh()}>
+        <Show loaded={groupRates.state.value} what={t`rates`} onRetry={() => void groupRates.refresh()}>
           {({ available }) =>
             available ? (
               <TrafficNow history={history} range={range} attacks={{ ...inRange, known }} hostgroup={hostgroup} />
@@ -66,7 +63,7 @@ export function Overview() {
       {isCaptured() && <BusiestPanel range={range} attacks={known} isFiltered={filter.length > 0} />}
       <BansPanel range={range} filter={filter} attacks={inRange.known} />
       {isUnscoped() && (
-        <Show loaded={status.state.value} what="state of BGP and capture" onRetry={() => void status.refresh()}>
+        <Show loaded={status.state.value} what={t`state of BGP and capture`} onRetry={() => void status.refresh()}>
           {() => {
             const whole = wholeStatus();
             return (
@@ -96,13 +93,15 @@ function isCaptured(): boolean {
 
 function AttacksNow({ filter }: { readonly filter: readonly Term[] }) {
   return (
-    <Panel title="Attacks in progress" isWide actions={<BanButton />}>
-      <Show loaded={attacks.value} what="attacks">
+    <Panel title={t`Attacks in progress`} isWide actions={<BanButton />}>
+      <Show loaded={attacks.value} what={t`attacks`}>
         {({ active: all, recent }) => {
           const active = attacksKept(filter, all);
           if (all.length > 0 && active.length === 0) {
             return (
-              <Empty title="No attack matches the filter">{counted(all.length, "attack")} in progress in all.</Empty>
+              <Empty
+                title={t`No attack matches the filter`}
+              >{t`${counted(all.length, "attack")} in progress in all.`}</Empty>
             );
           }
           if (active.length === 0) return <Calm recent={recent.length} />;
@@ -125,11 +124,11 @@ function AttacksNow({ filter }: { readonly filter: readonly Term[] }) {
 
 function Calm({ recent }: { readonly recent: number }) {
   return (
-    <Empty title="No attack now">
+    <Empty title={t`No attack now`}>
       {recent === 0 ? (
-        "There was none since Floodwall started to record attacks."
+        t`There was none since Floodwall started to record attacks.`
       ) : (
-        <a href={linkTo(["attacks"], { which: "recent" })}>{counted(recent, "attack")} before</a>
+        <a href={linkTo(["attacks"], { which: "recent" })}>{t`${counted(recent, "attack")} before`}</a>
       )}
     </Empty>
   );
@@ -137,9 +136,8 @@ function Calm({ recent }: { readonly recent: number }) {
 
 function NothingCaptured() {
   return (
-    <Empty title="Nothing is captured">
-      Floodwall runs as a control plane only, and detects nothing by itself. Name an interface in{" "}
-      <code>capture.interfaces</code> and restart it.
-    </Empty>
+    <Empty
+      title={t`Nothing is captured`}
+    >{tx`Floodwall runs as a control plane only, and detects nothing by itself. Name an interface in ${<code>capture.interfaces</code>} and restart it.`}</Empty>
   );
 }

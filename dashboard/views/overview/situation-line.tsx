@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { silentSinceMs } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { status, wholeStatus } from "../../api/running.ts";
+import { t } from "../../language.ts";
 import { linkTo, place } from "../../router.ts";
 import { zonedTime } from "../../text/format/times.ts";
 import { type SituationPart, situationParts } from "../../text/situation.ts";
@@ -23,7 +24,7 @@ export function useSituation(): SituationPart[] {
 export function SituationLine() {
   const parts = useSituation();
   return (
-    <nav class="situation panel-wide" aria-label="Situation">
+    <nav class="situation panel-wide" aria-label={t`Situation`}>
       {parts.map(({ name, tone, text }) => (
         <a
           key={name}

@@ -17,6 +17,7 @@ import {
   trace,
   type Unit,
 } from "../../api/traffic-trace.ts";
+import { t, tx } from "../../language.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { chooseRange } from "../../parts/range-choice.tsx";
@@ -28,10 +29,10 @@ import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestName, highestText } from "../../text/highest.ts";
 
-const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: "Other" };
+const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: t`Other` };
 const UNITS = [
-  ["pps", "Packets"],
-  ["mbps", "Bits"],
+  ["pps", t`Packets`],
+  ["mbps", t`Bits`],
 ] as const;
 const EVERY_MS = 4000;
 /** The default period of recording. */
@@ -86,14 +87,14 @@ export function TrafficNow({ history, range, attacks, hostgroup }: TrafficNowPro
     <>
       <div class="filters">
         <Segments
-          label="Unit"
+          label={t`Unit`}
           value={unit}
           options={UNITS}
           onChange={(next) => setQuery({ unit: next === "pps" ? null : next })}
         />
         <span class="muted">
           {past("incoming") !== null &&
-            `Tinted: attacks${isCut ? `, the newest ${wholeNumber(known.length)}` : ""}. Drag across a chart to choose a time range.`}
+            t`Tinted: attacks${isCut ? t`, the newest ${wholeNumber(known.length)}` : ""}. Drag across a chart to choose a time range.`}
         </span>
       </div>
       <div class={isSilent ? "" : "pair"}>
@@ -101,16 +102,7 @@ export function TrafficNow({ history, range, attacks, hostgroup }: TrafficNowPro
         {!isSilent && chart("outgoing")}
       </div>
       {isSilent && (
-        <p class="muted">
-          Outgoing:{" "}
-          {isOutgoingCounted() ? (
-            "nothing is sent."
-          ) : (
-            <>
-              it is not counted: no hostgroup has <code>thresholds_outgoing</code>.
-            </>
-          )}
-        </p>
+        <p class="muted">{tx`Outgoing: ${isOutgoingCounted() ? t`nothing is sent.` : tx`it is not counted: no hostgroup has ${<code>thresholds_outgoing</code>}.`}`}</p>
       )}
     </>
   );
@@ -133,8 +125,8 @@ function formatOf(unit: Unit): (value: number) => string {
 export function nowTitle(last: TracePoint | undefined, { direction, unit }: ChartProps): string {
   const now = last === undefined ? 0 : total(last[direction], unit);
   const link = linkMbps(unit);
-  const share = link === null ? "" : `, ${percent(now / link)} of the link`;
-  return `${DIRECTION_NAMES[direction]}: ${formatOf(unit)(now)} now${share}`;
+  const share = link === null ? "" : t`, ${percent(now / link)} of the link`;
+  return t`${DIRECTION_NAMES[direction]}: ${formatOf(unit)(now)} now${share}`;
 }
 
 /** null: it is not known, or the unit is not that of a link. */
@@ -169,12 +161,12 @@ export function HourChart({ direction, unit, recorded, range, known, hostgroup =
   const title =
     typeof range === "string" && hostgroup === null
       ? nowTitle(trace.value.at(-1), { direction, unit })
-      : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? "nothing recorded" : `at most ${peak}`}`;
+      : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? t`nothing recorded` : t`at most ${peak}`}`;
   return (
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title}; by protocol, ${rangeText(range)}, at most ${peak}; ${counted(spans.length, "time span")} of attacks tinted`}
+        label={t`${title}; by protocol, ${rangeText(range)}, at most ${peak}; ${counted(spans.length, "time span")} of attacks tinted`}
         times={line.times}
         series={series}
         format={formatOf(unit)}
@@ -210,9 +202,9 @@ function hourSeries(points: readonly (TotalTrafficPointWire | null)[], { unit, l
     }),
   );
   const highest = points.map((point) => point?.[`max_${unit}`] ?? null);
-  const lines: Series[] = [{ label: highestName("Highest", points, unit), color: "--text", values: highest }];
+  const lines: Series[] = [{ label: highestName(t`Highest`, points, unit), color: "--text", values: highest }];
   if (link !== null) {
-    lines.push({ label: "Link", color: "--chart-threshold", values: points.map(() => link), form: "dashed" });
+    lines.push({ label: t`Link`, color: "--chart-threshold", values: points.map(() => link), form: "dashed" });
   }
   return [...stacked, ...lines];
 }
@@ -225,7 +217,7 @@ function TraceChart({ direction, unit }: ChartProps) {
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title}; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
+        label={t`${title}; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
         times={points.map(({ at }) => at)}
         series={PROTOCOLS.map(
           (protocol): Series => ({

@@ -3,6 +3,7 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { names } from "../../api/known-names.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
+import { t, tx } from "../../language.ts";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Ago } from "../../parts/moment.tsx";
@@ -28,10 +29,10 @@ export function ScrubNodeDetail({ name, node, staleSeconds }: ScrubNodeDetailPro
   return (
     <>
       <p>
-        <a href={linkTo(["scrub"])}>All scrub nodes</a>
+        <a href={linkTo(["scrub"])}>{t`All scrub nodes`}</a>
       </p>
       {node === undefined ? (
-        <NoSuchNode what="scrub node" name={name} list="scrubbing.nodes" />
+        <NoSuchNode what={t`scrub node`} name={name} list="scrubbing.nodes" />
       ) : (
         <div class="overview">
           <NodePanel node={node} staleSeconds={staleSeconds} />
@@ -48,27 +49,28 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
   const { left_out_rules: leftOut, split_rules: split } = node;
   return (
     <Panel title={name}>
-      <NotPolling node={node} staleSeconds={staleSeconds}>
-        Check that <code>floodwall-scrub</code> runs there, that its token is right, and that it can reach this service.
-      </NotPolling>
+      <NotPolling
+        node={node}
+        staleSeconds={staleSeconds}
+      >{tx`Check that ${<code>floodwall-scrub</code>} runs there, that its token is right, and that it can reach this service.`}</NotPolling>
       {lacksRules(node) && (
-        <Callout tone="warn" title={`${counted(leftOut ?? 0, "rule")} left out`}>
-          Its agent does not understand them, and rules that it understands would drop too much of users: a part of what
-          they match is not dropped. Update the agent to this version.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`${counted(leftOut ?? 0, "rule")} left out`}
+        >{t`Its agent does not understand them, and rules that it understands would drop too much of users: a part of what they match is not dropped. Update the agent to this version.`}</Callout>
       )}
       <Faults node={node} />
       <Facts
         facts={[
-          node.description === undefined ? null : ["Is", node.description],
-          ["State", <NodeState node={node} />],
-          ["Last poll", <LastPoll node={node} />],
-          hop === undefined ? null : ["Next hop", withName(names.value, hop)],
-          hop6 === undefined ? null : ["Next hop, IPv6", withName(names.value, hop6)],
-          ["Capacity", capacity === undefined ? "not configured" : bitRate(capacity)],
-          ["Hostgroups", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
-          ["Diverted bans", node.active_bans],
-          split === undefined ? null : ["Rules split into simpler ones", split],
+          node.description === undefined ? null : [t`Is`, node.description],
+          [t`State`, <NodeState node={node} />],
+          [t`Last poll`, <LastPoll node={node} />],
+          hop === undefined ? null : [t`Next hop`, withName(names.value, hop)],
+          hop6 === undefined ? null : [t`Next hop, IPv6`, withName(names.value, hop6)],
+          [t`Capacity`, capacity === undefined ? t`not configured` : bitRate(capacity)],
+          [t`Hostgroups`, hostgroups === undefined ? t`all hostgroups` : hostgroups.join(", ")],
+          [t`Diverted bans`, node.active_bans],
+          split === undefined ? null : [t`Rules split into simpler ones`, split],
         ]}
       />
     </Panel>
@@ -81,14 +83,14 @@ function Faults({ node }: { readonly node: ScrubNode }) {
   return (
     <>
       {since !== undefined && (
-        <Callout tone="danger" title="Its rules are not in force">
-          It got rules <Ago at={since} /> and reports others: its log says why. Bans go to other nodes.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`Its rules are not in force`}
+        >{tx`It got rules ${<Ago at={since} />} and reports others: its log says why. Bans go to other nodes.`}</Callout>
       )}
       {refused > 0 && (
-        <Callout tone="danger" title={`${counted(refused, "ban")} refused`}>
-          These do not go to it. Where they are of another site, set <code>hostgroups</code> of the node in{" "}
-          <code>scrubbing.nodes</code>; else see its <code>bounds</code>, or update its agent.
+        <Callout tone="danger" title={t`${counted(refused, "ban")} refused`}>
+          {tx`These do not go to it. Where they are of another site, set ${<code>hostgroups</code>} of the node in ${<code>scrubbing.nodes</code>}; else see its ${<code>bounds</code>}, or update its agent.`}
           <ul>
             {refusals.map(({ prefix, reason }) => (
               <li key={prefix}>
@@ -106,31 +108,32 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
   const { report, reported_at: at } = node;
   if (report === undefined || at === undefined) {
     return (
-      <Panel title="Report">
-        <Empty title="No report yet">
-          Load and drops appear with its first report. Polls, not reports, show that a node is alive.
-        </Empty>
+      <Panel title={t`Report`}>
+        <Empty
+          title={t`No report yet`}
+        >{t`Load and drops appear with its first report. Polls, not reports, show that a node is alive.`}</Empty>
       </Panel>
     );
   }
   const { load_pps: pps, dropped_packets: packets, dropped_bytes: bytes, capabilities, dry_run: isDryRun } = report;
   return (
-    <Panel title="Report">
+    <Panel title={t`Report`}>
       {isDryRun === true && (
-        <Callout tone="warn" title="Dry run on the node">
-          It counts what it would drop and drops nothing. Set <code>dry_run: false</code> in its own configuration.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`Dry run on the node`}
+        >{tx`It counts what it would drop and drops nothing. Set ${<code>dry_run: false</code>} in its own configuration.`}</Callout>
       )}
       <Facts
         facts={[
-          ["Load", loadText(node)],
-          pps === undefined ? null : ["Packets in", packetRate(pps)],
-          packets === undefined ? null : ["Dropped", `${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
-          ["XDP mode", report.xdp_mode ?? "not reported"],
-          ["Version", report.version ?? "not reported"],
-          ["Rules document", report.rules_etag ?? "not reported"],
-          ["Capabilities", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
-          ["Reported", <Ago at={at} />],
+          [t`Load`, loadText(node)],
+          pps === undefined ? null : [t`Packets in`, packetRate(pps)],
+          packets === undefined ? null : [t`Dropped`, t`${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
+          [t`XDP mode`, report.xdp_mode ?? t`not reported`],
+          [t`Version`, report.version ?? t`not reported`],
+          [t`Rules document`, report.rules_etag ?? t`not reported`],
+          [t`Capabilities`, capabilities === undefined ? t`the rules of the first version` : capabilities.join(", ")],
+          [t`Reported`, <Ago at={at} />],
         ]}
       />
     </Panel>
@@ -139,16 +142,16 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
 
 function DivertedBans({ name }: { readonly name: string }) {
   return (
-    <Panel title="Diverted bans" isWide>
-      <Show loaded={bans.value} what="bans">
+    <Panel title={t`Diverted bans`} isWide>
+      <Show loaded={bans.value} what={t`bans`}>
         {(all) => {
           const own = all.filter((ban: BanWire) => ban.node === name && ban.state === "active");
           return own.length === 0 ? (
-            <Empty title="Nothing is diverted to it">
-              A hostgroup with <code>mitigation: divert</code> sends its attacks to a scrub node.
-            </Empty>
+            <Empty
+              title={t`Nothing is diverted to it`}
+            >{tx`A hostgroup with ${<code>mitigation: divert</code>} sends its attacks to a scrub node.`}</Empty>
           ) : (
-            <DataTable label="Diverted bans" columns={BAN_COLUMNS} rows={own} rowKey={banKey} />
+            <DataTable label={t`Diverted bans`} columns={BAN_COLUMNS} rows={own} rowKey={banKey} />
           );
         }}
       </Show>

@@ -1,6 +1,7 @@
 /** The state of a scrub node, as shown in the list and in its own view. */
 import type { Static } from "@sinclair/typebox";
 import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { NodeBadges } from "../../parts/nodes.tsx";
 import { bitRate, percent } from "../../text/format/numbers.ts";
@@ -13,9 +14,9 @@ export function NodeState({ node }: { readonly node: ScrubNode }) {
   return (
     <span class="badges">
       <NodeBadges node={node} />
-      {lacksRules(node) && <Badge tone="warn">{counted(node.left_out_rules ?? 0, "rule")} left out</Badge>}
-      {refusals > 0 && <Badge tone="danger">{counted(refusals, "ban")} refused</Badge>}
-      {node.not_applied_since !== undefined && <Badge tone="danger">rules not in force</Badge>}
+      {lacksRules(node) && <Badge tone="warn">{t`${counted(node.left_out_rules ?? 0, "rule")} left out`}</Badge>}
+      {refusals > 0 && <Badge tone="danger">{t`${counted(refusals, "ban")} refused`}</Badge>}
+      {node.not_applied_since !== undefined && <Badge tone="danger">{t`rules not in force`}</Badge>}
     </span>
   );
 }

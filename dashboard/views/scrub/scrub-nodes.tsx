@@ -2,6 +2,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { ScrubInventoryWire } from "../../../src/http/wire/scrub-node.ts";
 import { useResource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { numberColumn, textColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -22,7 +23,7 @@ export function ScrubNodes({ steps }: ViewProps) {
   const [name] = steps;
   const inventory = useResource<Inventory>("/api/v1/dataplane/nodes", EVERY_MS);
   return (
-    <Show loaded={inventory.state.value} what="scrub nodes" onRetry={() => void inventory.refresh()}>
+    <Show loaded={inventory.state.value} what={t`scrub nodes`} onRetry={() => void inventory.refresh()}>
       {({ nodes, stale_after_seconds: stale }) => {
         if (name === undefined) return <NodeList nodes={nodes} />;
         const node = nodes.find((each) => each.name === name);
@@ -35,16 +36,16 @@ export function ScrubNodes({ steps }: ViewProps) {
 const COLUMNS: readonly Column<ScrubNode>[] = [
   nameColumn("scrub"),
   stateColumn((node) => <NodeState node={node} />),
-  numberColumn("Bans", ({ active_bans: active }) => active),
+  numberColumn(t`Bans`, ({ active_bans: active }) => active),
   {
     key: "load",
-    title: "Load",
+    title: t`Load`,
     cell: loadText,
     order: ({ report }) => report?.load_mbps ?? -1,
     isNumber: true,
     width: "medium",
   },
-  numberColumn("Dropped packets", ({ report }) => report?.dropped_packets, { format: scaled, width: "medium" }),
+  numberColumn(t`Dropped packets`, ({ report }) => report?.dropped_packets, { format: scaled, width: "medium" }),
   textColumn("XDP", ({ report }) => report?.xdp_mode, "wide"),
   lastPollColumn(),
   versionColumn(),
@@ -56,7 +57,7 @@ function NodeList({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
     <Panel title={counted(nodes.length, "scrub node")}>
       <Losses nodes={nodes} />
       <DataTable
-        label="Scrub nodes"
+        label={t`Scrub nodes`}
         columns={COLUMNS}
         rows={nodes}
         rowKey={({ name }) => name}
@@ -73,22 +74,26 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
   return (
     <>
       {alive === 0 && (
-        <Callout tone="danger" title="No scrub node is alive">
-          Nothing can be diverted: bans follow <code>scrubbing.on_all_nodes_lost</code>. See whether{" "}
-          <code>floodwall-scrub</code> runs on the nodes, and whether they reach this service.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={t`No scrub node is alive`}
+        >{tx`Nothing can be diverted: bans follow ${<code>scrubbing.on_all_nodes_lost</code>}. See whether ${<code>floodwall-scrub</code>} runs on the nodes, and whether they reach this service.`}</Callout>
       )}
       {faulty.length > 0 && (
-        <Callout tone="danger" title={`${counted(faulty.length, "node does", "nodes do")} not enforce all bans`}>
-          {faulty.map(({ name }) => name).join(", ")}: what is refused goes to other nodes, or as{" "}
-          <code>scrubbing.on_all_nodes_lost</code> says. The page of the node has the reasons.
-        </Callout>
+        <Callout
+          tone="danger"
+          title={
+            faulty.length === 1
+              ? t`1 node does not enforce all bans`
+              : t`${faulty.length} nodes do not enforce all bans`
+          }
+        >{tx`${faulty.map(({ name }) => name).join(", ")}: what is refused goes to other nodes, or as ${<code>scrubbing.on_all_nodes_lost</code>} says. The page of the node has the reasons.`}</Callout>
       )}
       {short.length > 0 && (
-        <Callout tone="warn" title={`${counted(short.length, "node does", "nodes do")} not get all rules`}>
-          Their agent does not understand these rules, and rules that it understands would drop too much of users.
-          Update it to this version.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={short.length === 1 ? t`1 node does not get all rules` : t`${short.length} nodes do not get all rules`}
+        >{t`Their agent does not understand these rules, and rules that it understands would drop too much of users. Update it to this version.`}</Callout>
       )}
     </>
   );
@@ -96,10 +101,8 @@ function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
 
 function NoNodes() {
   return (
-    <Empty title="No scrub node">
-      Scrub nodes drop attack packets from diverted traffic and pass the rest on. To add one, name it in{" "}
-      <code>scrubbing.nodes</code>, give it a token of its own with <code>role: agent</code> and its <code>node</code>{" "}
-      in <code>api.tokens</code>, reload, and start <code>floodwall-scrub</code> on it.
-    </Empty>
+    <Empty
+      title={t`No scrub node`}
+    >{tx`Scrub nodes drop attack packets from diverted traffic and pass the rest on. To add one, name it in ${<code>scrubbing.nodes</code>}, give it a token of its own with ${<code>role: agent</code>} and its ${<code>node</code>} in ${<code>api.tokens</code>}, reload, and start ${<code>floodwall-scrub</code>} on it.`}</Empty>
   );
 }

@@ -1,5 +1,6 @@
 /** The hostgroups: all in a table, and one in full. */
 import type { HostgroupConfigWire } from "../../../src/http/wire/configured.ts";
+import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -10,49 +11,49 @@ import { methodName } from "../../text/format/words.ts";
 import { ladderText, otherThresholds, settingsText, thresholdFacts } from "../../text/settings.ts";
 
 const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
-  { key: "name", title: "Name", cell: ({ name }) => <a href={linkTo(["settings", name])}>{name}</a> },
-  { key: "networks", title: "Networks", cell: networksText, width: "wide" },
-  { key: "pps", title: "Packets", cell: ({ thresholds }) => packetRate(thresholds.pps), isNumber: true },
+  { key: "name", title: t`Name`, cell: ({ name }) => <a href={linkTo(["settings", name])}>{name}</a> },
+  { key: "networks", title: t`Networks`, cell: networksText, width: "wide" },
+  { key: "pps", title: t`Packets`, cell: ({ thresholds }) => packetRate(thresholds.pps), isNumber: true },
   {
     key: "mbps",
-    title: "Bandwidth",
+    title: t`Bandwidth`,
     cell: ({ thresholds }) => bitRate(thresholds.mbps),
     isNumber: true,
     width: "medium",
   },
   {
     key: "flows",
-    title: "New flows",
+    title: t`New flows`,
     cell: ({ thresholds }) => flowRate(thresholds.flows_per_sec),
     isNumber: true,
     width: "wide",
   },
   {
     key: "others",
-    title: "Other thresholds",
+    title: t`Other thresholds`,
     cell: ({ thresholds }) => otherThresholds(thresholds) || "–",
     width: "wide",
   },
-  { key: "action", title: "Mitigation", cell: ladderText },
+  { key: "action", title: t`Mitigation`, cell: ladderText },
   {
     key: "ttl",
-    title: "A ban lasts",
+    title: t`A ban lasts`,
     cell: ({ ban, ttl_seconds: seconds }) => (ban ? duration(seconds) : "–"),
     isNumber: true,
     width: "medium",
   },
-  { key: "tenant", title: "Tenant", cell: ({ tenant }) => tenant ?? "–", width: "wide" },
+  { key: "tenant", title: t`Tenant`, cell: ({ tenant }) => tenant ?? "–", width: "wide" },
 ];
 
 export function HostgroupTable({ hostgroups }: { readonly hostgroups: readonly HostgroupConfigWire[] }) {
   if (hostgroups.length === 0) {
     return (
-      <Empty title="Your tenant has no hostgroup">
-        Ask the administrator of Floodwall to give your tenant a hostgroup.
-      </Empty>
+      <Empty
+        title={t`Your tenant has no hostgroup`}
+      >{t`Ask the administrator of Floodwall to give your tenant a hostgroup.`}</Empty>
     );
   }
-  return <DataTable label="Hostgroups" columns={COLUMNS} rows={hostgroups} rowKey={({ name }) => name} />;
+  return <DataTable label={t`Hostgroups`} columns={COLUMNS} rows={hostgroups} rowKey={({ name }) => name} />;
 }
 
 export interface HostgroupPageProps {
@@ -65,12 +66,12 @@ export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
   return (
     <>
       <p>
-        <a href={linkTo(["settings"])}>All settings</a>
+        <a href={linkTo(["settings"])}>{t`All settings`}</a>
       </p>
       {group === undefined ? (
-        <Empty title={`There is no hostgroup ${name}`}>
-          It was removed from the configuration, or belongs to another tenant.
-        </Empty>
+        <Empty
+          title={t`There is no hostgroup ${name}`}
+        >{t`It was removed from the configuration, or belongs to another tenant.`}</Empty>
       ) : (
         <div class="masonry">
           <Judged group={group} />
@@ -86,23 +87,23 @@ function Judged({ group }: { readonly group: HostgroupConfigWire }) {
   const { name, calculation, tenant, networks, thresholds, thresholds_outgoing: outgoing } = group;
   return (
     <>
-      <Panel title={`Hostgroup ${name}`}>
+      <Panel title={t`Hostgroup ${name}`}>
         <Facts
           facts={[
-            ["Judged", calculation === "total" ? "as a whole" : "host by host"],
-            tenant === undefined ? null : ["Tenant", tenant],
-            ["Networks", networks.length === 0 ? networksText(group) : networks.join(", ")],
-            group.contacts === undefined ? null : ["Contacts", group.contacts.join(", ")],
-            group.settings === undefined ? null : ["Set by the API", settingsText(group.settings)],
+            [t`Judged`, calculation === "total" ? t`as a whole` : t`host by host`],
+            tenant === undefined ? null : [t`Tenant`, tenant],
+            [t`Networks`, networks.length === 0 ? networksText(group) : networks.join(", ")],
+            group.contacts === undefined ? null : [t`Contacts`, group.contacts.join(", ")],
+            group.settings === undefined ? null : [t`Set by the API`, settingsText(group.settings)],
           ]}
         />
       </Panel>
-      <Panel title="Thresholds of incoming traffic">
+      <Panel title={t`Thresholds of incoming traffic`}>
         <Facts facts={thresholdFacts(thresholds)} />
       </Panel>
-      <Panel title="Thresholds of outgoing traffic">
+      <Panel title={t`Thresholds of outgoing traffic`}>
         {outgoing === undefined ? (
-          <p class="muted">Outgoing traffic of its hosts is not judged.</p>
+          <p class="muted">{t`Outgoing traffic of its hosts is not judged.`}</p>
         ) : (
           <Facts facts={thresholdFacts(outgoing)} />
         )}
@@ -113,23 +114,23 @@ function Judged({ group }: { readonly group: HostgroupConfigWire }) {
 
 function Baseline({ group: { baseline } }: { readonly group: HostgroupConfigWire }) {
   return (
-    <Panel title="Learned thresholds">
+    <Panel title={t`Learned thresholds`}>
       {baseline === undefined ? (
-        <p class="muted">Off: its thresholds are fixed.</p>
+        <p class="muted">{t`Off: its thresholds are fixed.`}</p>
       ) : (
         <Facts
           facts={[
-            ["Limit", `${baseline.factor} times the normal rate`],
+            [t`Limit`, t`${baseline.factor} times the normal rate`],
             [
-              "Never below",
+              t`Never below`,
               thresholdFacts(baseline.floor)
                 .map(([, value]) => value)
                 .join(", "),
             ],
-            ["Never above", "its thresholds"],
-            ["Learned from", baseline.seasonal ? "the same hour of the week" : "the time before"],
-            ["Half-life", duration(baseline.half_life_seconds)],
-            ["Warm-up", duration(baseline.warmup_seconds)],
+            [t`Never above`, t`its thresholds`],
+            [t`Learned from`, baseline.seasonal ? t`the same hour of the week` : t`the time before`],
+            [t`Half-life`, duration(baseline.half_life_seconds)],
+            [t`Warm-up`, duration(baseline.warmup_seconds)],
           ]}
         />
       )}
@@ -140,20 +141,20 @@ function Baseline({ group: { baseline } }: { readonly group: HostgroupConfigWire
 function Done({ group }: { readonly group: HostgroupConfigWire }) {
   if (!group.ban) {
     return (
-      <Panel title="Mitigation">
-        <p>An attack is reported and not banned: the group is judged as a whole.</p>
+      <Panel title={t`Mitigation`}>
+        <p>{t`An attack is reported and not banned: the group is judged as a whole.`}</p>
       </Panel>
     );
   }
   return (
-    <Panel title="Mitigation">
+    <Panel title={t`Mitigation`}>
       <Facts
         facts={[
-          ["Method", ladderText(group)],
-          ["Fallback", methodName(group.fallback)],
-          ["A ban lasts", duration(group.ttl_seconds)],
-          ["After the attack", duration(group.unban_hysteresis_seconds)],
-          ["No new ban after an unban for", duration(group.cooldown_seconds)],
+          [t`Method`, ladderText(group)],
+          [t`Fallback`, methodName(group.fallback)],
+          [t`A ban lasts`, duration(group.ttl_seconds)],
+          [t`After the attack`, duration(group.unban_hysteresis_seconds)],
+          [t`No new ban after an unban for`, duration(group.cooldown_seconds)],
         ]}
       />
     </Panel>
@@ -161,5 +162,5 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
 }
 
 function networksText({ networks }: HostgroupConfigWire): string {
-  return networks.length === 0 ? "All other addresses" : networks.join(", ");
+  return networks.length === 0 ? t`All other addresses` : networks.join(", ");
 }

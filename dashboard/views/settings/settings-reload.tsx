@@ -6,6 +6,7 @@ import type { ReloadPreviewWire, ReloadWire } from "../../../src/http/wire/reloa
 import { type Answer, command, type Failure } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { lookAt } from "../../api/look.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
@@ -37,17 +38,14 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
   const sinceMs = useRef(0);
   return (
     <Panel
-      title="Configuration"
+      title={t`Configuration`}
       isWide
-      actions={mayReload && <Button onClick={() => setAsking(true)}>Reload …</Button>}
+      actions={mayReload && <Button onClick={() => setAsking(true)}>{t`Reload …`}</Button>}
     >
-      <p>
-        Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with
-        a fault changes nothing.
-      </p>
+      <p>{t`Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with a fault changes nothing.`}</p>
       {needsRestart.length > 0 && (
-        <Callout tone="warn" title="Waiting for a restart">
-          <p>These keys were changed in the file and keep their old values until Floodwall is restarted:</p>
+        <Callout tone="warn" title={t`Waiting for a restart`}>
+          <p>{t`These keys were changed in the file and keep their old values until Floodwall is restarted:`}</p>
           <ul class="plain-list">
             {needsRestart.map((key) => (
               <li key={key}>
@@ -60,8 +58,8 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
       {result !== null && <Outcome result={result} />}
       {isAsking && (
         <Confirm<Result>
-          title="Reload the configuration?"
-          verb="Reload"
+          title={t`Reload the configuration?`}
+          verb={t`Reload`}
           act={async () => {
             sinceMs.current = serviceNow();
             const answer = await command<ReloadWire>("/api/v1/config/reload");
@@ -80,9 +78,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           }}
           onClose={() => setAsking(false)}
         >
-          <p>
-            The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.
-          </p>
+          <p>{t`The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.`}</p>
           <Preview />
         </Confirm>
       )}
@@ -108,10 +104,10 @@ function Preview() {
 }
 
 function Changes({ preview: { changes, needs_restart: needsRestart } }: { readonly preview: ReloadPreviewWire }) {
-  if (changes.length === 0 && needsRestart.length === 0) return <p>The file is as what is in force.</p>;
+  if (changes.length === 0 && needsRestart.length === 0) return <p>{t`The file is as what is in force.`}</p>;
   return (
     <>
-      <p>{changes.length === 0 ? "Nothing changes at once." : "It changes:"}</p>
+      <p>{changes.length === 0 ? t`Nothing changes at once.` : t`It changes:`}</p>
       <ul class="plain-list">
         {changes.map(({ section, details }) => (
           <li key={section}>
@@ -120,7 +116,7 @@ function Changes({ preview: { changes, needs_restart: needsRestart } }: { readon
           </li>
         ))}
       </ul>
-      {needsRestart.length > 0 && <p>Only after a restart: {needsRestart.join(", ")}.</p>}
+      {needsRestart.length > 0 && <p>{t`Only after a restart: ${needsRestart.join(", ")}.`}</p>}
     </>
   );
 }
@@ -130,17 +126,18 @@ function Outcome({ result: { answer, atMs } }: { readonly result: Result }) {
   const { dry_run: isDry, thresholds } = answer.data;
   const { pps, mbps, flows_per_sec: flows } = thresholds;
   return (
-    <Callout tone="ok" title={`Reloaded at ${zonedTime(atMs)}`} isAlert>
-      Dry run is {isDry ? "on" : "off"}. Thresholds of hosts without a group: {rateOf("pps", pps)},{" "}
-      {rateOf("mbps", mbps)}, {rateOf("flows_per_sec", flows)}.
-    </Callout>
+    <Callout
+      tone="ok"
+      title={t`Reloaded at ${zonedTime(atMs)}`}
+      isAlert
+    >{t`Dry run is ${isDry ? t`on` : t`off`}. Thresholds of hosts without a group: ${rateOf("pps", pps)}, ${rateOf("mbps", mbps)}, ${rateOf("flows_per_sec", flows)}.`}</Callout>
   );
 }
 
 function Refused({ failure }: { readonly failure: Failure }) {
   if (failure.kind === "unreachable" || failure.status !== 400) {
     return (
-      <Callout tone="danger" title="Not reloaded" isAlert>
+      <Callout tone="danger" title={t`Not reloaded`} isAlert>
         {failureText(failure)}
       </Callout>
     );
@@ -148,7 +145,7 @@ function Refused({ failure }: { readonly failure: Failure }) {
   return (
     <Callout
       tone="danger"
-      title="Not reloaded: the file has errors. The configuration in force did not change."
+      title={t`Not reloaded: the file has errors. The configuration in force did not change.`}
       isAlert
     >
       <ul class="problems">

@@ -2,6 +2,7 @@
 import type { ServiceConfigWire } from "../../../src/http/wire/configured.ts";
 import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { names } from "../../api/known-names.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { percent, wholeNumber } from "../../text/format/numbers.ts";
@@ -33,16 +34,16 @@ export function ServicePanels({ service, status }: ServicePanelsProps) {
 function Running({ service: { storage, update_check: isChecked }, status }: ServicePanelsProps) {
   const { latest_version: latest } = status;
   return (
-    <Panel title="Service">
+    <Panel title={t`Service`}>
       <Facts
         facts={[
-          ["Version", status.version],
-          ["Newer release", latest ?? (isChecked ? "none" : "not checked: update_check is off")],
-          ["Runs for", duration(status.uptime_seconds)],
-          ["Dry run", <OnOff isOn={status.dry_run} tone="warn" />],
-          ["Storage", storage.driver === "none" ? "off" : storage.driver],
-          storage.driver === "none" ? null : ["Kept for", `${storage.retention_days} d`],
-          storage.driver === "none" ? null : ["Traffic is recorded every", duration(storage.traffic_interval_seconds)],
+          [t`Version`, status.version],
+          [t`Newer release`, latest ?? (isChecked ? t`none` : t`not checked: update_check is off`)],
+          [t`Runs for`, duration(status.uptime_seconds)],
+          [t`Dry run`, <OnOff isOn={status.dry_run} tone="warn" />],
+          [t`Storage`, storage.driver === "none" ? t`off` : storage.driver],
+          storage.driver === "none" ? null : [t`Kept for`, `${storage.retention_days} d`],
+          storage.driver === "none" ? null : [t`Traffic is recorded every`, duration(storage.traffic_interval_seconds)],
         ]}
       />
     </Panel>
@@ -51,19 +52,19 @@ function Running({ service: { storage, update_check: isChecked }, status }: Serv
 
 function Detection({ service: { detection, protected_whitelist: spared, samples }, status }: ServicePanelsProps) {
   return (
-    <Panel title="Detection">
+    <Panel title={t`Detection`}>
       <Facts
         facts={[
-          ["Networks", <List items={status.networks} />],
-          ["Never banned", spared.length === 0 ? "none" : <List items={spared} />],
+          [t`Networks`, <List items={status.networks} />],
+          [t`Never banned`, spared.length === 0 ? t`none` : <List items={spared} />],
           [
-            "Captured from",
-            status.capture.interfaces.map(({ name }) => name).join(", ") || "nothing: control plane only",
+            t`Captured from`,
+            status.capture.interfaces.map(({ name }) => name).join(", ") || t`nothing: control plane only`,
           ],
-          ["Window", `${wholeNumber(detection.window_ms)} ms`],
-          ["Detection interval", `${wholeNumber(detection.tick_ms)} ms`],
-          ["Sustain time", `${wholeNumber(detection.sustain_ms)} ms`],
-          ["Samples of attacks", <OnOff isOn={samples} />],
+          [t`Window`, t`${wholeNumber(detection.window_ms)} ms`],
+          [t`Detection interval`, t`${wholeNumber(detection.tick_ms)} ms`],
+          [t`Sustain time`, t`${wholeNumber(detection.sustain_ms)} ms`],
+          [t`Samples of attacks`, <OnOff isOn={samples} />],
         ]}
       />
     </Panel>
@@ -72,18 +73,16 @@ function Detection({ service: { detection, protected_whitelist: spared, samples 
 
 function Carpet({ service: { carpet } }: { readonly service: ServiceConfigWire }) {
   return (
-    <Panel title="Attacks on whole prefixes">
+    <Panel title={t`Attacks on whole prefixes`}>
       {carpet === undefined ? (
-        <p class="muted">
-          Not detected: there is no <code>carpet</code> in the configuration.
-        </p>
+        <p class="muted">{tx`Not detected: there is no ${<code>carpet</code>} in the configuration.`}</p>
       ) : (
         <Facts
           facts={[
-            ["Prefixes", `/${carpet.prefix_v4} and IPv6 /${carpet.prefix_v6}`],
-            ["Hosts at least", carpet.min_hosts],
+            [t`Prefixes`, `/${carpet.prefix_v4} and IPv6 /${carpet.prefix_v6}`],
+            [t`Hosts at least`, carpet.min_hosts],
             ...thresholdFacts(carpet.thresholds),
-            ["Mitigation", methodName(carpet.mitigation)],
+            [t`Mitigation`, methodName(carpet.mitigation)],
           ]}
         />
       )}
@@ -97,11 +96,11 @@ function Bans({
   readonly service: ServiceConfigWire;
 }) {
   return (
-    <Panel title="Bans">
+    <Panel title={t`Bans`}>
       <Facts
         facts={[
-          ["Max bans", wholeNumber(most)],
-          ["Max share of addresses", fraction === 0 ? "none" : percent(fraction)],
+          [t`Max bans`, wholeNumber(most)],
+          [t`Max share of addresses`, fraction === 0 ? t`none` : percent(fraction)],
         ]}
       />
     </Panel>
@@ -112,22 +111,20 @@ function Bgp({ bgp }: { readonly bgp: StatusWire["bgp"] }) {
   return (
     <Panel title="BGP">
       {bgp === undefined ? (
-        <p class="muted">
-          No announcer: there is no <code>bgp</code> in the configuration.
-        </p>
+        <p class="muted">{tx`No announcer: there is no ${<code>bgp</code>} in the configuration.`}</p>
       ) : (
         <Facts
           facts={[
-            ["AS", bgp.local_asn],
-            ["Router ID", bgp.router_id],
-            ["Speaker", bgp.speaker],
-            ["Next hops of blackholes", `${bgp.next_hop}, ${bgp.next_hop6}`],
-            ["Communities", bgp.community || "none"],
-            bgp.local_pref === 0 ? null : ["Local preference", bgp.local_pref],
+            [t`AS`, bgp.local_asn],
+            [t`Router ID`, bgp.router_id],
+            [t`Speaker`, bgp.speaker],
+            [t`Next hops of blackholes`, `${bgp.next_hop}, ${bgp.next_hop6}`],
+            [t`Communities`, bgp.community || t`none`],
+            bgp.local_pref === 0 ? null : [t`Local preference`, bgp.local_pref],
             [
-              "Neighbors",
+              t`Neighbors`,
               bgp.neighbors
-                .map(({ address, remote_asn: asn }) => `${withName(names.value, address)}, AS ${asn}`)
+                .map(({ address, remote_asn: asn }) => t`${withName(names.value, address)}, AS ${asn}`)
                 .join(", "),
             ],
           ]}
@@ -143,14 +140,14 @@ function Scrubbing({
   readonly status: StatusWire;
 }) {
   return (
-    <Panel title="Nodes">
+    <Panel title={t`Nodes`}>
       <Facts
         facts={[
-          ["Scrub nodes", nodes],
-          ["Edge nodes", edges],
-          scrubbing?.next_hop === undefined ? null : ["Diverted to", withName(names.value, scrubbing.next_hop)],
-          scrubbing?.next_hop6 === undefined ? null : ["IPv6 diverted to", withName(names.value, scrubbing.next_hop6)],
-          scrubbing === undefined || scrubbing.community === "" ? null : ["Communities", scrubbing.community],
+          [t`Scrub nodes`, nodes],
+          [t`Edge nodes`, edges],
+          scrubbing?.next_hop === undefined ? null : [t`Diverted to`, withName(names.value, scrubbing.next_hop)],
+          scrubbing?.next_hop6 === undefined ? null : [t`IPv6 diverted to`, withName(names.value, scrubbing.next_hop6)],
+          scrubbing === undefined || scrubbing.community === "" ? null : [t`Communities`, scrubbing.community],
         ]}
       />
     </Panel>
@@ -159,19 +156,17 @@ function Scrubbing({
 
 function Dataplane({ dataplane }: { readonly dataplane: StatusWire["dataplane"] }) {
   return (
-    <Panel title="Dropping on this machine">
+    <Panel title={t`Dropping on this machine`}>
       {dataplane === undefined ? (
-        <p class="muted">
-          Nothing is dropped here: there is no <code>dataplane</code> in the configuration.
-        </p>
+        <p class="muted">{tx`Nothing is dropped here: there is no ${<code>dataplane</code>} in the configuration.`}</p>
       ) : (
         <Facts
           facts={[
-            ["State", dataplane.state.replace("_", " ")],
+            [t`State`, dataplane.state.replace("_", " ")],
             ...dataplane.interfaces.map(({ name, mode, state }) => [name, mode ?? state] as const),
             dataplane.max_dynamic_rules === undefined
               ? null
-              : ["Rules at most", wholeNumber(dataplane.max_dynamic_rules)],
+              : [t`Rules at most`, wholeNumber(dataplane.max_dynamic_rules)],
           ]}
         />
       )}
@@ -180,16 +175,16 @@ function Dataplane({ dataplane }: { readonly dataplane: StatusWire["dataplane"] 
 }
 
 const CHANNELS = {
-  telegram: "Telegram",
-  webhook: "Webhook",
-  slack: "Slack",
-  email: "E-mail",
-  exec: "Command",
+  telegram: t`Telegram`,
+  webhook: t`Webhook`,
+  slack: t`Slack`,
+  email: t`E-mail`,
+  exec: t`Command`,
 } as const satisfies Readonly<Record<keyof StatusWire["notify"], string>>;
 
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
   return (
-    <Panel title="Notifications">
+    <Panel title={t`Notifications`}>
       <Facts
         facts={Object.entries(CHANNELS).map(
           ([channel, name]) => [name, <OnOff isOn={notify[channel as keyof typeof CHANNELS]} />] as const,
@@ -200,7 +195,7 @@ function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
 }
 
 function OnOff({ isOn, tone = "ok" }: { readonly isOn: boolean; readonly tone?: "ok" | "warn" }) {
-  return isOn ? <Badge tone={tone}>on</Badge> : <span class="muted">off</span>;
+  return isOn ? <Badge tone={tone}>{t`on`}</Badge> : <span class="muted">{t`off`}</span>;
 }
 
 /** Longer lists end with the number of the remaining entries. */
@@ -211,7 +206,7 @@ function List({ items }: { readonly items: readonly string[] }) {
   return (
     <>
       {items.slice(0, LISTED_MAX).join(", ")}
-      {more > 0 && ` and ${wholeNumber(more)} more`}
+      {more > 0 && t` and ${wholeNumber(more)} more`}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { reloads } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
 import { status, wholeStatus } from "../../api/running.ts";
 import { isUnscoped, mayAct, session, signOutAll } from "../../api/session.ts";
+import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -12,6 +13,7 @@ import { Show } from "../../parts/show.tsx";
 import { chooseTheme, theme } from "../../theme.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostgroupPage, HostgroupTable } from "./settings-hostgroups.tsx";
+import { SharedPanel } from "./settings-links.tsx";
 import { ReloadPanel } from "./settings-reload.tsx";
 import { ServicePanels } from "./settings-service.tsx";
 
@@ -27,7 +29,7 @@ export function Settings({ steps }: ViewProps) {
   };
   const [group] = steps;
   return (
-    <Show loaded={configured.state.value} what="configuration" onRetry={refresh}>
+    <Show loaded={configured.state.value} what={t`configuration`} onRetry={refresh}>
       {(config) =>
         group === undefined ? (
           <Whole config={config} onReloaded={refresh} />
@@ -47,9 +49,10 @@ function Whole({ config, onReloaded }: { readonly config: ConfiguredWire; readon
       {isUnscoped() && service !== undefined && (
         <ReloadPanel needsRestart={service.needs_restart} mayReload={mayAct()} onReloaded={onReloaded} />
       )}
-      <Panel title="Hostgroups" isWide>
+      <Panel title={t`Hostgroups`} isWide>
         <HostgroupTable hostgroups={hostgroups} />
       </Panel>
+      <SharedPanel />
       <div class="masonry">
         <SessionPanel />
         {service !== undefined && whole !== null && <ServicePanels service={service} status={whole} />}
@@ -63,22 +66,22 @@ function SessionPanel() {
   if (value.kind !== "signed_in") return null;
   const { open, name, role, tenant } = value.who;
   return (
-    <Panel title="You" actions={!open && <Button onClick={signOutAll}>Sign out</Button>}>
+    <Panel title={t`You`} actions={!open && <Button onClick={signOutAll}>{t`Sign out`}</Button>}>
       <Facts
         facts={[
-          ["Token", open ? "none: no sign-in" : (name ?? "")],
-          ["Role", role],
-          ["Tenant", tenant ?? "none: the whole service"],
-          ["Zone of times", Intl.DateTimeFormat().resolvedOptions().timeZone],
+          [t`Token`, open ? t`none: no sign-in` : (name ?? "")],
+          [t`Role`, role],
+          [t`Tenant`, tenant ?? t`none: the whole service`],
+          [t`Zone of times`, Intl.DateTimeFormat().resolvedOptions().timeZone],
         ]}
       />
       <Segments
-        label="Theme"
+        label={t`Theme`}
         value={theme.value}
         options={[
-          ["system", "As the system"],
-          ["light", "Light"],
-          ["dark", "Dark"],
+          ["system", t`As the system`],
+          ["light", t`Light`],
+          ["dark", t`Dark`],
         ]}
         onChange={chooseTheme}
       />

@@ -1,5 +1,6 @@
 /** One exporter: its faults with their remedies, what it sends and says of itself, its interfaces, what is not understood. */
 import type { ExporterWire } from "../../../src/http/wire/telemetry.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { numberColumn, textColumn } from "../../parts/columns.tsx";
@@ -32,12 +33,12 @@ export function ExporterDetail({ address, exporter }: ExporterDetailProps) {
   return (
     <>
       <p>
-        <a href={linkTo(["telemetry"])}>All exporters</a>
+        <a href={linkTo(["telemetry"])}>{t`All exporters`}</a>
       </p>
       {exporter === undefined ? (
-        <Empty title={`There is no exporter ${address}`}>
-          It was removed from the configuration, or sends to another port.
-        </Empty>
+        <Empty
+          title={t`There is no exporter ${address}`}
+        >{t`It was removed from the configuration, or sends to another port.`}</Empty>
       ) : (
         <>
           <Faults exporter={exporter} />
@@ -65,15 +66,14 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
       {faults.map(({ kind, since, text, remedy }) => (
         <Callout key={kind} tone={tone(kind)} title={`${capital(exporterWord(kind).text)}: ${text}`}>
           <p>{capital(remedy)}.</p>
-          <p>
-            Since <Moment at={since} />, for <Since at={since} />.
-          </p>
+          <p>{tx`Since ${<Moment at={since} />}, for ${<Since at={since} />}.`}</p>
         </Callout>
       ))}
       {state === "standby" && (
-        <Callout tone="info" title="Standby">
-          Another exporter of its site counts. This one takes over if the active exporter goes silent.
-        </Callout>
+        <Callout
+          tone="info"
+          title={t`Standby`}
+        >{t`Another exporter of its site counts. This one takes over if the active exporter goes silent.`}</Callout>
       )}
     </>
   );
@@ -81,7 +81,7 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
 
 function Beliefs({ beliefs }: { readonly beliefs: NonNullable<ExporterWire["beliefs"]> }) {
   return (
-    <Panel title="Taken for">
+    <Panel title={t`Taken for`}>
       <Facts facts={beliefs.map(({ about, text }) => [capital(about), text])} />
     </Panel>
   );
@@ -100,19 +100,19 @@ function State({ exporter }: { readonly exporter: ExporterWire }) {
   const { address, site, state, listen, last_seen: seen, rates } = exporter;
   const word = exporterWord(state);
   return (
-    <Panel title={`Exporter ${exporterName(exporter)}`}>
+    <Panel title={t`Exporter ${exporterName(exporter)}`}>
       <Facts
         facts={[
-          ["State", <Badge tone={word.tone}>{word.text}</Badge>],
-          ["Address", address],
-          site === undefined ? null : ["Site", site],
-          listen === undefined ? null : ["Sends to", listen],
-          ["Protocol", protocolsText(exporter)],
-          ["Last datagram", seen === undefined ? "never" : <Moment at={seen} />],
-          rates === undefined ? null : ["Records", recordRate(rates.records_per_sec)],
-          rates === undefined ? null : ["Of these counted", recordRate(rates.counted_per_sec)],
-          rates === undefined ? null : ["Traffic, estimated", `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}`],
-          seen === undefined ? null : ["Its clock", skewText(exporter.clock_skew_ms)],
+          [t`State`, <Badge tone={word.tone}>{word.text}</Badge>],
+          [t`Address`, address],
+          site === undefined ? null : [t`Site`, site],
+          listen === undefined ? null : [t`Sends to`, listen],
+          [t`Protocol`, protocolsText(exporter)],
+          [t`Last datagram`, seen === undefined ? t`never` : <Moment at={seen} />],
+          rates === undefined ? null : [t`Records`, recordRate(rates.records_per_sec)],
+          rates === undefined ? null : [t`Of these counted`, recordRate(rates.counted_per_sec)],
+          rates === undefined ? null : [t`Traffic, estimated`, `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}`],
+          seen === undefined ? null : [t`Its clock`, skewText(exporter.clock_skew_ms)],
         ]}
       />
     </Panel>
@@ -124,17 +124,17 @@ function Completeness({ exporter }: { readonly exporter: ExporterWire }) {
   const { lost_records: lostRecords = 0, lost_datagrams: lostDatagrams = 0, dropped_samples: dropped = 0 } = exporter;
   const left = leftOutText(exporter);
   return (
-    <Panel title="What arrives">
+    <Panel title={t`What arrives`}>
       <Facts
         facts={[
-          ["Records", wholeNumber(records)],
-          ["Counted", wholeNumber(own)],
-          left === "" ? null : ["Left out", left],
-          ["Lost in the last minute", loss === undefined ? "measuring" : percent(loss)],
-          ["Lost so far", `${counted(lostRecords, "record")}, ${counted(lostDatagrams, "datagram")}`],
-          dropped === 0 ? null : ["Samples that it dropped itself", wholeNumber(dropped)],
-          reordered === 0 ? null : ["Out of order", counted(reordered, "datagram")],
-          ["Restarts", wholeNumber(restarts)],
+          [t`Records`, wholeNumber(records)],
+          [t`Counted`, wholeNumber(own)],
+          left === "" ? null : [t`Left out`, left],
+          [t`Lost in the last minute`, loss === undefined ? t`measuring` : percent(loss)],
+          [t`Lost so far`, `${counted(lostRecords, "record")}, ${counted(lostDatagrams, "datagram")}`],
+          dropped === 0 ? null : [t`Samples that it dropped itself`, wholeNumber(dropped)],
+          reordered === 0 ? null : [t`Out of order`, counted(reordered, "datagram")],
+          [t`Restarts`, wholeNumber(restarts)],
           ...templateFacts(exporter),
         ]}
       />
@@ -146,32 +146,32 @@ function templateFacts(exporter: ExporterWire): (readonly [string, string] | nul
   const { protocols = [], templates = 0, templates_refused: refused = 0, waiting_bytes: waiting = 0 } = exporter;
   if (!protocols.some((protocol) => protocol === "netflow9" || protocol === "ipfix")) return [];
   return [
-    ["Templates", wholeNumber(templates)],
-    refused === 0 ? null : ["Templates beyond the most", wholeNumber(refused)],
-    waiting === 0 ? null : ["Waiting for a template", counted(waiting, "byte")],
+    [t`Templates`, wholeNumber(templates)],
+    refused === 0 ? null : [t`Templates beyond the most`, wholeNumber(refused)],
+    waiting === 0 ? null : [t`Waiting for a template`, counted(waiting, "byte")],
   ];
 }
 
 const SAMPLING_COLUMNS: readonly Column<Sampling>[] = [
-  { key: "domain", title: "Domain", cell: ({ domain }) => String(domain) },
-  numberColumn("Sampler", ({ sampler }) => sampler),
+  { key: "domain", title: t`Domain`, cell: ({ domain }) => String(domain) },
+  numberColumn(t`Sampler`, ({ sampler }) => sampler),
   {
     key: "rate",
-    title: "One in",
-    cell: ({ rate }) => (rate === undefined ? <Badge tone="danger">not known</Badge> : wholeNumber(rate)),
+    title: t`One in`,
+    cell: ({ rate }) => (rate === undefined ? <Badge tone="danger">{t`not known`}</Badge> : wholeNumber(rate)),
     isNumber: true,
   },
-  { key: "origin", title: "Said by", cell: ({ origin }) => originText(origin) },
+  { key: "origin", title: t`Said by`, cell: ({ origin }) => originText(origin) },
 ];
 
 function Samplings({ samplings }: { readonly samplings: readonly Sampling[] }) {
   return (
-    <Panel title="Sampling">
+    <Panel title={t`Sampling`}>
       {samplings.length === 0 ? (
-        <p class="muted">Nothing is said of it yet.</p>
+        <p class="muted">{t`Nothing is said of it yet.`}</p>
       ) : (
         <DataTable
-          label="Sampling"
+          label={t`Sampling`}
           columns={SAMPLING_COLUMNS}
           rows={samplings}
           rowKey={({ domain, sampler }) => `${domain} ${sampler}`}
@@ -182,8 +182,8 @@ function Samplings({ samplings }: { readonly samplings: readonly Sampling[] }) {
 }
 
 const UNDECODED_COLUMNS: readonly Column<Undecoded>[] = [
-  { key: "reason", title: "What", cell: ({ reason }) => reason },
-  numberColumn("Times", ({ count }) => count, { format: wholeNumber }),
+  { key: "reason", title: t`What`, cell: ({ reason }) => reason },
+  numberColumn(t`Times`, ({ count }) => count, { format: wholeNumber }),
 ];
 
 function NotUnderstood({
@@ -192,18 +192,18 @@ function NotUnderstood({
   readonly exporter: ExporterWire;
 }) {
   return (
-    <Panel title="Not understood">
+    <Panel title={t`Not understood`}>
       {undecoded.length === 0 ? (
-        <p class="muted">All of it is understood.</p>
+        <p class="muted">{t`All of it is understood.`}</p>
       ) : (
         <DataTable
-          label="Not understood"
+          label={t`Not understood`}
           columns={UNDECODED_COLUMNS}
           rows={undecoded}
           rowKey={({ reason }) => reason}
         />
       )}
-      {events > 0 && <p>{counted(events, "record")} count no packet: they report events of a firewall.</p>}
+      {events > 0 && <p>{t`${counted(events, "record")} count no packet: they report events of a firewall.`}</p>}
     </Panel>
   );
 }
@@ -211,30 +211,30 @@ function NotUnderstood({
 const INTERFACE_COLUMNS: readonly Column<Interface>[] = [
   {
     key: "name",
-    title: "Interface",
-    cell: ({ index, name }) => (index === 0 ? "not said" : (name ?? `number ${index}`)),
+    title: t`Interface`,
+    cell: ({ index, name }) => (index === 0 ? t`not said` : (name ?? t`number ${index}`)),
     order: ({ index }) => index,
   },
-  textColumn("Role", ({ role }) => (role === "unset" ? undefined : role)),
-  numberColumn("Number", ({ index }) => (index === 0 ? undefined : index), { width: "wide" }),
-  numberColumn("Packets in", (one) => one.pps_in, { format: packetRate, width: "medium" }),
-  numberColumn("Bandwidth in", (one) => one.mbps_in, { format: bitRate }),
-  numberColumn("Packets out", (one) => one.pps_out, { format: packetRate, width: "wide" }),
-  numberColumn("Bandwidth out", (one) => one.mbps_out, { format: bitRate, width: "medium" }),
+  textColumn(t`Role`, ({ role }) => (role === "unset" ? undefined : role)),
+  numberColumn(t`Number`, ({ index }) => (index === 0 ? undefined : index), { width: "wide" }),
+  numberColumn(t`Packets in`, (one) => one.pps_in, { format: packetRate, width: "medium" }),
+  numberColumn(t`Bandwidth in`, (one) => one.mbps_in, { format: bitRate }),
+  numberColumn(t`Packets out`, (one) => one.pps_out, { format: packetRate, width: "wide" }),
+  numberColumn(t`Bandwidth out`, (one) => one.mbps_out, { format: bitRate, width: "medium" }),
 ];
 
 function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] }) {
   return (
-    <Panel title="Interfaces, estimated">
+    <Panel title={t`Interfaces, estimated`}>
       {interfaces.length === 0 ? (
-        <p class="muted">None is known yet.</p>
+        <p class="muted">{t`None is known yet.`}</p>
       ) : (
         <DataTable
-          label="Interfaces"
+          label={t`Interfaces`}
           columns={INTERFACE_COLUMNS}
           rows={interfaces}
           rowKey={({ index }) => String(index)}
-          firstSort={{ key: "Bandwidth in", isDescending: true }}
+          firstSort={{ key: t`Bandwidth in`, isDescending: true }}
         />
       )}
     </Panel>

@@ -1,5 +1,6 @@
 /** The ports that take flow records: what arrives, and what could not be taken. */
 import type { TelemetryWire } from "../../../src/http/wire/telemetry.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
@@ -10,21 +11,21 @@ import { byteCount, percent, scaled } from "../../text/format/numbers.ts";
 type Listener = TelemetryWire["listeners"][number];
 
 const COLUMNS: readonly Column<Listener>[] = [
-  { key: "listen", title: "Port", cell: ({ listen }) => listen },
+  { key: "listen", title: t`Port`, cell: ({ listen }) => listen },
   {
     key: "state",
-    title: "State",
+    title: t`State`,
     cell: ({ error }) =>
-      error === undefined ? <Badge tone="ok">receives</Badge> : <Badge tone="danger">does not receive</Badge>,
+      error === undefined ? <Badge tone="ok">{t`receives`}</Badge> : <Badge tone="danger">{t`does not receive`}</Badge>,
   },
-  numberColumn("Datagrams", ({ datagrams }) => datagrams, { format: scaled }),
-  numberColumn("Lost", ({ lost_datagrams: lost }) => lost, { format: scaled }),
-  numberColumn("Of others", ({ refused_datagrams: refused }) => refused, { format: scaled, width: "medium" }),
+  numberColumn(t`Datagrams`, ({ datagrams }) => datagrams, { format: scaled }),
+  numberColumn(t`Lost`, ({ lost_datagrams: lost }) => lost, { format: scaled }),
+  numberColumn(t`Of others`, ({ refused_datagrams: refused }) => refused, { format: scaled, width: "medium" }),
   {
     key: "buffer",
-    title: "Receive buffer",
+    title: t`Receive buffer`,
     cell: ({ receive_buffer_bytes: all, receive_buffer_used_bytes: used }) =>
-      all === 0 ? "–" : `${percent(used / all)} of ${byteCount(all)}`,
+      all === 0 ? "–" : t`${percent(used / all)} of ${byteCount(all)}`,
     isNumber: true,
     width: "medium",
   },
@@ -33,25 +34,27 @@ const COLUMNS: readonly Column<Listener>[] = [
 export function Listeners({ listeners }: { readonly listeners: readonly Listener[] }) {
   const refused = [...new Set(listeners.flatMap((one) => one.refused_addresses))];
   return (
-    <Panel title="Ports">
+    <Panel title={t`Ports`}>
       {listeners.map(({ listen, error }) =>
         error === undefined ? null : (
-          <Callout key={listen} tone="danger" title={`${listen} receives nothing`}>
+          <Callout key={listen} tone="danger" title={t`${listen} receives nothing`}>
             {error}
           </Callout>
         ),
       )}
       {listeners.some(({ lost_datagrams: lost }) => lost > 0) && (
-        <Callout tone="warn" title="Datagrams did not fit into the receive buffer">
-          Raise <code>telemetry.listen.receive_buffer_mb</code> or <code>threads</code>, and restart Floodwall.
-        </Callout>
+        <Callout
+          tone="warn"
+          title={t`Datagrams did not fit into the receive buffer`}
+        >{tx`Raise ${<code>telemetry.listen.receive_buffer_mb</code>} or ${<code>threads</code>}, and restart Floodwall.`}</Callout>
       )}
       {refused.length > 0 && (
-        <Callout tone="info" title="Others send too, and are dropped">
-          Add those that are yours to <code>telemetry.exporters</code>: {refused.join(", ")}.
-        </Callout>
+        <Callout
+          tone="info"
+          title={t`Others send too, and are dropped`}
+        >{tx`Add those that are yours to ${<code>telemetry.exporters</code>}: ${refused.join(", ")}.`}</Callout>
       )}
-      <DataTable label="Ports" columns={COLUMNS} rows={listeners} rowKey={({ listen }) => listen} />
+      <DataTable label={t`Ports`} columns={COLUMNS} rows={listeners} rowKey={({ listen }) => listen} />
     </Panel>
   );
 }

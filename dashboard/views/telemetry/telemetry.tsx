@@ -1,6 +1,7 @@
 /** The exporters of flow telemetry: who sends, how much, what is lost and what is wrong; and the view of one. */
 import type { ExporterWire, TelemetryWire } from "../../../src/http/wire/telemetry.ts";
 import { useResource } from "../../api/resource.ts";
+import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { momentColumn, numberColumn } from "../../parts/columns.tsx";
@@ -34,7 +35,7 @@ export function Telemetry({ steps }: ViewProps) {
   const [address, listen] = steps;
   const read = useResource<TelemetryWire>(telemetryPath(address, listen), EVERY_MS);
   return (
-    <Show loaded={read.state.value} what="exporters" onRetry={() => void read.refresh()}>
+    <Show loaded={read.state.value} what={t`exporters`} onRetry={() => void read.refresh()}>
       {(telemetry) => {
         if (!telemetry.enabled) return <NoTelemetry />;
         return (
@@ -58,36 +59,37 @@ export function Telemetry({ steps }: ViewProps) {
 /** The rates of a moment that is over are not those of now. */
 function Stale({ telemetry }: { readonly telemetry: TelemetryWire }) {
   const age = ageOf(telemetry, now.value);
-  if (age === null) return <Callout tone="info" title="The exporters have not been read yet" />;
+  if (age === null) return <Callout tone="info" title={t`The exporters have not been read yet`} />;
   if (age < STALE_SECONDS) return null;
   return (
-    <Callout tone="warn" title={`This is the state of ${duration(age)} ago`}>
-      Nothing newer is known: the service does not read its exporters, or this page does not reach it.
-    </Callout>
+    <Callout
+      tone="warn"
+      title={t`This is the state of ${duration(age)} ago`}
+    >{t`Nothing newer is known: the service does not read its exporters, or this page does not reach it.`}</Callout>
   );
 }
 
 const COLUMNS: readonly Column<ExporterWire>[] = [
   {
     key: "name",
-    title: "Exporter",
+    title: t`Exporter`,
     cell: (exporter) => <a href={linkToExporter(exporter)}>{exporterName(exporter)}</a>,
     order: exporterName,
   },
   {
     key: "state",
-    title: "State",
+    title: t`State`,
     cell: ({ state }) => <Badge tone={exporterWord(state).tone}>{exporterWord(state).text}</Badge>,
     order: exporterOrder,
   },
-  { key: "address", title: "Address", cell: ({ address }) => address, order: ({ address }) => address, width: "wide" },
-  { key: "protocols", title: "Protocol", cell: protocolsText, order: protocolsText, width: "medium" },
-  numberColumn("Records", ({ rates }) => rates?.records_per_sec, { format: recordRate, width: "medium" }),
-  numberColumn("Packets, estimated", ({ rates }) => rates?.pps, { format: packetRate, width: "medium" }),
-  numberColumn("Bandwidth, estimated", ({ rates }) => rates?.mbps, { format: bitRate, width: "wide" }),
-  { key: "sampling", title: "Sampling", cell: samplingText, isNumber: true, width: "medium" },
-  numberColumn("Lost", ({ loss }) => loss, { format: percent, width: "wide" }),
-  momentColumn("Last datagram", (exporter) => exporter.last_seen, "wide"),
+  { key: "address", title: t`Address`, cell: ({ address }) => address, order: ({ address }) => address, width: "wide" },
+  { key: "protocols", title: t`Protocol`, cell: protocolsText, order: protocolsText, width: "medium" },
+  numberColumn(t`Records`, ({ rates }) => rates?.records_per_sec, { format: recordRate, width: "medium" }),
+  numberColumn(t`Packets, estimated`, ({ rates }) => rates?.pps, { format: packetRate, width: "medium" }),
+  numberColumn(t`Bandwidth, estimated`, ({ rates }) => rates?.mbps, { format: bitRate, width: "wide" }),
+  { key: "sampling", title: t`Sampling`, cell: samplingText, isNumber: true, width: "medium" },
+  numberColumn(t`Lost`, ({ loss }) => loss, { format: percent, width: "wide" }),
+  momentColumn(t`Last datagram`, (exporter) => exporter.last_seen, "wide"),
 ];
 
 function linkToExporter({ address, listen }: ExporterWire): string {
@@ -100,14 +102,15 @@ function Lists({ telemetry: { exporters, listeners } }: { readonly telemetry: Te
     <>
       <Panel title={counted(exporters.length, "exporter")}>
         {faulty.length > 0 && (
-          <Callout tone="warn" title={`${counted(faulty.length, "exporter has", "exporters have")} a fault`}>
-            Attacks that only they see are found late, too small or not at all. Choose one to see what to do.
-          </Callout>
+          <Callout
+            tone="warn"
+            title={faulty.length === 1 ? t`1 exporter has a fault` : t`${faulty.length} exporters have a fault`}
+          >{t`Attacks that only they see are found late, too small or not at all. Choose one to see what to do.`}</Callout>
         )}
         <SearchedTable
-          label="Exporters"
-          what="exporter"
-          placeholder="name, address, silent, sFlow"
+          label={t`Exporters`}
+          what={t`exporter`}
+          placeholder={t`name, address, silent, sFlow`}
           isCounted
           columns={COLUMNS}
           rows={exporters}
@@ -127,10 +130,8 @@ function Lists({ telemetry: { exporters, listeners } }: { readonly telemetry: Te
 
 function NoTelemetry() {
   return (
-    <Empty title="No flow telemetry">
-      Floodwall can take sFlow, NetFlow and IPFIX from routers, in place of packets or beside them. Run{" "}
-      <code>floodwall telemetry</code> on its machine: it listens for a minute and prints the lines of the configuration
-      for the routers that it hears.
-    </Empty>
+    <Empty
+      title={t`No flow telemetry`}
+    >{tx`Floodwall can take sFlow, NetFlow and IPFIX from routers, in place of packets or beside them. Run ${<code>floodwall telemetry</code>} on its machine: it listens for a minute and prints the lines of the configuration for the routers that it hears.`}</Empty>
   );
 }

@@ -139,6 +139,7 @@ describe("defaults", () => {
         tls: null,
         envFile: null,
         dashboard: true,
+        sharedLinks: false,
         metricsToken: false,
       },
     });

@@ -71,6 +71,10 @@ export const ApiSection = described(
         boolean(false),
         "Whether `GET /metrics` needs a token with the rights of a viewer, and without a tenant. The metrics have the names of exporters, interfaces, rules and sets, and the addresses and ports of `telemetry.listen`.",
       ),
+      shared_links: described(
+        boolean(false),
+        "Whether operators may make links that show one attack, incident or customer, as its tenant sees it, to people without a token, for at most 30 days. When this is switched off, links show nothing.",
+      ),
     },
     withDefaults,
   ),
@@ -100,6 +104,7 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
     tls: file.tls === undefined ? null : { certFile: file.tls.cert_file, keyFile: file.tls.key_file },
     dashboard: file.dashboard,
     metricsToken: file.metrics_token,
+    sharedLinks: file.shared_links,
   };
 }
 

@@ -10,7 +10,7 @@ import {
   SERIES_POINTS_MAX,
   SERIES_POINTS_PER_ATTACK,
 } from "./attack-meters.ts";
-import type { AttackVolume, DroppedAmount } from "./attack-volume.ts";
+import { type AttackVolume, type DroppedAmount, NO_DROPS } from "./attack-volume.ts";
 
 const ATTACK = attack();
 const NOTHING_KNOWN: DroppedOf = () => null;
@@ -30,6 +30,11 @@ function counted(packets: number, { endMs = 0, spanMs = 100, isBefore = false, s
     amounts: thresholds({ pps: packets, mbps: packets / 1000 }),
     from: 0,
   };
+}
+
+/** As counted by destination. */
+function outcomes(packets: number): DroppedAmount {
+  return { packets, bits: 0, by: { ...NO_DROPS, rules: { packets, bits: 0 } } };
 }
 
 describe("the rate of a tick", () => {
@@ -99,13 +104,18 @@ test("what came before the window is in the series alone", () => {
 });
 
 describe("a suspect", () => {
-  const LIMITS = thresholds({ pps: 1000 });
+  const SUSPECT = {
+    thresholds: thresholds({ pps: 1000 }),
+    metric: 0,
+    target: ATTACK.target,
+    direction: ATTACK.direction,
+  };
 
   test("that becomes an attack has been measured since it was one", () => {
     const meters = metersWith();
-    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.suspect("incoming 192.0.2.1", SUSPECT);
     meters.addToSuspect("incoming 192.0.2.1", counted(500));
-    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.suspect("incoming 192.0.2.1", SUSPECT);
     meters.addToSuspect("incoming 192.0.2.1", counted(500, { endMs: 100 }));
     meters.adopt("incoming 192.0.2.1", ATTACK);
     tick(meters, ATTACK, counted(500, { endMs: 200 }));
@@ -113,9 +123,24 @@ describe("a suspect", () => {
     expect(meters.seriesOf(ATTACK.id)?.length).toBe(3);
   });
 
+  test.each([
+    ["since it is watched", null, 1200],
+    ["since it is a suspect, where it was watched before", outcomes(300), 900],
+  ])("has its drops counted %s, however long it is none of an attack", (_, before, expected) => {
+    let dropped: DroppedAmount | null = before;
+    const meters = metersWith(() => dropped);
+    meters.suspect("incoming 192.0.2.1", SUSPECT);
+    meters.addToSuspect("incoming 192.0.2.1", counted(500));
+    dropped = outcomes(1000);
+    meters.adopt("incoming 192.0.2.1", ATTACK);
+    dropped = outcomes(1200);
+    tick(meters, ATTACK, counted(500, { endMs: 100 }));
+    expect(meters.volumeOf(ATTACK)?.dropped?.packets).toBe(expected);
+  });
+
   test("that is below its thresholds again is forgotten", () => {
     const meters = metersWith();
-    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.suspect("incoming 192.0.2.1", SUSPECT);
     meters.addToSuspect("incoming 192.0.2.1", counted(500));
     meters.keepSuspects(new Map());
     meters.adopt("incoming 192.0.2.1", ATTACK);
@@ -124,7 +149,7 @@ describe("a suspect", () => {
 
   test("beyond the number of attacks that there may be is not measured", () => {
     const meters = metersWith();
-    for (let i = 0; i <= ACTIVE_ATTACKS_MAX; i++) meters.suspect(String(i), LIMITS, 0);
+    for (let i = 0; i <= ACTIVE_ATTACKS_MAX; i++) meters.suspect(String(i), SUSPECT);
     for (const last of [ACTIVE_ATTACKS_MAX - 1, ACTIVE_ATTACKS_MAX]) {
       meters.addToSuspect(String(last), counted(500));
       meters.adopt(String(last), attack({ id: `a${last}` }));
@@ -208,6 +233,23 @@ describe("what was dropped", () => {
     dropped = { packets: 50, bits: 400 };
     tick(meters, ATTACK, counted(500, { endMs: 3000 }));
     expect(meters.volumeOf(ATTACK)?.dropped).toEqual({ packets: 350, bits: 2800 });
+  });
+
+  test("is counted once where the outcomes by destination follow the counters of a ban's rules", () => {
+    const readings = [
+      { packets: 1000, bits: 0 },
+      { packets: 1050, bits: 0 },
+      outcomes(4000),
+      { packets: 9000, bits: 0 },
+    ];
+    let dropped: DroppedAmount = { packets: 1000, bits: 0 };
+    const meters = metersWith(() => dropped);
+    const sums = readings.map((reading, i) => {
+      dropped = reading;
+      tick(meters, ATTACK, counted(5000, { endMs: 1000 * (i + 1) }));
+      return meters.volumeOf(ATTACK)?.dropped?.packets;
+    });
+    expect(sums).toEqual([0, 50, 4000, 4000]);
   });
 
   test("is not known where no part reports it", () => {

@@ -8,7 +8,16 @@ import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type RowWeights, relativeDeviation, samplesOf } from "../certainty/sampling.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
-import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
+import {
+  type Amount,
+  type AttackVolume,
+  type DroppedAmount,
+  droppedSince,
+  NO_DROPS,
+  NOTHING,
+  plus,
+  VolumeMeter,
+} from "./attack-volume.ts";
 import { SampledSpan } from "./sampled-span.ts";
 
 /**
@@ -19,8 +28,11 @@ export const SERIES_POINTS_PER_ATTACK = 2560;
 export const SERIES_POINTS_MAX = 128_000;
 export const MEASURED_ATTACKS_KEPT = 128;
 
-/** The known drops of an attack's traffic so far; null: none is known. */
-export type DroppedOf = (attack: Attack) => DroppedAmount | null;
+/** A target that is measured: of an attack, or of a suspect, which has no ban of its own. */
+export type Aim = Pick<Attack, "target" | "direction">;
+
+/** The known drops of a target's traffic so far; null: none is known. */
+export type DroppedOf = (aim: Aim, attack: Attack | null) => DroppedAmount | null;
 
 /** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
 export interface Counted {
@@ -49,6 +61,12 @@ export interface CountedWindow {
 export interface Spread {
   readonly targets: number;
   readonly busiest: Rates;
+}
+
+interface Suspect extends Aim {
+  readonly thresholds: Thresholds;
+  /** Index in METRICS. */
+  readonly metric: number;
 }
 
 interface ThresholdReading {
@@ -83,6 +101,8 @@ interface Measured {
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: DroppedAmount | null;
+  /** What was counted by the drops of the ban's rules since the outcomes by destination were last known. */
+  ofRules: Amount;
   /** Wall clock, ms: the end of the last span. */
   endMs: number;
   /** Wall clock, ms: since when `offered` is summed. */
@@ -142,9 +162,11 @@ export class AttackMeters {
   }
 
   /** The target is above a threshold, and an attack if that lasts. */
-  suspect(key: string, thresholds: Thresholds, metric: number): void {
+  suspect(key: string, { thresholds, metric, ...aim }: Suspect): void {
     if (this.#suspects.has(key) || this.#suspects.size >= ACTIVE_ATTACKS_MAX) return;
-    this.#suspects.set(key, newMeasured({ thresholds, metric, volume: null }));
+    const measured = newMeasured({ thresholds, metric, volume: null });
+    measured.dropped = this.#droppedOf(aim, null);
+    this.#suspects.set(key, measured);
   }
 
   addToSuspect(key: string, counted: Counted): void {
@@ -158,7 +180,9 @@ export class AttackMeters {
     if (measured === undefined) return;
     this.#suspects.delete(key);
     measured.metric = METRICS.indexOf(attack.metric);
-    measured.dropped = this.#droppedOf(attack);
+    // Outcomes have been counted since it is a suspect; what the rules of an older ban dropped until now is not of it.
+    const dropped = this.#droppedOf(attack, attack);
+    if (dropped?.by === undefined) measured.dropped = dropped;
     this.#active.set(attack.id, measured);
   }
 
@@ -251,7 +275,7 @@ export class AttackMeters {
     if (known !== undefined) return known;
     const { thresholds, volume } = attack;
     const measured = newMeasured({ thresholds, metric: METRICS.indexOf(attack.metric), volume });
-    measured.dropped = this.#droppedOf(attack);
+    measured.dropped = this.#droppedOf(attack, attack);
     this.#active.set(attack.id, measured);
     return measured;
   }
@@ -278,7 +302,7 @@ export class AttackMeters {
     // The drops of rules are as old as a second; outcomes by destination are of this tick.
     const areOfRules = measured.dropped !== null && measured.dropped.by === undefined;
     if (isDue || !areOfRules || spanMs === 0) {
-      const dropped = this.#droppedOf(attack);
+      const dropped = this.#droppedOf(attack, attack);
       if (dropped !== null) this.#addDrops(attack, measured, dropped);
       else if (isDue) measured.series.settle();
       if (dropped === null) measured.dropped = null;
@@ -287,11 +311,10 @@ export class AttackMeters {
   }
 
   #addDrops(attack: Attack, measured: Measured, dropped: DroppedAmount): void {
-    const before = measured.dropped;
+    const counted = newlyDropped(measured, dropped);
     measured.dropped = dropped;
-    // Another ban counts from zero.
-    const isContinued = before !== null && dropped.packets >= before.packets;
-    const counted = isContinued ? droppedSince(before, dropped) : dropped;
+    if (counted === null) return;
+    measured.ofRules = dropped.by === undefined ? plus(measured.ofRules, counted) : NOTHING;
     measured.meter.drop(counted);
     measured.series.drop(counted);
     measured.droppedOfMetric += inUnitOf(attack.metric, counted);
@@ -313,6 +336,20 @@ export class AttackMeters {
   }
 }
 
+/**
+ * What a reading has more than the one before. The drops of a ban's rules and the outcomes by destination are counters of
+ * their own, which begin at other times. null: it is of the other counter, and says nothing of the time between.
+ */
+function newlyDropped({ dropped: before, ofRules }: Measured, now: DroppedAmount): DroppedAmount | null {
+  if (before === null) return now;
+  if (before.by === undefined && now.by !== undefined) {
+    return droppedSince({ ...ofRules, by: { ...NO_DROPS, rules: ofRules } }, now);
+  }
+  if (before.by !== undefined && now.by === undefined) return null;
+  // Another ban counts from zero.
+  return now.packets >= before.packets ? droppedSince(before, now) : now;
+}
+
 /** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
 function inUnitOf(metric: Attack["metric"], { packets, bits }: DroppedAmount): number {
   if (metric.endsWith("mbps")) return bits / 1e6;
@@ -327,6 +364,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const unread = {
     readAtMs: null,
     dropped: null,
+    ofRules: NOTHING,
     endMs: 0,
     droppedAtMs: 0,
     offered: 0,

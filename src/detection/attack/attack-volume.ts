@@ -69,7 +69,8 @@ interface Tick extends CountedSpan {
   readonly over: RateSpan;
 }
 
-const NOTHING: Amount = { packets: 0, bits: 0 };
+export const NOTHING: Amount = { packets: 0, bits: 0 };
+export const NO_DROPS = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, NOTHING])) as Record<DropCause, Amount>;
 
 export class VolumeMeter {
   /** The volume from an earlier process. */

@@ -19,7 +19,7 @@ import {
   observeAttack,
   startAttack,
 } from "../attack/attack.ts";
-import { AttackMeters, type DroppedOf } from "../attack/attack-meters.ts";
+import { type Aim, AttackMeters, type DroppedOf } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
@@ -286,7 +286,7 @@ export class Detector {
     // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
     const key = sustainMs === 0 ? "" : keyOf(subject);
     if (sustainMs > 0 && !this.#isSustained(key, judgement)) {
-      this.meters.suspect(key, Array.from(limits), metric);
+      this.meters.suspect(key, { thresholds: Array.from(limits), metric, ...aimOf(subject) });
       return;
     }
     const { column, row, weights } = of;
@@ -294,24 +294,22 @@ export class Detector {
       this.refused++;
       return;
     }
-    const { group, direction } = subject;
     const rates = rowRates(column, row);
     const origin = this.baselines.origin(subject, metric);
     const detection = {
       id: this.#newId(),
-      target: targetOf(subject),
-      group: group.name,
-      direction,
+      ...aimOf(subject),
+      group: subject.group.name,
       metric,
       thresholds: Array.from(limits),
       rates,
       samplingError: errorsOf(rates, weights, windowMs),
-      reason: explain(rates, { ...origin, baselineConfigured: group.baseline !== null }),
+      reason: explain(rates, { ...origin, baselineConfigured: subject.group.baseline !== null }),
     };
     const attack = startAttack(detection, judgement.now);
     if (sustainMs > 0) this.meters.adopt(key, attack);
-    const counted = { rates, windowMs, isAbove: true, weights };
-    if (attack.target === null) this.meters.addWindow(attack, counted, judgement.now);
+    if (attack.target === null)
+      this.meters.addWindow(attack, { rates, windowMs, isAbove: true, weights }, judgement.now);
     this.active.set(attack);
     judgement.judged.add(attack.id);
     judgement.changes.push({ kind: "started", attack });
@@ -395,5 +393,7 @@ function keyOf(subject: Learner): string {
 function hostOf(key: string): IpAddress | null {
   return parseAddress(key.slice(key.indexOf(" ") + 1));
 }
+
+const aimOf = (subject: Learner): Aim => ({ target: targetOf(subject), direction: subject.direction });
 
 /** null: the hostgroup as a whole. */

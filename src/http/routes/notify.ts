@@ -1,10 +1,14 @@
 /** The targets of notifications, and tests of them (docs/interface.md#notify-targets). */
 import type { Backend } from "../backend.ts";
-import type { CommandRoute, ReadRoute } from "../route.ts";
+import type { CommandRoute, ReadRoute, Route } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { NotifyTargetsWire, NotifyTestWire, notifyTargetToWire } from "../wire/notify-target.ts";
 
-export function notifyTargetsRoute(backend: Pick<Backend, "notifyTargets">): ReadRoute {
+export function notifyRoutes(backend: Pick<Backend, "notifyTargets">): readonly Route[] {
+  return [targetsRoute(backend), testRoute(backend)];
+}
+
+function targetsRoute(backend: Pick<Backend, "notifyTargets">): ReadRoute {
   return {
     name: "notify_targets",
     method: "GET",
@@ -19,7 +23,7 @@ export function notifyTargetsRoute(backend: Pick<Backend, "notifyTargets">): Rea
   };
 }
 
-export function notifyTestRoute(backend: Pick<Backend, "notifyTargets">): CommandRoute {
+function testRoute(backend: Pick<Backend, "notifyTargets">): CommandRoute {
   return {
     name: "notify_test",
     method: "POST",

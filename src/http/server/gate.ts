@@ -1,6 +1,8 @@
 /**
  * Identifies the caller, and checks that a node-bound token acts as its own node. Logs what looks like a setup error.
  */
+
+import type { SharedLinks } from "../../access/guest-links.ts";
 import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
 import type { TokenConfig } from "../../access/token-config.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
@@ -11,6 +13,8 @@ export interface Gate {
   /** Before anything else of a request is looked at: pages of other sites may not use an open API. */
   refuseForeign(request: Request): Refusal | null;
   admit(request: Request): Principal | Refusal;
+  /** The caller with the secret of a shared link in place of a token. */
+  admitLink(request: Request): Principal | Refusal;
   /** `node` is the one that the request names; null: none. */
   bind(route: string, principal: Principal, node: string | null): Refusal | null;
 }
@@ -19,6 +23,7 @@ export interface TokenGateOptions {
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
+  readonly links: Pick<SharedLinks, "of">;
   /** The address on which the API listens. */
   readonly host: string;
   readonly metrics: { bindingRefused(route: string): void };
@@ -54,12 +59,27 @@ export class TokenGate implements Gate {
   admit(request: Request): Principal | Refusal {
     const tokens = this.#options.tokens();
     if (tokens.length === 0) return ANYONE;
-    const secret = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (secret === undefined) return NO_VALID_TOKEN;
+    const secret = secretOf(request);
+    if (secret === null) return NO_VALID_TOKEN;
     const meaning = this.#tokens.meaningOf(secret, tokens);
     if (meaning.kind === "principal") return meaning;
     if (meaning.kind === "ambiguous_secret") this.#logAmbiguous(meaning.names);
     return NO_VALID_TOKEN;
+  }
+
+  admitLink(request: Request): Principal | Refusal {
+    const secret = secretOf(request);
+    const link = secret === null ? null : this.#options.links.of(secret);
+    if (link === null) return NO_VALID_TOKEN;
+    // It takes part in the bounds as a token of the tenant that owns what it shows, of none as one of its own.
+    return {
+      kind: "principal",
+      operator: `link ${link.id}`,
+      role: "viewer",
+      tenant: link.owner ?? "",
+      node: null,
+      link: link.id,
+    };
   }
 
   bind(route: string, principal: Principal, node: string | null): Refusal | null {
@@ -82,4 +102,9 @@ export class TokenGate implements Gate {
       log.warn({ token_names, suppressed }, "several tokens with different rights share one secret: refused"),
     );
   }
+}
+
+/** null: there is no credential. */
+function secretOf(request: Request): string | null {
+  return BEARER.exec(request.headers.get("authorization") ?? "")?.[1] ?? null;
 }

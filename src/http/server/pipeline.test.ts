@@ -20,10 +20,10 @@ afterEach(async () => {
 });
 
 function gateFor(role: Role): Gate {
-  return { refuseForeign: () => null, admit: () => ({ ...ANYONE, operator: "tester", role }), bind: () => null };
+  return { ...openGate, admit: () => ({ ...ANYONE, operator: "tester", role }) };
 }
 
-const openGate: Gate = { refuseForeign: () => null, admit: () => ANYONE, bind: () => null };
+const openGate: Gate = { refuseForeign: () => null, admit: () => ANYONE, admitLink: () => ANYONE, bind: () => null };
 const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
 
 /** A listener with these routes alone; keeps what the pipeline reports of requests. */

@@ -107,7 +107,7 @@ function openDenial(request: Request, gate: Gate): Refusal | null {
 }
 
 async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
-  const principal = options.gate.admit(request);
+  const principal = admitted(route, request, options);
   if (principal.kind !== "principal") return refuse(principal);
   const call = callOf(route, request, principal, options);
   const read: { fields: unknown } = { fields: null };
@@ -120,6 +120,10 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
       : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
   const { turns } = options;
   return turns.waiting === 0 ? work() : turns.runFor(principal.tenant, work);
+}
+
+function admitted({ access }: GuardedRoute, request: Request, { gate }: PipelineOptions): Principal | Refusal {
+  return access === "link" ? gate.admitLink(request) : gate.admit(request);
 }
 
 /** null: it fills nothing that callers share. */
@@ -140,7 +144,7 @@ function callOf(route: GuardedRoute, request: Request, principal: Principal, opt
     ...call,
     isReadable: target !== null,
     recheck: () => {
-      const again = options.gate.admit(request);
+      const again = admitted(route, request, options);
       if (again.kind !== "principal") return again;
       return denial(route, { ...call, principal: again }, options) ?? again;
     },

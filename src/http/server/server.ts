@@ -118,7 +118,15 @@ export class HttpServer {
       clock,
     });
     register(this.#app, this.routes, {
-      gate: new TokenGate({ tokens, secrets, host: options.host, metrics: metrics.api, log, limiter }),
+      gate: new TokenGate({
+        tokens,
+        secrets,
+        links: backend.sharedLinks,
+        host: options.host,
+        metrics: metrics.api,
+        log,
+        limiter,
+      }),
       isReady: () => backend.isReady(),
       isDryRun: () => backend.isDryRun(),
       audit,
