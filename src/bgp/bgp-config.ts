@@ -1,7 +1,7 @@
 /** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
-import type { NeighborPolicy } from "./neighbor-policy.ts";
+import type { NeighborPolicy } from "./policy-config.ts";
 
 export interface BgpConfig {
   readonly speaker: "managed" | "external";

@@ -10,7 +10,7 @@ import { exactly } from "../net/range.ts";
 import type { BgpNeighbor } from "./bgp-config.ts";
 import { markOf } from "./neighbor-mark.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
-import { type NeighborPolicy, NO_CHANGES } from "./neighbor-policy.ts";
+import { type NeighborPolicy, NO_CHANGES } from "./policy-config.ts";
 import { ROUTE_FAMILIES } from "./route-family.ts";
 
 const AT = loopback(2);

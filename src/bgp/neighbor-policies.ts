@@ -5,40 +5,17 @@
 import type { MissingNeighbor, Route, RouteMethod } from "../mitigation/announcer.ts";
 import { isForReader } from "../mitigation/measure.ts";
 import { unsupported } from "../mitigation/rules/flowspec-support.ts";
-import type { IpAddress } from "../net/address.ts";
-import { type Community, communitiesText } from "../net/community.ts";
+import { communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { isWithin, rangeText } from "../net/range.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
+import type { ExportTerms, RouteVariant } from "./export-terms.ts";
 import { type Mark, type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
-import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./neighbor-policy.ts";
+import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./policy-config.ts";
 import { familyOfRoute, familyText } from "./route-family.ts";
 import type { RuleRoom } from "./withheld-routes.ts";
 
 type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors">;
-
-/** How routes with the mark differ at the neighbors of one policy. */
-export interface RouteVariant {
-  readonly mark: Mark;
-  readonly policy: string;
-  /** null: those of the route. Extended ones only for routes that are no rules. */
-  readonly communities: readonly Community[] | null;
-  /** null: that of the route. */
-  readonly nextHop: IpAddress | null;
-  /** null: none. */
-  readonly med: number | null;
-  /** null: none. */
-  readonly prepend: { readonly asn: number; readonly times: number } | null;
-}
-
-/** What the speaker must know before a route with marks is announced. */
-export interface ExportTerms {
-  /** Addresses of all neighbors. */
-  readonly neighbors: readonly string[];
-  /** By name: the addresses of its neighbors. */
-  readonly policies: ReadonlyMap<string, readonly string[]>;
-  readonly variants: readonly RouteVariant[];
-}
 
 export class NeighborPolicies {
   readonly #isManaged: boolean;

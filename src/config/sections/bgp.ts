@@ -1,7 +1,6 @@
 /** The section `bgp`: the speaker, its neighbors, and the policies by which these get routes. */
 import { type Static, Type } from "@sinclair/typebox";
-import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "../../bgp/neighbor-policy.ts";
-import { ROUTE_FAMILIES } from "../../bgp/route-family.ts";
+import { type NeighborPolicy, NO_CHANGES, ROUTE_FAMILIES, type RouteChanges } from "../../bgp/policy-config.ts";
 import { BGP_INSTANCE_MAX, COMMUNITIES_MAX } from "../../limits.ts";
 import { ROUTE_METHODS } from "../../mitigation/announcer.ts";
 import { FLOWSPEC_FIELDS } from "../../mitigation/rules/flowspec-support.ts";
