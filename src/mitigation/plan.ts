@@ -293,5 +293,6 @@ function nextHopOf({ family }: Prefix, terms: RouteTerms | null): IpAddress | nu
 
 function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | null): UnicastRoute | null {
   if (terms === null || nextHop === null) return null;
-  return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
+  const { communities, communitiesAt, localPref } = terms;
+  return { kind: "unicast", prefix, nextHop, communities, localPref, ...(communitiesAt && { communitiesAt }) };
 }

@@ -173,7 +173,7 @@ describe("a full file", () => {
         ...["rt:4200000000:7", "ext:030b000000000064", "4200000000:1:2"],
       ),
       localPref: 200,
-      policies: [],
+      ...{ policies: [], communitiesAt: [] },
       neighbors: [
         { address: "192.0.2.254", remoteAsn: 4_200_000_000, passwordEnv: "EDGE1_MD5", ...port },
         { address: "2001:db8::1", remoteAsn: 64_501, passwordEnv: null, port: 1790, multihopTtl: 2 },

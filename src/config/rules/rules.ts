@@ -19,6 +19,7 @@ import {
 } from "./api.ts";
 import {
   communitiesAreUnique,
+  communitiesAtFit,
   extendedCommunitiesFit,
   grpcGoesWithExternal,
   listenAddressesFit,
@@ -132,6 +133,7 @@ const RULES: readonly Rule[] = [
   neighborsAreUnique,
   neighborKeysAgree,
   communitiesAreUnique,
+  communitiesAtFit,
   policiesAreKnown,
   policiesGoWithManaged,
   policiesFit,
