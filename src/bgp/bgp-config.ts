@@ -1,7 +1,8 @@
 /** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
+import type { CommunitiesAt } from "../mitigation/announcer.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
-import type { NeighborPolicy } from "./neighbor-policy.ts";
+import type { NeighborPolicy } from "./policy-config.ts";
 
 export interface BgpConfig {
   readonly speaker: "managed" | "external";
@@ -21,6 +22,8 @@ export interface BgpConfig {
   readonly neighbors: readonly BgpNeighbor[];
   /** Also those that no neighbor names. */
   readonly policies: readonly NeighborPolicy[];
+  /** All that routes of hostgroups may have. */
+  readonly communitiesAt: readonly CommunitiesAt[];
 }
 
 /** GoBGP has one port for all of its addresses. */

@@ -13,19 +13,20 @@ import type { Environment } from "../system/environment.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
+import type { BgpStatus } from "./bgp-status.ts";
 import { foreignRoutes } from "./foreign-routes.ts";
 import { Instance } from "./instance.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { NeighborRuleFinder } from "./neighbor-rules.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
-import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
+import { familyOfRoute, familyText } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type ManagedSpeakerOptions, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import { isPrefixLimit, notificationText, type PeerNotification } from "./speaker/peer-notification.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
-import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
+import type { ApiVersion } from "./speaker/speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
@@ -64,33 +65,6 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   deadlineMs: 2_000,
   leaseMs: 30_000,
 };
-
-export interface NeighborStatus {
-  readonly address: string;
-  readonly remoteAsn: number;
-  readonly state: SessionState;
-  /** Wall time when the session was last established or lost, or else when it was first seen. */
-  readonly sinceMs: number;
-  /** The families that both ends support; empty without a session. */
-  readonly families: readonly RouteFamily[];
-  /** Number of our routes in its Adj-RIB-Out. */
-  readonly advertised: number;
-  /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
-  readonly keptBack: number;
-  /** The notification with which it ended its last session; null: none, or it has a session. */
-  readonly fault: string | null;
-}
-
-export interface BgpStatus {
-  readonly speaker: BgpConfig["speaker"];
-  /** Whether the speaker answers. */
-  readonly connected: boolean;
-  /** Major version of the GoBGP API; null while the speaker does not answer. */
-  readonly gobgpVersion: ApiVersion | null;
-  /** Why the speaker does not answer, or which neighbors could not be set. */
-  readonly fault: string | null;
-  readonly neighbors: readonly NeighborStatus[];
-}
 
 const NOT_IN_OUT_TABLE =
   "not in its out-table: the speaker's export policy or another route of the prefix keeps it back";

@@ -10,7 +10,7 @@ import { exactly } from "../net/range.ts";
 import type { BgpNeighbor } from "./bgp-config.ts";
 import { markOf } from "./neighbor-mark.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
-import { type NeighborPolicy, NO_CHANGES } from "./neighbor-policy.ts";
+import { type NeighborPolicy, NO_CHANGES } from "./policy-config.ts";
 import { ROUTE_FAMILIES } from "./route-family.ts";
 
 const AT = loopback(2);
@@ -18,10 +18,16 @@ const V4 = "203.0.113.7/32";
 const V6 = "2001:db8::7/128";
 const limit = { kind: "rate_limit", bytesPerSecond: 1000 } as const;
 
+/** What routes of hostgroups may have. */
+const AT_GROUPS = [
+  { policy: "p", communities: communitiesOf("65000:9") },
+  { policy: "q", communities: communitiesOf("65000:8") },
+];
+
 function policies(changes: Partial<NeighborPolicy> | null, more: Partial<BgpNeighbor> = {}): NeighborPolicies {
   const policy = changes === null ? {} : { policy: neighborPolicy({ name: "p", ...changes }) };
   const neighbors = [neighbor({ ...policy, ...more })];
-  return new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors });
+  return new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors, communitiesAt: AT_GROUPS });
 }
 
 /** A route of each method and family; rules with each action. */
@@ -148,13 +154,30 @@ describe("a neighbor", () => {
     ).toEqual([]);
   });
 
+  test("gets the communities of a hostgroup's routes for its policy in place of those of the policy", () => {
+    const made = policies({ blackhole: { ...NO_CHANGES, communities: communitiesOf("65000:1") } });
+    const [mark] = made.marksOf(blackhole(V4, { communitiesAt: AT_GROUPS }));
+    const { variants } = made.exportTerms();
+    expect(variants.find((each) => each.mark === mark)?.communities).toEqual(communitiesOf("65000:9"));
+    const others = blackhole(V4, { communitiesAt: AT_GROUPS.slice(1) });
+    const [other] = made.marksOf(others);
+    expect(variants.find((each) => each.mark === other)?.communities).toEqual(communitiesOf("65000:1"));
+    const ordered = blackhole(V4, { communitiesAt: AT_GROUPS, areCommunitiesOrdered: true });
+    expect(made.marksOf(ordered)).toEqual([]);
+  });
+
   test("that an order does not name is kept from it; with an external speaker the order is for all, or it fails", () => {
     const ordered = (...neighbors: string[]) => blackhole(V4, { neighbors });
     const made = policies(null, { name: "edge" });
     for (const named of ["edge", AT]) expect(made.refusalAt(AT, ordered(named))).toBeNull();
     expect(made.refusalAt(AT, ordered("other"))).toBe("the order is for other neighbors");
     expect(made.problemOf(ordered("other"))).toBe("the order is for other neighbors");
-    const external = new NeighborPolicies({ speaker: "external", localAsn: 1, neighbors: [neighbor()] });
+    const external = new NeighborPolicies({
+      speaker: "external",
+      localAsn: 1,
+      neighbors: [neighbor()],
+      communitiesAt: [],
+    });
     expect(external.problemOf(ordered("edge"))).toBe("neighbors can be chosen with speaker managed only");
     expect(external.problemOf(blackhole(V4))).toBeNull();
   });

@@ -5,49 +5,28 @@
 import type { MissingNeighbor, Route, RouteMethod } from "../mitigation/announcer.ts";
 import { isForReader } from "../mitigation/measure.ts";
 import { unsupported } from "../mitigation/rules/flowspec-support.ts";
-import type { IpAddress } from "../net/address.ts";
-import { type Community, communitiesText } from "../net/community.ts";
+import { communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { isWithin, rangeText } from "../net/range.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
+import type { ExportTerms, RouteVariant } from "./export-terms.ts";
 import { type Mark, type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
-import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./neighbor-policy.ts";
+import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./policy-config.ts";
 import { familyOfRoute, familyText } from "./route-family.ts";
 import type { RuleRoom } from "./withheld-routes.ts";
 
-type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors">;
-
-/** How routes with the mark differ at the neighbors of one policy. */
-export interface RouteVariant {
-  readonly mark: Mark;
-  readonly policy: string;
-  /** null: those of the route. Extended ones only for routes that are no rules. */
-  readonly communities: readonly Community[] | null;
-  /** null: that of the route. */
-  readonly nextHop: IpAddress | null;
-  /** null: none. */
-  readonly med: number | null;
-  /** null: none. */
-  readonly prepend: { readonly asn: number; readonly times: number } | null;
-}
-
-/** What the speaker must know before a route with marks is announced. */
-export interface ExportTerms {
-  /** Addresses of all neighbors. */
-  readonly neighbors: readonly string[];
-  /** By name: the addresses of its neighbors. */
-  readonly policies: ReadonlyMap<string, readonly string[]>;
-  readonly variants: readonly RouteVariant[];
-}
+type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors" | "communitiesAt">;
 
 export class NeighborPolicies {
   readonly #isManaged: boolean;
   readonly #localAsn: number;
+  readonly #communitiesAt: BgpConfig["communitiesAt"];
   readonly #neighbors: ReadonlyMap<string, BgpNeighbor>;
   /** Those that a neighbor has, by name, with the addresses of their neighbors. */
   readonly #policies: ReadonlyMap<string, { readonly policy: NeighborPolicy; readonly addresses: readonly string[] }>;
 
-  constructor({ speaker, localAsn, neighbors }: Configured) {
+  constructor({ speaker, localAsn, neighbors, communitiesAt }: Configured) {
+    this.#communitiesAt = communitiesAt;
     this.#isManaged = speaker === "managed";
     this.#localAsn = localAsn;
     // An external speaker has neighbors of its own.
@@ -121,8 +100,8 @@ export class NeighborPolicies {
     const marks = kept.map((neighbor) => markOf(neighbor, "policy"));
     for (const { policy, addresses } of this.#policies.values()) {
       if (addresses.every((address) => kept.includes(address))) continue;
-      const isOwn = route.areCommunitiesOrdered === true;
-      const variant = this.#variant(policy, { method: methodOf(route), family: route.prefix.family, isOwn });
+      const [method, family] = [methodOf(route), route.prefix.family];
+      const variant = this.#variant(policy, { method, family, communities: communitiesOf(policy, route) });
       if (variant !== null) marks.push(variant.mark);
     }
     return marks.length === 0 ? NO_MARKS : marks.sort();
@@ -132,8 +111,8 @@ export class NeighborPolicies {
     const byMark = new Map<Mark, RouteVariant>();
     for (const method of policy.methods) {
       for (const family of [4, 6] as const) {
-        for (const isOwn of [false, true]) {
-          const variant = this.#variant(policy, { method, family, isOwn });
+        for (const communities of this.#choicesOf(policy, method)) {
+          const variant = this.#variant(policy, { method, family, communities });
           if (variant !== null) byMark.set(variant.mark, variant);
         }
       }
@@ -141,13 +120,23 @@ export class NeighborPolicies {
     return [...byMark.values()];
   }
 
-  /** null: the route is the same there. @param isOwn it keeps its communities. */
+  /** What a route of the method may have there; null: its own. */
+  #choicesOf(policy: NeighborPolicy, method: RouteMethod): readonly RouteChanges["communities"][] {
+    const own = [null, changesOf(policy, method).communities];
+    if (method === "flowspec") return own;
+    return [...own, ...this.#communitiesAt.filter((at) => at.policy === policy.name).map((at) => at.communities)];
+  }
+
+  /** null: the route is the same there. */
   #variant(
     policy: NeighborPolicy,
-    { method, family, isOwn }: { method: RouteMethod; family: Prefix["family"]; isOwn: boolean },
+    {
+      method,
+      family,
+      communities,
+    }: Pick<RouteChanges, "communities"> & { method: RouteMethod; family: Prefix["family"] },
   ): RouteVariant | null {
     const changes = changesOf(policy, method);
-    const communities = isOwn ? null : changes.communities;
     const nextHop = family === 4 ? changes.nextHop : changes.nextHop6;
     const { med, prepend: times } = changes;
     if (communities === null && nextHop === null && med === null && times === 0) return null;
@@ -163,6 +152,13 @@ export class NeighborPolicies {
       prepend,
     };
   }
+}
+
+/** null: the route's own. */
+function communitiesOf(policy: NeighborPolicy, route: Route): RouteChanges["communities"] {
+  if (route.areCommunitiesOrdered === true) return null;
+  const ofGroup = route.kind === "unicast" ? route.communitiesAt?.find((at) => at.policy === policy.name) : undefined;
+  return ofGroup?.communities ?? changesOf(policy, methodOf(route)).communities;
 }
 
 function methodOf(route: Route): RouteMethod {
@@ -193,4 +189,9 @@ function slashed(lengths: NeighborPolicy["lengths"][4]): string {
   return rangeText(lengths).replace(/\d+/g, "/$&");
 }
 
-export const ALL_NEIGHBORS = new NeighborPolicies({ speaker: "managed", localAsn: 0, neighbors: [] });
+export const ALL_NEIGHBORS = new NeighborPolicies({
+  speaker: "managed",
+  localAsn: 0,
+  neighbors: [],
+  communitiesAt: [],
+});

@@ -1,8 +1,8 @@
 /** The address families of our routes, by their names in configurations and their numbers on the wire. */
 import type { Route } from "../mitigation/announcer.ts";
+import { ROUTE_FAMILIES, type RouteFamily } from "./policy-config.ts";
 
-export const ROUTE_FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] as const;
-export type RouteFamily = (typeof ROUTE_FAMILIES)[number];
+export { ROUTE_FAMILIES, type RouteFamily };
 
 /** IANA's numbers, which every version of GoBGP's API uses. */
 export interface FamilyNumbers {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { blackhole, INSTANCE, loopback } from "../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow, INSTANCE, loopback, neighbor, neighborPolicy } from "../../test/fixtures/bgp/bgp.ts";
+import { ANY_RULES } from "../mitigation/rules/flowspec-support.ts";
+import { NeighborPolicies } from "./neighbor-policies.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -121,6 +123,28 @@ test("a route beyond the limit of the only neighbor says so", () => {
   expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
   expect(ledger.state(B, UP)).toEqual({ kind: "failed", cause: "no neighbor takes more IPv4 unicast routes" });
   expect([A, B].map((key) => ledger.isWithheldFrom(loopback(2), key))).toEqual([false, true]);
+});
+
+test("a limit and room count only what the neighbor is to get", () => {
+  const ledger = new RouteLedger();
+  const flowspec = { ...ANY_RULES, communities: null, rules: 1 };
+  const own = neighbor({ name: "n2", policy: neighborPolicy({ flowspec }) });
+  const neighbors = [own, neighbor({ address: loopback(3), name: "other" })];
+  ledger.setPolicies(new NeighborPolicies({ speaker: "managed", localAsn: 1, neighbors, communitiesAt: [] }));
+  const foreign = { neighbors: ["other"] };
+  const rules = [{ ...flow(A), ...foreign }, flow(B), flow("2001:db8::1/128")] as const;
+  ledger.want([blackhole(A, foreign), blackhole(B), ...rules], 0);
+  ledger.setSessions([session()]);
+  ledger.setLimits([{ neighbor: loopback(2), family: "ipv4-unicast", routes: 1 }]);
+  ledger.apportion();
+  const keys = [A, B, ...rules.map((rule) => ledger.keyOf(rule))];
+  expect(keys.map((key) => ledger.isWithheldFrom(loopback(2), key))).toEqual([false, false, false, false, true]);
+  expect(ledger.withheldCause(loopback(2), keys[4] ?? "")).toBe("its policy has room for 1 rules");
+  ledger.added(ledger.missing());
+  expect([...ledger.installedFor(loopback(2))]).toEqual([
+    ["ipv4-unicast", 1],
+    ["ipv4-flowspec", 1],
+  ]);
 });
 
 test("of two routes of one key the last counts", () => {

@@ -118,7 +118,7 @@ test("limits are read from the marks of routes that an earlier process left", as
   };
   const reconciler = new RouteReconciler(OPTIONS);
   const neighbors = [neighbor({ address: address("192.0.2.1") })];
-  reconciler.setPolicies(new NeighborPolicies({ speaker: "managed", localAsn: 65001, neighbors }));
+  reconciler.setPolicies(new NeighborPolicies({ speaker: "managed", localAsn: 65001, neighbors, communitiesAt: [] }));
   reconciler.want(["203.0.113.1", "203.0.113.2", "203.0.113.3"].map(route));
   await reconciler.attach(client as SpeakerClient);
   expect(reconciler.limits()).toEqual([{ neighbor: "192.0.2.1", family: "ipv4-unicast", routes: 1 }]);

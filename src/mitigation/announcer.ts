@@ -19,6 +19,12 @@ interface RouteAttributes {
   readonly areCommunitiesOrdered?: true;
 }
 
+/** The communities of routes at the neighbors of a policy, by its name. */
+export interface CommunitiesAt {
+  readonly policy: string;
+  readonly communities: readonly Community[];
+}
+
 /** Sends all traffic of a prefix to a next hop: a blackhole, or a divert to a scrub node. */
 export interface UnicastRoute extends RouteAttributes {
   readonly kind: "unicast";
@@ -26,6 +32,8 @@ export interface UnicastRoute extends RouteAttributes {
   readonly nextHop: IpAddress;
   /** Absent: a blackhole. */
   readonly isDivert?: true;
+  /** In place of the communities that policies of neighbors give, for some of these. Absent: none. */
+  readonly communitiesAt?: readonly CommunitiesAt[];
 }
 
 /** Routers apply the rule's action to the packets that it matches. */

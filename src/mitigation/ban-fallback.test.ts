@@ -6,6 +6,7 @@ import {
   classified,
   flush,
   harness,
+  NO_RULES,
   policy,
   started,
   under,
@@ -236,6 +237,15 @@ test("a rule for which there is no room is left out beside others, and the ban s
   engine.tick(4 * REFUSED_FOR_MS);
   engine.tick(6 * REFUSED_FOR_MS);
   expect(engine.active.get("192.0.2.1/32")?.method).toBe("blackhole");
+});
+
+test("rules that were looked for and not found are a failed announcement where nothing takes their place", async () => {
+  const terms = under({ method: "flowspec", ban: { fallback: "none" } });
+  const { engine } = harness(terms, { makeRules: () => NO_RULES });
+  const ban = await banBy(engine, victim, 0);
+  expect([ban.method, engine.routeState(ban)]).toEqual(["flowspec", { kind: "failed", cause: NO_RULES_FOUND }]);
+  const virtual = harness({ ...terms, dryRun: true }, { makeRules: () => NO_RULES });
+  expect(virtual.engine.routeState(await banBy(virtual.engine, victim, 0))).toBeNull();
 });
 
 test("announced rules name the neighbors that may find them invalid, other routes none", async () => {

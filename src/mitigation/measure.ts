@@ -225,10 +225,7 @@ function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
   return a.localPref === b.localPref && textOf(a) === textOf(b);
 }
 
-/**
- * What some nodes and neighbors have instead, and for whom a route is: a change of that is none that operators are told
- * of.
- */
+/** What some nodes and neighbors have instead, and for whom a route is: a change of that is not reported. */
 export function isSameForEach(a: Measure, b: Measure): boolean {
   if (a.kind === "divert" && b.kind === "divert") return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route);
   if (a.kind === "blackhole" && b.kind === "blackhole") return isSameRoute(a.route, b.route);

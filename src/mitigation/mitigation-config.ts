@@ -9,6 +9,7 @@ import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 import type { Direction } from "../traffic/rates.ts";
+import type { CommunitiesAt } from "./announcer.ts";
 import type { Action, Ladder, Method } from "./escalation.ts";
 import type { RouterAction, RuleAction } from "./rules/action.ts";
 import type { ScrubConfig, ScrubProfile, Selectable } from "./scrub/scrub-config.ts";
@@ -69,6 +70,8 @@ export interface RouteTerms {
   readonly nextHop: IpAddress | null;
   readonly nextHop6: IpAddress | null;
   readonly communities: readonly Community[];
+  /** Absent: none. */
+  readonly communitiesAt?: readonly CommunitiesAt[];
   /** 0: not set. */
   readonly localPref: number;
 }

@@ -300,11 +300,11 @@ function routeOf(
   ordered: BanTerms["ordered"],
 ): UnicastRoute | null {
   if (terms === null || nextHop === null) return null;
-  const { communities, localPref } = terms;
+  const { communities, communitiesAt, localPref } = terms;
   const { neighbors = null, communities: own = null } = ordered ?? {};
   const reach = {
     ...(neighbors !== null && { neighbors }),
-    ...(own !== null && { areCommunitiesOrdered: true as const }),
+    ...(own === null ? communitiesAt && { communitiesAt } : { areCommunitiesOrdered: true as const }),
   };
   return { kind: "unicast", prefix, nextHop, communities, localPref, ...reach };
 }

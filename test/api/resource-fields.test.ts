@@ -174,11 +174,13 @@ async function bans(): Promise<Wire[]> {
       },
     },
     { ban: ban({ method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY }, retiring: [RETIRING] }) },
+    { ban: ban({ method: "flowspec", measure: { ...udpRules(), neighborRules: [AT_NEIGHBOR] } }) },
     {
       ban: divertedBan({ node: "s1" }),
       routeState: {
         ...{ kind: "announced" as const, missingAt: [MISSING], keptFrom: [MISSING] },
         ...{ sentTo: ["192.0.2.249"], maybeInvalidAt: ["192.0.2.249"] },
+        limitedAt: [{ neighbor: "192.0.2.249", leftOut: 1, cause: "no room" }],
       },
       leftOutRules: 2,
       isNodeIdle: true,
@@ -191,6 +193,7 @@ async function bans(): Promise<Wire[]> {
   return listed("bans");
 }
 
+const AT_NEIGHBOR = { support: "", neighbors: ["192.0.2.249"], rules: [], leftOut: 1 };
 const RETIRING = views.route("192.0.2.1");
 const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 

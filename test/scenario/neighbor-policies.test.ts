@@ -103,8 +103,12 @@ test("each holds what its policy says through bans, room that is full, a killed 
   const [gone = ""] = ten;
   await first.post("/api/v1/unban", { ip: gone.slice("dst ".length).replace("/32", "") });
   const left = all.filter((match) => match !== gone);
-  await eventually(async () => (await birds.ten.flowCount()) === 10, "the room is not used again");
-  const tenLeft = await birds.ten.flowMatches();
+  let tenLeft: readonly string[] = [];
+  const isUsed = async () => {
+    tenLeft = await birds.ten.flowMatches();
+    return tenLeft.length === 10 && !tenLeft.includes(gone);
+  };
+  await eventually(isUsed, "the room is not used again");
   await holds(birds, { all: left, ports: left, ten: tenLeft, hole: [] });
 
   process.kill(scene.gobgpdPid ?? 0, "SIGKILL");

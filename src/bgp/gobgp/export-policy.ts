@@ -4,8 +4,8 @@
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import { type Community, communityText, MARKS_ADMINISTRATOR } from "../../net/community.ts";
+import type { ExportTerms, RouteVariant } from "../export-terms.ts";
 import { MARK_KINDS, markOf } from "../neighbor-mark.ts";
-import type { ExportTerms, RouteVariant } from "../neighbor-policies.ts";
 import { POLICY } from "../speaker/gobgpd-config.ts";
 
 /** Numbers of alternatives. */

@@ -4,7 +4,7 @@
  */
 import { parseCommunity } from "../../net/community.ts";
 import { type EncodedMessage, encodedBytes } from "../encoded-message.ts";
-import type { ExportTerms } from "../neighbor-policies.ts";
+import type { ExportTerms } from "../export-terms.ts";
 import { familyNumbers, type RouteFamily } from "../route-family.ts";
 import { peerMessage } from "../speaker/peer-message.ts";
 import type {

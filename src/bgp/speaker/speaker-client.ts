@@ -3,9 +3,9 @@
  * API. Each call throws a SpeakerFault.
  */
 import type { Community } from "../../net/community.ts";
+import type { ExportTerms } from "../export-terms.ts";
 import type { Component } from "../flowspec-nlri.ts";
 import type { Marks } from "../neighbor-mark.ts";
-import type { ExportTerms } from "../neighbor-policies.ts";
 import type { RouteFamily } from "../route-family.ts";
 
 export interface SpeakerClient {

@@ -63,7 +63,7 @@ export interface ExternalSpeakerOptions {
 /** A speaker that is run and configured outside of the service: we only add and withdraw our routes. */
 export class ExternalSpeaker implements Speaker {
   readonly kind = "external";
-  readonly policies = new NeighborPolicies({ speaker: "external", localAsn: 0, neighbors: [] });
+  readonly policies = new NeighborPolicies({ speaker: "external", localAsn: 0, neighbors: [], communitiesAt: [] });
   readonly #options: ExternalSpeakerOptions;
 
   constructor(options: ExternalSpeakerOptions) {

@@ -5,6 +5,7 @@ import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../../datap
 import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
 import { buildWindow } from "../../mitigation/maintenance/window-file.ts";
+import type { GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { buildFilterRule } from "../../mitigation/operator/rule-file.ts";
 import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
@@ -18,7 +19,7 @@ import type { Config } from "../config.ts";
 import { ownInfrastructure } from "../own-addresses.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
-import { buildPolicy } from "../sections/bgp.ts";
+import { buildPolicy, communitiesAtOf } from "../sections/bgp.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildEdge } from "../sections/edge.ts";
@@ -49,6 +50,8 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   const hostgroups = buildHostgroups(file);
   const hasTraffic = file.capture !== undefined || file.telemetry !== undefined;
   const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
+  const levels = [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))];
+  const mitigations = levels.map((level) => buildMitigation(level, file.scrub_profiles));
   const plain: PlainConfig = {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
@@ -63,9 +66,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     },
     hostgroups,
     carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
-    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map((level) =>
-      buildMitigation(level, file.scrub_profiles),
-    ),
+    mitigations,
     scrubProfiles: buildProfiles(file.scrub_profiles),
     ban: {
       maxActiveBans: file.ban.max_active_bans,
@@ -74,7 +75,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
       orderWidestV6: file.ban.order_widest_v6,
     },
     stateDir: file.state_dir,
-    bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
+    bgp: file.bgp === undefined ? null : buildBgp(file.bgp, mitigations),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
     orderTemplates: buildTemplates(file.order_templates),
     maintenance: file.maintenance.map(buildWindow),
@@ -201,7 +202,7 @@ function buildTunnel(file: CaptureFile["tunnels"][number]): CaptureTunnel {
   };
 }
 
-function buildBgp(file: BgpFile): BgpConfig {
+function buildBgp(file: BgpFile, mitigations: readonly GroupMitigation[]): BgpConfig {
   const policies = new Map(file.policies.map((policy) => [policy.name, buildPolicy(policy)]));
   return {
     speaker: file.speaker,
@@ -215,6 +216,7 @@ function buildBgp(file: BgpFile): BgpConfig {
     communities: file.communities.map((text) => valid(parseCommunity, text)),
     localPref: file.local_pref,
     policies: [...policies.values()],
+    communitiesAt: communitiesAtOf(mitigations),
     neighbors: file.neighbors.map((neighbor) => ({
       address: address(neighbor.address),
       remoteAsn: neighbor.remote_asn,

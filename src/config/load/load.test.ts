@@ -16,6 +16,7 @@ import { buildProfiles } from "../sections/scrub.ts";
 import { CONFIG_BYTES_MAX, type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
 import { CONFIG_VALUES_MAX } from "./yaml-document.ts";
 
+const DROPPING = { action: { kind: "discard" }, communities: communitiesOf("no-export") };
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
 /** Only to detect a hang: files of the maximum size take seconds on a busy machine. */
 const TIMEOUT_MS = 60_000;
@@ -81,12 +82,7 @@ describe("defaults", () => {
           method: "blackhole",
           ladder: [{ afterSeconds: 0, action: "blackhole" }],
           hasEscalation: false,
-          flowspec: {
-            action: { kind: "discard" },
-            communities: communitiesOf("no-export"),
-            sourceAnchored: false,
-            minSourceConcentration: 0.8,
-          },
+          flowspec: { ...DROPPING, sourceAnchored: false, minSourceConcentration: 0.8 },
           scrub: {
             profile: null,
             isAlways: false,
@@ -178,7 +174,7 @@ describe("a full file", () => {
         ...["rt:4200000000:7", "ext:030b000000000064", "4200000000:1:2"],
       ),
       localPref: 200,
-      policies: [],
+      ...{ policies: [], communitiesAt: [] },
       neighbors: [
         { address: "192.0.2.254", remoteAsn: 4_200_000_000, passwordEnv: "EDGE1_MD5", ...port },
         { address: "2001:db8::1", remoteAsn: 64_501, passwordEnv: null, port: 1790, multihopTtl: 2 },

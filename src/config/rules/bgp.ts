@@ -136,7 +136,7 @@ export function* extendedCommunitiesFit({ bgp, scrubbing, hostgroups }: File): G
       if (octets >= 0)
         yield {
           path: [...path(method), octets],
-          rule: "must have another form: by neighbor, extended ones begin with rt: or soo:",
+          rule: NOT_BY_OCTETS,
         };
       if (
         own !== undefined &&
@@ -157,6 +157,44 @@ export function* extendedCommunitiesFit({ bgp, scrubbing, hostgroups }: File): G
     }
   }
 }
+
+/** Each is a statement of the speaker's policy, which it tries for every route and neighbor. */
+const COMMUNITIES_AT_MAX = 256;
+
+export function* communitiesAtFit({ bgp, scrubbing, hostgroups = [] }: File): Generator<Finding> {
+  const names = new Set((bgp?.policies ?? []).map((policy) => policy?.name));
+  const groups = hostgroups.flatMap((group, i) => [
+    { path: ["hostgroups", i, "bgp"], terms: group?.bgp },
+    { path: ["hostgroups", i, "scrubbing"], terms: group?.scrubbing },
+  ]);
+  const seen = new Set<string>();
+  for (const { path, terms } of [{ path: ["bgp"], terms: bgp }, { path: ["scrubbing"], terms: scrubbing }, ...groups]) {
+    for (const [i, at] of (terms?.communities_at ?? []).entries()) {
+      const here = [...path, "communities_at", i];
+      if (at?.policy !== undefined && !names.has(at.policy))
+        yield { path: [...here, "policy"], rule: `${at.policy} is no name in bgp.policies` };
+      const own = at?.communities ?? [];
+      const octets = own.findIndex((each) => each !== undefined && /^ext:/i.test(each));
+      if (octets >= 0) yield { path: [...here, "communities", octets], rule: NOT_BY_OCTETS };
+      const isExtended = [bgp?.communities, scrubbing?.communities, terms?.communities].some((texts) =>
+        texts?.some((each) => kindOf(each) === "extended"),
+      );
+      if (isExtended && !own.some((each) => kindOf(each) === "extended"))
+        yield {
+          path: [...here, "communities"],
+          rule: "must have an extended community, since routes have one: it cannot be taken away for a neighbor",
+        };
+      seen.add(`${at?.policy} ${own.join()}`);
+    }
+  }
+  if (seen.size > COMMUNITIES_AT_MAX)
+    yield {
+      path: ["bgp", "policies"],
+      rule: `have ${seen.size} different communities_at, of which there may be ${COMMUNITIES_AT_MAX}`,
+    };
+}
+
+const NOT_BY_OCTETS = "must have another form: by neighbor, extended ones begin with rt: or soo:";
 
 function kindOf(text: string | undefined) {
   return text === undefined ? null : (parseCommunity(text)?.kind ?? null);

@@ -19,6 +19,7 @@ import {
 } from "./api.ts";
 import {
   communitiesAreUnique,
+  communitiesAtFit,
   extendedCommunitiesFit,
   grpcGoesWithExternal,
   listenAddressesFit,
@@ -140,6 +141,7 @@ const RULES: readonly Rule[] = [
   neighborsAreUnique,
   neighborKeysAgree,
   communitiesAreUnique,
+  communitiesAtFit,
   policiesAreKnown,
   policiesGoWithManaged,
   policiesFit,

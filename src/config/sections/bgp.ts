@@ -1,15 +1,17 @@
 /** The section `bgp`: the speaker, its neighbors, and the policies by which these get routes. */
 import { type Static, Type } from "@sinclair/typebox";
-import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "../../bgp/neighbor-policy.ts";
-import { ROUTE_FAMILIES } from "../../bgp/route-family.ts";
+import { type NeighborPolicy, NO_CHANGES, ROUTE_FAMILIES, type RouteChanges } from "../../bgp/policy-config.ts";
 import { BGP_INSTANCE_MAX, COMMUNITIES_MAX } from "../../limits.ts";
-import { ROUTE_METHODS } from "../../mitigation/announcer.ts";
+import { type CommunitiesAt, ROUTE_METHODS } from "../../mitigation/announcer.ts";
+import type { GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { FLOWSPEC_FIELDS } from "../../mitigation/rules/flowspec-support.ts";
 import { RULES_MAX } from "../../mitigation/rules/rule.ts";
 import { parseAddress } from "../../net/address.ts";
-import { parseCommunity } from "../../net/community.ts";
+import { communitiesText, parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseRange } from "../../schema/text-forms.ts";
+
+import { COMMUNITIES_AT } from "./mitigation.ts";
 
 const BGP_NEIGHBORS_MAX = 64;
 const BGP_LISTEN_MAX = 16;
@@ -169,6 +171,7 @@ export const BgpSection = described(
         Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
         "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
       ),
+      ...COMMUNITIES_AT,
       local_pref: described(
         integer(0, 0xffff_ffff, 0),
         "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
@@ -246,4 +249,13 @@ function communitiesOf(texts: readonly string[] | undefined): RouteChanges["comm
 
 function lengthsOf(range: string | undefined, most: number): NeighborPolicy["lengths"][4] {
   return (range === undefined ? null : parseRange(range)) ?? { from: 0, to: most };
+}
+
+/** Each once. */
+export function communitiesAtOf(mitigations: readonly GroupMitigation[]): readonly CommunitiesAt[] {
+  const all = mitigations.flatMap(({ blackhole, divert }) =>
+    [blackhole, divert].flatMap((terms) => terms?.communitiesAt ?? []),
+  );
+  const textOf = ({ policy, communities }: CommunitiesAt) => `${policy} ${communitiesText(communities)}`;
+  return [...new Map(all.map((at) => [textOf(at), at])).values()];
 }

@@ -13,6 +13,7 @@ import type { Direction } from "../../traffic/rates.ts";
 import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
 
 const ESCALATION_RUNGS_MAX = 5;
+const COMMUNITIES_AT_MAX = 64;
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
@@ -122,8 +123,27 @@ const TERMS_KEYS = {
     list(text("community"), COMMUNITIES_MAX),
     "The communities of the routes: standard, extended and large ones.",
   ),
+  communities_at: described(
+    list(
+      Type.Object(
+        {
+          policy: described(text("policyName"), "The name of the policy in `bgp.policies`."),
+          communities: described(
+            Type.Array(text("community"), { maxItems: COMMUNITIES_MAX }),
+            "The communities of the routes there, in place of those of the policy.",
+          ),
+        },
+        closed,
+      ),
+      COMMUNITIES_AT_MAX,
+    ),
+    "Other communities at the neighbors of some policies, such as an upstream's own for the blackholes of one hostgroup.",
+  ),
   local_pref: described(integer(0, 0xffff_ffff, 0), "The local preference of the routes; 0 sets none."),
 };
+
+/** In the key `bgp` it is described with the section. */
+export const COMMUNITIES_AT = { communities_at: TERMS_KEYS.communities_at };
 
 /** Keys of `scrubbing` for the routes to a scrubbing center. */
 export const DIVERT_KEYS = TERMS_KEYS;
@@ -236,6 +256,7 @@ interface TermsFile {
   readonly next_hop?: string;
   readonly next_hop6?: string;
   readonly communities: readonly string[];
+  readonly communities_at?: readonly { readonly policy: string; readonly communities: readonly string[] }[];
   readonly local_pref: number;
 }
 
@@ -356,9 +377,13 @@ function buildTerms({
   next_hop: nextHop,
   next_hop6: nextHop6,
   communities,
+  communities_at: communitiesAt = [],
   local_pref: localPref,
 }: TermsFile): RouteTerms {
+  const valid = (texts: readonly string[]) => texts.flatMap((each) => parseCommunity(each) ?? []);
+  const at = communitiesAt.map((each) => ({ policy: each.policy, communities: valid(each.communities) }));
   return {
+    ...(at.length > 0 && { communitiesAt: at }),
     nextHop: nextHop === undefined ? null : parseAddress(nextHop),
     nextHop6: nextHop6 === undefined ? null : parseAddress(nextHop6),
     communities: communities.flatMap((text) => parseCommunity(text) ?? []),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { neighborPolicy } from "../../../test/fixtures/bgp/bgp.ts";
 import { queue, source } from "../../../test/fixtures/dataplane/capture-views.ts";
 import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
@@ -21,6 +22,7 @@ const config = {
   communities: communitiesOf("65535:666", "64500:1"),
   localPref: 200,
   policies: [],
+  communitiesAt: [],
   neighbors: [],
 } as const;
 
@@ -56,10 +58,17 @@ describe("status", () => {
     });
     const named = { remoteAsn: 64501, port: 179, passwordEnv: null, multihopTtl: 0 };
     const edge1 = { ...named, address: address("192.0.2.2"), name: "edge1", description: "Border, Frankfurt" };
+    const policy = neighborPolicy({ name: "transit" });
     const wire = wholeStatus(
       status({
         bgp: {
-          config: { ...config, neighbors: [edge1, { ...named, address: address("192.0.2.3") }] },
+          config: {
+            ...config,
+            neighbors: [
+              { ...edge1, policy, dryRun: true },
+              { ...named, address: address("192.0.2.3") },
+            ],
+          },
           ...{ connected: true, gobgpVersion: 4, fault: null },
           neighbors: [at("192.0.2.2"), at("192.0.2.3"), at("192.0.2.4")],
         },
@@ -68,10 +77,12 @@ describe("status", () => {
       }),
       operator,
     );
-    expect(wire.bgp?.neighbors.map(({ name, description }) => [name, description])).toEqual([
-      ["edge1", "Border, Frankfurt"],
-      [undefined, undefined],
-      [undefined, undefined],
+    expect(
+      wire.bgp?.neighbors.map(({ name, description, policy: by, dry_run: dry }) => [name, description, by, dry]),
+    ).toEqual([
+      ["edge1", "Border, Frankfurt", "transit", true],
+      [undefined, undefined, undefined, undefined],
+      [undefined, undefined, undefined, undefined],
     ]);
     expect(wire.scrubbing).toEqual({ next_hop: "192.0.2.66", next_hop_name: "rack7", community: "" });
     expect(Value.Check(StatusWire, wire)).toBe(true);

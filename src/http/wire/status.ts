@@ -41,6 +41,10 @@ const BgpWire = Type.Object(
           /** As configured, for people. */
           name: Type.Optional(Type.String()),
           description: Type.Optional(Type.String()),
+          /** Name of the policy by which it gets routes. */
+          policy: Type.Optional(Type.String()),
+          /** It has a session and gets no route. */
+          dry_run: Type.Optional(Type.Literal(true)),
           remote_asn: count,
           state: Type.String(),
           since: Type.Optional(Timestamp),
@@ -276,8 +280,9 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
 
 /** Of a neighbor that is configured. */
 function namesOf({ neighbors }: BgpView["config"], address: string) {
-  const { name = null, description = null } = neighbors.find((neighbor) => neighbor.address === address) ?? {};
-  return { name, description };
+  const configured = neighbors.find((neighbor) => neighbor.address === address);
+  const { name = null, description = null, policy, dryRun: dry_run = null } = configured ?? {};
+  return { name, description, policy: policy?.name ?? null, dry_run };
 }
 
 function scrubbingToWire(

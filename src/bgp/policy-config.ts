@@ -4,7 +4,9 @@ import type { FlowspecSupport } from "../mitigation/rules/flowspec-support.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
 import type { Range } from "../net/range.ts";
-import type { RouteFamily } from "./route-family.ts";
+
+export const ROUTE_FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] as const;
+export type RouteFamily = (typeof ROUTE_FAMILIES)[number];
 
 export interface NeighborPolicy {
   readonly name: string;
