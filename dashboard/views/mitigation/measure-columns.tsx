@@ -77,7 +77,7 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       key: "owner",
       title: t`Ordered by`,
       cell: (measure) => <Owner measure={measure} />,
-      width: "widest",
+      width: "wide",
       ...sortable,
     },
     {
