@@ -3,7 +3,7 @@ import type { Column } from "./data-table.tsx";
 import { Moment, Since } from "./moment.tsx";
 
 type Of<Row, Value> = (row: Row) => Value | undefined;
-type Width = "medium" | "wide" | "widest";
+type Width = "medium" | "wide" | "wider" | "widest";
 
 function column<Row>(title: string, width: Width | undefined, rest: Omit<Column<Row>, "key" | "title">): Column<Row> {
   return { key: title, title, ...rest, ...(width === undefined ? {} : { width }) };

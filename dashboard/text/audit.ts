@@ -1,11 +1,12 @@
 /** The audit trail: query, table and CSV export. Pure. */
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import { t } from "../language.ts";
+import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
+import { capital } from "./format/words.ts";
 import { rangeQuery, type TimeSpan } from "./time-span.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
-  ban: t`Ban`,
+  ban: capital(formFor(1, "ban|bans")),
   unban: t`Unban`,
   config_reload: t`Reload`,
   source_block: t`Source block`,

@@ -4,8 +4,9 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
 import type { SourceBlockWire } from "../../src/http/wire/source-block.ts";
-import { t } from "../language.ts";
+import { formFor, t } from "../language.ts";
 import { banSubject } from "./bans.ts";
+import { capital } from "./format/words.ts";
 import { matchText } from "./rule.ts";
 
 type Rule = NonNullable<BanWire["flowspec"]>[number];
@@ -18,7 +19,7 @@ export type Measure =
   | { readonly kind: "node"; readonly key: string; readonly node: ScrubNode };
 
 export const MEASURE_KINDS: Readonly<Record<Measure["kind"], string>> = {
-  ban: t`Ban`,
+  ban: capital(formFor(1, "ban|bans")),
   rule: t`FlowSpec rule`,
   block: t`Source block`,
   node: t`Scrub node`,

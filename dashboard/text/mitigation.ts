@@ -44,7 +44,7 @@ function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
   if (known !== undefined) return known;
   const index = new Map<string, BanWire>();
   for (const ban of bans) {
-    for (const key of [t`target ${ban.target}`, t`prefix ${ban.prefix}`]) {
+    for (const key of [`target ${ban.target}`, `prefix ${ban.prefix}`]) {
       const other = index.get(key);
       if (other === undefined || goesBefore(ban, other)) index.set(key, ban);
     }

@@ -3,6 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
+import { capital } from "./format/words.ts";
 
 /** The first sentence says which limit was exceeded, the others where that limit came from. */
 export function reasonSentences({ metric, threshold, group, reason, active }: AttackWire): string[] {
@@ -28,8 +29,4 @@ export function reasonSentences({ metric, threshold, group, reason, active }: At
     over,
     active ? t`It is the fixed threshold of hostgroup ${group}.` : t`It was the fixed threshold of hostgroup ${group}.`,
   ];
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

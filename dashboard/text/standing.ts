@@ -4,6 +4,7 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { LiveAttack } from "../api/tables.ts";
 import { t } from "../language.ts";
 import { decimal } from "./format/numbers.ts";
+import { capital } from "./format/words.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -122,8 +123,4 @@ function nothingText(ban: BanWire | undefined): string {
   if (ban.dry_run) return t`Dry run: nothing is announced or dropped`;
   if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") return t`Only watched`;
   return ban.method === "scrub" ? t`Not filtered: it is not in the kernel` : t`Nothing announces the ban`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

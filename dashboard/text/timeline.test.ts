@@ -39,6 +39,12 @@ test.each([
     "in force already: 203.0.113.70 to next hop 192.0.2.10, community 64500:2",
   ],
   ["escalated", "step 1: 203.0.113.70/32 blackhole", "step 1: Blackhole, for 203.0.113.70"],
+  [
+    "rules_changed",
+    "dst 203.0.113.70/32 proto udp src-port 53 discard; dst 203.0.113.70/32 proto udp fragment yes discard",
+    "UDP, from port 53, to 203.0.113.70: discard; UDP, fragments, to 203.0.113.70: discard",
+  ],
+  ["rules_changed", "dst 203.0.113.70/32 ttl 1-5 discard", "dst 203.0.113.70/32 ttl 1-5 discard"],
   ["ban_withdrawn", "manual unban", "manual unban"],
 ] as const)("%s %p reads %p", (kind, text, expected) => {
   expect(entryText({ at, kind, text })).toBe(expected);

@@ -40,7 +40,9 @@ export function foldedEntries(entries: readonly Entry[]): FoldedEntry[] {
 /** `Announced to 192.0.2.250`, `Rules changed, 44 times`. */
 export function entryTitle({ kind, neighbor, times }: FoldedEntry): string {
   const title = KINDS[kind] ?? kind;
-  return `${neighbor === undefined ? title : t`${title} to ${neighbor}`}${times === 1 ? "" : t`, ${times} times`}`;
+  const whole =
+    neighbor === undefined ? title : kind === "announced" ? t`Announced to ${neighbor}` : `${title}: ${neighbor}`;
+  return `${whole}${times === 1 ? "" : t`, ${times} times`}`;
 }
 
 /** Empty: the title says it all. */
@@ -104,7 +106,40 @@ export function routeWords(route: string): string {
 /** `203.0.113.70/32 flowspec`: there is no route yet. */
 function plainWords(text: string): string {
   const [, prefix = "", method = ""] = /^(\S+) (blackhole|flowspec|divert|scrub)$/.exec(text) ?? [];
-  return method === "" ? text : t`${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
+  return method === ""
+    ? text.split("; ").map(ruleWords).join("; ")
+    : t`${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
+}
+
+const MATCHES: Readonly<Record<string, (value: string) => string>> = {
+  proto: (value) => value.toUpperCase(),
+  src: (value) => t`from ${withoutLength(value)}`,
+  dst: (value) => t`to ${withoutLength(value)}`,
+  "src-port": (value) => t`from port ${value}`,
+  "dst-port": (value) => t`to port ${value}`,
+  "tcp-flags": (value) => t`with ${value.toUpperCase()}`,
+  fragment: (value) => (value === "yes" ? t`fragments` : t`no fragments`),
+  length: (value) => t`${value} bytes`,
+};
+
+/** `dst 203.0.113.70/32 proto udp fragment yes discard` is `UDP, fragments, to 203.0.113.70: discard`. */
+function ruleWords(rule: string): string {
+  const words = rule.split(" ");
+  const parts: string[] = [];
+  let at = 0;
+  for (; at + 1 < words.length; at += 2) {
+    const of = MATCHES[words[at] ?? ""];
+    if (of === undefined) break;
+    parts.push(of(words[at + 1] ?? ""));
+  }
+  // The destination comes first, and says the least: it is the victim.
+  if (words.slice(at).join(" ") !== "discard" || parts.length === 0) return rule;
+  const ordered = words[0] === "dst" ? [...parts.slice(1), ...parts.slice(0, 1)] : parts;
+  return `${ordered.join(", ")}: ${t`discard`}`;
+}
+
+function withoutLength(prefix: string): string {
+  return prefix.replace(/\/(32|128)$/, "");
 }
 
 /** Seconds after the first entry: `+0.014 s`. */

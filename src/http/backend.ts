@@ -30,6 +30,7 @@ import type {
 } from "../edge/reports/edge-history.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
+import type { DisallowedBan } from "../mitigation/admission.ts";
 import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
@@ -190,6 +191,7 @@ export type ReloadPreview =
       readonly changes: readonly { readonly section: string; readonly details: readonly string[] }[];
       readonly needsRestart: readonly string[];
       readonly warnings: readonly string[];
+      readonly endedBans: readonly DisallowedBan[];
     }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 

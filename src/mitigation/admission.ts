@@ -106,6 +106,20 @@ export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy, isOrdered
   return policy.isInNetworks(prefix.address) ? policy.ownRefusal(prefix.address) : "outside configured networks";
 }
 
+/** A ban that a policy does not allow, and why. */
+export interface DisallowedBan {
+  readonly prefix: string;
+  readonly reason: string;
+}
+
+/** The bans that would end if the policy were in force. */
+export function disallowedBy(policy: AdmissionPolicy, bans: Iterable<{ readonly prefix: Prefix }>): DisallowedBan[] {
+  return [...bans].flatMap(({ prefix }) => {
+    const unbannable = unbannableFor(prefix, policy);
+    return unbannable === null ? [] : [{ prefix: prefix.text, reason: withdrawnAs(unbannable) }];
+  });
+}
+
 /** The withdrawal reason of a ban that a reload no longer allows (docs/interface.md#ban-withdrawals). */
 export function withdrawnAs(unbannable: Unbannable): string {
   if (isOwnRefusal(unbannable)) return `target is ${unbannable}`;

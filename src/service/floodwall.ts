@@ -15,6 +15,7 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_ATTACKS_KEPT } from "../limits.ts";
+import { disallowedBy } from "../mitigation/admission.ts";
 import type { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
@@ -134,6 +135,7 @@ export class Floodwall implements Parts {
       warned: options.warned ?? [],
       log,
       running: () => this.config,
+      endedBy: (next) => disallowedBy(mitigationPolicy(next, this.protections), this.bans.active.values()),
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
       apply: (next, originOf) => this.#apply(next, originOf),
     });

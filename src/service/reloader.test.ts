@@ -37,7 +37,10 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   };
   const log = { info: say, warn: say, error: say };
   return {
-    reloader: new Reloader({ configPath: path, reader, log, warned: [], running: () => running, open, apply }),
+    reloader: new Reloader({
+      ...{ configPath: path, reader, log, warned: [], running: () => running, endedBy: () => [] },
+      ...{ open, apply },
+    }),
     applied,
     said,
   };

@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import { changeTexts, configChanges } from "../config/config-changes.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/backend.ts";
+import type { DisallowedBan } from "../mitigation/admission.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
@@ -18,6 +19,8 @@ export interface ReloaderOptions<Opened> {
   readonly warned: readonly string[];
   /** The configuration in force. */
   readonly running: () => Config;
+  /** The bans that it would end. */
+  readonly endedBy: (next: Config) => readonly DisallowedBan[];
   /** Opens the files that it names. A rejection refuses the reload. */
   readonly open: (next: Config) => Promise<Opened>;
   /** Puts a configuration in force. Everything that can fail was done before. */
@@ -66,13 +69,14 @@ export class Reloader<Opened> {
 
   /** What a reload would change now; nothing is changed. Files that the configuration names are not opened. */
   async preview(): Promise<ReloadPreview> {
-    const { configPath, reader, running } = this.#options;
+    const { configPath, reader, running, endedBy } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (checked.kind === "invalid") return { kind: "invalid", problems: checked.problems };
     const needsRestart = restartKeys(running(), checked.config);
-    const changes = configChanges(running(), keepRestartKeys(running(), checked.config));
-    return { kind: "preview", changes, needsRestart, warnings: checked.warnings };
+    const next = keepRestartKeys(running(), checked.config);
+    const changes = configChanges(running(), next);
+    return { kind: "preview", changes, needsRestart, warnings: checked.warnings, endedBans: endedBy(next) };
   }
 
   /** No reload takes effect any more; reloads in progress are answered with that reason. */

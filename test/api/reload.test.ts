@@ -41,6 +41,15 @@ test("a reload is audited with what changed, and of most sections nothing of wha
   ]);
 });
 
+test("a preview names the bans that the file would end, which go on #reload-preview", async () => {
+  for (const ip of ["203.0.113.1", "203.0.113.2"]) await fresh.running.post("/api/v1/ban", { ip });
+  fresh.running.writeConfig(`${CONFIG}protected_whitelist: [203.0.113.2]\n`);
+  expect(await fresh.running.post("/api/v1/config/reload/preview", "")).toMatchObject({
+    body: { ends_bans: [{ prefix: "203.0.113.2/32", reason: "target is whitelisted" }], ends_bans_count: 1 },
+  });
+  expect(fresh.running.floodwall.bans.active.size).toBe(2);
+});
+
 test("a preview says what a reload would change, and changes nothing #reload-preview", async () => {
   const changed = CONFIG.replace("pps: 1000", "pps: 2000").replace("203.0.113.0/24", "203.0.113.0/24, 192.0.2.0/24");
   fresh.running.writeConfig(`${changed}detection: { tick_ms: 50 }\nban: { ttl_seconds: 77 }\n`);

@@ -1,8 +1,10 @@
 /** The language of the page: chosen, kept in this browser, and of its numbers as well as of its words. */
 import { expect, test } from "bun:test";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { VICTIM } from "../fixtures/browser/world.ts";
 
-const dashboard = useBrowser().useWorld();
+const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 900, fromSeconds: 0, toSeconds: 100 }] as const;
+const dashboard = useBrowser().useWorld({ capture: { floods, seconds: 100 } });
 
 test("the page speaks the language that was chosen in this browser, the times and numbers too", async () => {
   const { page } = await dashboard.open("/settings");
@@ -16,7 +18,13 @@ test("the page speaks the language that was chosen in this browser, the times an
     .waitFor();
   await page.reload();
   await page.getByRole("link", { name: "Übersicht" }).click();
-  await page.getByText("Jetzt kein Angriff").waitFor();
+  // What belongs together is found in any language.
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await page
+    .getByRole("button", { name: `${VICTIM}/32 entsperren` })
+    .first()
+    .waitFor();
+  await page.getByText("Probebetrieb: Blackhole").waitFor();
   // The token is not kept with it.
   expect(await page.evaluate("Object.keys(localStorage).join()")).toBe("floodwall.language");
   await page.getByLabel("Sprache").selectOption("ru");

@@ -52,3 +52,8 @@ export function tcpFlagNames(flags: number): string {
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${formFor(count, `${one}|${many}`)}`;
 }
+
+/** At the begin of a sentence or a title. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

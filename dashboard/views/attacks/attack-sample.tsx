@@ -117,8 +117,8 @@ function numbered(flow: SampledFlow, number: number): NumberedFlow {
 }
 
 const FLOW_COLUMNS: readonly Column<NumberedFlow>[] = [
-  { key: "src", title: t`From`, cell: ({ src, src_port: port }) => endText(src, port) },
-  { key: "dst", title: t`To`, cell: ({ dst, dst_port: port }) => endText(dst, port) },
+  { key: "src", title: t`Source`, cell: ({ src, src_port: port }) => endText(src, port) },
+  { key: "dst", title: t`Destination`, cell: ({ dst, dst_port: port }) => endText(dst, port) },
   { key: "proto", title: t`Protocol`, cell: ({ proto }) => proto, width: "medium" },
   {
     key: "flags",

@@ -35,18 +35,28 @@ interface Row {
   readonly ban: BanWire | undefined;
 }
 
+function kindOf({ classification }: AttackWire): string | undefined {
+  return classification === undefined ? undefined : vectorName(classification.type);
+}
+
 const COMMON: readonly Column<Row>[] = [
   {
     key: "subject",
     title: t`Victim`,
-    cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
+    cell: ({ attack }) => (
+      <>
+        <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>
+        <small class="until-medium">{kindOf(attack)}</small>
+      </>
+    ),
     order: ({ attack }) => subjectOrder(attackSubject(attack)),
   },
   {
     key: "kind",
     title: t`Kind`,
-    cell: ({ attack: { classification } }) => (classification === undefined ? "–" : vectorName(classification.type)),
+    cell: ({ attack }) => kindOf(attack) ?? "–",
     order: ({ attack }) => attack.classification?.type ?? "",
+    width: "medium",
   },
   textColumn(t`Customer`, ({ attack }) => customerText(attack), "wide"),
 ];
@@ -73,7 +83,7 @@ const RATE: readonly Column<Row>[] = [
     title: t`Metric`,
     cell: ({ attack }) => metricName(attack.metric),
     order: ({ attack }) => attack.metric,
-    width: "wide",
+    width: "wider",
   },
 ];
 

@@ -1,7 +1,7 @@
 /** A ban in full: route and rules, expiry, current and next rung. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { serviceNow } from "../../api/contact.ts";
-import { t, tx } from "../../language.ts";
+import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -10,7 +10,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
 import { auditPlace } from "../../text/audit-links.ts";
 import { duration } from "../../text/format/times.ts";
-import { methodName } from "../../text/format/words.ts";
+import { capital, methodName } from "../../text/format/words.ts";
 import { type RungView, rungsOf } from "../../text/ladder.ts";
 import { droppedText } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
@@ -24,7 +24,7 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
   const [usersSpared, maybeInvalid] = [usersSparedText(ban), maybeInvalidText(ban)];
   return (
     <>
-      <Panel title={t`Ban`}>
+      <Panel title={capital(formFor(1, "ban|bans"))}>
         <Facts
           facts={[
             [t`Method`, methodName(ban.method)],

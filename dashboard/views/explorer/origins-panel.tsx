@@ -82,7 +82,7 @@ function columnsOf(by: (typeof KINDS)[number][0], totalMbps: number): readonly C
   return [
     {
       key: "key",
-      title: t`From`,
+      title: t`Source`,
       cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
     },
     { key: "bar", title: t`Share of all bits`, cell: (part) => <ShareBar share={share(part)} />, width: "medium" },

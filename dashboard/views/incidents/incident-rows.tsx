@@ -50,28 +50,35 @@ const SIZE: readonly Column<Row>[] = [
     order: ({ victims }) => victims,
     width: "medium",
   },
-  { key: "attacks", title: t`Attacks`, cell: attacksText, order: ({ attacks }) => attacks, isNumber: true },
+  {
+    key: "attacks",
+    title: t`Attacks`,
+    cell: attacksText,
+    order: ({ attacks }) => attacks,
+    isNumber: true,
+    width: "medium",
+  },
   numberColumn(t`Peak`, ({ peak_mbps }) => peak_mbps, {
     format: (rate, row) => bitRate(rate) + plusMinus(row.peak_sampling_error),
   }),
   numberColumn(t`Peak packets`, ({ peak_pps }) => peak_pps, {
     format: (rate, row) => packetRate(rate) + plusMinus(row.peak_sampling_error),
-    width: "wide",
+    width: "wider",
   }),
-  numberColumn(t`Stopped here`, stoppedOf, { format: percent, width: "wide" }),
+  numberColumn(t`Stopped here`, stoppedOf, { format: percent, width: "wider" }),
   {
     key: "severity",
     title: t`Severity`,
     cell: ({ severity }) => (severity === undefined ? "–" : <Badge tone={SEVERITY_TONES[severity]}>{severity}</Badge>),
     order: ({ severity }) => ["low", "medium", "high", "critical"].indexOf(severity ?? ""),
-    width: "medium",
+    width: "wide",
   },
 ];
 
 const OWNER = textColumn<Row>(
   t`Owner`,
   ({ owner }) => (owner === undefined ? undefined : (owner.by ?? owner.of)),
-  "medium",
+  "widest",
 );
 
 export const INCIDENT_COLUMNS: readonly Column<Row>[] = [
@@ -79,9 +86,9 @@ export const INCIDENT_COLUMNS: readonly Column<Row>[] = [
   STATE,
   ...SIZE,
   OWNER,
-  textColumn(t`Was`, verdictText, "wide"),
-  momentColumn(t`Began`, ({ started_at }) => started_at),
-  momentColumn(t`Ended`, ({ ended_at }) => ended_at, "wide"),
+  textColumn(t`Was`, verdictText, "widest"),
+  momentColumn(t`Began`, ({ started_at }) => started_at, "wide"),
+  momentColumn(t`Ended`, ({ ended_at }) => ended_at, "widest"),
 ];
 
 /** Those that are going on. */

@@ -1,7 +1,7 @@
 /** The columns of the list of measures, and the value by which each orders it. */
 import { serviceNow } from "../../api/contact.ts";
 import { attacks } from "../../api/live.ts";
-import { t, tx } from "../../language.ts";
+import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
@@ -11,7 +11,7 @@ import { UnblockButton } from "../../parts/source-block-actions.tsx";
 import { linkTo } from "../../router.ts";
 import { auditPlace } from "../../text/audit-links.ts";
 import { attacksOf, nextStep } from "../../text/bans.ts";
-import { methodName } from "../../text/format/words.ts";
+import { capital, methodName } from "../../text/format/words.ts";
 import {
   begunAt,
   droppedPackets,
@@ -29,9 +29,9 @@ import {
 import { blockName, isLiftable, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
 
 const SHORT_KINDS: Readonly<Record<Measure["kind"], string>> = {
-  ban: t`Ban`,
+  ban: capital(formFor(1, "ban|bans")),
   rule: t`Rule`,
-  block: t`Block`,
+  block: capital(formFor(1, "block|blocks")),
   node: t`Node`,
 };
 
@@ -73,7 +73,13 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     },
     { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
     { key: "effect", title: t`Packets`, cell: effectCell, width: "wider", isNumber: true, ...sortable },
-    { key: "owner", title: t`Ordered by`, cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
+    {
+      key: "owner",
+      title: t`Ordered by`,
+      cell: (measure) => <Owner measure={measure} />,
+      width: "wide",
+      ...sortable,
+    },
     {
       key: "why",
       title: t`Why`,

@@ -13,6 +13,7 @@ import { useFlows } from "./capture-flows.ts";
 type Capture = StatusWire["capture"];
 type Source = Capture["interfaces"][number];
 
+const STATE_NAMES = { running: t`running`, failed: t`failed`, ended: t`ended` } as const;
 const STATE_TONES = { running: "ok", failed: "danger", ended: "info" } as const;
 
 export function CapturePanel({ capture }: { readonly capture: Capture }) {
@@ -24,7 +25,11 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
   );
   const columns: readonly Column<Source>[] = [
     { key: "name", title: t`Source`, cell: ({ name }) => shortName(name) },
-    { key: "state", title: t`State`, cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },
+    {
+      key: "state",
+      title: t`State`,
+      cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{STATE_NAMES[state]}</Badge>,
+    },
     { key: "rate", title: t`Received`, cell: ({ name }) => rateText(flows.get(name)?.pps), isNumber: true },
     { key: "drops", title: t`Dropped`, cell: ({ name }) => shareText(flows.get(name)?.dropShare), isNumber: true },
   ];

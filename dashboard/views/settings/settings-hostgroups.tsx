@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
     key: "others",
     title: t`Other thresholds`,
     cell: ({ thresholds }) => otherThresholds(thresholds) || "–",
-    width: "wide",
+    width: "wider",
   },
   { key: "action", title: t`Mitigation`, cell: ladderText },
   {

@@ -15,6 +15,7 @@ import { auditPath } from "../../text/audit.ts";
 import { failureText } from "../../text/failure.ts";
 import { rateOf } from "../../text/format/numbers.ts";
 import { zonedTime } from "../../text/format/times.ts";
+import { counted } from "../../text/format/words.ts";
 import { isAudited } from "../../text/order-proof.ts";
 import { problemLines } from "../../text/settings.ts";
 
@@ -103,7 +104,8 @@ function Preview() {
   );
 }
 
-function Changes({ preview: { changes, needs_restart: needsRestart } }: { readonly preview: ReloadPreviewWire }) {
+function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
+  const { changes, needs_restart: needsRestart, ends_bans: ended, ends_bans_count: count } = preview;
   if (changes.length === 0 && needsRestart.length === 0) return <p>{t`The file is as what is in force.`}</p>;
   return (
     <>
@@ -116,6 +118,12 @@ function Changes({ preview: { changes, needs_restart: needsRestart } }: { readon
           </li>
         ))}
       </ul>
+      {count > 0 && (
+        <Callout tone="warn" title={t`It ends ${counted(count, "ban")}`}>
+          {ended.map(({ prefix, reason }) => `${prefix} (${reason})`).join(", ")}
+          {count > ended.length && ", …"}
+        </Callout>
+      )}
       {needsRestart.length > 0 && <p>{t`Only after a restart: ${needsRestart.join(", ")}.`}</p>}
     </>
   );

@@ -45,6 +45,8 @@ export function reloadRoute(backend: Backend): CommandRoute {
   };
 }
 
+const ENDED_BANS_SHOWN = 100;
+
 export function reloadPreviewRoute(backend: Pick<Backend, "reloadPreview">): CommandRoute {
   return {
     name: "config_reload_preview",
@@ -60,10 +62,12 @@ export function reloadPreviewRoute(backend: Pick<Backend, "reloadPreview">): Com
     handle: async () => {
       const preview = await backend.reloadPreview();
       if (preview.kind === "invalid") return { kind: "invalid_config", problems: preview.problems };
-      const { changes, needsRestart, warnings } = preview;
+      const { changes, needsRestart, warnings, endedBans } = preview;
       const body: ReloadPreviewWire = {
         changes: changes.map(({ section, details }) => ({ section, details: [...details] })),
         needs_restart: [...needsRestart],
+        ends_bans: endedBans.slice(0, ENDED_BANS_SHOWN),
+        ends_bans_count: endedBans.length,
         warnings: [...warnings],
       };
       return jsonAnswer(200, body);

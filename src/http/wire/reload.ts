@@ -23,6 +23,10 @@ export const ReloadPreviewWire = Type.Object(
     /** By section of the file; empty: it would change nothing. */
     changes: Type.Array(Type.Object({ section: Type.String(), details: Texts }, closed)),
     needs_restart: Texts,
+    /** Bans that would end, since the file does not allow them: at most the first 100. */
+    ends_bans: Type.Array(Type.Object({ prefix: Type.String(), reason: Type.String() }, closed)),
+    /** How many those are. */
+    ends_bans_count: Type.Integer({ minimum: 0 }),
     /** What of the file may be unintended. */
     warnings: Texts,
   },
