@@ -42,8 +42,10 @@ describe.skipIf(bpfUnavailable !== null)(`kernel${bpfUnavailable === null ? "" :
   test.each(
     named(
       suiteSpecs(),
-      // One strength has one kind of link.
-      ...VECTORS.map((vector, i) => `${vector} by pps at ${i % 4 < 2 ? 2 : 10}`),
+      // One strength has one kind of link. Amplifications differ in their ports: some of them.
+      ...VECTORS.map((vector, i) => `${vector} by pps at ${i % 4 < 2 ? 2 : 10}`).filter(
+        (name, i) => !name.includes("_amplification") || i % 3 === 0,
+      ),
       ...["syn_flood, then udp_flood", "dns_amplification and syn_flood", "ntp_amplification and cldap_amplification"],
       ...["udp_flood, extension headers", "dns_amplification, extension headers"],
       ...["carpet of ntp_amplification, IPv4", "carpet of udp_flood, IPv6"],

@@ -6,8 +6,8 @@ import { seededRandom } from "../fixtures/seeded-random.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 /** Of orders that begin and end a ban. */
-const CYCLES = 100;
-const KILLS = 8;
+const CYCLES = 60;
+const KILLS = 5;
 /** Orders on their way at once, each on addresses of its own. */
 const WORKERS = 4;
 /** The latest moment of a kill, ms after the service is ready; on a slow machine a share of what its start took. */

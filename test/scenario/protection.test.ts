@@ -48,7 +48,7 @@ describe.skipIf(unavailable !== null)(`a protection on an inline box${reason}`, 
     await serve(victim);
     const flooding = sendFrom(attacker, {
       ...{ profile: "syn", target: VICTIM, sources: 60_000, src: "198.18.0.1", path: "socket" },
-      ...{ pps: 10 * THRESHOLD_PPS, seconds: 16 },
+      ...{ pps: 10 * THRESHOLD_PPS, seconds: 12 },
     });
     const isScrubbed = async () => (await bans()).some(({ challenged_packets: count = 0 }) => count > 0);
     await eventually(isScrubbed, () => `nothing is challenged:\n${service.output}`);

@@ -33,7 +33,7 @@ describe.skipIf(unavailable !== null)(`a rung for attacks that are not held: ${u
       const { attacker, service, bans } = await makeBoxLab(undo, { scrub: "{ tcp: reset }", more: LADDER + rules });
       const flooding = sendFrom(attacker, {
         ...{ profile: "syn", target: VICTIM, sources: 60_000, src: "198.18.0.1", path: "socket" },
-        ...{ pps: 5 * THRESHOLD_PPS, seconds: 11 },
+        ...{ pps: 5 * THRESHOLD_PPS, seconds: method === "scrub" ? 7 : 11 },
       });
       const seen: string[] = [];
       const look = async () => {
