@@ -356,7 +356,7 @@ class BanSimulation {
 
 const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];
-const steps = Number(process.env["STEPS"] ?? 4000);
+const steps = Number(process.env["STEPS"] ?? 2000);
 
 test.each(seeds)("invariants of bans hold under random events (SEED=%d)", async (seed) => {
   const simulation = new BanSimulation(seed);

@@ -8,11 +8,11 @@ import { Simulation } from "./simulation.ts";
 
 const HOURS_SHORT = 2;
 /** A test run says the same of the same code; a long one draws its seed. */
-const SEEDS_SHORT = [298_825_295, 1_701_032_026];
+const SEED_SHORT = 1_701_032_026;
 const HOUR_MS = 3_600_000;
 const { SEED: seedText = "", HOURS: hoursText = "" } = process.env;
 const hours = Number(hoursText === "" ? HOURS_SHORT : hoursText);
-const seeds = seedText === "" ? (hours > HOURS_SHORT ? [newSeed()] : SEEDS_SHORT) : [Number(seedText)];
+const seeds = [seedText === "" ? (hours > HOURS_SHORT ? newSeed() : SEED_SHORT) : Number(seedText)];
 
 /** In a simulation in which little happens a promise is easily kept. */
 const HAPPENS_IN_HOURS = ["flood", "host attack", "incoming attack"];
