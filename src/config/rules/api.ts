@@ -3,6 +3,7 @@ import { type ConfigPath, pathText } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { isLoopback, parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { repeated } from "./repeated.ts";
 
 type File = Pruned<ConfigFile>;
 
@@ -105,15 +106,8 @@ function* namesAreUnique(
   entries: readonly ({ readonly name?: string | undefined } | undefined)[] | undefined,
   at: ConfigPath,
 ): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, entry] of (entries ?? []).entries()) {
-    const name = entry?.name;
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else {
-      const rule = `${name} is the name of ${pathText([...at, other])} already: choose another`;
-      yield { path: [...at, i, "name"], rule };
-    }
+  for (const [name, i, other] of repeated(entries?.map((entry) => entry?.name))) {
+    const rule = `${name} is the name of ${pathText([...at, other])} already: choose another`;
+    yield { path: [...at, i, "name"], rule };
   }
 }

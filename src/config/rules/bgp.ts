@@ -4,6 +4,7 @@ import { communityText, parseCommunity } from "../../net/community.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { repeated } from "./repeated.ts";
 
 type File = Pruned<ConfigFile>;
 
@@ -49,14 +50,9 @@ export function* managedSpeakerHasNeighbors({ bgp }: File): Generator<Finding> {
 }
 
 export function* neighborsAreUnique({ bgp }: File): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, neighbor] of (bgp?.neighbors ?? []).entries()) {
-    const address = neighbor?.address === undefined ? null : parseAddress(neighbor.address);
-    if (address === null) continue;
-    const other = first.get(address);
-    const path = ["bgp", "neighbors", i, "address"];
-    if (other === undefined) first.set(address, i);
-    else yield { path, rule: `${address} is the address of neighbors[${other}] already: remove one of them` };
+  for (const [address, i, other] of repeated(bgp?.neighbors?.map((one) => parseAddress(one?.address ?? "")))) {
+    const rule = `${address} is the address of neighbors[${other}] already: remove one of them`;
+    yield { path: ["bgp", "neighbors", i, "address"], rule };
   }
 }
 

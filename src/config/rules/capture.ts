@@ -3,6 +3,7 @@ import { parseAddress } from "../../net/address.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { repeated } from "./repeated.ts";
 
 type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
@@ -69,17 +70,10 @@ export function* paceGoesWithFile({ capture }: File): Generator<Finding> {
   }
 }
 
-export function* interfacesAreUnique(file: File): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [{ name }, path, i] of interfaces(file)) {
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else
-      yield {
-        path: [...path, "name"],
-        rule: `${name} is captured by interfaces[${other}] already: remove one of them`,
-      };
+export function* interfacesAreUnique({ capture }: File): Generator<Finding> {
+  for (const [name, i, other] of repeated(capture?.interfaces?.map((captured) => captured?.name))) {
+    const rule = `${name} is captured by interfaces[${other}] already: remove one of them`;
+    yield { path: ["capture", "interfaces", i, "name"], rule };
   }
 }
 
@@ -127,25 +121,22 @@ export function* externalMacsHaveAnEffect(file: File): Generator<Finding> {
 
 export function* queuesAreUnique(file: File): Generator<Finding> {
   for (const [{ queues }, path] of interfaces(file)) {
-    if (queues !== undefined && queues !== "auto") yield* repeated(queues, [...path, "queues"]);
+    if (queues !== undefined && queues !== "auto") yield* inTheList(queues, [...path, "queues"]);
   }
 }
 
 export function* cpusAreUnique(file: File): Generator<Finding> {
-  for (const [{ cpus }, path] of interfaces(file)) yield* repeated(cpus ?? [], [...path, "cpus"]);
+  for (const [{ cpus }, path] of interfaces(file)) yield* inTheList(cpus, [...path, "cpus"]);
 }
 
-function* repeated(numbers: readonly (number | undefined)[], path: ConfigPath): Generator<Finding> {
-  const seen = new Set<number>();
-  for (const [i, number] of numbers.entries()) {
-    if (number === undefined) continue;
-    if (seen.has(number)) yield { path: [...path, i], rule: `${number} is in the list already: remove one of them` };
-    seen.add(number);
+function* inTheList(numbers: readonly (number | undefined)[] | undefined, path: ConfigPath): Generator<Finding> {
+  for (const [number, i] of repeated(numbers)) {
+    yield { path: [...path, i], rule: `${number} is in the list already: remove one of them` };
   }
 }
 
-function* interfaces({ capture }: File): Generator<readonly [Interface, ConfigPath, number]> {
+function* interfaces({ capture }: File): Generator<readonly [Interface, ConfigPath]> {
   for (const [i, captured] of (capture?.interfaces ?? []).entries()) {
-    if (captured !== undefined) yield [captured, ["capture", "interfaces", i], i];
+    if (captured !== undefined) yield [captured, ["capture", "interfaces", i]];
   }
 }

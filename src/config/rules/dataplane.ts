@@ -5,19 +5,14 @@ import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { levels } from "./mitigation.ts";
+import { repeated } from "./repeated.ts";
 
 type File = Pruned<ConfigFile>;
 
 export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "dataplane">): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else {
-      const rule = `${name} is there already, as dataplane.interfaces[${other}]: remove one of them`;
-      yield { path: ["dataplane", "interfaces", i], rule };
-    }
+  for (const [name, i, other] of repeated(dataplane?.interfaces)) {
+    const rule = `${name} is there already, as dataplane.interfaces[${other}]: remove one of them`;
+    yield { path: ["dataplane", "interfaces", i], rule };
   }
 }
 

@@ -3,16 +3,13 @@ import { BUILT_IN_SETS } from "../../prefixset/prefix-set-config.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { PrefixSetFile } from "../sections/prefix-sets.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { repeated } from "./repeated.ts";
 
 type Sets = Pick<Pruned<ConfigFile>, "prefix_sets">;
 
 export function* prefixSetNamesAreUnique({ prefix_sets: sets }: Sets): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, { name } = {}] of (sets ?? []).entries()) {
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else yield { path: ["prefix_sets", i, "name"], rule: `${name} is there already, as prefix_sets[${other}]` };
+  for (const [name, i, other] of repeated(sets?.map((set) => set?.name))) {
+    yield { path: ["prefix_sets", i, "name"], rule: `${name} is there already, as prefix_sets[${other}]` };
   }
 }
 

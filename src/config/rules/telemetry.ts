@@ -6,6 +6,7 @@ import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import type { TelemetryFile } from "../sections/telemetry.ts";
+import { repeated } from "./repeated.ts";
 
 type File = Pick<Pruned<ConfigFile>, "telemetry">;
 type Exporter = Pruned<TelemetryFile["exporters"][number]>;
@@ -36,40 +37,25 @@ function meet(a: IpAddress, b: IpAddress): boolean {
 
 export function* flowCpusAreUnique({ telemetry }: File): Generator<Finding> {
   for (const [i, { cpus } = {}] of (telemetry?.listen ?? []).entries()) {
-    for (const [at, cpu] of (cpus ?? []).entries()) {
-      if (cpu === undefined || cpus?.indexOf(cpu) === at) continue;
+    for (const [cpu, at] of repeated(cpus)) {
       yield { path: ["telemetry", "listen", i, "cpus", at], rule: `${cpu} is in the list already: remove one of them` };
     }
   }
 }
 
-export function* exporterNamesAreUnique(file: File): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [{ name }, path, i] of exporters(file)) {
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else
-      yield {
-        path: [...path, "name"],
-        rule: `${name} is the name of telemetry.exporters[${other}] already: choose another`,
-      };
+export function* exporterNamesAreUnique({ telemetry }: File): Generator<Finding> {
+  for (const [name, i, other] of repeated(telemetry?.exporters?.map((exporter) => exporter?.name))) {
+    const rule = `${name} is the name of telemetry.exporters[${other}] already: choose another`;
+    yield { path: ["telemetry", "exporters", i, "name"], rule };
   }
 }
 
 /** One inside of another is allowed: the longest decides. */
-export function* exporterPrefixesAreUnique(file: File): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [{ address }, path, i] of exporters(file)) {
-    const prefix = address === undefined ? null : parseAddressOrPrefix(address);
-    if (prefix === null) continue;
-    const other = first.get(prefix.text);
-    if (other === undefined) first.set(prefix.text, i);
-    else
-      yield {
-        path: [...path, "address"],
-        rule: `${prefix.text} is there already, as telemetry.exporters[${other}]: remove one of them`,
-      };
+export function* exporterPrefixesAreUnique({ telemetry }: File): Generator<Finding> {
+  const prefixes = telemetry?.exporters?.map((exporter) => parseAddressOrPrefix(exporter?.address ?? "")?.text);
+  for (const [text, i, other] of repeated(prefixes)) {
+    const rule = `${text} is there already, as telemetry.exporters[${other}]: remove one of them`;
+    yield { path: ["telemetry", "exporters", i, "address"], rule };
   }
 }
 
@@ -127,8 +113,8 @@ export function* interfaceRolesAreDistinct(file: File): Generator<Finding> {
   }
 }
 
-function* exporters({ telemetry }: File): Generator<readonly [Exporter, ConfigPath, number]> {
+function* exporters({ telemetry }: File): Generator<readonly [Exporter, ConfigPath]> {
   for (const [i, exporter] of (telemetry?.exporters ?? []).entries()) {
-    if (exporter !== undefined) yield [exporter, ["telemetry", "exporters", i], i];
+    if (exporter !== undefined) yield [exporter, ["telemetry", "exporters", i]];
   }
 }

@@ -2,6 +2,7 @@
 import { type ConfigPath, pathText } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { canonicalOrigin } from "../../schema/zone-forms.ts";
+import { repeated } from "../rules/repeated.ts";
 import type { ZonesFile } from "./file.ts";
 
 type File = Pruned<ZonesFile>;
@@ -16,13 +17,8 @@ export function* zonesFindings(file: File, hostgroups: ReadonlySet<string> | nul
 }
 
 function* namesAreUnique({ zones = [] }: File): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, zone] of zones.entries()) {
-    const name = zone?.name?.toLowerCase();
-    if (name === undefined) continue;
-    const other = first.get(name);
-    if (other === undefined) first.set(name, i);
-    else yield { path: ["zones", i, "name"], rule: `${name} is the name of zones[${other}] already: remove one` };
+  for (const [name, i, other] of repeated(zones.map((zone) => zone?.name?.toLowerCase()))) {
+    yield { path: ["zones", i, "name"], rule: `${name} is the name of zones[${other}] already: remove one` };
   }
 }
 
@@ -38,24 +34,20 @@ function* hostgroupsExist({ zones = [] }: File, hostgroups: ReadonlySet<string> 
 function* originsAreUnique({ zones = [] }: File): Generator<Finding> {
   for (const [i, zone] of zones.entries()) {
     const origins = (zone?.origins ?? []).map((origin) => (origin === undefined ? null : canonicalOrigin(origin)));
-    yield* repeated(origins, ["zones", i, "origins"]);
+    yield* inTheList(origins, ["zones", i, "origins"]);
   }
 }
 
 function* exemptPathsAreUnique({ zones = [] }: File): Generator<Finding> {
   for (const [i, zone] of zones.entries()) {
     const paths = zone?.policy?.challenge_options?.exempt_paths ?? [];
-    yield* repeated(paths, ["zones", i, "policy", "challenge_options", "exempt_paths"]);
+    yield* inTheList(paths, ["zones", i, "policy", "challenge_options", "exempt_paths"]);
   }
 }
 
-function* repeated(texts: readonly (string | null | undefined)[], at: ConfigPath): Generator<Finding> {
-  const first = new Map<string, number>();
-  for (const [i, text] of texts.entries()) {
-    if (text === null || text === undefined) continue;
-    const other = first.get(text);
-    if (other === undefined) first.set(text, i);
-    else yield { path: [...at, i], rule: `${text} is ${pathText([...at, other])} already: remove one` };
+function* inTheList(texts: readonly (string | null | undefined)[], at: ConfigPath): Generator<Finding> {
+  for (const [text, i, other] of repeated(texts)) {
+    yield { path: [...at, i], rule: `${text} is ${pathText([...at, other])} already: remove one` };
   }
 }
 
