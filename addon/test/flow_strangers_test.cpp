@@ -117,7 +117,7 @@ TEST_CASE("strangers: templates that decoded records outlast any flood of others
       for (std::uint32_t id = 256; id < 276; id++) REQUIRE(senders.counts(id, nowMs));
       for (std::uint32_t round = 0; round < 30; round++) {
         nowMs += 60'000;
-        flood(senders, way, round * 500, 500, nowMs);
+        flood(senders, way, round * 100, 100, nowMs);
         // It sends its templates every 30 minutes at most, and each of them has data now and then.
         CHECK(senders.counts(256 + round % 20, nowMs));
       }

@@ -119,7 +119,8 @@ TEST_CASE("the lists hold three epochs of all rows, which is the most that can b
   }
 }
 
-TEST_CASE("a row's contents reach the fold's thread, and are changed only after it has read them") {
+TEST_CASE("a row's contents reach the fold's thread, and are changed only after it has read them" *
+          doctest::test_suite("threads")) {
   constexpr std::uint32_t kFolds = 200;
   Handover handover(kRows);
   HandoverFoldEnd end(handover);

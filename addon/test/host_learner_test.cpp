@@ -134,7 +134,8 @@ TEST_CASE("a pass over an engine's hosts has slices, and learns each host once")
   for (std::uint32_t i = 0; i < kHosts; i++) REQUIRE(learning.seconds(ipv4(kProtected + i)) == 1);
 }
 
-TEST_CASE("what is learned is read, saved and set while a slice runs, and folds go on") {
+TEST_CASE("what is learned is read, saved and set while a slice runs, and folds go on" *
+          doctest::test_suite("threads")) {
   EngineFixture fixture({.maxHosts = 100'000});
   for (std::uint32_t i = 0; i < kHosts; i++) fixture.count(udpFrame(kForeign + 1, kProtected + i));
   fixture.tick();

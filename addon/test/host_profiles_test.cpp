@@ -245,7 +245,8 @@ TEST_CASE("profiles are handed over in chunks, each host once") {
   CHECK(hosts.size() == 10);
 }
 
-TEST_CASE("a profile that is read while it is written is whole, and of the requested host") {
+TEST_CASE("a profile that is read while it is written is whole, and of the requested host" *
+          doctest::test_suite("threads")) {
   const auto control = std::make_shared<ProfileControl>();
   control->delayEpochs = 1;
   HostProfiles profiles(control, kTicksPerSecond);

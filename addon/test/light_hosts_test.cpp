@@ -11,7 +11,7 @@ using namespace floodwall::test;
 
 namespace {
 
-constexpr std::uint32_t kMaxHosts = 4096, kDecoys = 6000, kTicksOfSecond = 10;
+constexpr std::uint32_t kMaxHosts = 1024, kDecoys = 1500, kTicksOfSecond = 10;
 const Address kVictim = ipv4(kProtected + 0xffff);
 
 /// Sends on one shard, as its worker does, and knows how much.
@@ -103,7 +103,7 @@ TEST_CASE("floods on many hosts at once get their rows") {
   Sender sender(fixture.shard);
   sender.tick(100, kDecoys, 0);
   fixture.tick();
-  constexpr std::uint32_t kFloods = 200;
+  constexpr std::uint32_t kFloods = 50;
   for (int tick = 0; tick < 20; tick++) {
     for (std::uint32_t i = 0; i < kDecoys; i++) {
       sender.send(i, 2);
@@ -146,7 +146,7 @@ TEST_CASE("a host in attack keeps its row and its place, however light it is") {
   fixture.engine.setWatched(quiet.bytes);
   sender.tick(100, kDecoys, 0);
   fixture.tick();
-  for (int tick = 0; tick < 100; tick++) {
+  for (int tick = 0; tick < 50; tick++) {
     sender.tick(30, kDecoys, 10'000);
     sender.send(0xfffe, 1);
     fixture.tick();

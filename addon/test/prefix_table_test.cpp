@@ -92,7 +92,7 @@ TEST_CASE("bits beyond a prefix's length do not count, and of equal prefixes the
 TEST_CASE("agrees with a search through all of a few hundred random prefixes") {
   SHOW_SEED();
   Random random;
-  for (int round = 0; round < 20; round++) {
+  for (int round = 0; round < 6; round++) {
     std::vector<PrefixValue> prefixes;
     for (std::uint32_t i = 0; i < 300; i++) {
       // Half of them lie inside one that is there, so that there is something to nest.
@@ -123,7 +123,7 @@ TEST_CASE("holds a hundred thousand prefixes in a few megabytes") {
   }
   const PrefixTable table(prefixes);
   CHECK(table.memoryBytes() < std::size_t{64} << 20);
-  for (int probe = 0; probe < 60; probe++) {
+  for (int probe = 0; probe < 30; probe++) {
     const Address address = prefixes[random.below(prefixes.size())].address;
     REQUIRE(table.match(address) == naiveMatch(prefixes, address));
   }

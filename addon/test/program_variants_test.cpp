@@ -23,6 +23,24 @@ std::uint32_t verifiedInstructions(int program) {
   return info.verified_insns;
 }
 
+/// A bit for each option.
+void loadInline(const FilterBox& box, unsigned variant) {
+  CAPTURE(variant);
+  const InlineProgram program({.maxHosts = 16,
+                               .countOutgoing = (variant & 1U) != 0,
+                               .sampleEvery = (variant & 2U) != 0 ? 100U : 0U,
+                               .hasFragments = (variant & 4U) != 0,
+                               .decapsulated = (variant & 16U) != 0 ? Encapsulations::all() : Encapsulations(),
+                               .filter = (variant & 8U) != 0 ? &box.maps : nullptr});
+  CHECK(verifiedInstructions(program.programFd()) < kInstructionsMost);
+}
+
+/// Eight of the 32, with that of all options: the first three bits are free, the others follow from them.
+bool isOfPairs(unsigned variant) {
+  const auto bit = [variant](unsigned i) { return (variant >> i & 1U) != 0; };
+  return bit(3) == (bit(0) == bit(1)) && bit(4) == (bit(0) == bit(2));
+}
+
 }  // namespace
 
 TEST_CASE("program variants: the mirror program") {
@@ -60,18 +78,19 @@ TEST_CASE("program variants: forwarding, and the filter that hands over to it") 
   }
 }
 
-TEST_CASE("program variants: the inline counter, in every variant") {
+TEST_CASE("program variants: the inline counter, in variants that have each two options in every combination") {
   if (cannotRunXdp("program variants: the inline counter")) return;
   const FilterBox box;
   for (unsigned variant = 0; variant < 32; variant++) {
-    CAPTURE(variant);
-    InlineProgram program({.maxHosts = 16,
-                           .countOutgoing = (variant & 1U) != 0,
-                           .sampleEvery = (variant & 2U) != 0 ? 100U : 0U,
-                           .hasFragments = (variant & 4U) != 0,
-                           .decapsulated = (variant & 16U) != 0 ? Encapsulations::all() : Encapsulations(),
-                           .filter = (variant & 8U) != 0 ? &box.maps : nullptr});
-    CHECK(verifiedInstructions(program.programFd()) < kInstructionsMost);
+    if (isOfPairs(variant)) loadInline(box, variant);
+  }
+}
+
+TEST_CASE("program variants: the inline counter, in all others") {
+  if (cannotRunXdp("program variants: the inline counter, in all others")) return;
+  const FilterBox box;
+  for (unsigned variant = 0; variant < 32; variant++) {
+    if (!isOfPairs(variant)) loadInline(box, variant);
   }
 }
 

@@ -177,7 +177,7 @@ TEST_CASE("a look is never ahead of the next fold, and lacks nothing but hosts t
     // With one bucket, only what came since the last fold stays.
     if (windowMs == tickMs) fixture.setScreen(150);
     std::size_t seen = 0;
-    for (int tick = 0; tick < 300; tick++) {
+    for (int tick = 0; tick < 120; tick++) {
       std::set<std::uint32_t> found;
       for (int part = 0; part < 4; part++) {
         for (std::uint32_t host = 0; host < 8; host++) {

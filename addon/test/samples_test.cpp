@@ -41,7 +41,7 @@ bool isWhole(const Sample& sample) {
 
 }  // namespace
 
-TEST_CASE("a sample that is read while others are written is whole") {
+TEST_CASE("a sample that is read while others are written is whole" * doctest::test_suite("threads")) {
   SampleRings rings(1, kCapacity);
   std::atomic<bool> isOver = false;
   std::atomic<bool> isReading = false;

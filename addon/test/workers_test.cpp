@@ -50,7 +50,8 @@ std::vector<std::uint64_t> work(Shard& shard, std::uint64_t seed, const std::ato
 
 }  // namespace
 
-TEST_CASE("counts of two workers add up exactly while folds, readers and changes of networks go on") {
+TEST_CASE("counts of two workers add up exactly while folds, readers and changes of networks go on" *
+          doctest::test_suite("threads")) {
   SHOW_SEED();
   Random random;
   // A window that holds all of it, so that the sums at the end are the whole.
@@ -170,13 +171,13 @@ EngineStats sendUnderFolds(std::uint32_t maxHosts, std::uint32_t hosts, std::uin
 
 }  // namespace
 
-TEST_CASE("rows that come and go under folds lose no packet") {
+TEST_CASE("rows that come and go under folds lose no packet" * doctest::test_suite("threads")) {
   SHOW_SEED();
   // Few rows and a short life: rows are freed and given to other hosts all the time.
   sendUnderFolds(600, 40, 40);
 }
 
-TEST_CASE("rows and hosts that are replaced by others under folds lose no packet") {
+TEST_CASE("rows and hosts that are replaced by others under folds lose no packet" * doctest::test_suite("threads")) {
   SHOW_SEED();
   // More hosts at once than there are rows, so that some are evicted with every fold.
   const EngineStats stats = sendUnderFolds(200, 300, 1);
@@ -184,7 +185,7 @@ TEST_CASE("rows and hosts that are replaced by others under folds lose no packet
   CHECK(stats.replacedHosts > 0);
 }
 
-TEST_CASE("hosts that rise are read beside the workers that count them") {
+TEST_CASE("hosts that rise are read beside the workers that count them" * doctest::test_suite("threads")) {
   SHOW_SEED();
   Random random;
   Engine engine({.maxHosts = 10'000, .windowMs = 200, .tickMs = 20, .countOutgoing = false, .idleMs = 200});
