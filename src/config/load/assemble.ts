@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { ConfigPath, ConfigProblem } from "../../schema/problem.ts";
 import { settingsPath } from "../group-settings.ts";
 import { applySettings } from "./apply-settings.ts";
-import type { ReadConfigFile } from "./load.ts";
+import type { ReadConfigFile } from "./read-file.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
 /** Included files, and bytes of one of them or of a list of networks. */
