@@ -189,7 +189,7 @@ function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): E
   const detail =
     ban.announcement === "no_session"
       ? "No BGP session is established, so no neighbor has the route."
-      : "Nothing announces it: see whether bgp is configured.";
+      : "Nothing announces it: there is no bgp section, or no rule was found.";
   return { tone: "danger", title: `${method} not announced`, detail };
 }
 

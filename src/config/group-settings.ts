@@ -12,8 +12,12 @@ export function settingsLines(
   settings: SettingsFile["hostgroups"],
   names: ReadonlySet<string>,
 ): string[] {
-  return Object.entries(settings).map(([name, { thresholds = {}, by, at: _, ...others }]) => {
-    const keys = [...Object.keys(thresholds).map((metric) => `thresholds.${metric}`), ...Object.keys(others)];
+  return Object.entries(settings).map(([name, { thresholds = {}, by, mitigation, protected_whitelist: listed }]) => {
+    const keys = [
+      ...Object.keys(thresholds).map((metric) => `thresholds.${metric}`),
+      ...(mitigation === undefined ? [] : ["mitigation"]),
+      ...(listed === undefined ? [] : ["protected_whitelist"]),
+    ];
     const gone = names.has(name) ? "" : ": has no effect, since there is no such hostgroup";
     return `${path}: hostgroup ${name}: set by the API${by === undefined ? "" : `, by ${by}`}: ${keys.join(", ")}${gone}`;
   });

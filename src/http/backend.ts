@@ -339,7 +339,8 @@ export interface Dropping {
 
 /** The configuration of detection and mitigation. Has no secrets. */
 export interface Configured
-  extends Pick<MitigationSections, "hostgroups" | "carpet" | "mitigations" | "scrubProfiles" | "ban" | "samples"> {
+  extends Pick<MitigationSections, "hostgroups" | "carpet" | "mitigations" | "scrubProfiles" | "ban"> {
+  readonly samples: MitigationSections["samples"] & Record<"asnFile" | "countryFile", string | null>;
   readonly protectedWhitelist: readonly Prefix[];
   readonly detection: DetectionConfig;
   readonly storage: StorageConfig;
