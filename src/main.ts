@@ -6,10 +6,10 @@ import { COMMANDS, DEFAULT_CONFIG, DEFAULT_SCRUB_CONFIG, help, helpOf } from "./
 import { ctl } from "./cli/ctl/ctl.ts";
 import { dataplaneStatus } from "./cli/dataplane-status.ts";
 import { replay } from "./cli/replay.ts";
+import { schema } from "./cli/schema.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
 import { telemetry } from "./cli/telemetry.ts";
-import { jsonSchema } from "./config/json-schema.ts";
 import { systemClock } from "./system/clock.ts";
 import { environmentNow } from "./system/environment.ts";
 import { messageOf } from "./system/error-message.ts";
@@ -98,7 +98,7 @@ async function run(argv: readonly string[]): Promise<number> {
       const [of] = operands;
       if (of !== undefined && of !== "customer") throw new UsageError(`schema knows customer, not ${of}`);
       expectOperands(operands, of === undefined ? [] : ["customer"]);
-      return shown(JSON.stringify(jsonSchema(of ?? "configuration"), null, 2));
+      return shown(schema(of ?? "configuration"));
     }
     case "version":
       expectOperands(operands, []);

@@ -22,6 +22,8 @@ const SERVICE = {
   networks: ["203.0.113.0/24", "2001:db8::/32"],
   thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
 };
+/** It is read where a file includes it. */
+const CUSTOMER = "customers/acme.yaml";
 const NODE = { node: "scrub1", dataplane: { interfaces: ["eth1"] } };
 
 type Keys = Readonly<Record<string, unknown>>;
@@ -47,14 +49,26 @@ function problemsOf({ page, file, keys }: Example): readonly object[] {
     return loaded.kind === "valid" ? [] : loaded.problems;
   }
   const zones = examples.find((other) => other.page === page && other.file === "zones.yaml")?.keys ?? { zones: [] };
+  if (file === CUSTOMER) return [];
   const service = file === "zones.yaml" ? { edge: { zones_file: "/zones.yaml", nodes: [{ name: "fra1" }] } } : keys;
-  const loaded = parseConfig(bytes({ ...SERVICE, ...service }).bytes, () => bytes(zones));
+  // Files that it includes are the page's own, and networks of a file are one.
+  const read = (path: string) => {
+    const part = examples.find((other) => other.page === page && path === `/${other.file}`);
+    return part === undefined
+      ? ({ kind: "bytes", bytes: Buffer.from("203.0.113.16/28\n") } as const)
+      : bytes(part.keys);
+  };
+  const parts = { read, list: () => ["acme.yaml"], exists: () => false };
+  const loaded = parseConfig(bytes({ ...SERVICE, ...service }).bytes, () => bytes(zones), {
+    directory: "/",
+    files: parts,
+  });
   return loaded.kind === "valid" ? [] : loaded.problems;
 }
 
 test("configurations of each file are in the documents, and all are valid", () => {
   const files = new Set(examples.map(({ file }) => file));
-  expect(files).toEqual(new Set(["", "floodwall.yaml", "scrub.yaml", "zones.yaml"]));
+  expect(files).toEqual(new Set(["", "floodwall.yaml", "scrub.yaml", "zones.yaml", CUSTOMER]));
   const faults = examples.map((example) => ({ ...example, problems: problemsOf(example) }));
   expect(faults.filter(({ problems }) => problems.length > 0)).toEqual([]);
 });

@@ -191,7 +191,7 @@ function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): E
   const detail =
     ban.announcement === "no_session"
       ? t`No BGP session is established, so no neighbor has the route.`
-      : t`Nothing announces it: see whether bgp is configured.`;
+      : t`Nothing announces it: there is no bgp section, or no rule was found.`;
   return { tone: "danger", title: t`${method} not announced`, detail };
 }
 

@@ -1,6 +1,7 @@
 /** `floodwall dataplane status`: prints what is pinned in the kernel. Needs no running service and changes nothing. */
 
-import { parseRead, readConfigFile } from "../config/load/load.ts";
+import { parseRead } from "../config/load/load.ts";
+import { readConfigFile } from "../config/load/read-file.ts";
 import { isScrubAgentFile, loadScrubAgent } from "../config/scrub-agent-config.ts";
 import { DEFAULT_PIN_PATH } from "../dataplane/dataplane-config.ts";
 import { readPinnedStatus } from "../dataplane/kernel-filter.ts";

@@ -2,7 +2,7 @@
  * `floodwall scrub`: the composition root of a scrub node's agent. Expected failures (file, kernel, listener) happen
  * here, before anything outside is changed, with a message that says what to do.
  */
-import { readConfigFile } from "../config/load/load.ts";
+import { readConfigFile } from "../config/load/read-file.ts";
 import { loadScrubAgent, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { forwardPlan } from "../dataplane/forward-tunnel.ts";

@@ -151,6 +151,14 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       ["5: bgp.local_pref: warning: goes to neighbors of the same AS only, and there is none"],
     ],
     [
+      "one line for a divert that several hostgroups cannot have",
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
+scrubbing: {next_hop: 198.51.100.67, nodes: []}
+hostgroups: [{name: a, networks: [192.0.2.0/28]}, {name: b, networks: [192.0.2.16/28]}]
+`,
+      ["7: scrubbing.next_hop6: warning: is absent: hostgroups global, a, b cannot divert IPv6, and fall back"],
+    ],
+    [
       "a divert that one family cannot have",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
 scrubbing: {next_hop: 198.51.100.67, nodes: []}

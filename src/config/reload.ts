@@ -9,7 +9,7 @@ import { defaultStoragePath, type StorageDriver } from "../storage/storage-confi
 import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { Config } from "./config.ts";
 import { ownInfrastructure } from "./own-addresses.ts";
-import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";
+import { MAX_HOSTS_DEFAULT } from "./sections/capture.ts";
 import { CLICKHOUSE_BYTES_DEFAULT, HISTORY_BYTES_DEFAULT } from "./sections/storage.ts";
 
 /**

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { faultyFiles } from "../../test/fixtures/config/fault-table.ts";
 import { describeProblem } from "../schema/problem.ts";
 import { checkConfig } from "./check.ts";
-import { readConfigFile } from "./load/load.ts";
+import { readConfigFile } from "./load/read-file.ts";
 import {
   isScrubAgentFile,
   type LoadedScrubAgent,

@@ -13,7 +13,8 @@ import { boolean, closed, described, integer, list, text } from "../schema/schem
 import type { Finding, Pruned } from "../schema/shape.ts";
 import { isLoopback, parseAddressOrPrefix, parseListen } from "../schema/text-forms.ts";
 import { ANYWHERE, type ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
-import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
+import { type FileForm, parseFile } from "./load/load.ts";
+import type { ReadConfigFile } from "./load/read-file.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";

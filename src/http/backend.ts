@@ -8,7 +8,6 @@ import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
 import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
-import type { GroupSettings } from "../config/group-settings.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -34,6 +33,7 @@ import type { DisallowedBan } from "../mitigation/admission.ts";
 import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { GroupSettings } from "../mitigation/group-settings.ts";
 import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
@@ -362,7 +362,8 @@ export interface Dropping {
 
 /** The configuration of detection and mitigation. Has no secrets. */
 export interface Configured
-  extends Pick<MitigationSections, "hostgroups" | "carpet" | "mitigations" | "scrubProfiles" | "ban" | "samples"> {
+  extends Pick<MitigationSections, "hostgroups" | "carpet" | "mitigations" | "scrubProfiles" | "ban"> {
+  readonly samples: MitigationSections["samples"] & Record<"asnFile" | "countryFile", string | null>;
   readonly protectedWhitelist: readonly Prefix[];
   readonly detection: DetectionConfig;
   readonly storage: StorageConfig;

@@ -1,16 +1,13 @@
 /** Which attacks are one incident, what its figures are, and that people's work is on disk first. */
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { incidents } from "../../test/fixtures/incidents.ts";
+import { IncidentWorld } from "../../test/fixtures/incident-world.ts";
 import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
-import { attack, classification, NOON } from "../../test/fixtures/views.ts";
-import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
+import { classification, NOON } from "../../test/fixtures/views.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import type { AttackVolume } from "../detection/attack/attack-volume.ts";
-import type { Vector } from "../detection/attack/vector.ts";
 import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
 import { INCIDENT_QUIET_MS } from "./incident.ts";
-import type { IncidentView } from "./incident-view.ts";
-import type { Incidents } from "./incidents.ts";
 
 const ADMIN = { operator: "noc", tenant: null };
 
@@ -20,104 +17,9 @@ function volume(packets: number, dropped: number | null = null): AttackVolume {
   return { ...size, peakPps: packets, peakBps: packets * 1000, dropped: amount };
 }
 
-/** Attacks of a service, whose clock goes on only where a test says so. */
-class World {
-  nowMs = NOON;
-  readonly active = new Map<string, Attack>();
-  readonly dropped: string[] = [];
-  unplaced = 0;
-  readonly table: Incidents;
-
-  constructor(options: Parameters<typeof incidents>[0] = {}) {
-    const observer = { dropped: ({ id }: IncidentView) => this.dropped.push(id), unplaced: () => void this.unplaced++ };
-    this.table = incidents({
-      attacks: () => this.active.values(),
-      wallMs: () => this.nowMs,
-      ...options,
-      observer: { ...observer, dropped: ({ id }) => void this.dropped.push(id) },
-    });
-  }
-
-  /** Returns the id of its incident. */
-  start(id: string, changes: Partial<Attack> = {}): string | undefined {
-    return this.#happens("started", attack({ id, startedAt: this.nowMs, ...changes }));
-  }
-
-  classify(id: string, type: Vector): string | undefined {
-    const known = { ...(this.active.get(id) as Attack), classification: classification({ type }) };
-    return this.#happens("classified", known);
-  }
-
-  /** Its figures of the next look. */
-  see(id: string, changes: Partial<Attack>): void {
-    this.active.set(id, { ...(this.active.get(id) as Attack), ...changes });
-  }
-
-  end(id: string, changes: Partial<Attack> = {}): string | undefined {
-    const ended = { ...(this.active.get(id) as Attack), ...changes, endedAt: this.nowMs };
-    return this.#happens("ended", ended);
-  }
-
-  only(): IncidentView {
-    const [view, ...others] = [...this.table.views()];
-    if (view === undefined || others.length > 0) throw new Error(`${others.length} more`);
-    return view;
-  }
-
-  #happens(kind: "started" | "classified" | "ended", of: Attack): string | undefined {
-    if (kind === "ended") this.active.delete(of.id);
-    else this.active.set(of.id, of);
-    const event: AttackEvent = kind === "classified" ? { kind, attack: of, isNewKind: true } : { kind, attack: of };
-    return this.table.recorded(event).attack.incident;
-  }
-}
-
-describe("a reload that gives networks to another tenant", () => {
-  const owners = new Map<string | null, string>();
-  const ownerOf = ({ target }: { readonly target: string | null }) => owners.get(target) ?? null;
-  const world = () => new World({ ownerOf });
-  const [ONE, TWO] = [address("192.0.2.1"), address("192.0.2.2")];
-
-  test("gives it the incidents of their victims, which its next attacks join", () => {
-    owners.set(ONE, "acme").set(TWO, "acme");
-    const its = world();
-    const first = its.start("a", { target: ONE, classification: classification() });
-    expect(its.only().tenant).toBe("acme");
-    owners.set(ONE, "other");
-    its.table.reconfigured();
-    expect(its.only().tenant).toBe("other");
-    its.end("a");
-    expect(its.start("b", { target: ONE, classification: classification() })).toBe(first as string);
-    expect(its.start("c", { target: TWO, classification: classification() })).not.toBe(first as string);
-  });
-
-  test("gives to no tenant an incident of which only some victims are its own, until it has all", () => {
-    owners.set(ONE, "acme").set(TWO, "acme");
-    const its = world();
-    its.start("a", { target: ONE, classification: classification() });
-    its.start("b", { target: TWO, classification: classification() });
-    its.end("b");
-    owners.set(TWO, "other");
-    its.table.reconfigured();
-    expect(its.only().tenant).toBeNull();
-    owners.set(ONE, "other");
-    its.table.reconfigured();
-    expect(its.only().tenant).toBe("other");
-  });
-});
-
-test("views are made of the incidents alone that are wanted", () => {
-  let built = 0;
-  const world = new World({ linkMbps: () => ++built });
-  for (const id of ["a", "b", "c"]) world.start(id, { group: id, target: address(`192.0.2.${id === "a" ? 1 : 2}`) });
-  built = 0;
-  const found = [...world.table.views(({ victims }) => [...victims()].includes("192.0.2.1"))];
-  expect([found.map(({ group }) => group), built]).toEqual([["a"], 1]);
-});
-
 describe("an attack joins", () => {
   test("the incident of its customer and kind while it has not been quiet for ten minutes", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const first = world.start("a", { classification: classification() });
     world.end("a");
     world.nowMs += INCIDENT_QUIET_MS - 1;
@@ -131,7 +33,7 @@ describe("an attack joins", () => {
 
   test("no incident of another hostgroup, tenant, direction or kind", () => {
     const owners: Record<string, string> = { web: "acme", mail: "acme" };
-    const world = new World({ ownerOf: ({ group }) => owners[group] ?? null });
+    const world = new IncidentWorld({ ownerOf: ({ group }) => owners[group] ?? null });
     const kind = classification();
     const ids = [
       world.start("a", { classification: kind }),
@@ -146,7 +48,7 @@ describe("an attack joins", () => {
   });
 
   test("the customer's newest open incident while its kind is not known, and gives a new one its kind", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const first = world.start("a");
     expect(world.start("b")).toBe(first);
     expect(world.classify("a", "udp_flood")).toBe(first);
@@ -155,7 +57,7 @@ describe("an attack joins", () => {
   });
 
   test("another incident when its kind turns out to be another one, once #incident-kind", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const first = world.start("a");
     world.start("b", { volume: volume(9e6) });
     world.table.tick();
@@ -175,7 +77,7 @@ describe("an attack joins", () => {
   });
 
   test("an open incident of its kind, and the one without a kind that it was in is gone #incident-kind", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const seen: string[] = [];
     world.table.onChange(({ id, attacks }) => seen.push(`${id} ${attacks}`));
     const first = world.start("a", { classification: classification({ type: "udp_flood" }) });
@@ -197,7 +99,7 @@ describe("an attack joins", () => {
 
 describe("an incident", () => {
   test("has the sums of its attacks, and what is not known of one is not known of all", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     for (const [id, dropped] of [
       ["a", 60],
       ["b", 40],
@@ -213,7 +115,7 @@ describe("an incident", () => {
   });
 
   test("has the peak of its attacks together, its error, and the worst attack", () => {
-    const world = new World({ linkMbps: () => 100 });
+    const world = new IncidentWorld({ linkMbps: () => 100 });
     const error = { pps: 0.3, mbps: 0.4 };
     world.start("a", { rates: [300, 30], samplingError: error, volume: volume(30_000) });
     world.start("b", { rates: [400, 40], samplingError: error, volume: volume(40_000) });
@@ -233,7 +135,7 @@ describe("an incident", () => {
   });
 
   test("counts the traffic of a host within a spread attack once", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const carpet = { prefix: "192.0.2.0/24", hosts: 40 };
     world.start("wide", { target: null, carpet, rates: [1000, 10], volume: volume(1000) });
     world.start("host", { rates: [600, 6], volume: volume(600) });
@@ -247,7 +149,7 @@ describe("an incident", () => {
   });
 
   test("counts it once also where the spread attack ends first, and what came before it as well", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     world.start("host", { rates: [600, 6], volume: volume(400) });
     const carpet = { prefix: "192.0.2.0/24", hosts: 40 };
     world.start("wide", { target: null, carpet, rates: [1000, 10], volume: volume(0) });
@@ -262,7 +164,7 @@ describe("an incident", () => {
   });
 
   test("an attack whose kind is not known yet leaves no mark on another's incident", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     world.start("small", {
       classification: classification(),
       rates: [10, 1],
@@ -279,7 +181,7 @@ describe("an incident", () => {
   });
 
   test("lists its victims once, by /24 and /48, and says when there are more than it lists", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const victims = ["192.0.2.1", "192.0.2.1", "192.0.2.9", "198.51.100.1", "2001:db8::1", "2001:db8:0:9::1"];
     for (const [i, victim] of victims.entries()) {
       world.start(`v${i}`, { target: address(victim) });
@@ -313,7 +215,7 @@ describe("an incident", () => {
 
 describe("the table", () => {
   test("forgets the oldest closed incident of the customer with most #incident-kept", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     world.start("quiet-one", { group: "small" });
     world.end("quiet-one");
     for (let i = 1; i < INCIDENTS_KEPT; i++) {
@@ -330,7 +232,7 @@ describe("the table", () => {
   });
 
   test("leaves an attack without an incident while all are open, and counts it #incident-kept", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     for (let i = 0; i < INCIDENTS_KEPT; i++) world.start(`a${i}`, { group: `g${i}` });
     expect(world.start("one more", { group: "more" })).toBeUndefined();
     expect(world.unplaced).toBe(1);
@@ -342,7 +244,7 @@ describe("the table", () => {
 
   test("restores incidents, the attacks that last, and people's work", async () => {
     const { file, store, flush } = memoryStore();
-    const world = new World({ store: store.table("incidents") });
+    const world = new IncidentWorld({ store: store.table("incidents") });
     const id = world.start("a", { volume: volume(10) });
     world.start("lost");
     world.start("b");
@@ -351,7 +253,7 @@ describe("the table", () => {
     world.nowMs += 1000;
     world.table.tick();
     await flush();
-    const later = new World();
+    const later = new IncidentWorld();
     later.nowMs = world.nowMs;
     const lasting = world.table.stamped(world.active.get("a") as Attack);
     later.active.set("a", lasting);
@@ -372,7 +274,7 @@ describe("the table", () => {
 
   test("takes nothing into effect that the disk refuses", async () => {
     const { file, store } = memoryStore();
-    const world = new World({ store: store.table("incidents") });
+    const world = new IncidentWorld({ store: store.table("incidents") });
     const id = world.start("a") ?? "";
     file.isBroken = true;
     const refused = world.table.note(id, { text: "seen", isHandover: false }, ADMIN).catch((cause: Error) => cause);
@@ -386,7 +288,7 @@ describe("the table", () => {
 
   test("keeps both of two notes that are written at once", async () => {
     const { file, store } = memoryStore();
-    const world = new World({ store: store.table("incidents") });
+    const world = new IncidentWorld({ store: store.table("incidents") });
     const id = world.start("a") ?? "";
     const write = (text: string) => world.table.note(id, { text, isHandover: false }, ADMIN);
     await Promise.all([write("one"), write("two")]);
@@ -395,7 +297,7 @@ describe("the table", () => {
   });
 
   test("calls listeners with what changed, at most once a second", () => {
-    const world = new World();
+    const world = new IncidentWorld();
     const seen: string[] = [];
     world.table.onChange(({ state, attacks }) => seen.push(`${state} ${attacks}`));
     world.start("a");

@@ -7,7 +7,6 @@ import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
-import type { GroupSettings } from "../config/group-settings.ts";
 import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
@@ -31,7 +30,6 @@ import type {
   OrderSources,
   ReloadOutcome,
   ReloadPreview,
-  SettingsOutcome,
   SourceBlockPreview,
   StatusView,
   UpdateView,
@@ -67,7 +65,6 @@ import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
-import { GroupSettingsStore } from "./group-settings.ts";
 import { HostRowView } from "./host-row-view.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
@@ -82,7 +79,6 @@ const BASELINES_READ = 1024;
 export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
-  readonly #groupSettings: GroupSettingsStore;
   readonly #history: History | null;
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
@@ -114,10 +110,6 @@ export class ServiceBackend implements Backend {
     this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
     this.edge = edge;
     this.#version = version;
-    this.#groupSettings = new GroupSettingsStore({
-      ...{ stateDir: floodwall.config.stateDir, reload: () => floodwall.reload() },
-      wallMs: () => floodwall.now().wallMs,
-    });
     this.#history = history ?? null;
     this.#recorder = recorder ?? null;
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
@@ -272,8 +264,8 @@ export class ServiceBackend implements Backend {
   telemetry = (): TelemetryView | null => this.#floodwall.telemetry?.view() ?? null;
 
   configured(): Configured {
-    const { config, reloader } = this.#floodwall;
-    return { ...config, needsRestart: reloader.needsRestart, groupSettings: this.#groupSettings.all() };
+    const { config, reloader, groupSettings } = this.#floodwall;
+    return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
   }
 
   bans(): BanView[] {
@@ -339,9 +331,7 @@ export class ServiceBackend implements Backend {
 
   reload = (): Promise<ReloadOutcome> => this.#floodwall.reload();
 
-  setGroup(name: string, settings: GroupSettings | null, by: Holder): Promise<SettingsOutcome> {
-    return this.#groupSettings.set(name, settings, by);
-  }
+  setGroup: Backend["setGroup"] = (...order) => this.#floodwall.groupSettings.set(...order);
 
   reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
 

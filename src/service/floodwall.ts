@@ -37,6 +37,7 @@ import { ConfigReader } from "./config-reader.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
 import { filterRulesPolicy } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
+import { GroupSettingsStore } from "./group-settings.ts";
 import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
 import type { PacketPath } from "./packet-path.ts";
@@ -82,6 +83,7 @@ export class Floodwall implements Parts {
   readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
   readonly reloader: Reloader<OriginOf | null>;
+  readonly groupSettings: GroupSettingsStore;
   #cancelBanTick: () => void = () => {};
   #endRiseWatch: () => void = () => {};
 
@@ -138,6 +140,9 @@ export class Floodwall implements Parts {
       endedBy: (next) => disallowedBy(mitigationPolicy(next, this.protections), this.bans.active.values()),
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
       apply: (next, originOf) => this.#apply(next, originOf),
+    });
+    this.groupSettings = new GroupSettingsStore({
+      ...{ stateDir: this.config.stateDir, reload: () => this.reload(), wallMs: () => clock.wallMs() },
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.#listen(options);

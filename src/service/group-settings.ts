@@ -5,8 +5,9 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Holder } from "../access/shares.ts";
-import { type GroupSettings, readSettings, settingsPath } from "../config/group-settings.ts";
+import { readSettings, settingsPath } from "../config/group-settings.ts";
 import { BackendFault, type ReloadOutcome, type SettingsOutcome } from "../http/backend.ts";
+import type { GroupSettings } from "../mitigation/group-settings.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import { messageOf } from "../system/error-message.ts";
 

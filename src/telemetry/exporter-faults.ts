@@ -260,7 +260,8 @@ export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
     "raise telemetry.listen.receive_buffer_mb if this machine lost datagrams, else look for loss on the way, or let the router sample less: rates are too low by as much",
   no_records:
     "let the router sample the interfaces to other networks: an exporter without a sampled interface reports no traffic",
-  left_out: "check direction and interfaces of this exporter: hardly any of its traffic is judged",
+  left_out:
+    "check direction and interfaces of this exporter, of which sFlow has numbers alone, no names: hardly any of its traffic is judged",
   untracked:
     "let the router report counts since the last record (elements 1 and 2), or shorten its inactive timeout: flows without a place are estimated",
   times_off:

@@ -266,6 +266,19 @@ describe("GET /api/v1/traffic/top #get-api-v1-traffic-top", () => {
   });
 
   test.each([
+    ["asn", "samples.asn_file is not set, and no exporter of flow telemetry is configured"],
+    ["country", "samples.country_file is not set"],
+    ["exporter", "no exporter of flow telemetry is configured"],
+    ["prefix", undefined],
+  ])("by %s without parts says what the configuration lacks: %p #traffic-top-reason", async (by, reason) => {
+    server.backend.onTraffic = () => [POINT];
+    server.backend.onTrafficTop = () => [];
+    const wire = (await (await get(`traffic/top?by=${by}`)).json()) as { parts: unknown[]; reason?: string };
+    expect(Value.Check(TopTrafficWire, wire)).toBe(true);
+    expect([wire.parts, wire.reason]).toEqual([[], reason]);
+  });
+
+  test.each([
     ["traffic/top", "by must be one of asn, country, prefix, interface, exporter: it is absent"],
     ["traffic/top?by=port", "by must be one of asn, country, prefix, interface, exporter: port"],
     ["traffic/top?by=asn&limit=0", "limit must be a whole number from 1 to 100: 0"],

@@ -101,6 +101,9 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   // Tenants may choose nothing, unless the operator allows it.
   [`PUT /api/v1/protection/${ACME_HOST}`, { ...COMMAND, tenantOperator: 409 }, { profile: "web" }],
   ["DELETE /api/v1/protection/192.0.2.2", LIFT],
+  // Nothing is set by the fake service: who gets that far gets a 404 that says so.
+  ["PUT /api/v1/hostgroups/web/settings", { ...LIFT, tenantOperator: UNSCOPED }, { thresholds: { pps: 9 } }],
+  ["DELETE /api/v1/hostgroups/web/settings", { ...LIFT, tenantOperator: UNSCOPED }],
   ["GET /api/v1/filter-rules", UNSCOPED_READ],
   [
     "POST /api/v1/filter-rules",

@@ -1,7 +1,8 @@
 /** Applies what the API set for hostgroups to a configuration as it was read. */
+
+import { SettingsFile } from "../../mitigation/group-settings.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { type Finding, takeShape } from "../../schema/shape.ts";
-import { SettingsFile } from "../group-settings.ts";
 
 type Mapping = Record<string, unknown>;
 
@@ -14,7 +15,7 @@ export interface AppliedSettings {
 /** Changes `value` and its hostgroups. Settings of hostgroups that are no more have no effect. */
 export function applySettings(value: Mapping, groups: readonly unknown[], settings: unknown): AppliedSettings {
   if (typeof settings !== "object" || settings === null) {
-    return { findings: [{ path: [], rule: "must have hostgroups: remove the file to begin anew" }], places: [] };
+    return { findings: [{ path: [], rule: "must have hostgroups: remove the file to set nothing" }], places: [] };
   }
   const { file, findings } = takeShape(SettingsFile, settings);
   const places: (readonly [ConfigPath, ConfigPath])[] = [];

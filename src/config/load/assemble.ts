@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { ConfigPath, ConfigProblem } from "../../schema/problem.ts";
 import { settingsPath } from "../group-settings.ts";
 import { applySettings } from "./apply-settings.ts";
-import type { ReadConfigFile } from "./load.ts";
+import type { ReadConfigFile } from "./read-file.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
 /** Included files, and bytes of one of them or of a list of networks. */
@@ -72,7 +72,7 @@ class Assembly {
   result(): Assembled {
     const { include, hostgroups } = this.#value;
     delete this.#value["include"];
-    const groups: unknown[] = Array.isArray(hostgroups) ? [...hostgroups] : [];
+    const groups: unknown[] = Array.isArray(hostgroups) ? [...(hostgroups as unknown[])] : [];
     if (include !== undefined) this.#include(include, groups);
     for (const [i, group] of groups.entries()) {
       if (isMapping(group) && "networks_file" in group) groups[i] = this.#withNetworks(group, ["hostgroups", i]);
@@ -203,14 +203,14 @@ class Assembly {
     if (!this.#around.files.exists(path)) return;
     const bytes = this.#read(path, ["state_dir"]);
     if (bytes === null) return;
-    const { value, problems, lineOf } = readYaml(new TextDecoder().decode(bytes));
-    this.#problems.push(...problems.map((problem) => ({ ...problem, file: path })));
-    const applied = applySettings(this.#value, groups, value);
+    const document = readYaml(new TextDecoder().decode(bytes));
+    this.#problems.push(...document.problems.map((problem) => ({ ...problem, file: path })));
+    const applied = applySettings(this.#value, groups, document.value);
     for (const { path: at, rule } of applied.findings) {
-      this.#problems.push({ file: path, line: lineOf(at), path: at, rule });
+      this.#problems.push({ file: path, line: document.lineOf(at), path: at, rule });
     }
     for (const [at, from] of applied.places) {
-      this.#places.set(JSON.stringify(at), () => ({ file: path, line: lineOf(from), path: from }));
+      this.#places.set(JSON.stringify(at), () => ({ file: path, line: document.lineOf(from), path: from }));
     }
   }
 }

@@ -13,7 +13,8 @@ import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { buildProfiles } from "../sections/scrub.ts";
-import { CONFIG_BYTES_MAX, type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { CONFIG_BYTES_MAX } from "./read-file.ts";
 import { CONFIG_VALUES_MAX } from "./yaml-document.ts";
 
 const DROPPING = { action: { kind: "discard" }, communities: communitiesOf("no-export") };

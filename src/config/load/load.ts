@@ -3,14 +3,13 @@
  * load first and switch afterwards.
  */
 import { isUtf8 } from "node:buffer";
-import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zones/zone.ts";
 
 import { type ConfigPath, type ConfigProblem, describeProblem } from "../../schema/problem.ts";
 import { type Finding, type Pruned, takeShape } from "../../schema/shape.ts";
-import { messageOf } from "../../system/error-message.ts";
 import type { Config } from "../config.ts";
 import { builtFindings, crossFieldFindings } from "../rules/rules.ts";
 import { ConfigFile } from "../sections/schema.ts";
@@ -18,10 +17,8 @@ import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
 import { assemble, type ConfigFiles, type Place, type Surroundings } from "./assemble.ts";
 import { buildConfig, deepFreeze } from "./build.ts";
+import { CONFIG_BYTES_MAX, type InvalidFile, type ReadConfigFile, readConfigFile } from "./read-file.ts";
 import { readYaml } from "./yaml-document.ts";
-
-/** Bytes of a configuration file. */
-export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
 
 export type LoadedConfig =
   | {
@@ -31,9 +28,9 @@ export type LoadedConfig =
       /** null: no zones file was read. */
       readonly zonesFile: LoadedZonesFile | null;
     }
-  | { readonly kind: "invalid"; readonly problems: readonly ConfigProblem[] };
+  | InvalidFile;
 
-type Invalid = Extract<LoadedConfig, { kind: "invalid" }>;
+type Invalid = InvalidFile;
 
 export interface LoadedZonesFile {
   readonly path: string;
@@ -94,35 +91,6 @@ export function loadAtStart(
     edge: deepFreeze({ ...edge, zones: zones ?? [], areZonesKnown: zones !== null }),
   });
   return { loaded: { ...alone, config }, zonesProblems: loaded.problems };
-}
-
-/** The bytes of a file, or why it cannot be read. */
-export type ReadConfigFile = { readonly kind: "bytes"; readonly bytes: Uint8Array } | Invalid;
-
-export function readConfigFile(path: string, bytesMax = CONFIG_BYTES_MAX + 1): ReadConfigFile {
-  try {
-    return { kind: "bytes", bytes: readBounded(path, bytesMax) };
-  } catch (fault) {
-    return { kind: "invalid", problems: [{ line: null, path: [], rule: `cannot be read: ${messageOf(fault)}` }] };
-  }
-}
-
-/** Reads to the end or to the limit, so that devices and pipes work and none can fill the memory. */
-function readBounded(path: string, bound: number): Uint8Array {
-  const file = openSync(path, "r");
-  try {
-    const chunks: Buffer[] = [];
-    for (let total = 0; total < bound; ) {
-      const chunk = Buffer.allocUnsafe(Math.min(1 << 20, bound - total));
-      const count = readSync(file, chunk);
-      if (count === 0) break;
-      chunks.push(chunk.subarray(0, count));
-      total += count;
-    }
-    return Buffer.concat(chunks);
-  } finally {
-    closeSync(file);
-  }
 }
 
 /**

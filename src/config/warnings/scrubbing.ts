@@ -5,6 +5,9 @@ import type { Finding } from "../../schema/shape.ts";
 import { nextHopFor } from "../../scrub/scrubbing-config.ts";
 import type { Config } from "../config.ts";
 
+/** Hostgroups in one line. */
+const GROUPS_NAMED = 5;
+
 export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* nodeWarnings(config);
   yield* carpetWarnings(config);
@@ -52,17 +55,24 @@ function* carpetWarnings(config: Config): Generator<Finding> {
   }
 }
 
+/** One for each address family: many hostgroups may lack the same next hop. */
 function* groupWarnings(config: Config): Generator<Finding> {
-  for (const [i, { name: group }] of config.hostgroups.entries()) {
+  const diverting = config.hostgroups.flatMap(({ name: group }, i) => {
     const { ladder, divert } = config.mitigations[i] ?? { ladder: [], divert: null };
-    if (divert === null || !ladder.some(({ action }) => action === "divert")) continue;
-    for (const family of familiesOf(config)) {
-      if (isTaken(config, { group, family, divert })) continue;
-      yield missing(config, family, {
-        section: `hostgroup ${group} cannot divert IPv${family}, and falls back`,
-        nodes: `hostgroup ${group} cannot divert it, and does as ban.fallback says`,
-      });
-    }
+    return divert !== null && ladder.some(({ action }) => action === "divert") ? [{ group, divert }] : [];
+  });
+  for (const family of familiesOf(config)) {
+    const groups = diverting.filter((one) => !isTaken(config, { ...one, family })).map(({ group }) => group);
+    const [first, ...others] = groups;
+    if (first === undefined) continue;
+    const isOne = others.length === 0;
+    const named = groups.slice(0, GROUPS_NAMED).join(", ");
+    const more = groups.length > GROUPS_NAMED ? ` and ${groups.length - GROUPS_NAMED} more` : "";
+    const who = isOne ? `hostgroup ${first} cannot` : `hostgroups ${named}${more} cannot`;
+    yield missing(config, family, {
+      section: `${who} divert IPv${family}, and ${isOne ? "falls" : "fall"} back`,
+      nodes: `${who} divert it, and ${isOne ? "does" : "do"} as ban.fallback says`,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 /** A zones file that is checked by itself: which hostgroups there are is not known then. */
 import type { ConfigProblem } from "../../schema/problem.ts";
-import { CONFIG_BYTES_MAX, parseFile } from "../load/load.ts";
+import { parseFile } from "../load/load.ts";
+import { CONFIG_BYTES_MAX } from "../load/read-file.ts";
 import { readYaml } from "../load/yaml-document.ts";
 import { ZonesFile } from "./file.ts";
 import { zonesFindings } from "./rules.ts";

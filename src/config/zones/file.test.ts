@@ -10,7 +10,8 @@ import { ConfigReader } from "../../service/config-reader.ts";
 import { readEnvFile } from "../../system/env-file.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { checkConfig } from "../check.ts";
-import { CONFIG_BYTES_MAX, loadConfigOrThrow } from "../load/load.ts";
+import { loadConfigOrThrow } from "../load/load.ts";
+import { CONFIG_BYTES_MAX } from "../load/read-file.ts";
 import { packConfig, unpackConfig } from "../packed-config.ts";
 import { EXEMPT_PATHS_MAX, ORIGINS_MAX } from "./file.ts";
 

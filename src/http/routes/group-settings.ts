@@ -7,7 +7,7 @@ import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SettingsAnswerWire, type SettingsOrder, settingsCheck } from "../wire/group-settings.ts";
-import { type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 
 type Groups = Pick<Backend, "setGroup" | "tenancy">;
 
@@ -44,7 +44,7 @@ function setGroupRoute(backend: Groups): CommandRoute<SettingsOrder> {
         return { kind: "invalid_body", detail: `protected_whitelist: ${foreign} is not inside the hostgroup` };
       }
       const { params, principal } = call;
-      return outcomeOf(call, await backend.setGroup(params["name"] ?? "", settings, principal), "set", reason);
+      return outcomeOf(call, await backend.setGroup(params["name"] ?? "", settings, principal), "set", { reason });
     },
   };
 }
@@ -66,9 +66,9 @@ function resetGroupRoute(backend: Groups): CommandRoute<OrderEndReason> {
       },
     },
     audit: auditOf(),
-    handle: async (call, { reason = "" }) => {
+    handle: async (call, end) => {
       const { params, principal } = call;
-      return outcomeOf(call, await backend.setGroup(params["name"] ?? "", null, principal), "cleared", reason);
+      return outcomeOf(call, await backend.setGroup(params["name"] ?? "", null, principal), "cleared", end);
     },
   };
 }
@@ -87,7 +87,7 @@ function outcomeOf(
   { params }: Call,
   outcome: SettingsOutcome,
   result: "set" | "cleared",
-  given: string,
+  given: Partial<OrderEndReason>,
 ): Outcome | Refusal {
   if (outcome.kind === "none") return { kind: "no_group_settings" };
   if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
@@ -97,8 +97,7 @@ function outcomeOf(
     ...(settings !== null && { settings }),
     changes: [...changes],
   };
-  const reason = [changes.join("; "), given].filter((text) => text !== "").join(": ");
-  return { kind: "outcome", response: jsonAnswer(200, body), result, reason };
+  return { kind: "outcome", response: jsonAnswer(200, body), result, reason: endedText(changes.join("; "), given) };
 }
 
 function auditOf(): AuditRule<unknown> {

@@ -4,7 +4,7 @@ import { PART_KEYS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { totalSeries } from "../../traffic/traffic-history.ts";
 import { PART_KINDS, type PartKind, partSeries, type TopPart, type TopQuery } from "../../traffic/traffic-parts.ts";
-import type { Backend } from "../backend.ts";
+import type { Backend, Configured } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
@@ -23,7 +23,7 @@ const WHOLE = /^[1-9]\d{0,3}$/;
 
 /** For tokens without a tenant: samples are of the hosts of all tenants together. */
 export function topTrafficRoute(
-  backend: Pick<Backend, "traffic" | "trafficTop">,
+  backend: Pick<Backend, "configured" | "telemetry" | "traffic" | "trafficTop">,
   clock: Pick<Clock, "wallMs">,
 ): ReadRoute {
   return {
@@ -68,9 +68,35 @@ export function topTrafficRoute(
         backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }, null),
       ]);
       if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
-      return jsonAnswer(200, topTrafficToWire(by, parts, totals));
+      return jsonAnswer(
+        200,
+        topTrafficToWire(
+          by,
+          parts,
+          totals,
+          missingFor(by, { configured: () => backend.configured(), telemetry: () => backend.telemetry() }),
+        ),
+      );
     },
   };
+}
+
+/** What the configuration lacks for parts of this kind; null: nothing. */
+function missingFor(by: Asked["by"], { configured, telemetry }: MissingFrom): string | null {
+  const { samples } = configured();
+  const isExported = telemetry() !== null;
+  if (by === "interface" || by === "exporter") return isExported ? null : "no exporter of flow telemetry is configured";
+  if (!samples.enabled && !isExported) return "samples.enabled is false";
+  if (by === "country" && samples.countryFile === null) return "samples.country_file is not set";
+  const hasNetworks = samples.asnFile !== null || isExported;
+  return by === "asn" && !hasNetworks
+    ? "samples.asn_file is not set, and no exporter of flow telemetry is configured"
+    : null;
+}
+
+interface MissingFrom {
+  readonly configured: () => Pick<Configured, "samples">;
+  readonly telemetry: () => unknown;
 }
 
 interface Asked extends Omit<TopQuery, "by"> {

@@ -1,7 +1,7 @@
 /** What operators set for a hostgroup by the API (docs/interface.md#hostgroup-settings). */
 import { type Static, Type } from "@sinclair/typebox";
-import { GroupSettings } from "../../config/group-settings.ts";
 import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
+import { GroupSettings } from "../../mitigation/group-settings.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp } from "../../schema/timestamp.ts";
 import { METRICS } from "../../traffic/rates.ts";

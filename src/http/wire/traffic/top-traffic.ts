@@ -17,6 +17,8 @@ export const TopTrafficWire = Type.Object(
     /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
     total: Type.Optional(Type.Object(RATES, closed)),
     parts: Type.Array(Type.Object({ key: Type.String(), ...RATES }, closed)),
+    /** Why there are no parts, where the configuration is the reason. */
+    reason: Type.Optional(Type.String()),
   },
   closed,
 );
@@ -26,6 +28,7 @@ export function topTrafficToWire(
   by: PartKind | "exporter",
   parts: readonly TopPart[],
   totals: readonly TrafficPoint[],
+  reason: string | null = null,
 ): TopTrafficWire {
   const seconds = totals.reduce((sum, point) => sum + point.seconds, 0) || 1;
   const mean = (of: (point: TrafficPoint) => number) =>
@@ -35,6 +38,7 @@ export function topTrafficToWire(
     by,
     total: { pps: mean(({ pps }) => pps), mbps: mean(({ mbps }) => mbps) },
     parts: parts.map(({ key, pps, mbps }) => ({ key, pps: round(pps), mbps: round(mbps) })),
+    ...(reason !== null && parts.length === 0 && { reason }),
   };
 }
 
