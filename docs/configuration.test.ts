@@ -138,6 +138,9 @@ function faultOf(chapter: Chapter, { path, value, choices }: PrintedDefault): st
 const COUPLED: ReadonlySet<string> = new Set([
   "flowspec.action",
   "bgp.speaker",
+  "bgp.communities_at[]",
+  "bgp.policies[]",
+  "scrubbing.communities_at[]",
   "controller.plain_http",
   "dataplane.tunnels[]",
   "maintenance[].hostgroups[]",

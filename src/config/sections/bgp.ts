@@ -109,9 +109,9 @@ const Neighbor = Type.Object(
       "The address from which gobgpd connects to it. Without it the kernel selects one; to take it away, remove the neighbor, reload, and add it again.",
     ),
     local_asn: described(Type.Optional(Asn), "The AS number of the speaker in this session (local-as).", {
-      ifAbsent: "`bgp.local_asn`",
+      ifAbsent: "that of the speaker",
     }),
-    hold_seconds: described(Type.Optional(integer(3, 65_535)), "The hold time.", { valueIfAbsent: 90 }),
+    hold_seconds: described(Type.Optional(integer(3, 65_535)), "The hold time.", { ifAbsent: "90 seconds" }),
     keepalive_seconds: described(Type.Optional(integer(1, 21_845)), "The interval of keepalives.", {
       ifAbsent: "a third of `hold_seconds`",
     }),
@@ -197,6 +197,16 @@ export const BgpSection = described(
         next_hop: "192.0.2.66",
         neighbors: [
           { address: "192.0.2.254", name: "edge1", remote_asn: 64501, password_env: "FLOODWALL_BGP_PASSWORD" },
+          { address: "192.0.2.253", name: "upstream", remote_asn: 64502, policy: "transit" },
+        ],
+        policies: [
+          {
+            name: "transit",
+            methods: ["blackhole", "flowspec"],
+            blackhole: { communities: ["64502:666"], prepend: 1 },
+            divert: {},
+            flowspec: { match: ["protocol", "source_port", "destination_port"], rules: 100 },
+          },
         ],
       },
       {
