@@ -39,6 +39,7 @@ import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { BanOrder } from "../mitigation/order/ban-order.ts";
 import type { OrderFile } from "../mitigation/order/order-file.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
+import type { WantedChanges } from "../mitigation/wanted-changes.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
@@ -150,7 +151,13 @@ export interface Backend {
 
 export type ReloadOutcome =
   /** Names the keys that keep their running values until a restart, and the sections that changed. */
-  | { readonly kind: "reloaded"; readonly needsRestart: readonly string[]; readonly changed: readonly string[] }
+  | {
+      readonly kind: "reloaded";
+      readonly needsRestart: readonly string[];
+      readonly changed: readonly string[];
+      /** What bans in force announced and withdrew by it. Absent: not known. */
+      readonly routes?: WantedChanges;
+    }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 export type ReloadPreview =
@@ -160,6 +167,8 @@ export type ReloadPreview =
       readonly changes: readonly { readonly section: string; readonly details: readonly string[] }[];
       readonly needsRestart: readonly string[];
       readonly warnings: readonly string[];
+      /** What bans in force would announce and withdraw. Absent: not known. */
+      readonly routes?: WantedChanges;
     }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 

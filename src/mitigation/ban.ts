@@ -216,6 +216,11 @@ function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
   };
 }
 
+/** Whether it is on a rung that only watches. */
+export function isWatching({ escalation, step }: Pick<Ban, "escalation" | "step">): boolean {
+  return escalation?.[step]?.action === "none";
+}
+
 /** Whose share the ban takes; null: no share, as no caller ordered it. */
 export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;

@@ -134,6 +134,8 @@ export class Floodwall implements Parts {
       log,
       running: () => this.config,
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
+      wantedUnder: (next) =>
+        this.bans.changesUnder(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs),
       apply: (next, originOf) => this.#apply(next, originOf),
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));

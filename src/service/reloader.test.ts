@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { loadConfigOrThrow } from "../config/load/load.ts";
+import { NO_CHANGES } from "../mitigation/wanted-changes.ts";
 import { systemTimers } from "../system/timers.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { Reloader } from "./reloader.ts";
@@ -37,7 +38,15 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   };
   const log = { info: say, warn: say, error: say };
   return {
-    reloader: new Reloader({ configPath: path, reader, log, running: () => running, open, apply }),
+    reloader: new Reloader({
+      configPath: path,
+      reader,
+      log,
+      running: () => running,
+      open,
+      apply,
+      wantedUnder: () => NO_CHANGES,
+    }),
     applied,
     said,
   };
@@ -47,7 +56,12 @@ test("a reload puts the file in force and names what needs a restart #reload-nam
   const { reloader, applied, said } = harness();
   writeFileSync(path, config(2, "detection: {tick_ms: 50}\n"));
   const changed = ["ban"];
-  expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"], changed });
+  expect(await reloader.reload()).toEqual({
+    kind: "reloaded",
+    needsRestart: ["detection.tick_ms"],
+    changed,
+    routes: NO_CHANGES,
+  });
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([

@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import { configChanges } from "../config/config-changes.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/backend.ts";
+import type { WantedChanges } from "../mitigation/wanted-changes.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
@@ -19,6 +20,8 @@ export interface ReloaderOptions<Opened> {
   readonly running: () => Config;
   /** Opens the files that it names. A rejection refuses the reload. */
   readonly open: (next: Config) => Promise<Opened>;
+  /** What bans in force would announce and withdraw under it. Nothing is changed. */
+  readonly wantedUnder: (next: Config) => WantedChanges;
   /** Puts a configuration in force. Everything that can fail was done before. */
   readonly apply: (next: Config, opened: Opened) => void;
 }
@@ -62,13 +65,14 @@ export class Reloader<Opened> {
 
   /** What a reload would change now; nothing is changed. Files that the configuration names are not opened. */
   async preview(): Promise<ReloadPreview> {
-    const { configPath, reader, running } = this.#options;
+    const { configPath, reader, running, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (checked.kind === "invalid") return { kind: "invalid", problems: checked.problems };
     const needsRestart = restartKeys(running(), checked.config);
-    const changes = configChanges(running(), keepRestartKeys(running(), checked.config));
-    return { kind: "preview", changes, needsRestart, warnings: checked.warnings };
+    const next = keepRestartKeys(running(), checked.config);
+    const [changes, routes] = [configChanges(running(), next), wantedUnder(next)];
+    return { kind: "preview", changes, needsRestart, warnings: checked.warnings, routes };
   }
 
   /** No reload takes effect any more; reloads in progress are answered with that reason. */
@@ -78,7 +82,7 @@ export class Reloader<Opened> {
   }
 
   async #carryOut(): Promise<ReloadOutcome> {
-    const { configPath, reader, log, running, open, apply } = this.#options;
+    const { configPath, reader, log, running, open, apply, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (this.#isStopped) return STOPPING;
@@ -94,10 +98,11 @@ export class Reloader<Opened> {
     if (this.#isStopped) return STOPPING;
     this.needsRestart = needsRestart;
     const changed = changedSections(running(), next);
+    const routes = wantedUnder(next);
     apply(next, opened);
     logWarnings(log, checked.warnings);
     log.info({ dry_run: next.dryRun, changed, needs_restart: needsRestart }, "configuration reloaded");
-    return { kind: "reloaded", needsRestart, changed };
+    return { kind: "reloaded", needsRestart, changed, routes };
   }
 
   #refuse(problems: readonly string[]): ReloadOutcome {

@@ -107,7 +107,8 @@ function Preview() {
   );
 }
 
-function Changes({ preview: { changes, needs_restart: needsRestart } }: { readonly preview: ReloadPreviewWire }) {
+function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
+  const { changes, needs_restart: needsRestart, announces = [], withdraws = [] } = preview;
   if (changes.length === 0 && needsRestart.length === 0) return <p>The file is as what is in force.</p>;
   return (
     <>
@@ -120,7 +121,33 @@ function Changes({ preview: { changes, needs_restart: needsRestart } }: { readon
           </li>
         ))}
       </ul>
+      <RouteList title="It announces at once:" routes={announces} more={preview.more_announced ?? 0} />
+      <RouteList title="It withdraws at once:" routes={withdraws} more={preview.more_withdrawn ?? 0} />
       {needsRestart.length > 0 && <p>Only after a restart: {needsRestart.join(", ")}.</p>}
+    </>
+  );
+}
+
+interface RouteListProps {
+  readonly title: string;
+  readonly routes: readonly string[];
+  /** Number of those that are not listed. */
+  readonly more: number;
+}
+
+function RouteList({ title, routes, more }: RouteListProps) {
+  if (routes.length === 0) return null;
+  return (
+    <>
+      <p>{title}</p>
+      <ul class="plain-list">
+        {routes.map((route) => (
+          <li key={route} class="mono">
+            {route}
+          </li>
+        ))}
+        {more > 0 && <li>and {more} more</li>}
+      </ul>
     </>
   );
 }

@@ -121,7 +121,7 @@ describe("dry run of a hostgroup and a direction", () => {
   const outgoing = { ...attackOn(victim, "out"), direction: "outgoing" as const };
   const isDryRun = (_: Prefix, direction: string) => direction === "incoming";
 
-  test("a ban is real as soon as one of its attacks is not in dry run", () => {
+  test("a ban is real as soon as one of its attacks is not in dry run #ban-dry-run-directions", () => {
     const { engine, announcer } = harness({ isDryRun });
     engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual([]);
