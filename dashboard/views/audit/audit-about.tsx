@@ -42,7 +42,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "incident":
       return <a href={linkTo(["incidents", target])}>incident</a>;
     case "maintenance":
-      return <a href={linkTo(["settings"])}>windows</a>;
+      return <a href={linkTo(["mitigation"], { which: "maintenance" })}>windows</a>;
     case "config_reload":
       return <>–</>;
     default:

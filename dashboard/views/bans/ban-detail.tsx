@@ -48,6 +48,10 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.repeat === undefined ? null : ["Bans shortly before", ban.repeat],
             ban.dropped_packets === undefined ? null : ["Dropped here", droppedText(ban)],
             ban.operator === undefined ? null : ["Ordered by", ban.operator],
+            ban.order_reason === undefined ? null : ["Reason", ban.order_reason],
+            ban.ended_by === undefined && ban.end_reason === undefined
+              ? null
+              : ["Ended by", [ban.ended_by, ban.end_reason].filter(Boolean).join(": ")],
             ["Orders and refusals", <AuditLink ban={ban} />],
           ]}
         />
