@@ -196,7 +196,7 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
     escalation,
     dryRun: isVirtual,
     // What was virtual has no routes that could retire.
-    ...(ban.dryRun && hasTerms(order.terms) && { measure: NO_MEASURE }),
+    ...(ban.dryRun && !isVirtual && hasTerms(order.terms) && { measure: NO_MEASURE }),
   };
 }
 

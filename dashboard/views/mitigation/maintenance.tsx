@@ -87,7 +87,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
   return (
     <CommandButton<MaintenanceWire>
       label="Open a maintenance window"
-      text="Open a window …"
+      text="Open a maintenance window …"
       title="Open a maintenance window"
       verb="Open"
       isDangerous

@@ -98,7 +98,8 @@ describe("an order in dry run", () => {
 
   test("does not keep an attack from its ban: that takes its place", async () => {
     const { engine, announcer } = harness();
-    await orderBy(engine, { ...order(hostPrefix(victim), CHARGEN), isDryRun: true });
+    const virtual = await orderBy(engine, { ...order(hostPrefix(victim), CHARGEN), isDryRun: true });
+    expect(virtual).toMatchObject({ dryRun: true, measure: { rules: [{ sourcePorts: [{ from: 19, to: 19 }] }] } });
     expect(announcer.wanted).toEqual([]);
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 1000);
