@@ -38,7 +38,7 @@ export function BanButton({ target }: { readonly target?: string }) {
   const hasTerms = Object.keys(order).length > 1 || ip.includes("/");
   const isComplete = hasTerms && (looksLikeAddress(ip.replace(/\/\d+$/, "")) || target !== undefined);
   const shown = useBanPreview(isComplete ? order : null);
-  const isAsked = shown?.kind === "answer" && needsTarget(shown.data);
+  const isRequested = shown?.kind === "answer" && needsTarget(shown.data);
   return (
     <CommandButton<BanWire>
       label={`Ban ${target ?? "an address"}`}
@@ -94,7 +94,7 @@ export function BanButton({ target }: { readonly target?: string }) {
         hasNeighbors={isUnscoped()}
       />
       {hasTerms ? <BanEffect shown={shown} /> : <BanPreview ip={ip} />}
-      {isAsked && (
+      {isRequested && (
         <TextField
           label="Confirmation"
           value={again}

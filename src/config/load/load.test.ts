@@ -125,9 +125,7 @@ describe("defaults", () => {
       },
       scrubbing: null,
       edge: null,
-      orderTemplates: [],
-      maintenance: [],
-      filterRules: [],
+      ...{ orderTemplates: [], maintenance: [], filterRules: [] },
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: {
