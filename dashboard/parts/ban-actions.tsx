@@ -8,14 +8,18 @@ import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
 import { attacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
+import { isUnscoped } from "../api/session.ts";
 import { t } from "../language.ts";
+import { banOrder, EMPTY_BAN, needsTarget, targetAgainText } from "../text/ban-order.ts";
 import { banSubject } from "../text/bans.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
+import { looksLikeAddress } from "../text/format/address.ts";
 import { momentText } from "../text/format/times.ts";
 import { methodName } from "../text/format/words.ts";
 import { liftEffect } from "../text/lift-effect.ts";
 import { isBannedByHand, isLifted } from "../text/order-proof.ts";
 import { BanPreview } from "./ban-preview.tsx";
+import { askBan, BanEffect, BanTerms, useBanPreview } from "./ban-terms.tsx";
 import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
@@ -26,9 +30,16 @@ export function BanButton({ target }: { readonly target?: string }) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<FieldFault | null>(null);
   const [reason, setReason] = useState("");
+  const [form, setForm] = useState(EMPTY_BAN);
+  const [again, setAgain] = useState("");
   /** null: not known. */
   const before = useRef<ReadonlySet<string> | null>(null);
   const ip = target ?? typed.trim();
+  const order = banOrder(ip, form);
+  const hasTerms = Object.keys(order).length > 1 || ip.includes("/");
+  const isComplete = hasTerms && (looksLikeAddress(ip.replace(/\/\d+$/, "")) || target !== undefined);
+  const shown = useBanPreview(isComplete ? order : null);
+  const isRequested = shown?.kind === "answer" && needsTarget(shown.data);
   return (
     <CommandButton<BanWire>
       label={t`Ban ${target ?? t`an address`}`}
@@ -36,10 +47,17 @@ export function BanButton({ target }: { readonly target?: string }) {
       title={target === undefined ? t`Ban an address` : t`Ban ${target}?`}
       verb={t`Ban`}
       isDangerous
-      act={() => {
+      act={async () => {
+        if (hasTerms) {
+          // What was shown may be of other fields, or still on its way.
+          const now = await askBan(order);
+          const isMuch = now.kind === "answer" && needsTarget(now.data);
+          if (isMuch && again.trim() !== ip)
+            return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
+        }
         // The ban's event may come before the answer.
         before.current = bans.peek().kind === "ready" ? activePrefixes() : null;
-        return command("/api/v1/ban", { ip, ...givenReason(reason) });
+        return command("/api/v1/ban", { ...order, ...givenReason(reason) });
       }}
       look={bannedLook(ip)}
       onFound={readBans}
@@ -52,12 +70,14 @@ export function BanButton({ target }: { readonly target?: string }) {
         tookBan(ban);
         setTyped("");
         setReason("");
+        setForm(EMPTY_BAN);
+        setAgain("");
         showOutcome(bannedText(ban), before.current?.has(ban.prefix) === false ? undoOf(ban) : null);
       }}
     >
       {target === undefined && (
         <TextField
-          label={t`Address`}
+          label={t`Address or prefix`}
           value={typed}
           onInput={(text) => {
             setTyped(text);
@@ -69,7 +89,22 @@ export function BanButton({ target }: { readonly target?: string }) {
         />
       )}
       <ReasonField value={reason} onInput={setReason} />
-      <BanPreview ip={ip} />
+      <BanTerms
+        form={form}
+        onChange={(changes) => setForm((was) => ({ ...was, ...changes }))}
+        hasNeighbors={isUnscoped()}
+      />
+      {hasTerms ? <BanEffect shown={shown} /> : <BanPreview ip={ip} />}
+      {isRequested && (
+        <TextField
+          label="Confirmation"
+          value={again}
+          onInput={setAgain}
+          hint={targetAgainText(ip)}
+          fault={again.trim() === "" || again.trim() === ip ? null : "This is another target."}
+          isRequired
+        />
+      )}
     </CommandButton>
   );
 }

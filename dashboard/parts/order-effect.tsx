@@ -40,7 +40,7 @@ export function BlockEffect({ order: { source, victim, ttl_seconds } }: BlockEff
 }
 
 /** The answer for what has not changed for PAUSE_MS. @param key of the request; null: there is none. */
-function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>): Answer<T> | null {
+export function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>): Answer<T> | null {
   const [shown, setShown] = useState<{ readonly key: string; readonly answer: Answer<T> } | null>(null);
   const latest = useRef(ask);
   latest.current = ask;

@@ -29,7 +29,6 @@ import type {
 } from "../edge/reports/edge-history.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
-import type { DisallowedBan } from "../mitigation/admission.ts";
 import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
@@ -60,6 +59,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { ReloadOutcome, ReloadOutcome, ReloadPreview, ReloadPreview, SettingsOutcome, SettingsOutcome } from "./reload-views.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 
 export interface NotifyTargets {
@@ -166,34 +166,6 @@ export interface Backend {
    */
   setGroup(name: string, settings: GroupSettings | null, by: Holder): Promise<SettingsOutcome>;
 }
-
-export type ReloadOutcome =
-  /** Names the keys that keep their running values until a restart, and the sections that changed. */
-  | {
-      readonly kind: "reloaded";
-      readonly needsRestart: readonly string[];
-      readonly changed: readonly string[];
-      /** What is different: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
-      readonly changes: readonly string[];
-    }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
-
-/** Of settings of a hostgroup. `none`: there was nothing to take back. */
-export type SettingsOutcome =
-  | { readonly kind: "done"; readonly settings: GroupSettings | null; readonly changes: readonly string[] }
-  | { readonly kind: "none" }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
-
-export type ReloadPreview =
-  | {
-      readonly kind: "preview";
-      /** By section of the file; without details where all that is said is that it changes. */
-      readonly changes: readonly { readonly section: string; readonly details: readonly string[] }[];
-      readonly needsRestart: readonly string[];
-      readonly warnings: readonly string[];
-      readonly endedBans: readonly DisallowedBan[];
-    }
-  | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */
 export interface EdgeHistory {

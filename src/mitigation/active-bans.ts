@@ -2,11 +2,13 @@
 import { type Callers, Shares } from "../access/shares.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
 import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
-import { type Ban, holderOf } from "./ban.ts";
+import { type Ban, holderOf, isWatching } from "./ban.ts";
 import { CountedBans } from "./counted-bans.ts";
 
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
+  /** Number of those that take a place: all but those that only watch. */
+  places = 0;
   /** The tenants' shares of manual bans. */
   readonly shares: Shares;
 
@@ -21,9 +23,11 @@ export class ActiveBans extends CountedBans<string> {
   put(ban: Ban, previous: Ban | null = null): void {
     const key = ban.prefix.text;
     if (previous !== null && previous.prefix.text !== key) this.put({ ...previous, state: "withdrawn" });
-    const isIn = this.has(key);
+    const was = this.get(key);
     const isActive = ban.state === "active";
-    if (isIn !== isActive) this.#addresses[ban.prefix.family] += (isActive ? 1 : -1) * addressesIn(ban.prefix);
+    const more = Number(isActive && !isWatching(ban)) - Number(was !== undefined && !isWatching(was));
+    this.places += more;
+    this.#addresses[ban.prefix.family] += more * addressesIn(ban.prefix);
     this.#count(this.get(key), -1);
     if (isActive) this.#count(ban, 1);
     if (isActive) this.set(key, ban);

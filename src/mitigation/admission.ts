@@ -70,6 +70,10 @@ export interface AdmissionRequest {
   readonly prefix: Prefix;
   /** An operator ended the last ban during the cooldown: no automatic ban may follow yet. */
   readonly isCoolingDown: boolean;
+  /** Its ban has only watched, and takes a place now. Absent: false. */
+  readonly isClimbing?: boolean;
+  /** It only watches at first, which takes no place. Absent: false. */
+  readonly isWatching?: boolean;
   /** An operator orders it. Absent: false. */
   readonly isOrdered?: boolean;
 }
@@ -80,6 +84,7 @@ export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: 
   if (unbannable !== null) return refused(unbannable);
   if (bans.isBanned) return { kind: "refresh" };
   if (isCoolingDown) return refused("cooldown after unban");
+  if (request.isWatching === true) return { kind: "admitted" };
   if (bans.active >= policy.maxActiveBans) return refused("max_active_bans reached");
   if (isOverFraction(prefix, policy, bans)) return refused("max_banned_fraction reached");
   return { kind: "admitted" };

@@ -17,7 +17,7 @@ import {
   OVER_SHARE,
   replacedAt,
 } from "./admission.ts";
-import { type Ban, holderOf } from "./ban.ts";
+import { type Ban, holderOf, isWatching } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 import type { EndedBans } from "./ended-bans.ts";
@@ -64,7 +64,9 @@ export class BanAdmission {
     const { prefix } = order;
     const { active, policy } = this.#tables;
     const present = active.get(prefix.text);
-    const admission = this.#admit({ prefix, isCoolingDown: false, isOrdered: true }, []);
+    // An operator's ban acts at once.
+    const isClimbing = present !== undefined && isWatching(present);
+    const admission = this.#admit({ prefix, isCoolingDown: false, isOrdered: true, isClimbing }, []);
     if (admission.kind === "refused") return admission;
     const fault = faultBeside(order, present ?? null) ?? policy().orders.faultOf(order, by);
     if (fault !== null) return { kind: "refused", reason: fault };
@@ -89,9 +91,10 @@ export class BanAdmission {
     return this.#admit({ prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs) }, [ban]);
   }
 
-  /** At a cap call it for the largest attack first: the room and the replacements are bounded. */
-  ofAttack(attack: Attack, prefix: Prefix, wallMs: number): AttackAdmission {
-    const request = { prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs) };
+  /** @param isClimbing its ban has only watched, and takes a place now. At a cap call it for the largest attack first: the room and the replacements are bounded. */
+  ofAttack(attack: Attack, prefix: Prefix, wallMs: number, isClimbing = false): AttackAdmission {
+    const isWatching = !isClimbing && termsFor(this.#tables.policy(), prefix).ladder[0]?.action === "none";
+    const request = { prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs), isClimbing, isWatching };
     const first = this.#admit(request, []);
     const cap = capOf(first);
     if (cap === null) return { admission: first, replaced: [] };
@@ -126,10 +129,10 @@ export class BanAdmission {
   #admit(request: AdmissionRequest, without: readonly Ban[]): Admission {
     const { prefix } = request;
     const { active, policy } = this.#tables;
-    const left = active.size - without.length;
+    const left = active.places - without.length;
     const { maxActiveBans } = policy();
     return admit(request, policy(), {
-      isBanned: active.has(prefix.text),
+      isBanned: request.isClimbing !== true && active.has(prefix.text),
       active: without.length === 0 ? left : Math.min(left, maxActiveBans - 1),
       addresses: (family) =>
         without.reduce(

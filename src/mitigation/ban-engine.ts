@@ -8,43 +8,46 @@ import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { newLargestFirst } from "../detection/attack/attack-size.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
-import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
-import { BanAdmission } from "./ban-admission.ts";
+import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next, wantedRoutes } from "./ban.ts";
+import { type AttackAdmission, BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
 import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
-import type { BanTerms, Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
+import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
-import { orderedBan, storeOrdered } from "./order/ordered-ban.ts";
-import { planOf } from "./plan.ts";
+import { OperatorBans } from "./order/operator-bans.ts";
+import { planOf, planOrCurrent } from "./plan.ts";
 import { answering } from "./planned-rules.ts";
 import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy.ts";
 import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
 import { isNeeded, isVirtual, isVirtualAtFirst } from "./virtual-bans.ts";
+import { type WantedChanges, wantedChanges } from "./wanted-changes.ts";
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans(() => this.#policy.callers);
+  /** By the text of their prefix. */
+  readonly active: ReadonlyMap<string, Ban> = this.#active;
   /** Refused bans by attack in progress. Each tick requests them again. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
   readonly #admission: BanAdmission;
+  readonly #operators: OperatorBans;
   readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
   readonly #rungs: RungClock;
@@ -62,6 +65,16 @@ export class BanEngine {
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
+    this.#operators = new OperatorBans({
+      ...{ table: this.#unsaved, active: this.#active, attacks: this.#attacks, admission: this.#admission },
+      ...{ policy: () => this.#policy, clockSteps: () => this.#clockSteps },
+      newBan: (order, wallMs) => this.#newBan(order.prefix, null, wallMs, order),
+      replanned: (ban, wallMs) => this.#replanned(ban, wallMs),
+      takeEffect: (ban, previous) => {
+        this.#put(ban, previous);
+        this.#updateWantedRoutes();
+      },
+    });
   }
 
   /**
@@ -104,7 +117,7 @@ export class BanEngine {
     if (!this.#attacks.has(attack.id)) return;
     this.#attacks.set(attack);
     const ban = this.#banFor(attack);
-    if (ban !== undefined) this.#change(ban, this.#replanned(ban, wallMs, evidence));
+    if (ban !== undefined) this.#change(ban, this.#climbed(ban, wallMs, evidence));
     this.#updateWantedRoutes();
   }
 
@@ -112,57 +125,30 @@ export class BanEngine {
   rulesFound(answers: readonly FoundRequest[], wallMs: number): void {
     for (const answer of answers) {
       const ban = this.#active.get(answer.request.prefix.text);
-      if (ban !== undefined) this.#guarded(() => this.#change(ban, this.#replanned(ban, wallMs, "newer", answer)));
+      if (ban !== undefined) this.#guarded(() => this.#change(ban, this.#climbed(ban, wallMs, "newer", answer)));
     }
     this.#updateWantedRoutes();
   }
 
   /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
   ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
-    const present = () => this.#active.get(order.prefix.text) ?? null;
-    return storeOrdered({
-      table: this.#unsaved,
-      decide: () => this.preview(order, now(), by),
-      present,
-      basis: () => [this.#policy, this.#clockSteps],
-      takeEffect: (ban) => {
-        this.#put(ban, present());
-        this.#updateWantedRoutes();
-      },
-    });
+    return this.#operators.ban(order, now, by);
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
-    const { prefix } = order;
-    const [admission, share] = [this.#admission.ofOperator(order, by), this.#admission.shareOf(prefix, by)];
-    const existing = this.#active.get(prefix.text) ?? null;
-    const newBan = () => this.#newBan(prefix, null, wallMs, order);
-    const replanned = (ban: Ban) => this.#replanned(ban, wallMs);
-    return orderedBan({ order, by: share, admission, existing, policy: this.#policy }, { newBan, replanned }, wallMs);
+    return this.#operators.preview(order, wallMs, by);
   }
 
-  /**
-   * Ends at once the ban of the prefix, or of an address the one of the narrowest prefix that begins with it. null: none
-   * is active.
-   */
-  async unban(of: IpAddress | Prefix, wallMs: number, by?: NonNullable<Ban["endedBy"]>): Promise<BanAnswer | null> {
-    const ban = typeof of === "string" ? this.#active.startingAt(of) : (this.#active.get(of.text) ?? null);
-    if (ban === null) return null;
-    const withdrawn = next(ban, { kind: "unbanned", ...(by && { by }) }, wallMs);
-    const saved = this.#unsaved.save(withdrawn.id, withdrawn);
-    this.#attacks.exclude(ban.heldBy);
-    this.#put(withdrawn, ban);
-    this.#updateWantedRoutes();
-    return { ban: withdrawn, isSaved: await saved };
-  }
+  /** As that of OperatorBans. */
+  unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.#operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
     for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
       this.#guarded(() => {
         const aged = next(ban, { kind: "clock" }, wallMs);
-        this.#change(ban, isReviewed ? this.#replanned(aged, wallMs) : aged);
+        this.#change(ban, isReviewed ? this.#climbed(aged, wallMs) : aged);
       });
     }
     this.#updateWantedRoutes();
@@ -184,25 +170,26 @@ export class BanEngine {
     for (const ban of [...this.#active.values()]) {
       this.#guarded(() => this.#change(ban, this.#applyPolicy(ban, before, wallMs)));
     }
-    // Needed even without a change: the announcer of a starting service has no routes yet.
-    this.#areRoutesStale = true;
+    this.#areRoutesStale = true; // Also without a change: the announcer of a starting service has no routes yet.
     this.#updateWantedRoutes();
   }
 
-  /** Active bans by the text of their prefix. */
-  get active(): ReadonlyMap<string, Ban> {
-    return this.#active;
+  /** What reconfigure() would announce and withdraw now. Nothing is changed. */
+  changesUnder(policy: MitigationPolicy, wallMs: number): WantedChanges {
+    const before = this.#policy;
+    this.#policy = policy;
+    try {
+      return wantedChanges([...this.#active.values()].map((ban) => [ban, this.#applyPolicy(ban, before, wallMs)]));
+    } finally {
+      this.#policy = before;
+    }
   }
 
   /** Active, refused and ended bans, unordered. */
-  all(): Ban[] {
-    return [...this.#active.values(), ...this.#refused.values(), ...this.#ended.bans.values()];
-  }
+  all = (): Ban[] => [...this.#active.values(), ...this.#refused.values(), ...this.#ended.bans.values()];
 
   /** The number of bans in all() by state and method, in constant time. */
-  counts(): BanCount[] {
-    return countBans([this.#active, this.#refused, this.#ended.bans]);
-  }
+  counts = (): BanCount[] => countBans([this.#active, this.#refused, this.#ended.bans]);
 
   /** The current or last ban of an attack. */
   banOf(attack: Attack): Ban | null {
@@ -212,9 +199,7 @@ export class BanEngine {
   }
 
   /** null: nothing is announced (not active, virtual, only watching, or no speaker). */
-  routeState(ban: Ban): RouteState | null {
-    return this.#routes.stateOf(ban);
-  }
+  routeState = (ban: Ban): RouteState | null => this.#routes.stateOf(ban);
 
   #guarded(step: () => void): void {
     try {
@@ -244,6 +229,25 @@ export class BanEngine {
     const { ttlSeconds } = termsOfBan(this.#policy, followed).ban;
     const lasting = next(followed, { kind: "attack_lasts", attackId: attack.id, ttlSeconds }, wallMs);
     this.#change(followed, this.#takenIfNeeded(lasting, wallMs));
+  }
+
+  /** A ban that has only watched takes a place when it begins to act; without one it goes on watching. */
+  #climbed(ban: Ban, wallMs: number, evidence: Evidence = "same", answer: FoundRequest | null = null): Ban {
+    const climbed = this.#replanned(ban, wallMs, evidence, answer);
+    const [attack] = this.#attacks.of(ban.heldBy);
+    if (!isWatching(ban) || isWatching(climbed) || climbed.state !== "active") return climbed;
+    if (attack === undefined) return this.#active.places < this.#policy.maxActiveBans ? climbed : ban;
+    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, true);
+    if (admission.kind === "refused") return ban;
+    this.#replace(replaced, wallMs);
+    return climbed;
+  }
+
+  #replace(replaced: AttackAdmission["replaced"], wallMs: number): void {
+    for (const { ban, reason } of replaced) {
+      this.#attacks.replaced(ban.heldBy);
+      this.#change(ban, next(ban, { kind: "replaced", reason }, wallMs));
+    }
   }
 
   #takenIfNeeded(ban: Ban, wallMs: number): Ban {
@@ -287,10 +291,7 @@ export class BanEngine {
       return;
     }
     this.#refused.delete(attack.id);
-    for (const { ban: other, reason } of replaced) {
-      this.#attacks.replaced(other.heldBy);
-      this.#change(other, next(other, { kind: "replaced", reason }, wallMs));
-    }
+    this.#replace(replaced, wallMs);
     this.#put(ban, null);
     this.#unsaved.queue(ban.id, ban);
   }
@@ -316,20 +317,13 @@ export class BanEngine {
     // New terms: try a refused method again.
     const fallback = isDeepStrictEqual(termsOfBan(before, ban), terms) ? ban.fallback : null;
     const escalation = terms.hasEscalation ? terms.ladder : null;
-    const plan = this.#planOrCurrent({ ...ban, dryRun, fallback }, terms, wallMs);
+    const { onFault } = this.#options;
+    const circumstances = this.#circumstances(ban.heldBy);
+    const plan = planOrCurrent({ ...ban, dryRun, fallback }, terms, circumstances, { wallMs, onFault });
     const { isOut } = this.#routes.statusOf(ban, wallMs);
-    return next(ban, { kind: "policy", dryRun, escalation, plan, isOut }, wallMs);
-  }
-
-  /** The present plan if planning fails: the ban still becomes virtual or real. */
-  #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
-    try {
-      return planOf(ban, terms, this.#circumstances(ban.heldBy), wallMs);
-    } catch (cause) {
-      this.#options.onFault(cause);
-      const { step, method, measure, fallback } = ban;
-      return { step, method, measure, fallback };
-    }
+    const applied = next(ban, { kind: "policy", dryRun, escalation, plan, isOut }, wallMs);
+    const isOver = isWatching(ban) && !isWatching(applied) && this.#active.places >= this.#policy.maxActiveBans;
+    return isOver ? next(ban, { kind: "disallowed", reason: "max_active_bans reached" }, wallMs) : applied;
   }
 
   /** The ban with the plan that follows from the present circumstances. */
@@ -393,8 +387,7 @@ export class BanEngine {
     const dryRun = order?.isDryRun === true || isVirtualAtFirst(prefix, attack, this.#policy);
     const made = { prefix, ...(order && hasTerms(order.terms) && { ordered: order.terms }) };
     const terms = termsOfBan(this.#policy, made);
-    const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);
-    const [id, last] = [this.#options.newId(), this.#ended.lastOf(prefix)];
-    return newBan({ id, ...made, attack, dryRun, last, terms, circumstances }, wallMs);
+    const [circumstances, last] = [this.#circumstances(attack === null ? [] : [attack.id]), this.#ended.lastOf(prefix)];
+    return newBan({ id: this.#options.newId(), ...made, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

@@ -27,7 +27,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { IpAddress } from "../net/address.ts";
 import { enclosingPrefix, prefixContains } from "../net/prefix.ts";
 import { unbannableFor } from "./admission.ts";
-import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, takesPlaceLater, wantedRoutes } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, isWatching, takesPlaceLater, wantedRoutes } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import type { NodeTarget, RuleMaker } from "./circumstances.ts";
@@ -274,7 +274,8 @@ class BanSimulation {
     const now = policy(this.#overrides);
     const active = [...engine.active.values()];
     const wanted = active.flatMap((ban) => wantedRoutes(ban).map(routeKey)).sort();
-    this.#mostBans = Math.max(now.maxActiveBans, Math.min(this.#mostBans, active.length));
+    const placed = active.filter((one) => !isWatching(one));
+    this.#mostBans = Math.max(now.maxActiveBans, Math.min(this.#mostBans, placed.length));
     for (const ban of engine.all()) this.#note(ban);
     await flush(engine);
     const stored = [...disk.values()].filter(({ state }) => state === "active").map(({ id }) => id);
@@ -284,7 +285,7 @@ class BanSimulation {
         wanted.join() === announcer.wanted.join(),
         `the announcer has ${announcer.wanted.join()} and not ${wanted.join()}`,
       ],
-      [active.length <= this.#mostBans, `${active.length} bans, of ${this.#mostBans}`],
+      [placed.length <= this.#mostBans, `${placed.length} bans, of ${this.#mostBans}`],
       [
         file.isHeld ||
           stored.sort().join() ===

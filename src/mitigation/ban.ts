@@ -196,7 +196,7 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
     escalation,
     dryRun: isVirtual,
     // What was virtual has no routes that could retire.
-    ...(ban.dryRun && hasTerms(order.terms) && { measure: NO_MEASURE }),
+    ...(ban.dryRun && !isVirtual && hasTerms(order.terms) && { measure: NO_MEASURE }),
   };
 }
 
@@ -214,6 +214,11 @@ function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
     ...(operator === "" ? {} : { operator }),
     ...(tenant !== null && { tenant }),
   };
+}
+
+/** Whether it is on a rung that only watches. */
+export function isWatching({ escalation, step }: Pick<Ban, "escalation" | "step">): boolean {
+  return escalation?.[step]?.action === "none";
 }
 
 /** Whose share the ban takes; null: no share, as no caller ordered it. */

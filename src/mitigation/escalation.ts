@@ -24,7 +24,10 @@ export const OVER_THRESHOLD_MS = 5000;
 /** After this time sources must prove more, ms: early enough to hold the attack before the next rung begins. */
 export const STRICTER_MS = OVER_THRESHOLD_MS / 2;
 
-/** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */
+/**
+ * At least one rung that acts. The first is at 0, times strictly increase, and of those that act severity never falls;
+ * rungs that only watch may be anywhere.
+ */
 export type Ladder = readonly Rung[];
 
 /** How much legitimate traffic the victim may lose, as ordered levels. */
@@ -56,8 +59,10 @@ export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, overThr
   let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
   const isClimbing = !isEased && overThresholdMs >= OVER_THRESHOLD_MS;
   let climbed = false;
-  for (const [i, { afterSeconds, unlessHeld = false }] of ladder.entries()) {
+  for (const [i, { afterSeconds, action, unlessHeld = false }] of ladder.entries()) {
     if (elapsedMs < afterSeconds * 1000) break;
+    // An operator's ban goes on acting where a rung only watches.
+    if (isManual && action === "none") continue;
     if (!unlessHeld || i <= present) step = Math.max(step, i);
     else if (isClimbing && !climbed) {
       step = i;
@@ -67,9 +72,9 @@ export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, overThr
   return step;
 }
 
-/** The method that the API shows for this rung; while a ban only watches, the next method. */
+/** The method that the API shows for this rung; while a ban only watches, the next method, after the last one that. */
 export function methodOf(ladder: Ladder, step: number): Method {
-  for (const { action } of ladder.slice(step)) if (action !== "none") return action;
+  for (const { action } of [...ladder.slice(step), ...ladder.toReversed()]) if (action !== "none") return action;
   throw new Error("bug: a ladder without a rung that acts");
 }
 

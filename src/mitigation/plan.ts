@@ -308,3 +308,24 @@ function routeOf(
   };
   return { kind: "unicast", prefix, nextHop, communities, localPref, ...reach };
 }
+
+interface Fallible {
+  readonly wallMs: number;
+  readonly onFault: (cause: unknown) => void;
+}
+
+/** The present plan if planning fails: the ban still becomes virtual or real. */
+export function planOrCurrent(
+  ban: PlannedBan,
+  terms: BanTerms,
+  circumstances: Circumstances,
+  { wallMs, onFault }: Fallible,
+): Plan {
+  try {
+    return planOf(ban, terms, circumstances, wallMs);
+  } catch (cause) {
+    onFault(cause);
+    const { step, method, measure, fallback } = ban;
+    return { step, method, measure, fallback };
+  }
+}

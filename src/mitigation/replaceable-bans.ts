@@ -11,7 +11,7 @@
  * the other attack, so that bans do not replace one another in an endless circle.
  */
 import { sizeOfRate, sizeOfRates } from "../detection/attack/attack-size.ts";
-import type { Ban } from "./ban.ts";
+import { type Ban, isWatching } from "./ban.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 
 /** An attack that needs a ban. */
@@ -44,7 +44,7 @@ export class ReplaceableBans {
   /** The state at this moment: bans that begin later are not in the list. */
   constructor(bans: Iterable<Ban>, attacks: BannedAttacks, wallMs: number) {
     this.#sorted = [...bans]
-      .filter(({ manual, countedFrom }) => !manual && Math.abs(wallMs - countedFrom) >= SHORTEST_LIFE_MS)
+      .filter((ban) => !ban.manual && !isWatching(ban) && Math.abs(wallMs - ban.countedFrom) >= SHORTEST_LIFE_MS)
       .map((ban) => standingOf(ban, attacks, wallMs))
       .sort(replacedFirst);
   }

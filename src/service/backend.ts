@@ -28,12 +28,11 @@ import type {
   HostView,
   NotifyTargets,
   OrderSources,
-  ReloadOutcome,
-  ReloadPreview,
   SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";

@@ -12,7 +12,7 @@ import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { openOrigins } from "../geo/origins.ts";
-import type { ReloadOutcome } from "../http/backend.ts";
+import type { ReloadOutcome } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_ATTACKS_KEPT } from "../limits.ts";
 import { disallowedBy } from "../mitigation/admission.ts";
@@ -139,6 +139,8 @@ export class Floodwall implements Parts {
       running: () => this.config,
       endedBy: (next) => disallowedBy(mitigationPolicy(next, this.protections), this.bans.active.values()),
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
+      wantedUnder: (next) =>
+        this.bans.changesUnder(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs),
       apply: (next, originOf) => this.#apply(next, originOf),
     });
     this.groupSettings = new GroupSettingsStore({

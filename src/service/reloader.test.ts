@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { loadConfigOrThrow } from "../config/load/load.ts";
+import { NO_CHANGES } from "../mitigation/wanted-changes.ts";
 import { systemTimers } from "../system/timers.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { Reloader } from "./reloader.ts";
@@ -39,7 +40,7 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   return {
     reloader: new Reloader({
       ...{ configPath: path, reader, log, warned: [], running: () => running, endedBy: () => [] },
-      ...{ open, apply },
+      ...{ open, apply, wantedUnder: () => NO_CHANGES },
     }),
     applied,
     said,
@@ -55,6 +56,7 @@ test("a reload puts the file in force and names what needs a restart #reload-nam
     needsRestart: ["detection.tick_ms"],
     changed,
     changes: [],
+    routes: NO_CHANGES,
   });
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);

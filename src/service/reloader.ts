@@ -7,8 +7,9 @@ import type { CheckedConfig } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
 import { changeTexts, configChanges } from "../config/config-changes.ts";
 import { keepRestartKeys, restartKeys } from "../config/reload.ts";
-import type { ReloadOutcome, ReloadPreview } from "../http/backend.ts";
+import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { DisallowedBan } from "../mitigation/admission.ts";
+import type { WantedChanges } from "../mitigation/wanted-changes.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
@@ -23,6 +24,8 @@ export interface ReloaderOptions<Opened> {
   readonly endedBy: (next: Config) => readonly DisallowedBan[];
   /** Opens the files that it names. A rejection refuses the reload. */
   readonly open: (next: Config) => Promise<Opened>;
+  /** What bans in force would announce and withdraw under it. Nothing is changed. */
+  readonly wantedUnder: (next: Config) => WantedChanges;
   /** Puts a configuration in force. Everything that can fail was done before. */
   readonly apply: (next: Config, opened: Opened) => void;
 }
@@ -69,14 +72,14 @@ export class Reloader<Opened> {
 
   /** What a reload would change now; nothing is changed. Files that the configuration names are not opened. */
   async preview(): Promise<ReloadPreview> {
-    const { configPath, reader, running, endedBy } = this.#options;
+    const { configPath, reader, running, endedBy, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (checked.kind === "invalid") return { kind: "invalid", problems: checked.problems };
     const needsRestart = restartKeys(running(), checked.config);
     const next = keepRestartKeys(running(), checked.config);
-    const changes = configChanges(running(), next);
-    return { kind: "preview", changes, needsRestart, warnings: checked.warnings, endedBans: endedBy(next) };
+    const [changes, routes] = [configChanges(running(), next), wantedUnder(next)];
+    return { kind: "preview", changes, needsRestart, warnings: checked.warnings, endedBans: endedBy(next), routes };
   }
 
   /** No reload takes effect any more; reloads in progress are answered with that reason. */
@@ -86,7 +89,7 @@ export class Reloader<Opened> {
   }
 
   async #carryOut(): Promise<ReloadOutcome> {
-    const { configPath, reader, log, running, open, apply } = this.#options;
+    const { configPath, reader, log, running, open, apply, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
     const checked = await reader.read(configPath);
     if (this.#isStopped) return STOPPING;
@@ -104,6 +107,7 @@ export class Reloader<Opened> {
     const found = configChanges(running(), next);
     const changed = found.map(({ section }) => section);
     const changes = changeTexts(found);
+    const routes = wantedUnder(next);
     apply(next, opened);
     logWarnings(
       log,
@@ -111,7 +115,7 @@ export class Reloader<Opened> {
     );
     this.#warned = new Set(checked.warnings);
     log.info({ dry_run: next.dryRun, changed, changes, needs_restart: needsRestart }, "configuration reloaded");
-    return { kind: "reloaded", needsRestart, changed, changes };
+    return { kind: "reloaded", needsRestart, changed, changes, routes };
   }
 
   #refuse(problems: readonly string[]): ReloadOutcome {

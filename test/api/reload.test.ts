@@ -1,6 +1,8 @@
 /** The reload by the API (docs/interface.md#reload), by the whole fresh.running. */
 import { expect, test } from "bun:test";
 import { FreshService } from "../fixtures/fresh-service.ts";
+import { address } from "../fixtures/host-rows.ts";
+import { attackOn } from "../fixtures/mitigation/ban-engine.ts";
 
 const CONFIG = `
 networks: [203.0.113.0/24]
@@ -69,4 +71,22 @@ test("a preview says what a reload would change, and changes nothing #reload-pre
   expect(fresh.running.audited).toEqual([]);
   fresh.running.writeConfig("thresholds: [");
   expect(await preview()).toEqual({ status: 400, body: { error: expect.stringContaining("floodwall.yaml:") } });
+});
+
+test("a change lists what bans in force announce or withdraw by it, before and when it is made #reload-lists-routes", async () => {
+  const speaker = "{ speaker: external, grpc: /nowhere/gobgp.sock, local_asn: 64500, router_id: 192.0.2.10,";
+  const bgp = `bgp:\n  ${speaker} next_hop: 192.0.2.66 }\n`;
+  const attack = attackOn(address("203.0.113.7"), "a1");
+  await fresh.restart(`dry_run: true\n${CONFIG}${bgp}`);
+  fresh.running.floodwall.bans.attacksChanged([{ kind: "started", attack }], fresh.clock.wallMs());
+  await fresh.running.post("/api/v1/ban", { ip: "203.0.113.9" });
+  fresh.running.writeConfig(`dry_run: false\n${CONFIG}${bgp}`);
+  const routes = { announces: [expect.stringContaining("203.0.113.7/32 next-hop 192.0.2.66")] };
+  const preview = await fresh.running.post<object>("/api/v1/config/reload/preview", "");
+  expect(preview.body).toMatchObject(routes);
+  expect(fresh.running.floodwall.bans.active.get("203.0.113.7/32")?.dryRun).toBe(true);
+  expect(await reload(`dry_run: false\n${CONFIG}${bgp}`)).toMatchObject({ body: routes });
+  const back = await reload(`dry_run: true\n${CONFIG}${bgp}`);
+  expect(back).toMatchObject({ body: { withdraws: routes.announces } });
+  expect(back).not.toHaveProperty("body.announces");
 });

@@ -97,6 +97,38 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown", async ()
   await page.getByRole("row", { name: new RegExp(`^${FREE} FlowSpec manual unban noc`) }).waitFor();
 });
 
+test("a ban with terms of its own is previewed for each neighbor; a window is opened, listed and closed", async () => {
+  const opened = await dashboard.open("/mitigation");
+  const { page } = opened;
+  await page.getByRole("button", { name: "Ban an address" }).click();
+  const dialog = page.getByRole("dialog", { name: "Ban an address" });
+  await dialog.getByLabel("Address").fill(FREE);
+  await dialog.getByText("Method, time and rules").click();
+  await dialog.getByLabel("Method").selectOption("flowspec");
+  await dialog.getByLabel("For", { exact: true }).selectOption("3600");
+  await dialog.getByLabel("Protocol").selectOption("udp");
+  await dialog.getByLabel("Rate, Mbit/s").fill("50");
+  await dialog.getByLabel("Dry run").selectOption("yes");
+  await dialog.getByText(/It would be: dst .* proto udp .*rate/).waitFor();
+  await dialog.getByText("dry run: nothing is announced").first().waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Maintenance" }).click();
+  await page.getByRole("button", { name: "Open a maintenance window" }).click();
+  const open = page.getByRole("dialog", { name: "Open a maintenance window" });
+  await open.getByLabel("Name").fill("move");
+  await open.getByLabel("Addresses and prefixes").fill("203.0.113.240/28");
+  await open.getByLabel("Reason").fill("ticket 9");
+  await open.getByRole("button", { name: "Open" }).click();
+  const row = page.getByRole("row", { name: /move .*open.*watched only: 203\.0\.113\.240\/28/ });
+  await row.waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await row.getByRole("button", { name: "Close move" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
+  await row.waitFor({ state: "detached" });
+});
+
 test("several are selected, confirmed once and ended together, and each has a result", async () => {
   const { service } = dashboard.world;
   const several = ["203.0.113.91", "203.0.113.92", "203.0.113.93"];

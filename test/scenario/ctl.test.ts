@@ -89,6 +89,26 @@ describe("commands that order", () => {
     expect((await run(["bans", "--all"])).out).toMatch(/203\.0\.113\.7\/32 +blackhole +withdrawn/);
   });
 
+  test("ban as the options say, after a preview, and say which words are wrong", async () => {
+    const words = ["ban", "203.0.113.7", "--for", "1h", "--reason", "ticket 8", "--dry-run"];
+    expect((await run([...words, "--preview"])).out).toMatch(/would be accepted[\s\S]*would drop +not known/);
+    expect((await run(["bans"])).out).toBe("No ban.");
+    const [banned] = (await run([...words, "--json"])).printed;
+    expect(JSON.parse(banned ?? "")).toMatchObject({ order_reason: "ticket 8", dry_run: true });
+    const scrub = await run(["ban", "203.0.113.8", "--rules", "{protocol: udp, source_ports: ['19']}", "--rate", "5"]);
+    expect(scrub).toMatchObject({ code: EXIT.refused, complaint: expect.stringContaining("needs the section bgp") });
+    expect((await run(["ban", "203.0.113.8", "--rate", "much"])).complaint).toContain("--rate much: write a number");
+    await run(["unban", "203.0.113.7"]);
+  });
+
+  test("open a maintenance window, list it and close it", async () => {
+    const opened = await run(["maintenance", "open", "move", "--watch-only", "--for", "2h", "--reason", "ticket 9"]);
+    expect(opened.out).toMatch(/move +yes .*ticket 9/);
+    expect((await run(["maintenance"])).out).toMatch(/move +yes/);
+    expect((await run(["maintenance", "close", "move"])).out).toBe("the window move is closed");
+    expect((await run(["maintenance"])).out).toBe("No maintenance window.");
+  });
+
   test("pass on why the service refuses", async () => {
     const block = ["block", "198.51.100.9", "203.0.113.7", "--ttl", "1h"];
     const rule = [
@@ -156,7 +176,7 @@ test("an error of a proxy before the service says nothing of the order", async (
 test.each([
   [[], "a command is missing"],
   [["dance"], "unknown command dance: one of status, attacks"],
-  [["ban"], "ban needs ADDRESS..."],
+  [["ban"], "ban needs ADDRESS|PREFIX..."],
   [["status", "now"], "status does not take now"],
   [["status", "--fast"], "see floodwall ctl help status"],
   [["block", "198.51.100.9", "203.0.113.7"], "--ttl is missing"],
@@ -196,7 +216,7 @@ describe("help, completion and the manual page", () => {
       return Bun.spawnSync(["bash", "-c", code]).stdout.toString().trim();
     };
     expect(completed("floodwall", "ctl", "un")).toBe("unban unblock");
-    expect(completed("floodwall", "ctl", "ban", "--r")).toBe("--reason");
+    expect(completed("floodwall", "ctl", "ban", "--re")).toBe("--reason");
     expect(completed("floodwall", "ctl", "completion", "f")).toBe("fish");
   });
 });

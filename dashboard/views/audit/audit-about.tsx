@@ -41,7 +41,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "incident":
       return <a href={linkTo(["incidents", target])}>{t`incident`}</a>;
     case "maintenance":
-      return <a href={linkTo(["settings"])}>{t`windows`}</a>;
+      return <a href={linkTo(["mitigation"], { which: "maintenance" })}>{t`windows`}</a>;
     case "hostgroup_settings":
       return <a href={linkTo(["settings", target])}>{t`hostgroup`}</a>;
     case "notify_test":

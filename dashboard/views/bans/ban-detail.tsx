@@ -49,6 +49,10 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.repeat === undefined ? null : [t`Bans shortly before`, ban.repeat],
             ban.dropped_packets === undefined ? null : [t`Dropped here`, droppedText(ban)],
             ban.operator === undefined ? null : [t`Ordered by`, ban.operator],
+            ban.order_reason === undefined ? null : [t`Reason`, ban.order_reason],
+            ban.ended_by === undefined && ban.end_reason === undefined
+              ? null
+              : [t`Ended by`, [ban.ended_by, ban.end_reason].filter(Boolean).join(": ")],
             [t`Orders and refusals`, <AuditLink ban={ban} />],
           ]}
         />

@@ -9,6 +9,7 @@ import type { ViewProps } from "../../view.ts";
 import { BanPage } from "../bans/ban-page.tsx";
 import { FilterRules } from "./filter-rules.tsx";
 import { MeasuresInForce } from "./in-force.tsx";
+import { Maintenance } from "./maintenance.tsx";
 import { PastBans } from "./past-bans.tsx";
 import { Protections } from "./protections.tsx";
 
@@ -18,10 +19,11 @@ const TITLES = {
   withdrawn: t`Ended`,
   protection: t`Protection`,
   rules: t`Filter rules`,
+  maintenance: t`Maintenance`,
 } as const;
 type Which = keyof typeof TITLES;
 const CHOICES_OF_TENANT: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
-const CHOICES: readonly Which[] = [...CHOICES_OF_TENANT, "rules"];
+const CHOICES: readonly Which[] = [...CHOICES_OF_TENANT, "rules", "maintenance"];
 
 export function Mitigation({ steps }: ViewProps) {
   const [prefix, startedAt] = steps;
@@ -42,6 +44,7 @@ function Lists() {
   );
   if (which === "protection") return <Protections title={TITLES.protection} choice={choice} />;
   if (which === "rules") return <FilterRules title={TITLES.rules} choice={choice} />;
+  if (which === "maintenance") return <Maintenance title={TITLES.maintenance} choice={choice} />;
   if (which === "active") return <MeasuresInForce title={TITLES.active} choice={choice} />;
   return (
     <Panel

@@ -106,6 +106,7 @@ function Preview() {
 
 function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
   const { changes, needs_restart: needsRestart, ends_bans: ended, ends_bans_count: count } = preview;
+  const { announces = [], withdraws = [] } = preview;
   if (changes.length === 0 && needsRestart.length === 0) return <p>{t`The file is as what is in force.`}</p>;
   return (
     <>
@@ -124,7 +125,33 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
           {count > ended.length && ", …"}
         </Callout>
       )}
+      <RouteList title={t`It announces at once:`} routes={announces} more={preview.more_announced ?? 0} />
+      <RouteList title={t`It withdraws at once:`} routes={withdraws} more={preview.more_withdrawn ?? 0} />
       {needsRestart.length > 0 && <p>{t`Only after a restart: ${needsRestart.join(", ")}.`}</p>}
+    </>
+  );
+}
+
+interface RouteListProps {
+  readonly title: string;
+  readonly routes: readonly string[];
+  /** Number of those that are not listed. */
+  readonly more: number;
+}
+
+function RouteList({ title, routes, more }: RouteListProps) {
+  if (routes.length === 0) return null;
+  return (
+    <>
+      <p>{title}</p>
+      <ul class="plain-list">
+        {routes.map((route) => (
+          <li key={route} class="mono">
+            {route}
+          </li>
+        ))}
+        {more > 0 && <li>{t`and ${more} more`}</li>}
+      </ul>
     </>
   );
 }

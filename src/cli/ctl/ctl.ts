@@ -5,13 +5,14 @@
 import { parseArgs } from "node:util";
 import { messageOf } from "../../system/error-message.ts";
 import { Api, accessOf, BadAccess, Refused, Unreachable } from "./api.ts";
+import { BANNING } from "./banning.ts";
 import { type CtlCall, type CtlCommand, type CtlOption, CtlUsage } from "./command.ts";
 import { completion, SHELLS } from "./completion.ts";
 import { commandHelp, ctlHelp } from "./help.ts";
 import { ORDERING } from "./ordering.ts";
 import { JSON_OPTION, READING } from "./reading.ts";
 
-export const COMMANDS: readonly CtlCommand[] = [...READING, ...ORDERING];
+export const COMMANDS: readonly CtlCommand[] = [...READING, ...BANNING, ...ORDERING];
 
 export const COMMON: readonly CtlOption[] = [
   JSON_OPTION,

@@ -1,59 +1,14 @@
 /** The commands that order something. */
 import { messageOf } from "../../system/error-message.ts";
-import { type Json, Refused } from "./api.ts";
-import { type Answered, type CtlCommand, CtlUsage, given, type Options, reasonOf, secondsOf } from "./command.ts";
+import type { Json } from "./api.ts";
+import { type CtlCommand, CtlUsage, reasonOf, secondsOf } from "./command.ts";
+import { effect, ordered, REASON, required } from "./order-words.ts";
 import { BLOCK_COLUMNS, RULE_COLUMNS } from "./reading.ts";
-import { lines, partOf, plain, rowsOf, table } from "./table.ts";
+import { plain, rowsOf, table } from "./table.ts";
 
-const REASON = { name: "reason", value: "TEXT", help: "kept in the audit trail" } as const;
 const TTL = { name: "ttl", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" } as const;
-/** Addresses of one command line. */
-const ORDERS_MAX = 1000;
-
-/** One order for each; a refusal does not keep the others from being given. */
-async function* each(
-  targets: readonly string[],
-  order: (target: string) => Promise<Answered>,
-): AsyncGenerator<Answered | Error> {
-  for (const target of targets) {
-    try {
-      yield await order(target);
-    } catch (cause) {
-      if (!(cause instanceof Refused)) throw cause;
-      yield new Refused(`${target}: ${cause.message}`);
-    }
-  }
-}
-
-/** An end that is not on disk is undone by a service that is killed before it is. */
-function ordered(answer: Json, text: string): Answered {
-  return { answer, text: answer["saved"] === false ? `${text}\nnot on disk yet` : text };
-}
-
-function banned(answer: Json, verb: string): Answered {
-  const { announcement } = answer;
-  const isNotThere = announcement !== undefined && announcement !== "announced";
-  const state = answer["dry_run"] === true ? "dry run: nothing is announced" : plain(announcement).replaceAll("_", " ");
-  const isSaid = verb === "banned" && (answer["dry_run"] === true || isNotThere);
-  const text = `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
-  return ordered(answer, text);
-}
 
 export const ORDERING: readonly CtlCommand[] = [
-  {
-    name: "ban",
-    ...{ operands: "ADDRESS...", count: [1, ORDERS_MAX], options: [REASON] },
-    ...{ summary: "bans addresses by the method of their hostgroup", example: "ban 203.0.113.7 --reason 'ticket 7'" },
-    run: ({ api, operands, options }) =>
-      each(operands, async (ip) => banned(await api.post("/ban", { ip, ...reasonOf(options) }), "banned")),
-  },
-  {
-    name: "unban",
-    ...{ operands: "ADDRESS...", count: [1, ORDERS_MAX], options: [REASON] },
-    ...{ summary: "ends bans", example: "unban 203.0.113.7 203.0.113.8 --reason 'ticket 7'" },
-    run: ({ api, operands, options }) =>
-      each(operands, async (ip) => banned(await api.post("/unban", { ip, ...reasonOf(options) }), "unbanned")),
-  },
   {
     name: "block",
     ...{ operands: "SOURCE VICTIM", count: [2, 2], example: "block 198.51.100.9 203.0.113.7 --ttl 1h --reason scan" },
@@ -115,16 +70,15 @@ export const ORDERING: readonly CtlCommand[] = [
       const answer = await api.post("/config/reload", null);
       const restart = Array.isArray(answer["needs_restart"]) ? answer["needs_restart"] : [];
       const rest = restart.length === 0 ? "" : `; after a restart only: ${plain(restart)}`;
-      yield { answer, text: `reloaded, ${answer["dry_run"] === true ? "in dry run" : "live"}${rest}` };
+      const routes = ["announces", "withdraws"].flatMap((key) => {
+        const all = answer[key];
+        return Array.isArray(all) ? all.map((route) => `${key} ${plain(route)}`) : [];
+      });
+      const state = answer["dry_run"] === true ? "in dry run" : "live";
+      yield { answer, text: [`reloaded, ${state}${rest}`, ...routes].join("\n") };
     },
   },
 ];
-
-function required(options: Options, name: string): string {
-  const value = given(options, name);
-  if (value !== undefined) return value;
-  throw new CtlUsage(`--${name} is missing`);
-}
 
 /** A rule in the words of the configuration, which is YAML; the service judges what is in it. */
 function ruleIn(text: string): Json {
@@ -137,25 +91,4 @@ function ruleIn(text: string): Json {
   }
   if (typeof rule === "object" && rule !== null && !Array.isArray(rule)) return rule as Json;
   throw new CtlUsage(`the rule has no keys: ${example}`);
-}
-
-function effect(answer: Json): Answered {
-  const { effect: of, refusal } = { effect: partOf(answer, "effect"), refusal: answer["refusal"] };
-  const percent = (share: unknown) => (typeof share === "number" ? `${(100 * share).toFixed(1)} %` : "not known");
-  const isKnown = of["available"] === true;
-  return {
-    answer,
-    text: lines([
-      ["order", refusal === undefined ? "would be accepted" : `would be refused: ${plain(refusal)}`],
-      [
-        "would drop",
-        isKnown
-          ? `${percent(of["packets_share"])} of the packets of the last minute, to ${plain(of["hosts"])} hosts`
-          : `not known: ${plain(of["reason"])}`,
-      ],
-      ["of it in no attack", isKnown ? percent(of["unattacked_share"]) : null],
-      ["hostgroups", of["hostgroups"]],
-      ["rules that would never match", answer["hides"]],
-    ]),
-  };
 }

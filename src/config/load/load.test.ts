@@ -56,8 +56,7 @@ describe("defaults", () => {
 
   test("are those of the reference, and announce nothing", () => {
     const { networks, hostgroups, lookup, whitelist, own, ...rest } = config;
-    expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
-    expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
+    expect([networks.map(({ text }) => text), lookup.table.lengths]).toEqual([["192.0.2.0/24"], Uint8Array.of(120)]);
     expect(whitelist.packed.lengths).toHaveLength(0);
     expect(own.addresses()).toEqual([]);
     expect(hostgroups).toEqual([
@@ -107,11 +106,13 @@ describe("defaults", () => {
             repeatHoldMaxSeconds: 3600,
             deescalateAfterSeconds: 0,
           },
+          orderMethods: ["blackhole"],
+          dryRunDirections: [],
           blackhole: null,
           divert: null,
         },
       ],
-      ban: { maxActiveBans: 50, maxBannedFraction: 0 },
+      ban: { maxActiveBans: 50, maxBannedFraction: 0, orderWidestV4: 24, orderWidestV6: 48 },
       scrubProfiles: buildProfiles([]),
       stateDir: "/var/lib/floodwall",
       bgp: null,
@@ -125,7 +126,7 @@ describe("defaults", () => {
       },
       scrubbing: null,
       edge: null,
-      filterRules: [],
+      ...{ orderTemplates: [], maintenance: [], filterRules: [] },
       notify: { targets: [], routes: null, pageUrl: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: {
@@ -237,13 +238,8 @@ describe("a full file", () => {
           ...{ decapsulate: ["gre", "erspan"], samplingRate: 1, receiveBufferBytes: 64 * 2 ** 20, cpus: [] },
         },
       ],
-      decapsulate: [],
-      vxlanPorts: [4789],
-      pcapFile: null,
-      pace: "real",
-      maxHosts: 65_536,
-      linkMbps: 40_000,
-      countOutgoing: true,
+      ...{ decapsulate: [], vxlanPorts: [4789], pcapFile: null, pace: "real" },
+      ...{ maxHosts: 65_536, linkMbps: 40_000, countOutgoing: true },
     });
   });
 

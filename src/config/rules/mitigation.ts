@@ -28,7 +28,8 @@ export function* laddersClimb(file: File): Generator<Finding> {
     const { escalation = [] } = level;
     for (const [i, rung] of escalation.entries()) {
       const { after_seconds: after, action } = rung ?? {};
-      const { after_seconds: before, action: milder } = (i > 0 ? escalation[i - 1] : undefined) ?? {};
+      const { after_seconds: before } = (i > 0 ? escalation[i - 1] : undefined) ?? {};
+      const milder = escalation.slice(0, i).findLast((one) => one?.action !== "none")?.action;
       const at = (key: string) => [...path, "escalation", i, key];
       if (i === 0 && after !== undefined && after !== 0) {
         yield { path: at("after_seconds"), rule: `must be 0 for the first rung, not ${after}` };
@@ -36,7 +37,7 @@ export function* laddersClimb(file: File): Generator<Finding> {
       if (before !== undefined && after !== undefined && after <= before) {
         yield { path: at("after_seconds"), rule: `must be more than the ${before} of the rung before, not ${after}` };
       }
-      if (milder !== undefined && action !== undefined && isLessSevere(action, milder)) {
+      if (milder !== undefined && action !== undefined && action !== "none" && isLessSevere(action, milder)) {
         yield { path: at("action"), rule: `${action} is milder than ${milder} before it: severity never falls` };
       }
     }
@@ -59,10 +60,10 @@ export function* unheldFollowsScrub(file: File): Generator<Finding> {
 
 export function* laddersAct(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
-    const last = level.escalation?.at(-1);
-    if (last?.action !== "none") continue;
-    const at = [...path, "escalation", (level.escalation?.length ?? 1) - 1, "action"];
-    yield { path: at, rule: "must not be none for the last rung: then there would be no ban at all" };
+    const rungs = level.escalation ?? [];
+    if (rungs.length === 0 || rungs.some((rung) => rung?.action !== "none")) continue;
+    const at = [...path, "escalation", rungs.length - 1, "action"];
+    yield { path: at, rule: "must not be none for all rungs: use dry_run_directions to watch only" };
   }
 }
 

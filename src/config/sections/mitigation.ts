@@ -26,7 +26,7 @@ const RungFile = Type.Object(
     ),
     action: described(
       ActionKey,
-      "What is done from then on; never milder than the rung before. `none` only watches and cannot be the last.",
+      "What is done from then on; never milder than the rung before that acts. `none` only watches; a ban there takes no place of `max_active_bans`. One rung must act.",
     ),
     unless_held: described(
       Type.Optional(Type.Boolean()),

@@ -1,11 +1,12 @@
 /** The configuration in force, and the command to reload it (docs/interface.md#reload). */
 
 import { reloadText } from "../../audit/automatic-audit.ts";
+import { NO_CHANGES } from "../../mitigation/wanted-changes.ts";
 import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
-import { ReloadPreviewWire, ReloadWire, reloadToWire } from "../wire/reload.ts";
+import { ReloadPreviewWire, ReloadWire, reloadToWire, wantedToWire } from "../wire/reload.ts";
 
 export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
   return {
@@ -39,7 +40,7 @@ export function reloadRoute(backend: Backend): CommandRoute {
     handle: async () => {
       const outcome = await backend.reload();
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
-      const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart));
+      const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart, outcome.routes));
       return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed, outcome.changes) };
     },
   };
@@ -62,13 +63,14 @@ export function reloadPreviewRoute(backend: Pick<Backend, "reloadPreview">): Com
     handle: async () => {
       const preview = await backend.reloadPreview();
       if (preview.kind === "invalid") return { kind: "invalid_config", problems: preview.problems };
-      const { changes, needsRestart, warnings, endedBans } = preview;
+      const { changes, needsRestart, warnings, endedBans, routes = NO_CHANGES } = preview;
       const body: ReloadPreviewWire = {
         changes: changes.map(({ section, details }) => ({ section, details: [...details] })),
         needs_restart: [...needsRestart],
         ends_bans: endedBans.slice(0, ENDED_BANS_SHOWN),
         ends_bans_count: endedBans.length,
         warnings: [...warnings],
+        ...wantedToWire(routes),
       };
       return jsonAnswer(200, body);
     },

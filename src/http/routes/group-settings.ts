@@ -2,8 +2,9 @@
 
 import { hostPrefix } from "../../net/prefix.ts";
 import { parseTarget } from "../../net/target.ts";
-import type { Backend, SettingsOutcome } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
+import type { SettingsOutcome } from "../reload-views.ts";
 import type { AuditRule, Call, CommandRoute, Outcome } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SettingsAnswerWire, type SettingsOrder, settingsCheck } from "../wire/group-settings.ts";

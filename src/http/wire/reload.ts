@@ -1,8 +1,28 @@
 /** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
+import { NO_CHANGES, type WantedChanges } from "../../mitigation/wanted-changes.ts";
 import type { StatusView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
+
+/** Absent where there are none. */
+const WANTED_FIELDS = {
+  /** Routes and rules of bans in force that it announces and withdraws, at most 100 each. */
+  announces: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  withdraws: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  /** Numbers of further ones. */
+  more_announced: Type.Optional(Type.Integer({ minimum: 1 })),
+  more_withdrawn: Type.Optional(Type.Integer({ minimum: 1 })),
+};
+
+export function wantedToWire({ announces, withdraws, moreAnnounced, moreWithdrawn }: WantedChanges) {
+  return {
+    ...(announces.length > 0 && { announces: [...announces] }),
+    ...(withdraws.length > 0 && { withdraws: [...withdraws] }),
+    ...(moreAnnounced > 0 && { more_announced: moreAnnounced }),
+    ...(moreWithdrawn > 0 && { more_withdrawn: moreWithdrawn }),
+  };
+}
 
 export const ReloadWire = Type.Object(
   {
@@ -11,6 +31,7 @@ export const ReloadWire = Type.Object(
     thresholds: ThresholdsWire,
     /** Keys that changed in the file and keep their running values until a restart. */
     needs_restart: Type.Array(Type.String()),
+    ...WANTED_FIELDS,
   },
   closed,
 );
@@ -29,6 +50,7 @@ export const ReloadPreviewWire = Type.Object(
     ends_bans_count: Type.Integer({ minimum: 0 }),
     /** What of the file may be unintended. */
     warnings: Texts,
+    ...WANTED_FIELDS,
   },
   closed,
 );
@@ -38,11 +60,13 @@ export type ReloadPreviewWire = Static<typeof ReloadPreviewWire>;
 export function reloadToWire(
   { dryRun, thresholds }: Pick<StatusView, "dryRun" | "thresholds">,
   needsRestart: readonly string[],
+  routes: WantedChanges = NO_CHANGES,
 ): ReloadWire {
   return {
     reloaded: true,
     dry_run: dryRun,
     thresholds: thresholdsToWire(thresholds),
     needs_restart: [...needsRestart],
+    ...wantedToWire(routes),
   };
 }

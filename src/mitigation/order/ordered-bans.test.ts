@@ -98,7 +98,8 @@ describe("an order in dry run", () => {
 
   test("does not keep an attack from its ban: that takes its place", async () => {
     const { engine, announcer } = harness();
-    await orderBy(engine, { ...order(hostPrefix(victim), CHARGEN), isDryRun: true });
+    const virtual = await orderBy(engine, { ...order(hostPrefix(victim), CHARGEN), isDryRun: true });
+    expect(virtual).toMatchObject({ dryRun: true, measure: { rules: [{ sourcePorts: [{ from: 19, to: 19 }] }] } });
     expect(announcer.wanted).toEqual([]);
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 1000);
@@ -121,7 +122,7 @@ describe("dry run of a hostgroup and a direction", () => {
   const outgoing = { ...attackOn(victim, "out"), direction: "outgoing" as const };
   const isDryRun = (_: Prefix, direction: string) => direction === "incoming";
 
-  test("a ban is real as soon as one of its attacks is not in dry run", () => {
+  test("a ban is real as soon as one of its attacks is not in dry run #ban-dry-run-directions", () => {
     const { engine, announcer } = harness({ isDryRun });
     engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual([]);

@@ -1,0 +1,94 @@
+/** The fields of a ban with terms of its own, and what it would do. */
+
+import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { type Answer, command } from "../api/client.ts";
+import { BAN_METHODS, BAN_TIMES, type BanForm, orderSentences } from "../text/ban-order.ts";
+import { failureText } from "../text/failure.ts";
+import { ChoiceField, TextField } from "./field.tsx";
+import { useAnswer } from "./order-effect.tsx";
+
+const PROTOCOLS = ["", "tcp", "udp", "icmp", "icmpv6", "gre"].map(
+  (each) => [each, each === "" ? "any" : each] as const,
+);
+const DRY_RUNS = [
+  ["", "As the configuration says"],
+  ["yes", "Only recorded"],
+] as const;
+
+interface BanTermsProps {
+  readonly form: BanForm;
+  readonly onChange: (changes: Partial<BanForm>) => void;
+  readonly hasNeighbors: boolean;
+}
+
+export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
+  const text = (key: "ports" | "sourcePorts" | "source" | "mbps" | "neighbors", label: string, placeholder: string) => (
+    <TextField
+      label={label}
+      value={form[key]}
+      onInput={(value) => onChange({ [key]: value })}
+      placeholder={placeholder}
+    />
+  );
+  return (
+    <details>
+      <summary>Method, time and rules</summary>
+      <div class="filters">
+        <ChoiceField
+          label="Method"
+          value={form.method}
+          options={BAN_METHODS}
+          onChange={(method) => onChange({ method })}
+        />
+        <ChoiceField
+          label="For"
+          value={form.seconds}
+          options={BAN_TIMES}
+          onChange={(seconds) => onChange({ seconds })}
+        />
+        <ChoiceField
+          label="Dry run"
+          value={form.dryRun}
+          options={DRY_RUNS}
+          onChange={(dryRun) => onChange({ dryRun })}
+        />
+      </div>
+      <div class="filters">
+        <ChoiceField
+          label="Protocol"
+          value={form.protocol}
+          options={PROTOCOLS}
+          onChange={(protocol) => onChange({ protocol })}
+        />
+        {text("ports", "Ports", "443, 8000-8099")}
+        {text("sourcePorts", "Source ports", "19, 53")}
+        {text("source", "Source", "198.51.100.0/24")}
+      </div>
+      <div class="filters">
+        {text("mbps", "Rate, Mbit/s", "50")}
+        {hasNeighbors && text("neighbors", "Only to neighbors", "edge1, edge2")}
+      </div>
+    </details>
+  );
+}
+
+/** Asks for what is filled in now. */
+export function askBan(order: object): Promise<Answer<OrderPreviewWire>> {
+  return command<OrderPreviewWire>("/api/v1/bans/preview", order);
+}
+
+/** @param order null: it is not complete. */
+export function useBanPreview(order: object | null): Answer<OrderPreviewWire> | null {
+  return useAnswer(order === null ? null : JSON.stringify(order), () => askBan(order ?? {}));
+}
+
+export function BanEffect({ shown }: { readonly shown: Answer<OrderPreviewWire> | null }) {
+  const sentences = shown === null ? [] : shown.kind === "answer" ? orderSentences(shown.data) : [failureText(shown)];
+  return (
+    <div role="status" class="ban-preview">
+      {sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </div>
+  );
+}

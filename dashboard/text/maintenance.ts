@@ -1,0 +1,64 @@
+/** Maintenance windows in words, and the order that opens one. Pure. */
+import type { MaintenanceWire } from "../../src/http/wire/maintenance.ts";
+
+export const WINDOW_DOES = [
+  ["watch_only", "Attacks are only watched"],
+  ["quiet", "Nothing is notified"],
+  ["both", "Only watched, nothing notified"],
+  ["thresholds", "Thresholds three times as high"],
+] as const;
+
+export const WINDOW_TIMES = [
+  ["1800", "30 minutes"],
+  ["3600", "1 hour"],
+  ["14400", "4 hours"],
+  ["86400", "1 day"],
+] as const;
+
+export interface WindowForm {
+  readonly name: string;
+  readonly does: (typeof WINDOW_DOES)[number][0];
+  readonly seconds: (typeof WINDOW_TIMES)[number][0];
+  readonly hostgroups: string;
+  readonly prefixes: string;
+  readonly reason: string;
+}
+
+export const EMPTY_WINDOW: WindowForm = {
+  name: "",
+  does: "watch_only",
+  seconds: "3600",
+  hostgroups: "",
+  prefixes: "",
+  reason: "",
+};
+
+const words = (text: string) => text.split(/[\s,]+/).filter((word) => word !== "");
+
+export function windowOrder({
+  name,
+  does,
+  seconds,
+  hostgroups,
+  prefixes,
+  reason,
+}: WindowForm): Record<string, unknown> {
+  return {
+    name: name.trim(),
+    ttl_seconds: Number(seconds),
+    ...(words(hostgroups).length > 0 && { hostgroups: words(hostgroups) }),
+    ...(words(prefixes).length > 0 && { prefixes: words(prefixes) }),
+    ...((does === "watch_only" || does === "both") && { watch_only: true }),
+    ...((does === "quiet" || does === "both") && { quiet: true }),
+    ...(does === "thresholds" && { threshold_factor: 3 }),
+    ...(reason.trim() !== "" && { reason: reason.trim() }),
+  };
+}
+
+/** `watched only, thresholds × 3: web, 203.0.113.0/26`. */
+export function windowWords(window: MaintenanceWire): string {
+  const { watch_only: isWatched, quiet, threshold_factor: factor, hostgroups, prefixes } = window;
+  const does = [isWatched ? "watched only" : "", quiet ? "quiet" : "", factor === 1 ? "" : `thresholds × ${factor}`];
+  const targets = [...hostgroups, ...prefixes];
+  return `${does.filter((each) => each !== "").join(", ")}: ${targets.length === 0 ? "all" : targets.join(", ")}`;
+}

@@ -1,0 +1,149 @@
+/** Maintenance windows: those of the configuration and those that were opened, with the buttons to open and close. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { MaintenancesWire, MaintenanceWire } from "../../../src/http/wire/maintenance.ts";
+import { MAINTENANCE_REASON_MAX } from "../../../src/limits.ts";
+import { command } from "../../api/client.ts";
+import { lookAt } from "../../api/look.ts";
+import { useResource } from "../../api/resource.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { momentColumn, textColumn } from "../../parts/columns.tsx";
+import { CommandButton } from "../../parts/command-button.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { ChoiceField, TextField } from "../../parts/field.tsx";
+import { showOutcome } from "../../parts/outcome.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { Show } from "../../parts/show.tsx";
+import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowWords } from "../../text/maintenance.ts";
+
+const PATH = "/api/v1/maintenance";
+const EVERY_MS = 5000;
+
+interface MaintenanceProps {
+  readonly title: string;
+  readonly choice: ComponentChildren;
+}
+
+export function Maintenance({ title, choice }: MaintenanceProps) {
+  const read = useResource<MaintenancesWire>(PATH, EVERY_MS);
+  const onChanged = () => void read.refresh();
+  const actions = (
+    <div class="panel-actions">
+      {choice}
+      <OpenButton onChanged={onChanged} />
+    </div>
+  );
+  return (
+    <Panel title={title} actions={actions}>
+      <Show loaded={read.state.value} what="maintenance windows" onRetry={onChanged}>
+        {({ windows }) => (
+          <DataTable
+            label="Maintenance windows"
+            columns={[...COLUMNS, closeColumn(onChanged)]}
+            rows={windows}
+            rowKey={({ name }) => name}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+const COLUMNS: readonly Column<MaintenanceWire>[] = [
+  textColumn("Window", ({ name }) => name),
+  {
+    key: "open",
+    title: "State",
+    cell: ({ open }) => (open ? <Badge tone="warn">open</Badge> : <>closed</>),
+    order: ({ open }) => Number(open),
+  },
+  textColumn("What holds", windowWords),
+  momentColumn("Until", ({ until }) => until),
+  momentColumn("Opens", ({ opens_at: at }) => at),
+  textColumn("Reason", ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
+];
+
+function closeColumn(onChanged: () => void): Column<MaintenanceWire> {
+  return {
+    key: "close",
+    title: "Close",
+    isTitleUnseen: true,
+    cell: (window) => <CloseButton window={window} onChanged={onChanged} />,
+  };
+}
+
+function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
+  const [form, setForm] = useState(EMPTY_WINDOW);
+  const change = (changes: Partial<typeof form>) => setForm((was) => ({ ...was, ...changes }));
+  const text = (key: "name" | "hostgroups" | "prefixes" | "reason", label: string, placeholder: string) => (
+    <TextField
+      label={label}
+      value={form[key]}
+      onInput={(value) => change({ [key]: value })}
+      placeholder={placeholder}
+    />
+  );
+  const name = form.name.trim();
+  return (
+    <CommandButton<MaintenanceWire>
+      label="Open a maintenance window"
+      text="Open a maintenance window …"
+      title="Open a maintenance window"
+      verb="Open"
+      isDangerous
+      act={() => command(PATH, windowOrder(form))}
+      look={lookAt<MaintenancesWire>(PATH, ({ windows }) => windows.some((each) => each.name === name && each.open))}
+      onFound={onChanged}
+      onDone={(window) => {
+        setForm(EMPTY_WINDOW);
+        onChanged();
+        showOutcome(`The window ${window.name} is open.`, null);
+      }}
+    >
+      {text("name", "Name", "move")}
+      <ChoiceField label="What holds" value={form.does} options={WINDOW_DOES} onChange={(does) => change({ does })} />
+      <ChoiceField
+        label="For"
+        value={form.seconds}
+        options={WINDOW_TIMES}
+        onChange={(seconds) => change({ seconds })}
+      />
+      {text("hostgroups", "Hostgroups", "web, mail")}
+      {text("prefixes", "Addresses and prefixes", "203.0.113.0/26")}
+      <TextField
+        label="Reason"
+        value={form.reason}
+        onInput={(reason) => change({ reason })}
+        maxLength={MAINTENANCE_REASON_MAX}
+        placeholder="ticket 9"
+      />
+      <p>Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.</p>
+    </CommandButton>
+  );
+}
+
+interface CloseProps {
+  readonly window: MaintenanceWire;
+  readonly onChanged: () => void;
+}
+
+function CloseButton({ window: { name, origin }, onChanged }: CloseProps) {
+  if (origin === "configuration") return <>by configuration</>;
+  return (
+    <CommandButton<MaintenanceWire>
+      label={`Close ${name}`}
+      text="Close …"
+      title={`Close the window ${name}?`}
+      verb="Close"
+      act={() => command(`${PATH}/${encodeURIComponent(name)}`, {}, "DELETE")}
+      look={lookAt<MaintenancesWire>(PATH, ({ windows }) => !windows.some((each) => each.name === name))}
+      onFound={onChanged}
+      onDone={() => {
+        onChanged();
+        showOutcome(`The window ${name} is closed.`, null);
+      }}
+    >
+      <p>Attacks there are treated as before: bans of those that last may become real at once.</p>
+    </CommandButton>
+  );
+}

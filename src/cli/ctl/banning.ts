@@ -1,0 +1,176 @@
+/** The commands that ban, unban, and open and close maintenance windows. */
+import { messageOf } from "../../system/error-message.ts";
+import type { Json } from "./api.ts";
+import {
+  type Answered,
+  type CtlCommand,
+  type CtlOption,
+  CtlUsage,
+  given,
+  type Options,
+  reasonOf,
+  secondsOf,
+} from "./command.ts";
+import { each, effect, ordered, REASON, required } from "./order-words.ts";
+import { type Column, plain, rowsOf, table } from "./table.ts";
+
+/** Addresses of one command line. */
+const ORDERS_MAX = 1000;
+
+const BAN_OPTIONS: readonly CtlOption[] = [
+  { name: "for", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" },
+  REASON,
+  { name: "method", value: "METHOD", help: "blackhole, flowspec, divert or scrub, in place of the hostgroup's" },
+  {
+    name: "rules",
+    value: "RULES",
+    help: "what is dropped, as in the configuration: '[{protocol: udp, source_ports: [19]}]'",
+  },
+  { name: "rate", value: "MBPS", help: "what may pass each rule, megabits per second; 0 is nothing" },
+  { name: "neighbor", value: "NAMES", help: "the only neighbors that get it, names or addresses with commas between" },
+  { name: "community", value: "COMMUNITIES", help: "communities in place of the configured ones, with commas between" },
+  { name: "template", value: "NAME", help: "one of order_templates, for what is not said here" },
+  { name: "dry-run", value: null, help: "only record it" },
+  { name: "preview", value: null, help: "only say what it would do" },
+];
+
+const WINDOW_COLUMNS: readonly Column[] = [
+  ["WINDOW", (row) => row["name"]],
+  ["OPEN", (row) => row["open"]],
+  ["UNTIL", (row) => row["until"]],
+  ["OPENS", (row) => row["opens_at"]],
+  ["HOSTGROUPS", (row) => row["hostgroups"]],
+  ["PREFIXES", (row) => row["prefixes"]],
+  ["WATCH ONLY", (row) => row["watch_only"]],
+  ["QUIET", (row) => row["quiet"]],
+  ["THRESHOLDS ×", (row) => row["threshold_factor"]],
+  ["REASON", (row) => row["reason"]],
+];
+
+function banned(answer: Json, verb: string): Answered {
+  const { announcement } = answer;
+  const isNotThere = announcement !== undefined && announcement !== "announced";
+  const state = answer["dry_run"] === true ? "dry run: nothing is announced" : plain(announcement).replaceAll("_", " ");
+  const isSaid = verb === "banned" && (answer["dry_run"] === true || isNotThere);
+  const text = `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
+  return ordered(answer, text);
+}
+
+const targetOf = (text: string): Json => (text.includes("/") ? { prefix: text } : { ip: text });
+const parts = (text: string) => text.split(/[\s,]+/).filter((part) => part !== "");
+
+function banTerms(options: Options): Json {
+  const [time, rate, neighbor, community] = ["for", "rate", "neighbor", "community"].map((name) =>
+    given(options, name),
+  );
+  const [method, template, rules] = ["method", "template", "rules"].map((name) => given(options, name));
+  return {
+    ...reasonOf(options),
+    ...(time !== undefined && { ttl_seconds: secondsOf("for", time) }),
+    ...(rate !== undefined && { rate_mbps: numberOf("rate", rate) }),
+    ...(method !== undefined && { method }),
+    ...(template !== undefined && { template }),
+    ...(rules !== undefined && { rules: listIn(rules) }),
+    ...(neighbor !== undefined && { neighbors: parts(neighbor) }),
+    ...(community !== undefined && { communities: parts(community) }),
+    ...(options["dry-run"] === true && { dry_run: true }),
+  };
+}
+
+function numberOf(option: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new CtlUsage(`--${option} ${text}: write a number`);
+}
+
+/** The service judges what is in it. */
+function listIn(text: string): unknown {
+  try {
+    const rules: unknown = Bun.YAML.parse(text);
+    return Array.isArray(rules) ? rules : [rules];
+  } catch (cause) {
+    throw new CtlUsage(`--rules is no YAML: ${messageOf(cause)}`);
+  }
+}
+
+function previewed(answer: Json): Answered {
+  const ban = answer["ban"] as Json;
+  const refusal = ban["state"] === "rejected" ? [ban["reason"], ban["remedy"]].filter(Boolean).join(": ") : undefined;
+  const neighbors = rowsOf(answer, "neighbors").map(
+    (row) =>
+      `${plain(row["name"] ?? row["neighbor"])}: ${[plain(row["routes"]), row["cause"]].filter(Boolean).join(" – ")}`,
+  );
+  const said = effect({ ...answer, ...(refusal !== undefined && { refusal }) });
+  return { answer, text: [plain(ban["route"]), said.text, ...neighbors].join("\n") };
+}
+
+export const BANNING: readonly CtlCommand[] = [
+  {
+    name: "ban",
+    ...{ operands: "ADDRESS|PREFIX...", count: [1, ORDERS_MAX], options: BAN_OPTIONS },
+    summary:
+      "bans addresses by the method of their hostgroup, or as the options say; a prefix needs a method, rules or a rate",
+    example:
+      "ban 203.0.113.0/26 --rules '[{protocol: udp, source_ports: [\"19\"]}]' --rate 50 --for 1h --reason 'ticket 7'",
+    run: ({ api, operands, options }) => {
+      const terms = banTerms(options);
+      return each(operands, async (target) => {
+        const order = { ...targetOf(target), ...terms };
+        if (options["preview"] === true) return previewed(await api.post("/bans/preview", order));
+        return banned(await api.post("/ban", order), "banned");
+      });
+    },
+  },
+  {
+    name: "unban",
+    ...{ operands: "ADDRESS|PREFIX...", count: [1, ORDERS_MAX], options: [REASON] },
+    ...{ summary: "ends bans", example: "unban 203.0.113.7 203.0.113.8 --reason 'ticket 7'" },
+    run: ({ api, operands, options }) =>
+      each(operands, async (target) =>
+        banned(await api.post("/unban", { ...targetOf(target), ...reasonOf(options) }), "unbanned"),
+      ),
+  },
+  {
+    name: "maintenance",
+    ...{
+      operands: "[open NAME | close NAME]",
+      count: [0, 2],
+      example: "maintenance open move --hostgroup web --watch-only --for 2h",
+    },
+    summary: "maintenance windows; opens one for a time, or closes one that was opened",
+    options: [
+      { name: "for", value: "TIME", help: "how long, at most 7d" },
+      { name: "hostgroup", value: "NAMES", help: "the hostgroups that it is for, with commas between" },
+      { name: "prefix", value: "PREFIXES", help: "addresses and prefixes that it is for, with commas between" },
+      { name: "watch-only", value: null, help: "attacks are only watched" },
+      { name: "quiet", value: null, help: "nothing is notified" },
+      { name: "thresholds", value: "FACTOR", help: "by what thresholds are multiplied for new attacks" },
+      REASON,
+    ],
+    async *run({ api, operands: [verb, name], options }) {
+      if (verb === undefined) {
+        const answer = await api.get("/maintenance");
+        yield { answer, text: table(rowsOf(answer, "windows"), WINDOW_COLUMNS, "No maintenance window.") };
+      } else if (verb === "close" && name !== undefined) {
+        const answer = await api.delete(`/maintenance/${encodeURIComponent(name)}`, reasonOf(options));
+        yield ordered(answer, `the window ${plain(name)} is closed`);
+      } else if (verb === "open" && name !== undefined) {
+        const answer = await api.post("/maintenance", windowOf(name, options));
+        yield ordered(answer, table([answer], WINDOW_COLUMNS, ""));
+      } else throw new CtlUsage("maintenance takes nothing, open NAME, or close NAME");
+    },
+  },
+];
+
+function windowOf(name: string, options: Options): Json {
+  const [groups, prefixes, factor] = ["hostgroup", "prefix", "thresholds"].map((option) => given(options, option));
+  return {
+    name,
+    ttl_seconds: secondsOf("for", required(options, "for")),
+    ...reasonOf(options),
+    ...(groups !== undefined && { hostgroups: parts(groups) }),
+    ...(prefixes !== undefined && { prefixes: parts(prefixes) }),
+    ...(factor !== undefined && { threshold_factor: numberOf("thresholds", factor) }),
+    ...(options["watch-only"] === true && { watch_only: true }),
+    ...(options["quiet"] === true && { quiet: true }),
+  };
+}

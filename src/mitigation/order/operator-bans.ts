@@ -1,0 +1,70 @@
+/** Carries out the orders of operators for bans, in the tables of the ban engine. */
+import type { Holder } from "../../access/shares.ts";
+import type { IpAddress } from "../../net/address.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { RecordTable } from "../../system/record-table.ts";
+import type { ActiveBans } from "../active-bans.ts";
+import { type Ban, next } from "../ban.ts";
+import type { BanAdmission } from "../ban-admission.ts";
+import type { BanAnswer } from "../ban-answer.ts";
+import type { BannedAttacks } from "../banned-attacks.ts";
+import type { MitigationPolicy } from "../policy.ts";
+import type { BanOrder } from "./ban-order.ts";
+import { orderedBan, storeOrdered } from "./ordered-ban.ts";
+
+export interface OperatorBansOptions {
+  readonly table: RecordTable<Ban>;
+  readonly active: ActiveBans;
+  readonly attacks: BannedAttacks;
+  readonly admission: BanAdmission;
+  readonly policy: () => MitigationPolicy;
+  /** How often the wall clock was set. */
+  readonly clockSteps: () => number;
+  readonly newBan: (order: BanOrder, wallMs: number) => Ban;
+  readonly replanned: (ban: Ban, wallMs: number) => Ban;
+  readonly takeEffect: (ban: Ban, previous: Ban | null) => void;
+}
+
+export class OperatorBans {
+  readonly #options: OperatorBansOptions;
+
+  constructor(options: OperatorBansOptions) {
+    this.#options = options;
+  }
+
+  ban(order: BanOrder, now: () => number, by: Holder): Promise<BanAnswer> {
+    const { table, active, policy, clockSteps, takeEffect } = this.#options;
+    const present = () => active.get(order.prefix.text) ?? null;
+    return storeOrdered({
+      table,
+      decide: () => this.preview(order, now(), by),
+      present,
+      basis: () => [policy(), clockSteps()],
+      takeEffect: (ban) => takeEffect(ban, present()),
+    });
+  }
+
+  preview(order: BanOrder, wallMs: number, by: Holder): Ban {
+    const { active, admission: admissions, policy, newBan, replanned } = this.#options;
+    const { prefix } = order;
+    const [admission, share] = [admissions.ofOperator(order, by), admissions.shareOf(prefix, by)];
+    const given = { order, by: share, admission, existing: active.get(prefix.text) ?? null, policy: policy() };
+    const maker = { newBan: () => newBan(order, wallMs), replanned: (ban: Ban) => replanned(ban, wallMs) };
+    return orderedBan(given, maker, wallMs);
+  }
+
+  /**
+   * Ends at once the ban of the prefix, or of an address the one of the narrowest prefix that begins with it. null: none
+   * is active.
+   */
+  async unban(of: IpAddress | Prefix, wallMs: number, by?: Ban["endedBy"]): Promise<BanAnswer | null> {
+    const { table, active, attacks, takeEffect } = this.#options;
+    const ban = typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
+    if (ban === null) return null;
+    const withdrawn = next(ban, { kind: "unbanned", ...(by && { by }) }, wallMs);
+    const saved = table.save(withdrawn.id, withdrawn);
+    attacks.exclude(ban.heldBy);
+    takeEffect(withdrawn, ban);
+    return { ban: withdrawn, isSaved: await saved };
+  }
+}
