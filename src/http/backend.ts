@@ -59,7 +59,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
-import type { ReloadOutcome, ReloadOutcome, ReloadPreview, ReloadPreview, SettingsOutcome, SettingsOutcome } from "./reload-views.ts";
+import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 
 export interface NotifyTargets {
