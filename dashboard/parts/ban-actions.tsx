@@ -97,11 +97,11 @@ export function BanButton({ target }: { readonly target?: string }) {
       {hasTerms ? <BanEffect shown={shown} /> : <BanPreview ip={ip} />}
       {isRequested && (
         <TextField
-          label="Confirmation"
+          label={t`Confirmation`}
           value={again}
           onInput={setAgain}
           hint={targetAgainText(ip)}
-          fault={again.trim() === "" || again.trim() === ip ? null : "This is another target."}
+          fault={again.trim() === "" || again.trim() === ip ? null : t`This is another target.`}
           isRequired
         />
       )}

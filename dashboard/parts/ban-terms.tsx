@@ -2,17 +2,18 @@
 
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { type Answer, command } from "../api/client.ts";
+import { t } from "../language.ts";
 import { BAN_METHODS, BAN_TIMES, type BanForm, orderSentences } from "../text/ban-order.ts";
 import { failureText } from "../text/failure.ts";
 import { ChoiceField, TextField } from "./field.tsx";
 import { useAnswer } from "./order-effect.tsx";
 
 const PROTOCOLS = ["", "tcp", "udp", "icmp", "icmpv6", "gre"].map(
-  (each) => [each, each === "" ? "any" : each] as const,
+  (each) => [each, each === "" ? t`any` : each] as const,
 );
 const DRY_RUNS = [
-  ["", "As the configuration says"],
-  ["yes", "Only recorded"],
+  ["", t`As the configuration says`],
+  ["yes", t`Only recorded`],
 ] as const;
 
 interface BanTermsProps {
@@ -32,22 +33,22 @@ export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
   );
   return (
     <details>
-      <summary>Method, time and rules</summary>
+      <summary>{t`Method, time and rules`}</summary>
       <div class="filters">
         <ChoiceField
-          label="Method"
+          label={t`Method`}
           value={form.method}
           options={BAN_METHODS}
           onChange={(method) => onChange({ method })}
         />
         <ChoiceField
-          label="For"
+          label={t`For`}
           value={form.seconds}
           options={BAN_TIMES}
           onChange={(seconds) => onChange({ seconds })}
         />
         <ChoiceField
-          label="Dry run"
+          label={t`Dry run`}
           value={form.dryRun}
           options={DRY_RUNS}
           onChange={(dryRun) => onChange({ dryRun })}
@@ -55,18 +56,18 @@ export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
       </div>
       <div class="filters">
         <ChoiceField
-          label="Protocol"
+          label={t`Protocol`}
           value={form.protocol}
           options={PROTOCOLS}
           onChange={(protocol) => onChange({ protocol })}
         />
-        {text("ports", "Ports", "443, 8000-8099")}
-        {text("sourcePorts", "Source ports", "19, 53")}
-        {text("source", "Source", "198.51.100.0/24")}
+        {text("ports", t`Ports`, "443, 8000-8099")}
+        {text("sourcePorts", t`Source ports`, "19, 53")}
+        {text("source", t`Source`, "198.51.100.0/24")}
       </div>
       <div class="filters">
-        {text("mbps", "Rate, Mbit/s", "50")}
-        {hasNeighbors && text("neighbors", "Only to neighbors", "edge1, edge2")}
+        {text("mbps", t`Rate, Mbit/s`, "50")}
+        {hasNeighbors && text("neighbors", t`Only to neighbors`, "edge1, edge2")}
       </div>
     </details>
   );

@@ -1,5 +1,6 @@
 /** A ban with terms of its own: from the fields of its dialog to the order, and what its preview says. Pure. */
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import { t } from "../language.ts";
 import { packetRate, percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
 
@@ -18,19 +19,19 @@ export interface BanForm {
 }
 
 export const BAN_METHODS = [
-  ["", "As the hostgroup says"],
-  ["blackhole", "Blackhole"],
-  ["flowspec", "FlowSpec"],
-  ["divert", "Divert"],
-  ["scrub", "Scrub"],
+  ["", t`As the hostgroup says`],
+  ["blackhole", t`Blackhole`],
+  ["flowspec", t`FlowSpec`],
+  ["divert", t`Divert`],
+  ["scrub", t`Scrub`],
 ] as const;
 
 export const BAN_TIMES = [
-  ["", "As the hostgroup says"],
-  ["900", "15 minutes"],
-  ["3600", "1 hour"],
-  ["14400", "4 hours"],
-  ["86400", "1 day"],
+  ["", t`As the hostgroup says`],
+  ["900", t`15 minutes`],
+  ["3600", t`1 hour`],
+  ["14400", t`4 hours`],
+  ["86400", t`1 day`],
 ] as const;
 
 export const EMPTY_BAN: BanForm = {
@@ -76,26 +77,28 @@ export function needsTarget({ ban, effect }: OrderPreviewWire): boolean {
 }
 
 export function targetAgainText(target: string): string {
-  return `It hits more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type “${target}” again to go on.`;
+  return t`It hits more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type “${target}” again to go on.`;
 }
 
 const NEIGHBORS_SHOWN = 8;
 
 export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire): string[] {
   if (ban.state === "rejected") {
-    const remedy = ban.remedy === undefined ? "" : `: ${ban.remedy}`;
-    return [`Floodwall would refuse it: ${ban.reason ?? "it does not say why"}${remedy}.`];
+    const reason = ban.reason ?? t`it does not say why`;
+    return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${ban.remedy}`}.`];
   }
   const shown = neighbors.slice(0, NEIGHBORS_SHOWN);
   return [
-    `It would be: ${ban.route}.`,
+    t`It would be: ${ban.route}.`,
     effect.available
-      ? `Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
-      : `What it would hit is not known: ${effect.reason}.`,
+      ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
+      : t`What it would hit is not known: ${effect.reason}.`,
     ...shown.map(({ neighbor, name = neighbor, routes, cause }) => {
-      const got = routes.length === 0 ? "nothing" : counted(routes.length, "route");
-      return `${name} gets ${got}${cause === undefined ? "" : `: ${cause}`}.`;
+      const why = cause === undefined ? "" : `: ${cause}`;
+      return routes.length === 0
+        ? t`${name} gets nothing${why}.`
+        : t`${name} gets ${counted(routes.length, "route")}${why}.`;
     }),
-    ...(neighbors.length > shown.length ? [`And ${neighbors.length - shown.length} more neighbors.`] : []),
+    ...(neighbors.length > shown.length ? [t`And ${counted(neighbors.length - shown.length, "more neighbor")}.`] : []),
   ];
 }

@@ -1,18 +1,19 @@
 /** Maintenance windows in words, and the order that opens one. Pure. */
 import type { MaintenanceWire } from "../../src/http/wire/maintenance.ts";
+import { t } from "../language.ts";
 
 export const WINDOW_DOES = [
-  ["watch_only", "Attacks are only watched"],
-  ["quiet", "Nothing is notified"],
-  ["both", "Only watched, nothing notified"],
-  ["thresholds", "Thresholds three times as high"],
+  ["watch_only", t`Attacks are only watched`],
+  ["quiet", t`Nothing is notified`],
+  ["both", t`Only watched, nothing notified`],
+  ["thresholds", t`Thresholds three times as high`],
 ] as const;
 
 export const WINDOW_TIMES = [
-  ["1800", "30 minutes"],
-  ["3600", "1 hour"],
-  ["14400", "4 hours"],
-  ["86400", "1 day"],
+  ["1800", t`30 minutes`],
+  ["3600", t`1 hour`],
+  ["14400", t`4 hours`],
+  ["86400", t`1 day`],
 ] as const;
 
 export interface WindowForm {
@@ -58,7 +59,9 @@ export function windowOrder({
 /** `watched only, thresholds × 3: web, 203.0.113.0/26`. */
 export function windowWords(window: MaintenanceWire): string {
   const { watch_only: isWatched, quiet, threshold_factor: factor, hostgroups, prefixes } = window;
-  const does = [isWatched ? "watched only" : "", quiet ? "quiet" : "", factor === 1 ? "" : `thresholds × ${factor}`];
+  const watched = isWatched ? t`watched only` : "";
+  const notified = quiet ? t`${watched === "" ? "" : `${watched}, `}quiet` : watched;
+  const does = [notified, factor === 1 ? "" : t`thresholds × ${factor}`];
   const targets = [...hostgroups, ...prefixes];
-  return `${does.filter((each) => each !== "").join(", ")}: ${targets.length === 0 ? "all" : targets.join(", ")}`;
+  return `${does.filter((each) => each !== "").join(", ")}: ${targets.length === 0 ? t`all` : targets.join(", ")}`;
 }

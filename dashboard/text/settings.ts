@@ -62,7 +62,7 @@ export function settingsText(settings: NonNullable<HostgroupConfigWire["settings
   const parts = [
     ...Object.entries(thresholds).map(([metric, limit]) => `${metric} ${limit}`),
     ...(mitigation === undefined ? [] : [mitigation]),
-    ...(listed.length === 0 ? [] : [`never bans ${listed.join(", ")}`]),
+    ...(listed.length === 0 ? [] : [t`never bans ${listed.join(", ")}`]),
   ];
-  return `${parts.join(", ")}${by === undefined ? "" : ` (by ${by})`}`;
+  return `${parts.join(", ")}${by === undefined ? "" : t` (by ${by})`}`;
 }

@@ -6,6 +6,7 @@ import { MAINTENANCE_REASON_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
 import { useResource } from "../../api/resource.ts";
+import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
@@ -35,10 +36,10 @@ export function Maintenance({ title, choice }: MaintenanceProps) {
   );
   return (
     <Panel title={title} actions={actions}>
-      <Show loaded={read.state.value} what="maintenance windows" onRetry={onChanged}>
+      <Show loaded={read.state.value} what={t`maintenance windows`} onRetry={onChanged}>
         {({ windows }) => (
           <DataTable
-            label="Maintenance windows"
+            label={t`Maintenance windows`}
             columns={[...COLUMNS, closeColumn(onChanged)]}
             rows={windows}
             rowKey={({ name }) => name}
@@ -50,23 +51,23 @@ export function Maintenance({ title, choice }: MaintenanceProps) {
 }
 
 const COLUMNS: readonly Column<MaintenanceWire>[] = [
-  textColumn("Window", ({ name }) => name),
+  textColumn(t`Window`, ({ name }) => name),
   {
     key: "open",
-    title: "State",
-    cell: ({ open }) => (open ? <Badge tone="warn">open</Badge> : <>closed</>),
+    title: t`State`,
+    cell: ({ open }) => (open ? <Badge tone="warn">{t`open`}</Badge> : t`closed`),
     order: ({ open }) => Number(open),
   },
-  textColumn("What holds", windowWords),
-  momentColumn("Until", ({ until }) => until),
-  momentColumn("Opens", ({ opens_at: at }) => at),
-  textColumn("Reason", ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
+  textColumn(t`What holds`, windowWords),
+  momentColumn(t`Until`, ({ until }) => until),
+  momentColumn(t`Opens`, ({ opens_at: at }) => at),
+  textColumn(t`Reason`, ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
 ];
 
 function closeColumn(onChanged: () => void): Column<MaintenanceWire> {
   return {
     key: "close",
-    title: "Close",
+    title: t`Close`,
     isTitleUnseen: true,
     cell: (window) => <CloseButton window={window} onChanged={onChanged} />,
   };
@@ -86,10 +87,10 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
   const name = form.name.trim();
   return (
     <CommandButton<MaintenanceWire>
-      label="Open a maintenance window"
-      text="Open a maintenance window …"
-      title="Open a maintenance window"
-      verb="Open"
+      label={t`Open a maintenance window`}
+      text={t`Open a maintenance window …`}
+      title={t`Open a maintenance window`}
+      verb={t`Open`}
       isDangerous
       act={() => command(PATH, windowOrder(form))}
       look={lookAt<MaintenancesWire>(PATH, ({ windows }) => windows.some((each) => each.name === name && each.open))}
@@ -97,27 +98,32 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       onDone={(window) => {
         setForm(EMPTY_WINDOW);
         onChanged();
-        showOutcome(`The window ${window.name} is open.`, null);
+        showOutcome(t`The window ${window.name} is open.`, null);
       }}
     >
-      {text("name", "Name", "move")}
-      <ChoiceField label="What holds" value={form.does} options={WINDOW_DOES} onChange={(does) => change({ does })} />
+      {text("name", t`Name`, "move")}
       <ChoiceField
-        label="For"
+        label={t`What holds`}
+        value={form.does}
+        options={WINDOW_DOES}
+        onChange={(does) => change({ does })}
+      />
+      <ChoiceField
+        label={t`For`}
         value={form.seconds}
         options={WINDOW_TIMES}
         onChange={(seconds) => change({ seconds })}
       />
-      {text("hostgroups", "Hostgroups", "web, mail")}
-      {text("prefixes", "Addresses and prefixes", "203.0.113.0/26")}
+      {text("hostgroups", t`Hostgroups`, "web, mail")}
+      {text("prefixes", t`Addresses and prefixes`, "203.0.113.0/26")}
       <TextField
-        label="Reason"
+        label={t`Reason`}
         value={form.reason}
         onInput={(reason) => change({ reason })}
         maxLength={MAINTENANCE_REASON_MAX}
-        placeholder="ticket 9"
+        placeholder={t`ticket 9`}
       />
-      <p>Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.</p>
+      <p>{t`Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.`}</p>
     </CommandButton>
   );
 }
@@ -128,22 +134,22 @@ interface CloseProps {
 }
 
 function CloseButton({ window: { name, origin }, onChanged }: CloseProps) {
-  if (origin === "configuration") return <>by configuration</>;
+  if (origin === "configuration") return <>{t`by configuration`}</>;
   return (
     <CommandButton<MaintenanceWire>
-      label={`Close ${name}`}
-      text="Close …"
-      title={`Close the window ${name}?`}
-      verb="Close"
+      label={t`Close ${name}`}
+      text={t`Close …`}
+      title={t`Close the window ${name}?`}
+      verb={t`Close`}
       act={() => command(`${PATH}/${encodeURIComponent(name)}`, {}, "DELETE")}
       look={lookAt<MaintenancesWire>(PATH, ({ windows }) => !windows.some((each) => each.name === name))}
       onFound={onChanged}
       onDone={() => {
         onChanged();
-        showOutcome(`The window ${name} is closed.`, null);
+        showOutcome(t`The window ${name} is closed.`, null);
       }}
     >
-      <p>Attacks there are treated as before: bans of those that last may become real at once.</p>
+      <p>{t`Attacks there are treated as before: bans of those that last may become real at once.`}</p>
     </CommandButton>
   );
 }
