@@ -72,3 +72,21 @@ export class Tenancy {
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+interface OwnedNetworks {
+  readonly networks: readonly Prefix[];
+  readonly hostgroups: readonly (Owned & { readonly networks: readonly Prefix[] })[];
+}
+
+/** Whether every address and every hostgroup has the same owner by two configurations. */
+export function haveSameOwners(one: OwnedNetworks, other: OwnedNetworks): boolean {
+  return ownersText(one) === ownersText(other);
+}
+
+function ownersText({ networks, hostgroups }: OwnedNetworks): string {
+  const textsOf = (prefixes: readonly Prefix[]) => prefixes.map(({ text }) => text);
+  return JSON.stringify([
+    textsOf(networks),
+    hostgroups.map(({ name, tenant, networks: own }) => [name, tenant, textsOf(own)]),
+  ]);
+}

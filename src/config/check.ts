@@ -87,11 +87,12 @@ function protectionLines(path: string, config: Config): string[] {
 
 function settingLines({ stateDir, hostgroups }: Config): string[] {
   const names = new Set(hostgroups.map(({ name }) => name));
-  return settingsLines(settingsPath(stateDir), readSettings(stateDir), names);
+  const path = settingsPath(stateDir);
+  return settingsLines(path, readSettings(path) ?? {}, names);
 }
 
-export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {
-  return checkedService(path, loadConfig(path), environment);
+export function readChecked(path: string, environment: CheckEnvironment, settings?: string): CheckedConfig {
+  return checkedService(path, loadConfig(path, settings), environment);
 }
 
 function checkedService(path: string, loaded: LoadedConfig, environment: CheckEnvironment): CheckedConfig {

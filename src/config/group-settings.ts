@@ -1,5 +1,5 @@
 /** The file of what operators set for hostgroups by the API (mitigation/group-settings.ts), which the service owns. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SettingsFile } from "../mitigation/group-settings.ts";
 import { takeShape } from "../schema/shape.ts";
@@ -23,13 +23,14 @@ export function settingsLines(
   });
 }
 
-/** Empty: the file is absent, or has errors, which the configuration reports. */
-export function readSettings(stateDir: string): SettingsFile["hostgroups"] {
+/** Empty if the file is absent; null: it cannot be read, or has errors, which the configuration reports. */
+export function readSettings(path: string): SettingsFile["hostgroups"] | null {
+  if (!existsSync(path)) return {};
   try {
-    const { file, findings } = takeShape(SettingsFile, JSON.parse(readFileSync(settingsPath(stateDir), "utf8")));
-    return findings.length === 0 ? (file as SettingsFile).hostgroups : {};
+    const { file, findings } = takeShape(SettingsFile, JSON.parse(readFileSync(path, "utf8")));
+    return findings.length === 0 ? (file as SettingsFile).hostgroups : null;
   } catch {
-    return {};
+    return null;
   }
 }
 

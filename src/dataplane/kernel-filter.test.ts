@@ -154,7 +154,9 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(filter.readPairs()).toEqual([
       { ...pair(source, victim), expiresAtMs: expect.any(Number), packets: 1, bytes: frame(source, victim).length },
     ]);
-    expect(filter.readPairsOf([pair(otherSource, victim), pair(source, victim)])).toEqual(filter.readPairs());
+    // Each reading converts the times of the kernel by itself.
+    const some = filter.readPairsOf([pair(otherSource, victim), pair(source, victim)]);
+    expect(some).toEqual(filter.readPairs().map((row) => ({ ...row, expiresAtMs: expect.any(Number) })));
     filter.removePairs([pair(source, victim), pair(otherSource, victim)]);
     expect(drops(source, victim)).toBe(false);
     expect(filter.readPairs()).toEqual([]);

@@ -11,10 +11,13 @@ export class ActiveBans extends CountedBans<string> {
   places = 0;
   /** The tenants' shares of manual bans. */
   readonly shares: Shares;
+  /** The same of their addresses. */
+  readonly addressShares: Readonly<Record<Prefix["family"], Shares>>;
 
   constructor(callers: () => Callers) {
     super();
     this.shares = new Shares(callers);
+    this.addressShares = { 4: new Shares(callers), 6: new Shares(callers) };
   }
 
   /**
@@ -23,11 +26,7 @@ export class ActiveBans extends CountedBans<string> {
   put(ban: Ban, previous: Ban | null = null): void {
     const key = ban.prefix.text;
     if (previous !== null && previous.prefix.text !== key) this.put({ ...previous, state: "withdrawn" });
-    const was = this.get(key);
     const isActive = ban.state === "active";
-    const more = Number(isActive && !isWatching(ban)) - Number(was !== undefined && !isWatching(was));
-    this.places += more;
-    this.#addresses[ban.prefix.family] += more * addressesIn(ban.prefix);
     this.#count(this.get(key), -1);
     if (isActive) this.#count(ban, 1);
     if (isActive) this.set(key, ban);
@@ -43,12 +42,24 @@ export class ActiveBans extends CountedBans<string> {
     return null;
   }
 
-  #count(ban: Ban | undefined, places: 1 | -1): void {
-    const holder = ban === undefined ? null : holderOf(ban);
-    if (holder !== null) this.shares.take(holder, places);
+  #count(ban: Ban | undefined, by: 1 | -1): void {
+    if (ban === undefined) return;
+    const { family } = ban.prefix;
+    const addresses = by * addressesOf(ban);
+    if (!isWatching(ban)) this.places += by;
+    this.#addresses[family] += addresses;
+    const holder = holderOf(ban);
+    if (holder === null) return;
+    this.shares.take(holder, by);
+    if (addresses !== 0) this.addressShares[family].take(holder, addresses);
   }
 
   addresses(family: Prefix["family"]): number {
     return this.#addresses[family];
   }
+}
+
+/** That it takes of those that may be banned at once. */
+function addressesOf(ban: Ban): number {
+  return isWatching(ban) || ban.isVirtualOrder === true ? 0 : addressesIn(ban.prefix);
 }

@@ -4,7 +4,7 @@ import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import { addressesIn, type Prefix } from "../net/prefix.ts";
 import { isOwnRefusal, type OwnRefusal } from "../traffic/own-infrastructure.ts";
-import type { NoTarget } from "./ban.ts";
+import type { Ban, NoTarget } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import { type OrderedPrefixRefusal, type OrderPolicy, type OrderRefusal, TOO_WIDE } from "./order/order-policy.ts";
 
@@ -38,8 +38,12 @@ export type Cap = (typeof CAPS)[number];
 
 /** The refusal of a tenant's order over its share; attacks are not refused for it. */
 export const OVER_SHARE = "your share of ban.max_active_bans is taken: unban others that you ordered";
+/** The same for addresses. */
+export const OVER_ADDRESSES =
+  "your share of ban.max_banned_fraction is taken: unban others that you ordered, or order a narrower prefix";
+export type ShareRefusal = typeof OVER_SHARE | typeof OVER_ADDRESSES;
 
-export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | typeof OVER_SHARE | OrderRefusal;
+export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | ShareRefusal | OrderRefusal;
 
 export function isCap(reason: string | null): reason is Cap {
   return CAPS.some((cap) => cap === reason);
@@ -76,29 +80,36 @@ export interface AdmissionRequest {
   readonly isWatching?: boolean;
   /** An operator orders it. Absent: false. */
   readonly isOrdered?: boolean;
+  /** It is virtual by order, which takes no addresses. Absent: false. */
+  readonly isVirtual?: boolean;
+  /** Its ban was virtual by order, and takes its addresses now. Absent: false. */
+  readonly isBecomingReal?: boolean;
 }
 
 export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: BansInForce): Admission {
   const { prefix, isCoolingDown, isOrdered } = request;
   const unbannable = unbannableFor(prefix, policy, isOrdered);
   if (unbannable !== null) return refused(unbannable);
+  const isOver = request.isVirtual !== true && isOverFraction(prefix, policy, bans);
+  if (bans.isBanned && request.isBecomingReal === true && isOver) return refused("max_banned_fraction reached");
   if (bans.isBanned) return { kind: "refresh" };
   if (isCoolingDown) return refused("cooldown after unban");
   if (request.isWatching === true) return { kind: "admitted" };
   if (bans.active >= policy.maxActiveBans) return refused("max_active_bans reached");
-  if (isOverFraction(prefix, policy, bans)) return refused("max_banned_fraction reached");
+  if (isOver) return refused("max_banned_fraction reached");
   return { kind: "admitted" };
 }
 
-/**
- * The room for manual bans of tenants: half of what the caps leave, so that the other half is for attacks, whatever
- * tenants order.
- */
-export function manualRoom(policy: AdmissionPolicy, { family }: Prefix): Room {
-  const { maxActiveBans, maxBannedFraction } = policy;
-  const byFraction = Math.floor(maxBannedFraction * policy.addresses(family));
-  const bound = maxBannedFraction === 0 ? maxActiveBans : Math.min(maxActiveBans, byFraction);
-  return { capacity: bound, reserve: Math.ceil(bound / 2) };
+/** The room for manual bans of tenants: half of the cap, so that the other half is for attacks, whatever tenants order. */
+export function manualRoom({ maxActiveBans }: AdmissionPolicy): Room {
+  return { capacity: maxActiveBans, reserve: Math.ceil(maxActiveBans / 2) };
+}
+
+/** The same for the addresses of these bans; null: they have no bound. */
+export function manualAddressRoom(policy: AdmissionPolicy, family: Prefix["family"]): Room | null {
+  if (policy.maxBannedFraction === 0) return null;
+  const capacity = Math.floor(policy.maxBannedFraction * policy.addresses(family));
+  return { capacity, reserve: Math.ceil(capacity / 2) };
 }
 
 /** null: the configuration allows to ban this prefix. */
@@ -118,9 +129,12 @@ export interface DisallowedBan {
 }
 
 /** The bans that would end if the policy were in force. */
-export function disallowedBy(policy: AdmissionPolicy, bans: Iterable<{ readonly prefix: Prefix }>): DisallowedBan[] {
-  return [...bans].flatMap(({ prefix }) => {
-    const unbannable = unbannableFor(prefix, policy);
+export function disallowedBy(
+  policy: AdmissionPolicy,
+  bans: Iterable<Pick<Ban, "prefix" | "ordered">>,
+): DisallowedBan[] {
+  return [...bans].flatMap(({ prefix, ordered }) => {
+    const unbannable = unbannableFor(prefix, policy, ordered !== undefined);
     return unbannable === null ? [] : [{ prefix: prefix.text, reason: withdrawnAs(unbannable) }];
   });
 }

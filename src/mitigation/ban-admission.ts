@@ -13,7 +13,9 @@ import {
   admit,
   type Cap,
   isCap,
+  manualAddressRoom,
   manualRoom,
+  OVER_ADDRESSES,
   OVER_SHARE,
   replacedAt,
 } from "./admission.ts";
@@ -23,6 +25,7 @@ import type { BannedAttacks } from "./banned-attacks.ts";
 import type { EndedBans } from "./ended-bans.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
 import type { OrderRefusal } from "./order/order-policy.ts";
+import { isVirtualBy } from "./order/ordered-ban.ts";
 import { type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { ReplaceableBans } from "./replaceable-bans.ts";
@@ -66,7 +69,10 @@ export class BanAdmission {
     const present = active.get(prefix.text);
     // An operator's ban acts at once.
     const isClimbing = present !== undefined && isWatching(present);
-    const admission = this.#admit({ prefix, isCoolingDown: false, isOrdered: true, isClimbing }, []);
+    const isVirtual = isVirtualBy(order, present ?? null, policy());
+    const isBecomingReal = !isVirtual && present?.isVirtualOrder === true;
+    const request = { prefix, isCoolingDown: false, isOrdered: true, isClimbing, isVirtual, isBecomingReal };
+    const admission = this.#admit(request, []);
     if (admission.kind === "refused") return admission;
     const fault = faultBeside(order, present ?? null) ?? policy().orders.faultOf(order, by);
     if (fault !== null) return { kind: "refused", reason: fault };
@@ -74,10 +80,14 @@ export class BanAdmission {
     if (present !== undefined && isOthers(order, present)) return { kind: "refused", reason: OTHERS };
     const holder = present === undefined ? null : holderOf(present);
     const { operator, tenant } = this.shareOf(prefix, by);
+    if (tenant === null) return admission;
     // It stays in the share that it is in.
-    if (tenant === null || (holder?.tenant === tenant && holder.operator === operator)) return admission;
-    const isOver = active.shares.refusal(by, manualRoom(policy(), prefix)) !== null;
-    return isOver ? { kind: "refused", reason: OVER_SHARE } : admission;
+    const isIn = holder?.tenant === tenant && holder.operator === operator;
+    const isOver = !isIn && active.shares.refusal(by, manualRoom(policy())) !== null;
+    if (isOver) return { kind: "refused", reason: OVER_SHARE };
+    const room = isVirtual || (isIn && !isBecomingReal) ? null : manualAddressRoom(policy(), prefix.family);
+    const isFull = room !== null && active.addressShares[prefix.family].refusal(by, room, addressesIn(prefix)) !== null;
+    return isFull ? { kind: "refused", reason: OVER_ADDRESSES } : admission;
   }
 
   /** Whose share an order takes. A ban that the administrator ordered stays the administrator's. */
@@ -154,10 +164,11 @@ function faultBeside({ prefix, terms, isDryRun }: BanOrder, present: Ban | null)
 
 const OTHERS: OrderRefusal = "order: a token without a tenant ordered this ban: ask them to change it";
 
-/** Whether a tenant would change what the administrator ordered; it may prolong it. */
-function isOthers({ terms, ttlSeconds }: BanOrder, present: Ban): boolean {
-  const isAdministrators = holderOf(present)?.tenant === null && present.ordered !== undefined;
-  return isAdministrators && (hasTerms(terms) || ttlSeconds !== null);
+/** Whether a tenant would change what the administrator ordered, or make it real; it may prolong it. */
+function isOthers({ terms, ttlSeconds, isDryRun }: BanOrder, present: Ban): boolean {
+  if (holderOf(present)?.tenant !== null) return false;
+  if (present.isVirtualOrder === true && !isDryRun) return true;
+  return present.ordered !== undefined && (hasTerms(terms) || ttlSeconds !== null);
 }
 
 /** null: it is not refused because of a cap. */

@@ -33,7 +33,7 @@ import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy
 import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
-import { isNeeded, isVirtual, isVirtualAtFirst } from "./virtual-bans.ts";
+import { isVirtual, isVirtualAtFirst, takingOver } from "./virtual-bans.ts";
 import { type WantedChanges, wantedChanges } from "./wanted-changes.ts";
 
 export class BanEngine {
@@ -219,9 +219,7 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    // A calm attack gets no new ban: it needs none, and a worse one may need the room.
-    else if (attack.calmSinceMs === null && !this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
-      this.#banAttacked(prefix, attack, wallMs);
+    else this.#banAttacked(prefix, attack, wallMs);
   }
 
   #attackLasts(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): void {
@@ -251,24 +249,29 @@ export class BanEngine {
   }
 
   #takenIfNeeded(ban: Ban, wallMs: number): Ban {
-    if (!isNeeded(ban, this.#attacks.of(ban.heldBy), this.#policy)) return ban;
+    const attack = takingOver(ban, this.#attacks.of(ban.heldBy), this.#policy);
+    if (attack === null) return ban;
     const { hasEscalation, ladder } = termsFor(this.#policy, ban.prefix);
     const escalation = hasEscalation ? ladder : null;
-    return this.#replanned(next(ban, { kind: "taken_over", escalation }, wallMs), wallMs);
+    this.#rungs.forget(ban.id);
+    return this.#replanned(next(ban, { kind: "taken_over", attack, escalation }, wallMs), wallMs);
   }
 
   /** The attack is now spread over another prefix. Returns the ban that it keeps in force from now on. */
   #follow(ban: Ban, attack: Attack, prefix: Prefix, wallMs: number): Ban {
     // After a restart the attack may be stored with a narrower prefix: a ban never becomes narrower.
     if (prefix.length >= ban.prefix.length) return ban;
+    // No operator ordered the wider prefix: the attack gets a ban of its own there.
+    if (ban.manual && !this.#active.has(prefix.text)) this.#banAttacked(prefix, attack, wallMs);
     const other = this.#active.get(prefix.text);
     if (other !== undefined) {
       this.#attacks.holds(attack.id, prefix);
       this.#applyTo(ban.prefix, { kind: "attack_ended", attackId: attack.id }, wallMs);
       return other;
     }
-    // A ban of two attacks does not move. A ban does not move to a prefix that may not be banned.
-    if (ban.heldBy.length > 1 || this.#admission.ofMove(ban, prefix, wallMs).kind === "refused") return ban;
+    // Neither an operator's ban moves nor one of two attacks, and none to a prefix that may not be banned.
+    if (ban.manual || ban.heldBy.length > 1 || this.#admission.ofMove(ban, prefix, wallMs).kind === "refused")
+      return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
     const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.statusOf(ban, wallMs).isOut }, wallMs);
@@ -278,6 +281,8 @@ export class BanEngine {
   }
 
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
+    // A calm attack gets no new ban: it needs none, and a worse one may need the room.
+    if (attack.calmSinceMs !== null || this.#attacks.isExcluded(attack.id) || !areBanned(this.#policy, prefix)) return;
     const { admission, replaced } = this.#admission.ofAttack(attack, prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused" && isSameRefusal(previous, admission.reason, this.#policy)) return;

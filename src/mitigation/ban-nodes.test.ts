@@ -18,6 +18,7 @@ import { communitiesOf } from "../../test/fixtures/networks.ts";
 import type { Ban } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import type { DivertRequest, NodeTarget } from "./circumstances.ts";
+import { plainOrder } from "./order/ban-order.ts";
 
 const S1: NodeTarget = { kind: "node", name: "s1", nextHop: address("198.51.100.11") };
 const S2: NodeTarget = { kind: "node", name: "s2", nextHop: address("198.51.100.12") };
@@ -123,6 +124,28 @@ describe("with all nodes lost", () => {
       expect(only(engine)).toMatchObject({ method: "divert", fallback: null, measure: { node: "s2" } });
     },
   );
+
+  test("an ordered divert becomes nothing else: the ban ends, and a new one is refused", async () => {
+    const { engine, announcer, nodes } = diverting();
+    const terms = { method: "divert", communities: communitiesOf("64500:7") } as const;
+    const order = { ...plainOrder(victim), terms };
+    await engine.ban(order, () => 0);
+    expect(announcer.routes).toMatchObject([{ communities: terms.communities }]);
+    nodes.target = lost("blackhole");
+    engine.tick(250);
+    expect(announcer.routes).toEqual([]);
+    expect(engine.all()).toMatchObject([{ state: "withdrawn", reason: "all scrubbing nodes lost" }]);
+    const { ban } = await engine.ban(order, () => 500);
+    expect(ban).toMatchObject({ state: "rejected", reason: "all scrubbing nodes lost" });
+  });
+
+  test("an order without a method has what takes its place", async () => {
+    const { engine, nodes } = diverting();
+    await engine.ban({ ...plainOrder(victim), terms: { neighbors: ["edge1"] } }, () => 0);
+    nodes.target = lost("blackhole");
+    engine.tick(250);
+    expect(only(engine)).toMatchObject({ method: "blackhole", fallback: "all scrubbing nodes lost" });
+  });
 
   test("the divert stays until the rules that take its place are out", () => {
     const { engine, announcer, nodes } = diverting();

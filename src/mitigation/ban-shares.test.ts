@@ -1,12 +1,12 @@
 /** What one tenant orders takes nothing from attacks, from other tenants and from the administrator. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { attackOn, flush, harness, started, terms } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { callersOf, type Holder } from "../access/shares.ts";
-import type { Prefix } from "../net/prefix.ts";
-import { OVER_SHARE } from "./admission.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { OVER_ADDRESSES, OVER_SHARE } from "./admission.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import { plainOrder } from "./order/ban-order.ts";
+import { type BanOrder, plainOrder } from "./order/ban-order.ts";
 
 const acme: Holder = { operator: "acme-ops", tenant: "acme" };
 const other: Holder = { operator: "other-ops", tenant: "other" };
@@ -77,10 +77,67 @@ test("what the administrator ordered stays the administrator's when a tenant ext
   expect((await banned(engine, 7, acme)).ban.state).toBe("active");
 });
 
+test("what the administrator ordered in dry run is made real by the administrator alone", async () => {
+  const { engine, announcer } = harness({ callers });
+  const order = { ...plainOrder(host(1)), terms: { neighbors: ["edge1"] }, isDryRun: true };
+  await engine.ban(order, () => 0, admin);
+  expect((await banned(engine, 1, acme)).ban).toMatchObject({
+    state: "rejected",
+    reason: expect.stringContaining("a token without a tenant ordered this ban"),
+  });
+  expect(announcer.wanted).toEqual([]);
+  await engine.ban({ ...plainOrder(host(1)), isDryRun: true }, () => 1000, acme);
+  expect(engine.active.get("192.0.2.1/32")).toMatchObject({ dryRun: true, expiresAt: 601_000 });
+  expect((await banned(engine, 1, admin)).ban).toMatchObject({ state: "active", dryRun: false });
+});
+
 test("where the banned fraction is the narrower cap, the share is of that", async () => {
   const { engine } = harness({ maxActiveBans: 200, maxBannedFraction: 0.1, callers });
   // 25 of 256 addresses, half of them for orders of two tenants.
   expect(await banMany(engine, 20, acme)).toBe(6);
+});
+
+describe("of the banned fraction", () => {
+  const wide = (text: string, fields: Partial<BanOrder> = {}): BanOrder => {
+    const prefix = parsePrefix(text) as Prefix;
+    return { ...plainOrder(prefix.address), prefix, terms: { method: "blackhole" }, ...fields };
+  };
+  const stateOf = async (engine: BanEngine, order: BanOrder, by: Holder) => {
+    const { state, reason } = (await engine.ban(order, () => 0, by)).ban;
+    return reason ?? state;
+  };
+  // 153 of 256 addresses, 76 of them for orders of two tenants.
+  const policy = { maxActiveBans: 200, maxBannedFraction: 0.6, callers };
+
+  test("a wide order takes as many addresses of its tenant's share as it has, and leaves attacks theirs", async () => {
+    const { engine } = harness(policy);
+    expect(await stateOf(engine, wide("192.0.2.0/25"), acme)).toBe(OVER_ADDRESSES);
+    expect(await stateOf(engine, wide("192.0.2.0/27"), acme)).toBe("active");
+    expect(await stateOf(engine, wide("192.0.2.32/29"), acme)).toBe(OVER_ADDRESSES);
+    expect(await stateOf(engine, wide("192.0.2.32/30"), acme)).toBe("active");
+    // One that is extended takes no more.
+    expect(await stateOf(engine, wide("192.0.2.0/27"), acme)).toBe("active");
+    expect(await stateOf(engine, wide("192.0.2.128/27"), other)).toBe("active");
+    const attacked = Array.from({ length: 85 }, (_, i) => host(160 + i));
+    engine.attacksChanged(
+      attacked.map((target) => started(attackOn(target))),
+      0,
+    );
+    expect(attacked.filter((target) => engine.active.get(`${target}/32`) === undefined)).toEqual([]);
+    await engine.unban(wide("192.0.2.0/27").prefix, 0);
+    expect(await stateOf(engine, wide("192.0.2.32/29"), acme)).toBe("active");
+  });
+
+  test("what is virtual by order takes no addresses until another order makes it real", async () => {
+    const { engine } = harness(policy);
+    const half = (isDryRun: boolean) => wide("192.0.2.0/25", { isDryRun });
+    expect(await stateOf(engine, half(true), acme)).toBe("active");
+    expect(await stateOf(engine, wide("192.0.2.128/25", { isDryRun: true }), other)).toBe("active");
+    expect(await stateOf(engine, half(false), acme)).toBe(OVER_ADDRESSES);
+    expect(await stateOf(engine, half(false), admin)).toBe("active");
+    expect(await stateOf(engine, wide("192.0.2.128/25"), admin)).toBe("max_banned_fraction reached");
+    expect(engine.active.get("192.0.2.128/25")).toMatchObject({ dryRun: true, tenant: "other" });
+  });
 });
 
 test("bans and unbans of one tenant's addresses end no cooldown of another's", async () => {

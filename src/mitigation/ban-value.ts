@@ -2,9 +2,16 @@
 import { sizeOfRate } from "../detection/attack/attack-size.ts";
 import type { Ban } from "./ban.ts";
 
-/** Order of manual bans before others, and of these by the size of their attacks: small ones must not take the room. */
+/**
+ * Order of what the administrator ordered before all else, and of this by the size of attacks: small ones must not take
+ * the room, nor what a tenant orders the room of others.
+ */
 export function mostValuableFirst(a: Ban, b: Ban): number {
-  return Number(b.manual) - Number(a.manual) || sizeAtStart(b) - sizeAtStart(a);
+  return Number(isAdministrators(b)) - Number(isAdministrators(a)) || sizeAtStart(b) - sizeAtStart(a);
+}
+
+function isAdministrators({ manual, tenant }: Ban): boolean {
+  return manual && tenant === undefined;
 }
 
 function sizeAtStart({ metric, rate }: Ban): number {

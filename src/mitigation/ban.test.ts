@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { attackOn } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { communitiesOf, prefix } from "../../test/fixtures/networks.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { exactly } from "../net/range.ts";
@@ -96,8 +97,8 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
   ],
   [refreshed({ ttlSeconds: 900 }), { manual: true, expiresAt: 900_500 }],
   [
-    { kind: "taken_over", escalation: null },
-    { manual: false, dryRun: false },
+    { kind: "taken_over", attack: attackOn(target, "a2"), escalation: null },
+    { manual: false, dryRun: false, attackId: "a2", rate: 5000, countedFrom: 500, startedAt: 0 },
   ],
   [{ kind: "unbanned" }, { state: "withdrawn", reason: "manual unban", withdrawnAt: 500 }],
   [{ kind: "clock" }, {}],

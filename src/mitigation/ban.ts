@@ -4,6 +4,7 @@
  * databases, configuration and BGP.
  */
 import type { Holder } from "../access/shares.ts";
+import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
@@ -34,7 +35,7 @@ export interface Ban {
   readonly endedBy?: { readonly operator: string; readonly reason: string };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
-  /** The attack that caused it; null for a manual ban. */
+  /** The attack that caused it, or took it over; null for a manual ban. */
   readonly attackId: string | null;
   /** Attacks in progress on the prefix, of either direction, that keep the ban in force. */
   readonly heldBy: readonly string[];
@@ -59,7 +60,7 @@ export interface Ban {
   readonly holdUntil: number | null;
   /** Wall clock, ms. */
   readonly startedAt: number;
-  /** `startedAt`, corrected for steps of the wall clock. The rungs count from here. */
+  /** `startedAt`, or when an attack took it over, corrected for steps of the wall clock. The rungs count from here. */
   readonly countedFrom: number;
   readonly expiresAt: number;
   readonly withdrawnAt: number | null;
@@ -110,7 +111,7 @@ export type BanEvent =
   | Refreshed
   | { readonly kind: "unbanned"; readonly by?: NonNullable<Ban["endedBy"]> }
   /** An attack needs a ban that an operator ordered in dry run: from now on it is the attack's. */
-  | { readonly kind: "taken_over"; readonly escalation: Ladder | null }
+  | { readonly kind: "taken_over"; readonly attack: Attack; readonly escalation: Ladder | null }
   /** Time passed. */
   | { readonly kind: "clock" }
   /** The wall clock was set: the remaining times do not change. */
@@ -162,7 +163,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "unbanned":
       return { ...withdraw(ban, MANUAL_UNBAN, wallMs), ...(event.by && { endedBy: event.by }) };
     case "taken_over":
-      return takenOver(ban, event.escalation);
+      return takenOver(ban, event, wallMs);
     case "clock":
       return onClock(ban, wallMs);
     case "clock_stepped":
@@ -200,9 +201,15 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
   };
 }
 
-function takenOver(ban: Ban, escalation: Ladder | null): Ban {
+/** It counts from now on, as a new ban of the attack would. */
+function takenOver(ban: Ban, { attack, escalation }: Extract<BanEvent, { kind: "taken_over" }>, wallMs: number): Ban {
   const { operator: _, tenant: __, ordered: ___, orderReason: ____, isVirtualOrder: _____, ...others } = ban;
-  return { ...others, manual: false, dryRun: false, escalation, measure: NO_MEASURE };
+  const { id: attackId, metric, threshold } = attack;
+  return {
+    ...{ ...others, manual: false, dryRun: false },
+    ...{ attackId, metric, threshold, rate: attackRate(attack), countedFrom: wallMs },
+    ...{ escalation, step: 0, measure: NO_MEASURE, fallback: null },
+  };
 }
 
 /** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */

@@ -109,6 +109,8 @@ export interface RulesForReaders<Known extends NodeRules = NodeRules> {
   readonly present: readonly Known[];
   /** The rules or the packets changed since the present ones were made. */
   readonly isOutdated: boolean;
+  /** An operator ordered the rules: each reader has those of them that it can match, and no others. Absent: they were found. */
+  readonly isFixed?: true;
   /** The classified attacks with packets. */
   readonly observed: () => readonly ObservedAttack[];
 }

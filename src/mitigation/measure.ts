@@ -208,10 +208,16 @@ function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Rul
 
 /**
  * The rules with another action and other terms; the same object if nothing changes. Rules that limit in place of
- * `discard`, for the sake of users, go on limiting.
+ * `discard`, for the sake of users, go on limiting, unless an operator ordered the action.
  */
-export function withTerms(measure: FlowspecMeasure, action: RuleAction, terms: RuleTerms): FlowspecMeasure {
-  const isLimit = action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
+export function withTerms(
+  measure: FlowspecMeasure,
+  action: RuleAction,
+  terms: RuleTerms,
+  isOrdered: boolean,
+): FlowspecMeasure {
+  const isLimit =
+    !isOrdered && action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
   const isSame = isLimit || measure.rules.every((rule) => isSameAction(rule.action, action));
   if (isSame && isSameTerms(measure, terms)) return measure;
   const { communities: _, routers: __, neighbors: ___, areCommunitiesOrdered: ____, ...others } = measure;

@@ -32,7 +32,7 @@ export function newBan(
   const nothingYet = { step: 0, method: methodOf(terms.ladder, 0), measure: NO_MEASURE, fallback: null };
   const attackId = attack?.id ?? null;
   const plan = planOf(
-    { prefix, manual, dryRun, countedFrom: wallMs, attackId, ...nothingYet },
+    { prefix, manual, dryRun, countedFrom: wallMs, attackId, ...(ordered && { ordered }), ...nothingYet },
     terms,
     circumstances,
     wallMs,

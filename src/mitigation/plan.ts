@@ -25,7 +25,7 @@ import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
-export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId"> & Plan;
+export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId" | "ordered"> & Plan;
 
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -97,12 +97,19 @@ function areWithoutRules(
   return evidence === "same" || rules().separability?.verdict !== "yes" || routed().isNone;
 }
 
+/** No others are looked for in place of rules that an operator ordered. */
+function searchOf(isSame: boolean, ordered: BanTerms["ordered"], circumstances: Circumstances) {
+  if (ordered !== undefined && ordered.rules.length > 0)
+    return { isOutdated: !isSame, isFixed: true as const, observed: () => [] };
+  return { isOutdated: !isSame || circumstances.evidence !== "same", observed: () => observedOf(circumstances) };
+}
+
 const NO_NEIGHBOR_RULES: readonly NeighborRules[] = [];
 
 /** The rules with what neighbors have in place of them. */
 function announcedRules(
   { prefix, measure }: PlannedBan,
-  { flowspec }: BanTerms,
+  { flowspec, ordered }: BanTerms,
   circumstances: Circumstances,
   rules: FlowspecMeasure,
 ): { readonly measure: FlowspecMeasure; readonly isNone: boolean } {
@@ -113,8 +120,7 @@ function announcedRules(
     flowspec,
     rules: rules.rules,
     present: before?.neighborRules ?? NO_NEIGHBOR_RULES,
-    isOutdated: before?.rules !== rules.rules || circumstances.evidence !== "same",
-    observed: () => observedOf(circumstances),
+    ...searchOf(before?.rules === rules.rules, ordered, circumstances),
   });
   if (found === present || found.length + present.length === 0) return { measure: rules, isNone };
   return { measure: found.length === 0 ? bare : { ...bare, neighborRules: found }, isNone };
@@ -168,13 +174,13 @@ function scrubberFor(
 function divertSubstitute(
   wanted: Action,
   scrubber: Scrubbing | null,
-  { prefix, dryRun }: PlannedBan,
+  { prefix, dryRun, ordered }: PlannedBan,
   { ban: { fallback } }: BanTerms,
 ): { readonly done: Action | null; readonly fallback: string } | null {
   if (scrubber === null) return null;
   if ("kind" in scrubber) {
-    // Prefix bans have no substitute.
-    const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix);
+    // Bans of prefixes, and of an ordered method, have no substitute.
+    const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix) && ordered?.method === undefined;
     return { done: isInstead ? scrubber.instead : null, fallback: scrubber.why ?? ALL_NODES_LOST };
   }
   const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
@@ -272,7 +278,7 @@ const NO_SCRUBBER: Scrubber = { route: null, node: null };
 /** They stay while the rules and the packets do, unless nodes support other match fields now. */
 function nodeRulesOf(
   { prefix, measure }: PlannedBan,
-  { flowspec }: BanTerms,
+  { flowspec, ordered }: BanTerms,
   circumstances: Circumstances,
   rules: FlowspecMeasure,
 ): readonly NodeRules[] {
@@ -282,8 +288,7 @@ function nodeRulesOf(
     flowspec,
     rules: narrowRules(rules),
     present: before?.nodeRules ?? NO_NODE_RULES,
-    isOutdated: before?.rules !== rules || circumstances.evidence !== "same",
-    observed: () => observedOf(circumstances),
+    ...searchOf(before?.rules === rules || before?.rules.rules === rules.rules, ordered, circumstances),
   });
 }
 

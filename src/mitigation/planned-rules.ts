@@ -12,6 +12,8 @@ import { type FlowspecMeasure, hasLooked, isSameRules, type RuleTerms, withTerms
 import { orderedRules } from "./order/ordered-terms.ts";
 import { rulesText } from "./rules/rule.ts";
 
+const ORDER_BASIS = "order";
+
 /** Those that an operator ordered, or else those that are found. */
 export function rulesOf(
   ban: Pick<Ban, "prefix" | "measure">,
@@ -22,7 +24,7 @@ export function rulesOf(
   const { ordered } = terms;
   if (ordered === undefined || ordered.rules.length === 0) return foundRulesOf(ban, terms, circumstances, wallMs);
   const rules = orderedRules(ordered.rules, ban.prefix, terms.flowspec.action);
-  return { kind: "flowspec", rules, matchesAll: false, ...ruleTermsOf(terms), basis: "order" };
+  return { kind: "flowspec", rules, matchesAll: false, ...ruleTermsOf(terms), basis: ORDER_BASIS };
 }
 
 /**
@@ -39,13 +41,15 @@ function foundRulesOf(
   const { flowspec } = terms;
   const ruleTerms = ruleTermsOf(terms);
   const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
-  const present = known.kind === "flowspec" && hasLooked(known) ? known : null;
+  // Rules of an order are not what others are found beside.
+  const present = known.kind === "flowspec" && hasLooked(known) && known.basis !== ORDER_BASIS ? known : null;
   const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
   const settled = known.kind === "flowspec" && (present !== null || isEarly) ? known : null;
   if (settled?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return settled;
   const seen = observedOf(circumstances);
   // The attack ended before the ban, or a starting service has no packets yet: the match stays.
-  if (present !== null && seen.length === 0) return withTerms(present, flowspec.action, ruleTerms);
+  if (present !== null && seen.length === 0)
+    return withTerms(present, flowspec.action, ruleTerms, terms.ordered !== undefined);
   const basis = basisOf(
     terms,
     seen.map(({ attack }) => attack),
@@ -53,7 +57,10 @@ function foundRulesOf(
   if (present?.basis === basis && evidence === "same") return present;
   if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, ...ruleTerms, basis };
   const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
-  const kept = present === null || present.matchesAll ? null : withTerms(present, flowspec.action, ruleTerms);
+  const kept =
+    present === null || present.matchesAll
+      ? null
+      : withTerms(present, flowspec.action, ruleTerms, terms.ordered !== undefined);
   // Those of the counters are no rules to keep to.
   const isCounted = present?.separability?.estimatedBy === null;
   const made = makeRules(prefix, attacksSeen, flowspec, isCounted ? [] : (kept?.rules ?? []));

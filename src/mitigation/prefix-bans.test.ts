@@ -15,7 +15,9 @@ import {
   unbanBy,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { buildOrder } from "./order/order-file.ts";
 import type { MitigationPolicy } from "./policy.ts";
 import { kernelRulesOf } from "./rules/kernel-rules.ts";
 
@@ -191,6 +193,49 @@ describe("an operator", () => {
     expect(await unbanBy(engine, address("192.0.2.0"), 5)).toBeNull();
     engine.attacksChanged([lasts(spreadOver("192.0.2.0/24"))], 6);
     expect(announcer.wanted).toEqual([]);
+  });
+});
+
+describe("what an operator ordered for a prefix", () => {
+  const order = { prefix: prefix(NARROW), ...buildOrder({ method: "flowspec", communities: ["64500:7"] }) };
+
+  test("does not widen with its attack, which gets a ban of its own", async () => {
+    const { engine, announcer } = banned();
+    await engine.ban(order, () => 0);
+    const attack = classified(spreadOver(NARROW), "udp_flood");
+    engine.attacksChanged([started(attack)], 1000);
+    const wide = classified(spreadOver(WIDE), "udp_flood");
+    engine.attacksChanged([lasts(wide)], 2000);
+    engine.attacksChanged([lasts(wide)], 2100);
+    expect(announcer.wanted).toEqual([WIDE, `flow dst ${NARROW}`]);
+    expect([...engine.active.values()]).toMatchObject([
+      { prefix: { text: NARROW }, manual: true, heldBy: [], ordered: order.terms },
+      { prefix: { text: WIDE }, manual: false, heldBy: ["spread"], attackId: "spread", method: "blackhole" },
+    ]);
+    engine.attacksChanged([ended(wide)], 3000);
+    expect([...engine.active.keys()]).toEqual([NARROW]);
+  });
+
+  test("is kept in force by its attack where the wider prefix may not be banned", async () => {
+    const { engine, seen } = banned({ spread: spreadTerms("blackhole", { refused: [WIDE] }) });
+    await engine.ban(order, () => 0);
+    engine.attacksChanged([started(spreadOver(NARROW))], 1000);
+    for (const at of [2000, 900_000]) engine.attacksChanged([lasts(spreadOver(WIDE))], at);
+    expect([...engine.active.values()]).toMatchObject([{ prefix: { text: NARROW }, heldBy: ["spread"] }]);
+    expect(engine.active.get(NARROW)?.expiresAt).toBe(1_500_000);
+    expect(seen.filter((change) => change.endsWith("rejected"))).toHaveLength(1);
+  });
+
+  test("in dry run becomes real by an attack only where prefixes are banned", async () => {
+    const { engine, announcer } = harness();
+    await engine.ban({ ...order, isDryRun: true }, () => 0);
+    engine.attacksChanged([started(spreadOver(NARROW))], 1000);
+    engine.reconfigure(policy({ spread: spreadTerms("blackhole", { refused: [NARROW] }) }), 2000);
+    engine.attacksChanged([lasts(spreadOver(NARROW))], 3000);
+    expect(engine.active.get(NARROW)).toMatchObject({ dryRun: true, manual: true });
+    engine.reconfigure(policy({ spread: spreadTerms("blackhole") }), 4000);
+    expect(engine.active.get(NARROW)).toMatchObject({ dryRun: false, manual: false, method: "blackhole" });
+    expect(announcer.wanted).toEqual([NARROW]);
   });
 });
 

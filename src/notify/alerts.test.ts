@@ -75,12 +75,12 @@ test("Alertmanager: begin and end have the same labels, and the end ends the ale
   expect(calls.map(({ path }) => path)).toEqual(["/am/api/v2/alerts", "/am/api/v2/alerts"]);
   const [first, last] = calls.map(({ body }) => (body as unknown as Record<string, unknown>[])[0]);
   expect(first).toMatchObject({
-    labels: { alertname: "Floodwall_attack", instance: "box1", hostgroup: "web", tenant: "acme" },
-    annotations: { severity: "critical" },
+    labels: { alertname: "Floodwall_attack", instance: "box1", problem: expect.stringMatching(/^floodwall-/) },
+    annotations: { severity: "critical", hostgroup: "web", tenant: "acme" },
     generatorURL: LINK,
     endsAt: "2026-03-02T12:01:00.000Z",
   });
-  expect(last).toMatchObject({ labels: first?.["labels"], endsAt: "2026-03-01T12:01:00.000Z" });
+  expect(last).toMatchObject({ labels: first?.["labels"], endsAt: "2026-03-01T11:56:00.000Z" });
   expect(calls[0]?.authorization).toBe("Bearer s3cret");
 });
 

@@ -22,6 +22,8 @@ const OPSGENIE_MESSAGE_MAX = 130;
 const OPSGENIE_DESCRIPTION_MAX = 15_000;
 /** Alertmanager ends an alert by itself at this time, unless it gets the alert again. */
 const ALERT_LASTS_MS = 86_400_000;
+/** An end in the future of its clock would not end an alert that has a later one: this clock may be ahead. */
+const CLOCK_AHEAD_MS = 300_000;
 
 interface Service {
   readonly keyEnv: string;
@@ -108,13 +110,13 @@ export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContex
 export function alertmanagerChannel(config: AlertmanagerConfig, context: ChannelContext): Channel {
   return alertChannel(context, ({ event, key, isOver, headline, details }) => {
     const { link, hostgroup, tenant } = eventToWire(event, context);
-    // Alerts of one problem have the same labels from begin to end: of what may change, nothing is one.
+    // Alerts of one problem have the same labels from begin to end: of what a reload may change, nothing is one.
     const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
     const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
     const alert = {
-      labels: { ...labels, ...scope },
-      annotations: { summary: headline, description: details, severity: severityOf(event) },
-      endsAt: timestamp(event.atMs + (isOver ? 0 : ALERT_LASTS_MS)),
+      labels,
+      annotations: { summary: headline, description: details, severity: severityOf(event), ...scope },
+      endsAt: timestamp(event.atMs + (isOver ? -CLOCK_AHEAD_MS : ALERT_LASTS_MS)),
       ...(link === undefined ? {} : { generatorURL: link }),
     };
     const token = config.tokenEnv === null ? null : secretOf(context.environment, config.tokenEnv);

@@ -89,6 +89,28 @@ describe("the webhook", () => {
     expect(Math.abs(Number(t) - Date.now() / 1000)).toBeLessThan(60);
   });
 
+  test("gets the end of what was notified before a quiet window, and the begin of what outlasts it", async () => {
+    const server = receiver();
+    const variables: Record<string, string> = { WEBHOOK_URL: server.url };
+    const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), variables);
+    notifier.attackChanged("started", classified({ id: "before" }), null);
+    variables["QUIET"] = "global";
+    notifier.attackChanged("started", classified({ id: "within" }), null);
+    notifier.attackChanged("ended", classified({ id: "within", endedAt: NOON + 1 }), null);
+    notifier.attackChanged("started", classified({ id: "outlasts" }), null);
+    notifier.attackChanged("ended", classified({ id: "before", endedAt: NOON + 1 }), null);
+    notifier.attackChanged("lasts", classified({ id: "outlasts" }), null);
+    delete variables["QUIET"];
+    notifier.attackChanged("lasts", classified({ id: "outlasts" }), null);
+    await eventually(() => server.received.length === 3, "not all was delivered");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as { event: string; attack: { id: string } });
+    expect(bodies.map(({ event, attack: { id } }) => `${event} ${id}`)).toEqual([
+      "attack_started before",
+      "attack_ended before",
+      "attack_started outlasts",
+    ]);
+  });
+
   test("gets nothing of attacks and bans in a quiet window, and all else #maintenance-quiet", async () => {
     const server = receiver();
     const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), {

@@ -100,6 +100,8 @@ export class Notifier {
   readonly #context: Omit<ChannelContext, "pageUrl">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
+  /** Active attacks that began in a quiet window, and are not notified. */
+  readonly #begunQuietly = new Set<string>();
   readonly #capNotices = new CapNotices();
   readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<string, DeliveryQueue>();
@@ -140,8 +142,21 @@ export class Notifier {
   /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
-    const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
-    if (this.#options.isQuiet?.({ prefix: prefixUnderAttack(attack), group: attack.group }) === true) return;
+    const isQuiet = this.#options.isQuiet?.({ prefix: prefixUnderAttack(attack), group: attack.group }) === true;
+    const isBegin = turn === "started" || this.#begunQuietly.has(attack.id);
+    if (isBegin && (isQuiet || turn === "ended")) {
+      if (turn === "ended") this.#begunQuietly.delete(attack.id);
+      else this.#begunQuietly.add(attack.id);
+      return;
+    }
+    // An attack that outlasts a quiet window is notified when the window closes.
+    const kinds = this.#attackNotices.take(
+      this.#begunQuietly.delete(attack.id) ? "started" : turn,
+      attack,
+      this.#options.clock.monotonicMs(),
+    );
+    // Begins that waited for the kind, and ends, are of what was notified before the window.
+    if (isQuiet && turn !== "ended" && !kinds.includes("attack_started")) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
     if (turn !== "lasts" || kinds.length > 0) return;
@@ -159,8 +174,10 @@ export class Notifier {
     const { ban } = change;
     const tenancy = this.#options.tenancy();
     const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
-    if (this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true) return;
-    this.#enqueue({ kind: `ban_${ban.state}`, ban }, owner);
+    const event = { kind: `ban_${ban.state}`, ban } as const;
+    const isQuiet = this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true;
+    if (isQuiet && !(ban.state === "withdrawn" && this.#routing.hasNotified(`ban ${ban.id}`))) return;
+    this.#enqueue(event, owner);
   }
 
   /** All configured neighbors, after any change of a session. */

@@ -98,6 +98,28 @@ test("a target that a reload removed gets no end", () => {
   expect(router.targetsOf(ended())).toEqual(["slack"]);
 });
 
+const PAGER = { kind: "pagerduty", keyEnv: "K", url: "https://alerts.example.net" } as const;
+
+test("an end whose begin is not known closes alerts too, beside its routes", () => {
+  const known = targets({ kind: "slack", urlEnv: "S" }, PAGER);
+  const router = new Routing({
+    ...known,
+    routes: [route({ severity: "critical" }, ["pagerduty"]), route({}, ["slack"])],
+  });
+  expect(router.targetsOf(ended())).toEqual(["slack", "pagerduty"]);
+  router.targetsOf(started());
+  const renamed = known.targets.map((each) => (each.name === "pagerduty" ? { ...each, name: "on-call" } : each));
+  router.reconfigure({ ...known, targets: renamed, routes: [route({}, ["slack"])] });
+  expect(router.targetsOf(ended())).toEqual(["slack", "on-call"]);
+});
+
+test("targets of one tenant get nothing more of an attack that a reload gave to another", () => {
+  const router = routing(route({ tenants: new Set(["acme"]) }, ["slack"]), route({}, ["webhook"]));
+  expect(router.targetsOf(started())).toEqual(["slack"]);
+  expect(router.targetsOf(started({ kind: "attack_changed", tenant: "other" }))).toEqual(["webhook"]);
+  expect(router.targetsOf(ended({ tenant: "other" }))).toEqual(["webhook"]);
+});
+
 test("an attack that lasts is repeated where a route says so, to those that know of it", () => {
   const router = routing(route({}, ["slack"], { repeatMs: HOUR_MS, continues: true }), route({}, ["teams"]));
   router.targetsOf(started({ atMs: NOON }));

@@ -2,9 +2,10 @@
  * Which targets get an event: the routes are read from the first on, and the first that matches decides, unless it goes on.
  * The end of a problem goes to the targets that got its begin, whatever the routes say by then. Knows no clock.
  */
+import type { Tenant } from "../access/fair-queue.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { NotifyEvent } from "./event.ts";
-import type { Hours, NotifyConfig, NotifyRoute, RouteMatch } from "./notify-config.ts";
+import type { Hours, NotifyConfig, NotifyRoute, RouteMatch, TargetKind } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { isAtLeast, severityOf } from "./severity.ts";
 
@@ -13,10 +14,20 @@ export const PROBLEMS_MAX = 4096;
 const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
+/** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
+const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
+
+interface Notified {
+  /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */
+  readonly tenant: Tenant;
+  /** When each target got the last event. */
+  readonly at: Map<string, number>;
+}
+
 export class Routing {
   #config: NotifyConfig;
-  /** Targets by problem, and when they got the last event of it. The one whose last event is oldest is first. */
-  readonly #notified = new Map<string, Map<string, number>>();
+  /** By problem. The one whose last event is oldest is first. */
+  readonly #notified = new Map<string, Notified>();
 
   constructor(config: NotifyConfig) {
     this.#config = config;
@@ -35,7 +46,7 @@ export class Routing {
 
   /** Those targets of an attack that lasts for which a repetition is due. */
   dueFor(event: NotifyEvent): readonly string[] {
-    const notified = this.#notified.get(problemOf(event)?.key ?? "");
+    const notified = this.#notified.get(problemOf(event)?.key ?? "")?.at;
     if (notified === undefined || this.#config.routes === null) return [];
     const due = new Set<string>();
     for (const { targets, repeatMs } of this.#matching(event))
@@ -47,18 +58,30 @@ export class Routing {
     return this.#config.targets.map(({ name }) => name).filter((name) => due.has(name));
   }
 
+  /** Whether targets got the begin of the problem. */
+  hasNotified(key: string): boolean {
+    return this.#notified.has(key);
+  }
+
   #wanted(event: NotifyEvent): ReadonlySet<string> {
     const problem = problemOf(event);
     const notified = problem === null ? undefined : this.#notified.get(problem.key);
-    if (problem?.isOver === true && notified !== undefined) {
+    const byRoutes = this.#matching(event).flatMap(({ targets }) => targets);
+    if (problem === null) return new Set(byRoutes);
+    const known = this.#config.targets.filter(({ name }) => notified?.at.has(name) === true).map(({ name }) => name);
+    if (problem.isOver) {
       this.#notified.delete(problem.key);
-      return new Set(notified.keys());
+      return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts()]);
     }
-    const matching = this.#matching(event);
-    const byRoutes = matching.flatMap(({ targets }) => targets);
-    const wanted = new Set([...(notified?.keys() ?? []), ...byRoutes]);
-    if (problem !== null && !problem.isOver) this.#remember(problem.key, wanted, event.atMs);
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
+    const wanted = new Set([...(isSameOwner ? known : []), ...byRoutes]);
+    this.#remember(problem.key, wanted, event);
     return wanted;
+  }
+
+  /** An end whose begin is not known, as after a restart, must close alerts all the same. */
+  #alerts(): readonly string[] {
+    return this.#config.targets.filter(({ settings }) => KEEP_ALERTS.has(settings.kind)).map(({ name }) => name);
   }
 
   #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
@@ -73,10 +96,10 @@ export class Routing {
     return matching;
   }
 
-  #remember(key: string, targets: ReadonlySet<string>, atMs: number): void {
+  #remember(key: string, targets: ReadonlySet<string>, { tenant, atMs }: NotifyEvent): void {
     this.#notified.delete(key);
     if (targets.size === 0) return;
-    this.#notified.set(key, new Map([...targets].map((target) => [target, atMs])));
+    this.#notified.set(key, { tenant, at: new Map([...targets].map((target) => [target, atMs])) });
     const [oldest] = this.#notified.keys();
     if (this.#notified.size > PROBLEMS_MAX && oldest !== undefined) this.#notified.delete(oldest);
   }

@@ -37,9 +37,9 @@ export class ConfigReader {
     this.#code = code;
   }
 
-  /** One reading at a time. Never rejects: a thread that fails or takes too long results in a problem. */
-  async read(path: string): Promise<CheckedConfig> {
-    const message = await this.#ask(path);
+  /** One reading at a time. @param settings the file of settings by the API. Never rejects: a thread that fails or takes too long results in a problem. */
+  async read(path: string, settings?: string): Promise<CheckedConfig> {
+    const message = await this.#ask(path, settings);
     if (message.kind === "invalid") return { kind: "invalid", problems: firstLines(path, message.problems) };
     const config = await unpackConfig(message.packed, nextTurn);
     return { kind: "valid", config, warnings: firstLines(path, message.warnings) };
@@ -51,7 +51,7 @@ export class ConfigReader {
     this.#endIdle();
   }
 
-  #ask(path: string): Promise<ConfigMessage> {
+  #ask(path: string, settings?: string): Promise<ConfigMessage> {
     return new Promise((resolve) => {
       const thread = this.#takeThread();
       const finish = (message: ConfigMessage) => {
@@ -73,7 +73,11 @@ export class ConfigReader {
         finish(data);
         this.#keep(thread);
       };
-      thread.postMessage({ path, variables: environmentNow() } satisfies ConfigOrder);
+      thread.postMessage({
+        path,
+        ...(settings !== undefined && { settings }),
+        variables: environmentNow(),
+      } satisfies ConfigOrder);
     });
   }
 

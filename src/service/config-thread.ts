@@ -9,6 +9,8 @@ declare const self: Worker;
 
 export interface ConfigOrder {
   readonly path: string;
+  /** The file of settings by the API. Absent: that of the file's `state_dir`. */
+  readonly settings?: string;
   /** The current environment variables: a thread sees no changes of them. */
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -25,12 +27,16 @@ self.onmessage = async ({ data }: MessageEvent<ConfigOrder>) => {
   Bun.gc(true);
 };
 
-function read({ path, variables }: ConfigOrder): { readonly message: ConfigMessage; readonly buffers: ArrayBuffer[] } {
-  const checked = readChecked(path, {
-    read: (name) => (Object.hasOwn(variables, name) ? (variables[name] ?? null) : null),
+function read({ path, settings, variables }: ConfigOrder): {
+  readonly message: ConfigMessage;
+  readonly buffers: ArrayBuffer[];
+} {
+  const surroundings = {
+    read: (name: string) => (Object.hasOwn(variables, name) ? (variables[name] ?? null) : null),
     readFile: readEnvFile,
     fileWarnings: quickFileFindings,
-  });
+  };
+  const checked = readChecked(path, surroundings, settings);
   if (checked.kind === "invalid") return { message: checked, buffers: [] };
   const { packed, buffers } = packConfig(checked.config);
   return { message: { kind: "valid", packed, warnings: checked.warnings }, buffers };

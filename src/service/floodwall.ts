@@ -2,6 +2,7 @@
  * The running service: attacks come from the packet path; bans and routes follow from them; operators and reloads
  * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
+import { haveSameOwners } from "../access/tenancy.ts";
 import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { Config } from "../config/config.ts";
@@ -133,6 +134,7 @@ export class Floodwall implements Parts {
     });
     this.reloader = new Reloader({
       configPath,
+      settings: () => this.groupSettings.path,
       reader: new ConfigReader(timers),
       warned: options.warned ?? [],
       log,
@@ -140,7 +142,10 @@ export class Floodwall implements Parts {
       endedBy: (next) => disallowedBy(mitigationPolicy(next, this.protections), this.bans.active.values()),
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
       wantedUnder: (next) =>
-        this.bans.changesUnder(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs),
+        this.bans.changesUnder(
+          mitigationPolicy(next, this.protections, this.maintenance.under(next.maintenance)),
+          this.now().wallMs,
+        ),
       apply: (next, originOf) => this.#apply(next, originOf),
     });
     this.groupSettings = new GroupSettingsStore({
@@ -266,6 +271,7 @@ export class Floodwall implements Parts {
 
   /** Rows, groups and thresholds belong together: all parts change in one step. */
   #apply(next: Config, originOf: OriginOf | null): void {
+    const before = this.config;
     // The packet counter first: if it refuses, nothing else has changed.
     this.packetPath?.reconfigure(next, originOf);
     this.config = next;
@@ -273,14 +279,16 @@ export class Floodwall implements Parts {
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
     this.protections.reconfigure(next);
-    this.bans.reconfigure(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs);
+    // Before the bans, which are judged by the windows of the same configuration.
     this.maintenance.reconfigure(next.maintenance);
+    this.bans.reconfigure(mitigationPolicy(next, this.protections, this.maintenance), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.filterRules.reconfigure(filterRulesPolicy(next));
     this.#options.prefixSets?.apply();
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
-    this.incidents.reconfigured();
+    // It asks for the owner of each victim of each incident.
+    if (!haveSameOwners(before, next)) this.incidents.reconfigured();
     this.#reloads.emit(next);
   }
 

@@ -39,7 +39,15 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   const log = { info: say, warn: say, error: say };
   return {
     reloader: new Reloader({
-      ...{ configPath: path, reader, log, warned: [], running: () => running, endedBy: () => [] },
+      ...{
+        configPath: path,
+        settings: () => join(path, "..", "none"),
+        reader,
+        log,
+        warned: [],
+        running: () => running,
+        endedBy: () => [],
+      },
       ...{ open, apply, wantedUnder: () => NO_CHANGES },
     }),
     applied,

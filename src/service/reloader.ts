@@ -14,7 +14,9 @@ import { messageOf } from "../system/error-message.ts";
 
 export interface ReloaderOptions<Opened> {
   readonly configPath: string;
-  readonly reader: { read(path: string): Promise<CheckedConfig>; abort(why: string): void };
+  /** The file of settings by the API: of an order in progress that of the order. */
+  readonly settings: () => string;
+  readonly reader: { read(path: string, settings: string): Promise<CheckedConfig>; abort(why: string): void };
   readonly log: ReloadLog;
   /** Warnings that were logged at the start. */
   readonly warned: readonly string[];
@@ -74,7 +76,7 @@ export class Reloader<Opened> {
   async preview(): Promise<ReloadPreview> {
     const { configPath, reader, running, endedBy, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
-    const checked = await reader.read(configPath);
+    const checked = await reader.read(configPath, this.#options.settings());
     if (checked.kind === "invalid") return { kind: "invalid", problems: checked.problems };
     const needsRestart = restartKeys(running(), checked.config);
     const next = keepRestartKeys(running(), checked.config);
@@ -91,7 +93,7 @@ export class Reloader<Opened> {
   async #carryOut(): Promise<ReloadOutcome> {
     const { configPath, reader, log, running, open, apply, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;
-    const checked = await reader.read(configPath);
+    const checked = await reader.read(configPath, this.#options.settings());
     if (this.#isStopped) return STOPPING;
     if (checked.kind === "invalid") return this.#refuse(checked.problems);
     const needsRestart = restartKeys(running(), checked.config);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { HostileRun } from "../fixtures/http/hostile-run.ts";
 
-const REQUESTS = 4000;
+const REQUESTS = 6000;
 
 test("hostile requests are answered by the contract, none with a word of the inside", async () => {
   const seed = Number(process.env["FLOODWALL_SEED"] ?? Math.floor(Math.random() * 2 ** 32));

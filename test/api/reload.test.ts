@@ -1,5 +1,5 @@
 /** The reload by the API (docs/interface.md#reload), by the whole fresh.running. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { FreshService } from "../fixtures/fresh-service.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { attackOn } from "../fixtures/mitigation/ban-engine.ts";
@@ -89,4 +89,49 @@ test("a change lists what bans in force announce or withdraw by it, before and w
   const back = await reload(`dry_run: true\n${CONFIG}${bgp}`);
   expect(back).toMatchObject({ body: { withdraws: routes.announces } });
   expect(back).not.toHaveProperty("body.announces");
+});
+
+test("a preview keeps a prefix that was ordered, as a reload does #reload-preview", async () => {
+  const order = { prefix: "203.0.113.64/26", method: "blackhole" };
+  const speaker = "{ speaker: external, grpc: /nowhere/gobgp.sock, local_asn: 64500, router_id: 192.0.2.10,";
+  const config = `dry_run: false\n${CONFIG}bgp:\n  ${speaker} next_hop: 192.0.2.66 }\n`;
+  await fresh.restart(config);
+  expect((await fresh.running.post("/api/v1/ban", order)).status).toBe(200);
+  const preview = await fresh.running.post<object>("/api/v1/config/reload/preview", "");
+  expect(preview).toMatchObject({ body: { ends_bans: [], ends_bans_count: 0 } });
+  await reload(config);
+  expect(fresh.running.floodwall.bans.active.has(order.prefix)).toBe(true);
+});
+
+test("a preview judges by the maintenance windows of the file, beside those that were ordered #reload-lists-routes", async () => {
+  const speaker = "{ speaker: external, grpc: /nowhere/gobgp.sock, local_asn: 64500, router_id: 192.0.2.10,";
+  const config = `dry_run: false\n${CONFIG}bgp:\n  ${speaker} next_hop: 192.0.2.66 }\n`;
+  await fresh.restart(config);
+  const { bans } = fresh.running.floodwall;
+  for (const ip of ["203.0.113.7", "203.0.113.8"]) {
+    bans.attacksChanged([{ kind: "started", attack: attackOn(address(ip), ip) }], fresh.clock.wallMs());
+  }
+  const window = { name: "move", prefixes: ["203.0.113.8"], watch_only: true, ttl_seconds: 600 };
+  expect((await fresh.running.post("/api/v1/maintenance", window)).status).toBe(200);
+  const [from, until] = [-60_000, 60_000].map((ms) => new Date(fresh.clock.wallMs() + ms).toISOString());
+  const all = `maintenance: [{ name: all, watch_only: true, from: "${from}", until: "${until}" }]\n`;
+  fresh.running.writeConfig(`${config}${all}`);
+  const routes = { withdraws: [expect.stringContaining("203.0.113.7/32 next-hop 192.0.2.66")] };
+  const preview = await fresh.running.post<object>("/api/v1/config/reload/preview", "");
+  expect(preview.body).toMatchObject(routes);
+  expect(bans.active.get("203.0.113.7/32")?.dryRun).toBe(false);
+  expect(await reload(`${config}${all}`)).toMatchObject({ body: routes });
+  expect(bans.active.get("203.0.113.7/32")?.dryRun).toBe(true);
+});
+
+test("a reload looks for other owners of incidents only where hostgroups, their tenants or networks differ", async () => {
+  const looks = spyOn(fresh.running.floodwall.incidents, "reconfigured");
+  const group = (tenant: string) =>
+    `${CONFIG}hostgroups: [{ name: web, networks: [203.0.113.0/25], tenant: ${tenant} }]\n`;
+  const counts = [];
+  for (const config of [CONFIG.replace("pps: 1000", "pps: 2000"), group("acme"), group("acme"), group("other")]) {
+    await reload(config);
+    counts.push(looks.mock.calls.length);
+  }
+  expect(counts).toEqual([0, 1, 1, 2]);
 });

@@ -37,7 +37,7 @@ async function lastRow(service: ServiceProcess, result: string): Promise<string>
 describe.skipIf(unavailable !== null)(`preview of real traffic: ${unavailable ?? ""}`, () => {
   test("has the shares of what is sent, and the audit trail has what the order dropped", async () => {
     const { attacker, service } = await makeBoxLab(undo, { scrub: '{ tcp: "off", dry_run: true }' });
-    await sendFrom(attacker, { ...CALM, pps: 0.9 * THRESHOLD_PPS, seconds: 12 });
+    await sendFrom(attacker, { ...CALM, pps: 0.6 * THRESHOLD_PPS, seconds: 12 });
     const all = await effectOf(service, {});
     expect(all).toMatchObject({ packets_share: 1, unattacked_share: 1, collateral_share: 1, hosts: 1 });
     const half = await effectOf(service, { source: FIRST });

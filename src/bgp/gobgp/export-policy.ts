@@ -86,7 +86,7 @@ function actionsOf({ communities, nextHop, med, prepend }: RouteVariant, numbers
  * empty attribute, and those of a rule are its action.
  */
 function communityActions(communities: readonly Community[], { replace, remove }: PolicyNumbers) {
-  const texts = (kind: Community["kind"]) => communities.filter((each) => each.kind === kind).map(communityText);
+  const texts = (kind: Community["kind"]) => communities.filter((each) => each.kind === kind).map(policyText);
   const action = (list: readonly string[]) =>
     list.length > 0 ? { type: replace, communities: [...list] } : { type: remove, communities: [ANY] };
   const extended = texts("extended");
@@ -95,6 +95,18 @@ function communityActions(communities: readonly Community[], { replace, remove }
     largeCommunity: action(texts("large")),
     ...(extended.length === 0 ? {} : { extCommunity: action(extended) }),
   };
+}
+
+/** GoBGP's policies take AS numbers of 32 bits in extended communities as `64086.59904` only: others become 65535. */
+function policyText(community: Community): string {
+  const text = communityText(community);
+  return community.kind === "extended"
+    ? text.replace(/^((?:rt|soo):)(\d+):/, (_, kind: string, asn: string) => `${kind}${dotted(Number(asn))}:`)
+    : text;
+}
+
+function dotted(asn: number): string {
+  return asn > 0xffff ? `${asn >>> 16}.${asn & 0xffff}` : String(asn);
 }
 
 const ANY = "^.*$";

@@ -326,7 +326,7 @@ test(
       "its session is ended, and says why",
       () => status(3)?.fault?.includes("let it export nothing") === true,
     );
-    expect(status(3)?.state).toBe("admin_down");
+    await until("its session is administratively down", () => status(3)?.state === "admin_down");
     expect(status(2)?.state).toBe("established");
     expect(await quiet.hasRoute("203.0.113.1/32")).toBe(true);
   },

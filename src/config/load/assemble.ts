@@ -42,6 +42,8 @@ export interface Assembled {
 export interface Surroundings {
   readonly directory: string;
   readonly files: ConfigFiles;
+  /** The file of settings by the API. Absent: that of the `state_dir` of the file. */
+  readonly settings?: string;
 }
 
 type Mapping = Record<string, unknown>;
@@ -199,7 +201,7 @@ class Assembly {
   #applySettings(groups: readonly unknown[]): void {
     const { state_dir: stateDir } = this.#value;
     if (this.#around === null) return;
-    const path = settingsPath(typeof stateDir === "string" ? stateDir : null);
+    const path = this.#around.settings ?? settingsPath(typeof stateDir === "string" ? stateDir : null);
     if (!this.#around.files.exists(path)) return;
     const bytes = this.#read(path, ["state_dir"]);
     if (bytes === null) return;

@@ -50,17 +50,18 @@ export function loadConfigOrThrow(path: string): Config {
   throw new ConfigError(loaded.problems.map((problem) => describeProblem(path, problem)).join("\n"));
 }
 
-export function loadConfig(path: string): LoadedConfig {
-  return parseRead(readConfigFile(path), path);
+/** @param settings the file of settings by the API; absent: that of the file's `state_dir`. */
+export function loadConfig(path: string, settings?: string): LoadedConfig {
+  return parseRead(readConfigFile(path), path, settings);
 }
 
 /** Also loads the files that it names. */
-export function parseRead(read: ReadConfigFile, path: string): LoadedConfig {
-  return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile, around(path)) : read;
+export function parseRead(read: ReadConfigFile, path: string, settings?: string): LoadedConfig {
+  return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile, around(path, settings)) : read;
 }
 
-function around(path: string): Surroundings {
-  return { directory: dirname(resolve(path)), files: DISK };
+function around(path: string, settings?: string): Surroundings {
+  return { directory: dirname(resolve(path)), files: DISK, ...(settings !== undefined && { settings }) };
 }
 
 const DISK: ConfigFiles = { read: readConfigFile, list: (directory) => readdirSync(directory), exists: existsSync };

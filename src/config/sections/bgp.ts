@@ -48,7 +48,7 @@ const FLOWSPEC_KEYS = {
   rules_per_ban: described(integer(1, RULES_MAX, RULES_MAX), "The number of rules that one ban has there at most."),
   rules: described(
     Type.Optional(integer(1, POLICY_RULES_MAX)),
-    "The number of rules that all bans have there at most, IPv4 and IPv6 together. Beyond it the least valuable rules are left out: those of automatic bans before those of manual ones, those of small attacks before those of large ones, and of one ban the last.",
+    "The number of rules that all bans have there at most, IPv4 and IPv6 together. Beyond it the least valuable rules are left out: first those of bans that tenants ordered for no attack, then those of small attacks before those of large ones, last those that the administrator ordered; and of one ban the last.",
     { ifAbsent: "no limit" },
   ),
 };

@@ -28,7 +28,8 @@ export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview" 
       if (target === null) return { kind: "invalid_ip", text };
       if (!backend.tenancy().owns(principal, target)) return { kind: "foreign_target" };
       const blockRefusal = backend.blockRefusal({ source: null, victim: target }, principal);
-      return jsonAnswer(200, banPreviewToWire(backend.banPreview(plainOrder(target), principal), blockRefusal));
+      const preview = backend.banPreview(plainOrder(target), principal);
+      return jsonAnswer(200, banPreviewToWire(preview, blockRefusal, principal.tenant));
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import type { SharedLink } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
-import type { IncidentView } from "../../incident/incident-view.ts";
+import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
 import { timestamp } from "../../schema/timestamp.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
@@ -170,10 +170,10 @@ async function shownBy(backend: Backend, link: SharedLink): Promise<SharedWire |
     }
     case "tenant":
     case "hostgroup": {
-      const isWanted = (view: IncidentView) => (kind === "tenant" ? view.tenant : view.group) === key;
+      const isWanted = (head: IncidentHead) => (kind === "tenant" ? head.tenant : head.group) === key;
       const found: IncidentView[] = [];
-      for (const view of backend.incidents.views()) {
-        if (isWanted(view) && isOf(backend, view, owner)) found.push(view);
+      for (const view of backend.incidents.views(isWanted)) {
+        if (isOf(backend, view, owner)) found.push(view);
         if (found.length === INCIDENTS_SHOWN) break;
       }
       const rows = found.map((view) => ({ ...incidentRow(view, STRANGER), note_count: 0, open_handovers: 0 }));

@@ -6,7 +6,7 @@ import { anyRouteText, routesOf } from "../../mitigation/measure.ts";
 import type { BlockRefusal } from "../../sourceblock/admission.ts";
 import type { BanPreview, BgpNeighborView, BgpView, OrderEffect, OrderSources } from "../backend.ts";
 import { blockRefusalText } from "../refusal.ts";
-import { BanWire, banToWire, OrderedBanWire } from "./ban.ts";
+import { BanWire, banToWire, OrderedBanWire, ofTenant } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { effectToWire, OrderEffectWire } from "./order-effect.ts";
 
@@ -117,9 +117,10 @@ function causeOf({ routes, isShort, isUp, session, dryRun }: Sending): string | 
 export function banPreviewToWire(
   { ban, group, isRefresh }: BanPreview,
   blockRefusal: BlockRefusal | null,
+  tenant: string | null,
 ): BanPreviewWire {
   return {
-    ban: banToWire({ ban, routeState: null }),
+    ban: banToWire(ofTenant({ ban, routeState: null }, tenant)),
     ...(group === null ? {} : { hostgroup: group }),
     refresh: isRefresh,
     ...(blockRefusal === null ? {} : { source_block_refused: blockRefusalText(blockRefusal) }),

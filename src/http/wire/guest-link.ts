@@ -13,12 +13,13 @@ import { omitNulls } from "./omit-nulls.ts";
 import { plainTextFault } from "./plain-text.ts";
 
 /** One of them: what is shared. */
+const Key = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$" });
 const SUBJECT = {
-  attack: Type.Optional(Type.String()),
-  incident: Type.Optional(Type.String()),
+  attack: Type.Optional(Key),
+  incident: Type.Optional(Key),
   /** A customer: a tenant, or a hostgroup. */
-  tenant: Type.Optional(Type.String()),
-  hostgroup: Type.Optional(Type.String()),
+  tenant: Type.Optional(Key),
+  hostgroup: Type.Optional(Key),
 };
 
 const LINK = {

@@ -109,6 +109,33 @@ describe("a window that is opened by an order", () => {
     expect([await windows.close("a"), windows.views(), changes()]).toEqual([null, [], 3]);
   });
 
+  test("stays open when the clock is set back to before it was ordered, also after a restart", async () => {
+    const file = new MemoryState();
+    const first = made([], file);
+    first.to(2000);
+    const times = { kind: "once", fromMs: 2000, untilMs: 5000 } as const;
+    await first.windows.open({ ...order("a", { times }), createdAt: 2000 });
+    first.to(1000);
+    expect([first.windows.isWatchOnly(INSIDE), first.changes()]).toEqual([true, 1]);
+    const [stored] = file.rows.maintenance.values();
+    file.rows.maintenance.set("a", { ...(stored as WindowOrder), window: window({ name: "a", times }) });
+    const next = made([], file);
+    expect(next.windows.isWatchOnly(INSIDE)).toBe(true);
+    expect(next.windows.views()).toMatchObject([{ openUntil: 5000, opensNext: null }]);
+  });
+
+  test("counts in a view of the windows that another configuration would have, which changes nothing", async () => {
+    const { windows, to, changes } = made([window({ prefixes: [], hostgroups: ["web"] })]);
+    to(1000);
+    await windows.open(order("a"));
+    const before = changes();
+    const web = { ...OUTSIDE, group: "web" };
+    const other = windows.under([window({ prefixes: [], hostgroups: ["mail"] })]);
+    const subjects = [INSIDE, OUTSIDE, web, { ...OUTSIDE, group: "mail" }];
+    expect(subjects.map((subject) => other.isWatchOnly(subject))).toEqual([true, false, false, true]);
+    expect([windows.isWatchOnly(web), windows.openCount, changes()]).toEqual([true, 2, before]);
+  });
+
   test("is refused under a name of the configuration, and beyond the bound unless it changes one", async () => {
     const { windows } = made([window()]);
     expect(await windows.open(order("move"))).toEqual({ kind: "refused", refusal: "name_configured" });

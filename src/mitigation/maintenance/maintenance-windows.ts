@@ -49,6 +49,12 @@ const TIMES: OrderTimes<WindowOrder> = {
   longestMs: () => MAINTENANCE_SECONDS_MAX * 1000,
 };
 
+/** It is open from its order on, also after the clock was set back. */
+function openUntilItEnds(order: WindowOrder): WindowOrder {
+  const { window, expiresAt } = order;
+  return { ...order, window: { ...window, times: { kind: "once", fromMs: 0, untilMs: expiresAt } } };
+}
+
 function closingAt(window: Window, untilMs: number): Window {
   return window.times.kind === "once" ? { ...window, times: { ...window.times, untilMs } } : window;
 }
@@ -65,8 +71,8 @@ export class MaintenanceWindows {
     this.#configured = options.configured;
     const { store, observer } = options;
     this.#orders = new StandingOrders({ store, keyOf: ({ name }) => name, times: TIMES, observer });
-    this.#orders.restore(kept);
-    this.#open = this.#openNow();
+    this.#orders.restore([...kept].map(openUntilItEnds));
+    this.#open = this.#openAmong(this.#configured);
   }
 
   /** Those that operators opened first. */
@@ -80,7 +86,8 @@ export class MaintenanceWindows {
   }
 
   /** Opens a window, or changes the one of its name. Rejects with the store's error: then nothing changed. */
-  async open(order: WindowOrder): Promise<WindowAnswer> {
+  async open(ordered: WindowOrder): Promise<WindowAnswer> {
+    const order = openUntilItEnds(ordered);
     const outcome = await this.#orders.place<WindowRefusal>({
       decide: () => {
         const refusal = this.#refusal(order);
@@ -120,13 +127,19 @@ export class MaintenanceWindows {
     this.#update();
   }
 
+  /** What holds now if these were configured. Nothing is changed. */
+  under(configured: readonly Window[]): Pick<MaintenanceWindows, "isWatchOnly"> {
+    const open = this.#openAmong(configured);
+    return { isWatchOnly: (subject) => isWatchOnlyIn(open, subject) };
+  }
+
   /** Number of those that are open. */
   get openCount(): number {
     return this.#open.length;
   }
 
   isWatchOnly(subject: Subject): boolean {
-    return this.#open.some((window) => window.watchOnly && isFor(window, subject));
+    return isWatchOnlyIn(this.#open, subject);
   }
 
   isQuiet(subject: Subject): boolean {
@@ -144,16 +157,21 @@ export class MaintenanceWindows {
     return isRoom ? null : "too_many_windows";
   }
 
-  #openNow(): readonly Window[] {
+  /** With those that were ordered. */
+  #openAmong(configured: readonly Window[]): readonly Window[] {
     const wallMs = this.#options.wallMs();
-    const all = [...[...this.#orders.all.values()].map(({ window }) => window), ...this.#configured];
+    const all = [...[...this.#orders.all.values()].map(({ window }) => window), ...configured];
     return all.filter((window) => openUntil(window, wallMs) !== null);
   }
 
   #update(): void {
-    const open = this.#openNow();
+    const open = this.#openAmong(this.#configured);
     const isSame = open.length === this.#open.length && open.every((window, i) => window === this.#open[i]);
     this.#open = open;
     if (!isSame) this.#options.onChange();
   }
+}
+
+function isWatchOnlyIn(open: readonly Window[], subject: Subject): boolean {
+  return open.some((window) => window.watchOnly && isFor(window, subject));
 }

@@ -36,7 +36,8 @@ export function orderPolicy(config: MitigationSections, termsOf: (prefix: Prefix
     },
     faultOf: (order, by) => {
       const terms = termsOf(order.prefix);
-      return methodFault(order, terms, config) ?? neighborFault(order, config) ?? callerFault(order, by, terms);
+      // The caller first: a tenant does not learn which neighbors there are.
+      return callerFault(order, by, terms) ?? methodFault(order, terms, config) ?? neighborFault(order, config);
     },
     termsOf: (prefix, ordered) => {
       const terms = termsOf(prefix);

@@ -27,7 +27,7 @@ export interface BanMaker {
 /** The ban that the order makes, which may be a refusal. Nothing is changed. */
 export function orderedBan(given: OrderGiven, { newBan, replanned }: BanMaker, wallMs: number): Ban {
   const { order, by, admission, policy } = given;
-  const { prefix, terms, isDryRun } = order;
+  const { prefix, terms } = order;
   const existing = admission.kind === "refused" ? null : given.existing;
   const present = existing?.ordered;
   const made = hasTerms(terms) || present === undefined ? terms : present;
@@ -36,13 +36,22 @@ export function orderedBan(given: OrderGiven, { newBan, replanned }: BanMaker, w
     hasEscalation,
     ladder,
   } = termsOfBan(policy, { prefix, ...(hasTerms(made) && { ordered: made }) });
-  const isVirtual = isDryRun || (existing?.dryRun !== false && policy.isDryRun(prefix, "incoming"));
+  const isVirtual = isVirtualBy(order, existing, policy);
   const escalation = hasEscalation ? ladder : null;
   const event = { kind: "refreshed", ttlSeconds, by, order, isVirtual, escalation } as const;
   const ordered = next(existing ?? newBan(), event, wallMs);
   const ban = existing === null ? ordered : replanned(ordered);
   const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
   return refusal === null ? ban : rejected(ban, refusal);
+}
+
+/** Whether the ban is virtual after the order. @param existing the active ban of the prefix */
+export function isVirtualBy(
+  { prefix, isDryRun }: BanOrder,
+  existing: Ban | null,
+  policy: Pick<MitigationPolicy, "isDryRun">,
+): boolean {
+  return isDryRun || (existing?.dryRun !== false && policy.isDryRun(prefix, "incoming"));
 }
 
 export interface StoredBan {

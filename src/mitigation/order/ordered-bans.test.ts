@@ -109,6 +109,25 @@ describe("an order in dry run", () => {
     expect(announcer.wanted).toEqual([]);
   });
 
+  test("counts from the attack that takes its place: its rungs, its cause and its size", async () => {
+    const ladder = [
+      { afterSeconds: 0, action: "flowspec" as const },
+      { afterSeconds: 60, action: "blackhole" as const },
+    ];
+    const { engine } = harness(under({ ladder }));
+    await orderBy(engine, { ...plainOrder(victim), isDryRun: true });
+    engine.tick(90_000);
+    const attack = classified(attackOn(), "dns_amplification");
+    engine.attacksChanged([started(attack)], 100_000);
+    const taken = () => engine.active.get(hostPrefix(victim).text);
+    expect(taken()).toMatchObject({ dryRun: false, step: 0, method: "flowspec", countedFrom: 100_000 });
+    expect(taken()).toMatchObject({ attackId: attack.id, metric: "pps", rate: 5000, threshold: 1000 });
+    engine.tick(159_000);
+    expect(taken()).toMatchObject({ step: 0 });
+    engine.tick(160_000);
+    expect(taken()).toMatchObject({ step: 1, method: "blackhole" });
+  });
+
   test("is refused where a ban is in force, which would end by it", async () => {
     const { engine, announcer } = harness();
     engine.attacksChanged([started(attackOn())], 0);
@@ -129,5 +148,16 @@ describe("dry run of a hostgroup and a direction", () => {
     engine.attacksChanged([lasts(attackOn()), started(outgoing)], 100);
     engine.reconfigure(policy({ isDryRun }), 200);
     expect(announcer.wanted).toEqual([hostPrefix(victim).text]);
+  });
+
+  test("a ban of an attack that is not in dry run stays real when an operator prolongs it", async () => {
+    const { engine, announcer } = harness({ isDryRun });
+    engine.attacksChanged([started(outgoing)], 0);
+    await orderBy(engine, plainOrder(victim), 100);
+    engine.reconfigure(policy({ isDryRun }), 200);
+    expect(announcer.wanted).toEqual([hostPrefix(victim).text]);
+    engine.attacksChanged([{ kind: "ended", attack: { ...outgoing, endedAt: 300 } }], 300);
+    engine.reconfigure(policy({ isDryRun }), 400);
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ dryRun: true, manual: true });
   });
 });

@@ -1,7 +1,7 @@
 /** The terms of a hostgroup with those of an order in their place. Pure. */
 import type { Prefix } from "../../net/prefix.ts";
 import type { BanTerms } from "../circumstances.ts";
-import type { RuleAction } from "../rules/action.ts";
+import { actionText, type RuleAction } from "../rules/action.ts";
 import type { Match } from "../rules/match.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { OrderedTerms } from "./ban-order.ts";
@@ -24,7 +24,7 @@ export function orderedTerms(terms: BanTerms, { ordered, isOne }: OrderedIn): Ba
       ...{ method, ladder: [{ afterSeconds: 0, action: method }], hasEscalation: false },
       ban: { ...terms.ban, fallback: "none" as const },
     }),
-    flowspec: bytesPerSecond === undefined ? terms.flowspec : { ...terms.flowspec, action: actionOf(bytesPerSecond) },
+    flowspec: bytesPerSecond === undefined ? terms.flowspec : limited(terms.flowspec, bytesPerSecond),
     blackhole: withCommunities(terms.blackhole),
     divert: withCommunities(terms.divert),
     ordered: {
@@ -35,9 +35,23 @@ export function orderedTerms(terms: BanTerms, { ordered, isOne }: OrderedIn): Ba
   };
 }
 
+/** Cached by the order's matches, since callers compare rules by identity. */
+const RULES = new WeakMap<readonly Match[], Map<string, readonly Rule[]>>();
+
 /** The rules of the order for its prefix. */
-export function orderedRules(matches: readonly Match[], prefix: Prefix, action: RuleAction): Rule[] {
-  return matches.map((match) => ({ ...match, destination: prefix, action }));
+export function orderedRules(matches: readonly Match[], prefix: Prefix, action: RuleAction): readonly Rule[] {
+  const made = RULES.get(matches) ?? new Map<string, readonly Rule[]>();
+  RULES.set(matches, made);
+  const key = `${prefix.text} ${actionText(action)}`;
+  const rules = made.get(key) ?? matches.map((match) => ({ ...match, destination: prefix, action }));
+  made.set(key, rules);
+  return rules;
+}
+
+/** The rate of an order is in place of what routers do otherwise. */
+function limited(flowspec: BanTerms["flowspec"], bytesPerSecond: number): BanTerms["flowspec"] {
+  const { routers: _, ...others } = flowspec;
+  return { ...others, action: actionOf(bytesPerSecond) };
 }
 
 function actionOf(bytesPerSecond: number): RuleAction {

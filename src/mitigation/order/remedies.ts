@@ -1,12 +1,12 @@
 /** What an operator can do about a refused order. */
 import type { OwnRefusal } from "../../traffic/own-infrastructure.ts";
 import { isOwnRefusal } from "../../traffic/own-infrastructure.ts";
-import type { OVER_SHARE, Refusal } from "../admission.ts";
+import type { Refusal, ShareRefusal } from "../admission.ts";
 import { ALL_NODES_LOST, NODES_REFUSE } from "../ban.ts";
 import { type OrderRefusal, TOO_WIDE } from "./order-policy.ts";
 
 /** Of these the reason itself says it. */
-type SaysItself = OwnRefusal | OrderRefusal | typeof OVER_SHARE;
+type SaysItself = OwnRefusal | OrderRefusal | ShareRefusal;
 
 const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {
   whitelisted: "order a prefix beside it, or remove it from protected_whitelist",

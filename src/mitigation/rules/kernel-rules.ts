@@ -26,7 +26,7 @@ export function kernelRulesOf(ban: Ban): readonly OwnedRule[] {
 
 const MADE = new WeakMap<Ban, readonly OwnedRule[]>();
 
-/** The most valuable first: those of manual bans, then those of the largest attacks. Small ones must not take the room. */
+/** The most valuable first, see mostValuableFirst(). */
 export function rulesOfBans(bans: Iterable<Ban>): OwnedRule[] {
   const all = [...bans].sort(mostValuableFirst);
   const validated = new PrefixSet(all.filter(validatesTcp).map(({ prefix }) => prefix));

@@ -42,12 +42,14 @@ export class ReaderRuleFinder {
 
   /** null: the attack's packets are not known. */
   #rulesFor(reader: RuleReader, request: RulesForReaders): NodeRules | null {
-    const { prefix, flowspec, isOutdated, observed } = request;
+    const { prefix, flowspec, isOutdated, isFixed = false, observed } = request;
     const { key, canExpress, rulesMax } = reader;
     const precise = reader.concerning(request.rules);
     const known = request.present.find((each) => each.support === key) ?? null;
+    if (!isOutdated && isFixed && known !== null) return known;
     if (!isOutdated && (known !== null || this.#found >= NODE_RULES_FOUND_MAX)) return known;
     const before = known === null ? null : withAction(known, flowspec.action);
+    if (isFixed) return expressible(precise, reader);
     const attacks = observed();
     if (attacks.length === 0) return before ?? (reader.hasOwnAlways ? expressible(precise, reader) : null);
     if (!isOutdated) this.#found++;

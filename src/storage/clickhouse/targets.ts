@@ -4,7 +4,8 @@ import { addressBits, type Prefix } from "../../net/prefix.ts";
 import type { Target } from "../../net/target.ts";
 import { literal } from "./literal.ts";
 
-const IPV4 = "'^[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$'";
+const OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+const IPV4 = `'^${OCTET}[.]${OCTET}[.]${OCTET}[.]${OCTET}$'`;
 const IPV6 = "'^[0-9a-f]*:[0-9a-f.:]*:[0-9a-f.:]*$'";
 
 /** @param column the name of a column of addresses and pairs. */
