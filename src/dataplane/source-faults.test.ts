@@ -161,7 +161,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     const flood = ["--dev", DEVICE, "--dst", "203.0.113.1", "--hosts", "200", "--path", "live", "--pps", "0"];
     const report = JSON.parse(veth.near.run([FLOOD, ...flood, "--seconds", "0.5"])) as FloodReport;
     const arrived = report.packets - report.device_drops;
-    expect(arrived).toBeGreaterThan(50_000);
+    expect(arrived).toBeGreaterThan(10_000);
     const status = await capture.until((now) => accountedFor(now) >= arrived);
     expect(accountedFor(status)).toBe(arrived);
     expect(status.queues[0]?.countedPackets).toBe(status.queues[0]?.receivedPackets);
