@@ -5,6 +5,7 @@
 #   ledger  what became of the packets of 200 floods: every view beside the sender and the victim, as a table (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
+#   lab-routers  routers of other projects, each with its own policy, and what each holds by its own tool
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
@@ -52,7 +53,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -69,6 +70,9 @@ lab-scrub: setup
 
 lab-attacks: setup $(STAMPS)/test-packages $(STAMPS)/attack-packages
 	@$(BUN) test/lab/scrub/attack-table.ts $(if $(ONLY),--only '$(ONLY)')
+
+lab-routers: setup $(STAMPS)/fresh-packages
+	@$(BUN) test/lab/routers/lab.ts
 
 lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
 	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')

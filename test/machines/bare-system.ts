@@ -21,9 +21,26 @@ const OWN_AUTHORITIES = "usr/local/share/ca-certificates";
 export async function bareSystem(suite: Suite, log: string): Promise<RootFolder> {
   const archive = join(MACHINES, `${suite}.tar`);
   if (!isFresh(archive)) await makeArchive(suite, { log, archive });
-  const root = RootFolder.make(suite);
-  await onThisMachine(["tar", "-xf", archive, "--numeric-owner", "-C", root.path], log);
-  return root;
+  return unpacked(suite, { log, archive });
+}
+
+/** The same, with packages whose daemons are not started; kept as an archive of this name. */
+export async function systemWith(suite: Suite, name: string, packages: readonly string[]): Promise<RootFolder> {
+  mkdirSync(MACHINES, { recursive: true });
+  const log = join(MACHINES, `${suite}-${name}.log`);
+  const archive = join(MACHINES, `${suite}-${name}.tar`);
+  if (isFresh(archive)) return unpacked(suite, { log, archive });
+  const root = await bareSystem(suite, log);
+  try {
+    writeFileSync(join(root.path, "usr/sbin/policy-rc.d"), "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+    const install = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(" ")}`;
+    if ((await apt(root, install, log)) !== 0) throw new Error(`${packages.join(", ")} not installed: see ${log}`);
+    await pack(root, { log, archive });
+    return root;
+  } catch (cause) {
+    root.remove();
+    throw cause;
+  }
 }
 
 /** Installs a package's file as the README says it. Returns the exit code. */
@@ -38,7 +55,24 @@ export function apt(root: RootFolder, script: string, log: string): Promise<numb
   return root.run(["sh", "-c", script], { log, environment, deadlineMs: 15 * MINUTE_MS });
 }
 
-async function makeArchive(suite: Suite, { log, archive }: { log: string; archive: string }): Promise<void> {
+interface Archive {
+  readonly log: string;
+  readonly archive: string;
+}
+
+async function pack(root: RootFolder, { log, archive }: Archive): Promise<void> {
+  const mine = `${archive}.${process.pid}`;
+  await onThisMachine(["tar", "-cf", mine, "--numeric-owner", "-C", root.path, "."], log);
+  renameSync(mine, archive);
+}
+
+async function unpacked(suite: Suite, { log, archive }: Archive): Promise<RootFolder> {
+  const root = RootFolder.make(suite);
+  await onThisMachine(["tar", "-xf", archive, "--numeric-owner", "-C", root.path], log);
+  return root;
+}
+
+async function makeArchive(suite: Suite, { log, archive }: Archive): Promise<void> {
   const sources = await sourcesOf(suite);
   const mirror = (await mirrorOf("main")) as string;
   const root = RootFolder.make(suite);
@@ -52,9 +86,7 @@ async function makeArchive(suite: Suite, { log, archive }: { log: string; archiv
     copyNetwork(root);
     const code = await root.run(["update-ca-certificates"], { log, deadlineMs: MINUTE_MS });
     if (code !== 0) throw new Error(`certificate authorities of this machine are not taken over: see ${log}`);
-    const mine = `${archive}.${process.pid}`;
-    await onThisMachine(["tar", "-cf", mine, "--numeric-owner", "-C", root.path, "."], log);
-    renameSync(mine, archive);
+    await pack(root, { log, archive });
   } finally {
     root.remove();
   }
