@@ -31,6 +31,7 @@ import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { MovedAlong } from "../mitigation/enclosing.ts";
 import type { Method } from "../mitigation/escalation.ts";
 import type { GroupSettings } from "../mitigation/group-settings.ts";
 import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
@@ -380,10 +381,12 @@ export interface BanPreview {
   readonly group: string | null;
   /** The address has a ban: the command would extend it and make it a manual one. */
   readonly isRefresh: boolean;
+  readonly movesWith?: MovedAlong | null;
 }
 
 export interface BanView extends Dropping {
   readonly ban: Ban;
+  readonly movesWith?: MovedAlong | null;
   /** null: nothing is to be announced, or there is no announcer. */
   readonly routeState: RouteState | null;
   /** Number of its rules that its scrub node does not get, and that nothing replaces; absent: not known. */

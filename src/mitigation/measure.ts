@@ -13,7 +13,7 @@ export type Measure =
   /** No measure yet: the attack is only watched. */
   | { readonly kind: "none" }
   /** null: there is no speaker. */
-  | { readonly kind: "blackhole"; readonly route: UnicastRoute | null }
+  | BlackholeMeasure
   | DivertMeasure
   | FlowspecMeasure
   | ScrubMeasure;
@@ -25,10 +25,20 @@ export interface ScrubMeasure {
   readonly filter: ScrubFilter;
 }
 
+export interface BlackholeMeasure {
+  readonly kind: "blackhole";
+  /** null: there is no speaker. */
+  readonly route: UnicastRoute | null;
+  /** For the neighbors that do not take the prefix of `route`. Absent: none. */
+  readonly enclosing?: UnicastRoute;
+}
+
 export interface DivertMeasure {
   readonly kind: "divert";
-  /** null: no next hop of this address family is configured. */
+  /** null: no next hop of this address family is configured, or `notAnnounced` says why. */
   readonly route: UnicastRoute | null;
+  /** Why the prefix that is to be announced is not. Absent: it is. */
+  readonly notAnnounced?: string;
   /** The scrub node, kept while it is alive; null: a configured next hop is used, or there is none. */
   readonly node: string | null;
   /** The rules for scrub nodes. They are not announced to routers. */
@@ -91,13 +101,28 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
     case "scrub":
       return [];
     case "blackhole":
+      return blackholeRoutes(measure);
     case "divert":
-      return measure.route === null ? [] : [measure.route];
+      return measure.route === null ? NO_ROUTES : [measure.route];
     case "flowspec":
       return flowspecRoutes(measure, prefix);
     default:
       return measure satisfies never;
   }
+}
+
+const NO_ROUTES: readonly Route[] = [];
+
+function blackholeRoutes({ route, enclosing }: BlackholeMeasure): readonly Route[] {
+  if (route === null) return NO_ROUTES;
+  return enclosing === undefined ? [route] : [route, enclosing];
+}
+
+/** The wider prefix that is announced for the ban, to some neighbors or to all; null: none is. */
+export function enclosingIn(measure: Measure, prefix: Prefix): Prefix | null {
+  if (measure.kind === "blackhole") return measure.enclosing?.prefix ?? null;
+  if (measure.kind !== "divert" || measure.route === null) return null;
+  return measure.route.prefix.length < prefix.length ? measure.route.prefix : null;
 }
 
 /**
@@ -233,8 +258,12 @@ function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
 
 /** What some nodes and neighbors have instead, and for whom a route is: a change of that is not reported. */
 export function isSameForEach(a: Measure, b: Measure): boolean {
-  if (a.kind === "divert" && b.kind === "divert") return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route);
-  if (a.kind === "blackhole" && b.kind === "blackhole") return isSameRoute(a.route, b.route);
+  if (a.kind === "divert" && b.kind === "divert") {
+    return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route) && a.notAnnounced === b.notAnnounced;
+  }
+  if (a.kind === "blackhole" && b.kind === "blackhole") {
+    return isSameRoute(a.route, b.route) && isSameRoute(a.enclosing ?? null, b.enclosing ?? null);
+  }
   return (
     (a.kind === "flowspec" ? a.neighborRules : undefined) === (b.kind === "flowspec" ? b.neighborRules : undefined)
   );
@@ -273,6 +302,7 @@ export function measureText(measure: Measure): string {
     case "none":
       return "";
     case "blackhole":
+      return [measure.route, measure.enclosing ?? null].map(routeText).filter(Boolean).join("; ");
     case "divert":
       return routeText(measure.route);
     case "flowspec":

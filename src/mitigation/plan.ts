@@ -8,6 +8,7 @@ import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
+import { enclosingOf } from "./enclosing.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
   type FlowspecMeasure,
@@ -63,12 +64,16 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
     return announced;
   };
   const refused = fallbackCause(ban, { step, action }, terms, circumstances);
-  const isWithout =
-    refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed);
+  const missingOf = (wanted: Action) => {
+    if (wanted === "divert") return notDiverted(ban, terms, circumstances);
+    return wanted === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed) ? NO_RULES_FOUND : null;
+  };
+  const missing = refused === null ? missingOf(action) : null;
+  const isWithout = missing !== null;
   // The next rung at once, and on the last one the fallback.
   const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
   if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next, terms)) return next;
-  const cause = isWithout && hasFallback(ban, action, terms) ? NO_RULES_FOUND : refused;
+  const cause = isWithout && hasFallback(ban, action, terms) ? missing : refused;
   const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
   const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: cause };
@@ -151,6 +156,12 @@ function fallbackCause(
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
 
+/** Why the enclosing prefix is not diverted; null: it is, or the ban's own is. */
+function notDiverted({ prefix }: PlannedBan, { divert }: BanTerms, { enclosing }: Circumstances): string | null {
+  const wider = enclosingOf(prefix, divert?.enclosing);
+  return wider === null ? null : enclosing.refusalOf(wider, false);
+}
+
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
 type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 
@@ -158,15 +169,18 @@ type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 function scrubberFor(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
-  { divertTo }: Circumstances,
+  { divertTo, enclosing }: Circumstances,
   rules: () => FlowspecMeasure,
 ): Scrubbing {
-  const currentNode = measure.kind === "divert" ? measure.node : null;
+  const announced = enclosingOf(prefix, terms.divert?.enclosing) ?? prefix;
+  // Bans within one announced prefix share its route, and so the node.
+  const own = measure.kind === "divert" ? measure.node : null;
+  const currentNode = announced === prefix ? own : (enclosing.nodeOf(announced) ?? own);
   const target = divertTo({ prefix, group: terms.group, currentNode, rules: () => narrowRules(rules()) });
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
-  const route = routeOf(prefix, terms.divert, nextHop, terms.ordered);
+  const route = routeOf(announced, terms.divert, nextHop, terms.ordered);
   return { route: route && { ...route, isDivert: true }, node: target?.name ?? null };
 }
 
@@ -199,21 +213,39 @@ function measureOf(
   switch (action) {
     case "none":
       return NO_MEASURE;
-    case "blackhole": {
-      const { blackhole, ordered } = terms;
-      return { kind: action, route: routeOf(prefix, blackhole, nextHopOf(prefix, blackhole), ordered) };
-    }
+    case "blackhole":
+      return blackholeOf(prefix, terms, circumstances);
     case "divert": {
-      const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
+      const notAnnounced = notDiverted(ban, terms, circumstances);
+      const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
-      return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }), ...filter };
+      const refused = notAnnounced === null ? {} : { notAnnounced };
+      return {
+        kind: action,
+        route,
+        node,
+        rules: rules(),
+        ...refused,
+        ...(nodeRules.length === 0 ? {} : { nodeRules }),
+        ...filter,
+      };
     }
     case "scrub":
       return { kind: action, rules: rules(), filter: scrubbedHere(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
+}
+
+function blackholeOf(prefix: Prefix, { blackhole, ordered }: BanTerms, { enclosing }: Circumstances): Measure {
+  const made = (announced: Prefix) => routeOf(announced, blackhole, nextHopOf(prefix, blackhole), ordered);
+  const wider = enclosingOf(prefix, blackhole?.enclosing);
+  const [route, wide] = [made(prefix), wider && made(wider)];
+  if (route === null || wider === null || wide === null) return { kind: "blackhole", route };
+  const refusal = enclosing.refusalOf(wider, true);
+  if (refusal !== null) return { kind: "blackhole", route: { ...route, notEnclosed: refusal } };
+  return { kind: "blackhole", route, enclosing: { ...wide, encloses: prefix.length } };
 }
 
 /** A filter that is always in force stays in force as a whole. */

@@ -68,7 +68,8 @@ export class RouteWatch {
 
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
-    if (this.#announcer !== null && isWithoutRules(ban)) return { kind: "failed", cause: NO_RULES_FOUND };
+    const without = isWithoutRules(ban) ? NO_RULES_FOUND : notAnnouncedOf(ban);
+    if (this.#announcer !== null && without !== null) return { kind: "failed", cause: without };
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
     const state = this.#stateOf(ban.measure, routesOf(ban.measure, ban.prefix));
     return state?.kind === "announced" ? atNeighbors(this.#announcer, ban) : state;
@@ -150,6 +151,12 @@ function isWithoutRules({ state, dryRun, measure }: Ban): boolean {
   return state === "active" && !dryRun && measure.kind === "flowspec" && foundNone(measure);
 }
 
+/** Why nothing of it is announced; null: it is. */
+function notAnnouncedOf({ state, dryRun, measure }: Ban): string | null {
+  const isToAct = state === "active" && !dryRun && measure.kind === "divert";
+  return isToAct ? (measure.notAnnounced ?? null) : null;
+}
+
 /** The first of WORST_FIRST. A rule for which there is no room is left out while another one is announced. */
 function worstOf(states: readonly RouteState[]): RouteState | null {
   const isBeyondRoom = (state: RouteState) => state.kind === "failed" && state.isBeyondRoom === true;
@@ -161,6 +168,7 @@ function worstOf(states: readonly RouteState[]): RouteState | null {
 
 /** The routes of the neighbors that have the same ones. */
 function audiences(measure: Measure, routes: readonly Route[]): readonly (readonly Route[])[] {
+  if (measure.kind === "blackhole") return routes.map((route) => [route]);
   const limited = measure.kind === "flowspec" ? (measure.neighborRules ?? []) : [];
   if (limited.length === 0) return [routes];
   const readers = [null, ...limited.map(({ neighbors }) => neighbors[0] ?? null)];

@@ -5,7 +5,7 @@ import { parseAddress } from "../../net/address.ts";
 import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
 import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { NodeSelection, OnAllNodesLost, ScrubbingConfig, ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
-import { DIVERT_KEYS } from "./mitigation.ts";
+import { DIVERT_KEYS } from "./route-terms.ts";
 
 const NEXT_HOP_KEYS = {
   next_hop: described(

@@ -115,12 +115,12 @@ function causeOf({ routes, isShort, isUp, session, dryRun }: Sending): string | 
 }
 
 export function banPreviewToWire(
-  { ban, group, isRefresh }: BanPreview,
+  { ban, group, isRefresh, movesWith }: BanPreview,
   blockRefusal: BlockRefusal | null,
   tenant: string | null,
 ): BanPreviewWire {
   return {
-    ban: banToWire(ofTenant({ ban, routeState: null }, tenant)),
+    ban: banToWire(ofTenant({ ban, routeState: null, movesWith: movesWith ?? null }, tenant)),
     ...(group === null ? {} : { hostgroup: group }),
     refresh: isRefresh,
     ...(blockRefusal === null ? {} : { source_block_refused: blockRefusalText(blockRefusal) }),
