@@ -2,14 +2,27 @@
  * The routes of all bans as they are announced. A speaker keeps one route of a prefix: bans that share the route of a wider
  * prefix have one, and where bans want different ones of a prefix, the same ban's is announced as long as both last. Pure.
  */
-import type { Route, UnicastRoute } from "./announcer.ts";
+import type { Announcer, Route, UnicastRoute } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import { mostValuableFirst } from "./ban-value.ts";
+import { type Diverter, wantedDiversions } from "./diversion.ts";
 import { isOlder } from "./enclosed-bans.ts";
 
 interface Candidate {
   readonly ban: Ban;
   readonly route: UnicastRoute;
+}
+
+/** What announces bans, and what diverts for them. */
+interface Carriers {
+  readonly announcer: Announcer | null;
+  readonly diversions: Diverter;
+}
+
+export function announce({ announcer, diversions }: Carriers, bans: Iterable<Ban>): void {
+  const all = [...bans];
+  announcer?.want(announcedRoutes(all));
+  diversions.want(wantedDiversions(all));
 }
 
 /** The most valuable first. */

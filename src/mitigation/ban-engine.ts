@@ -12,7 +12,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
-import { announcedRoutes } from "./announced-routes.ts";
+import { announce } from "./announced-routes.ts";
 import type { RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next } from "./ban.ts";
 import { type AttackAdmission, BanAdmission } from "./ban-admission.ts";
@@ -60,7 +60,7 @@ export class BanEngine {
     this.#options = options;
     this.#policy = options.policy;
     this.#unsaved = options.store;
-    this.#routes = new RouteWatch(options.announcer, options.isHere);
+    this.#routes = new RouteWatch(options);
     this.#rungs = new RungClock(options.overThresholdMs);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
@@ -386,7 +386,7 @@ export class BanEngine {
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
-    this.#options.announcer?.want(announcedRoutes(this.#active.values()));
+    announce(this.#options, this.#active.values());
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {

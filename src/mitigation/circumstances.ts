@@ -7,6 +7,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
+import type { DiversionSource } from "./diversion.ts";
 import type { EnclosingRefusal } from "./enclosing.ts";
 import type { Method } from "./escalation.ts";
 import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
@@ -91,6 +92,8 @@ export interface Circumstances {
   /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
   readonly enclosing: EnclosingPrefixes;
+  /** The hook that diverts prefixes. */
+  readonly diversions: Pick<DiversionSource, "isHooked" | "faultOf">;
 }
 
 /** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */

@@ -37,6 +37,8 @@ export interface DivertMeasure {
   readonly kind: "divert";
   /** null: no next hop of this address family is configured, or `notAnnounced` says why. */
   readonly route: UnicastRoute | null;
+  /** The prefix that the scrubbing hook diverts. Absent: none is configured. */
+  readonly diversion?: Prefix;
   /** Why the prefix that is to be announced is not. Absent: it is. */
   readonly notAnnounced?: string;
   /** The scrub node, kept while it is alive; null: a configured next hop is used, or there is none. */
@@ -121,8 +123,8 @@ function blackholeRoutes({ route, enclosing }: BlackholeMeasure): readonly Route
 /** The wider prefix that is announced for the ban, to some neighbors or to all; null: none is. */
 export function enclosingIn(measure: Measure, prefix: Prefix): Prefix | null {
   if (measure.kind === "blackhole") return measure.enclosing?.prefix ?? null;
-  if (measure.kind !== "divert" || measure.route === null) return null;
-  return measure.route.prefix.length < prefix.length ? measure.route.prefix : null;
+  const announced = measure.kind === "divert" ? (measure.route?.prefix ?? measure.diversion) : undefined;
+  return announced !== undefined && announced.length < prefix.length ? announced : null;
 }
 
 /**
@@ -304,7 +306,7 @@ export function measureText(measure: Measure): string {
     case "blackhole":
       return [measure.route, measure.enclosing ?? null].map(routeText).filter(Boolean).join("; ");
     case "divert":
-      return routeText(measure.route);
+      return [routeText(measure.route), hookText(measure)].filter(Boolean).join("; ");
     case "flowspec":
       return rulesText(measure.rules, measure.routers);
     case "scrub":
@@ -312,6 +314,10 @@ export function measureText(measure: Measure): string {
     default:
       return measure satisfies never;
   }
+}
+
+function hookText({ diversion }: DivertMeasure): string {
+  return diversion === undefined ? "" : `${diversion.text} by the scrubbing hook`;
 }
 
 /** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */

@@ -44,11 +44,13 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
 /** Routes are configured, and none for this family. */
 function hasNoNextHop({ measure }: Plan, terms: BanTerms): boolean {
   const isUnicast = measure.kind === "divert" || measure.kind === "blackhole";
-  return isUnicast && measure.route === null && terms[measure.kind] !== null;
+  const isHooked = measure.kind === "divert" && measure.diversion !== undefined;
+  return isUnicast && !isHooked && measure.route === null && terms[measure.kind] !== null;
 }
 
 function isActing({ measure, prefix }: PlannedBan): boolean {
-  return measure.kind === "scrub" || routesOf(measure, prefix).length > 0;
+  const isHooked = measure.kind === "divert" && measure.diversion !== undefined;
+  return measure.kind === "scrub" || isHooked || routesOf(measure, prefix).length > 0;
 }
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -76,7 +78,10 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const cause = isWithout && hasFallback(ban, action, terms) ? missing : refused;
   const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
-  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: cause };
+  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, {
+    terms,
+    isHooked: circumstances.diversions.isHooked,
+  }) ?? { done: wanted, fallback: cause };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
@@ -156,10 +161,15 @@ function fallbackCause(
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
 
-/** Why the enclosing prefix is not diverted; null: it is, or the ban's own is. */
-function notDiverted({ prefix }: PlannedBan, { divert }: BanTerms, { enclosing }: Circumstances): string | null {
+/** Why the prefix that is announced for the ban is not diverted; null: it is, as far as is known. */
+function notDiverted(
+  { prefix }: PlannedBan,
+  { divert }: BanTerms,
+  { enclosing, diversions }: Circumstances,
+): string | null {
   const wider = enclosingOf(prefix, divert?.enclosing);
-  return wider === null ? null : enclosing.refusalOf(wider, false);
+  const refusal = wider === null ? null : enclosing.refusalOf(wider, false);
+  return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
 }
 
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
@@ -189,7 +199,7 @@ function divertSubstitute(
   wanted: Action,
   scrubber: Scrubbing | null,
   { prefix, dryRun, ordered }: PlannedBan,
-  { ban: { fallback } }: BanTerms,
+  { terms, isHooked }: { readonly terms: BanTerms; readonly isHooked: boolean },
 ): { readonly done: Action | null; readonly fallback: string } | null {
   if (scrubber === null) return null;
   if ("kind" in scrubber) {
@@ -197,7 +207,8 @@ function divertSubstitute(
     const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix) && ordered?.method === undefined;
     return { done: isInstead ? scrubber.instead : null, fallback: scrubber.why ?? ALL_NODES_LOST };
   }
-  const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
+  const { fallback } = terms.ban;
+  const isLeft = scrubber.route !== null || isHooked || dryRun || fallback === "none" || fallback === wanted;
   return isLeft ? null : { done: fallback, fallback: `scrubbing has no next hop for IPv${prefix.family}` };
 }
 
@@ -220,7 +231,9 @@ function measureOf(
       const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
-      const refused = notAnnounced === null ? {} : { notAnnounced };
+      const announced = enclosingOf(prefix, terms.divert?.enclosing) ?? prefix;
+      const hooked = circumstances.diversions.isHooked ? { diversion: announced } : {};
+      const refused = notAnnounced === null ? hooked : { notAnnounced };
       return {
         kind: action,
         route,

@@ -27,11 +27,11 @@ import type {
   GroupRatesView,
   HostView,
   NotifyTargets,
-  OrderSources,
   SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
