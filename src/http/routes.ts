@@ -17,6 +17,7 @@ import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
+import { diversionsRoute } from "./routes/diversions.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
 import { edgeEventsRoute } from "./routes/edge/events.ts";
 import { edgeHistoryRoute, edgeSourcesRoute } from "./routes/edge/history.ts";
@@ -102,6 +103,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     telemetryRoute(backend),
     configRoute(backend),
     bgpRoutesRoute(backend),
+    diversionsRoute(backend),
     bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),

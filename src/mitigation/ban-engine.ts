@@ -12,13 +12,13 @@ import type { Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
+import { announce } from "./announced-routes.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next } from "./ban.ts";
 import { type AttackAdmission, BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
 import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
-import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
@@ -60,7 +60,7 @@ export class BanEngine {
     this.#options = options;
     this.#policy = options.policy;
     this.#unsaved = options.store;
-    this.#routes = new RouteWatch(options.announcer, options.isHere);
+    this.#routes = new RouteWatch(options);
     this.#rungs = new RungClock(options.overThresholdMs);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
@@ -347,7 +347,8 @@ export class BanEngine {
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#options, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
+    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy) };
+    return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -385,7 +386,7 @@ export class BanEngine {
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
-    this.#options.announcer?.want([...this.#active.values()].sort(mostValuableFirst).flatMap(wantedRoutes));
+    announce(this.#options, this.#active.values());
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {

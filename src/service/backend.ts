@@ -27,11 +27,11 @@ import type {
   GroupRatesView,
   HostView,
   NotifyTargets,
-  OrderSources,
   SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
@@ -65,6 +65,7 @@ import type { BackendSources, History } from "./backend-sources.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
+import { movedAlong } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
 
@@ -268,7 +269,8 @@ export class ServiceBackend implements Backend {
   }
 
   bans(): BanView[] {
-    return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
+    const movesWith = movedAlong(this.#floodwall);
+    return this.#floodwall.bans.all().map((ban) => this.#banView(ban, movesWith));
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
@@ -279,8 +281,10 @@ export class ServiceBackend implements Backend {
   banPreview(order: BanOrder, by: Holder): BanPreview {
     const { bans, config } = this.#floodwall;
     const { prefix } = order;
+    const ban = bans.preview(order, this.#floodwall.now().wallMs, by);
     return {
-      ban: bans.preview(order, this.#floodwall.now().wallMs, by),
+      ban,
+      movesWith: movedAlong(this.#floodwall)(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
     };
@@ -369,10 +373,11 @@ export class ServiceBackend implements Backend {
     return { ...this.#banView(ban), isSaved };
   }
 
-  #banView(ban: Ban): BanView {
+  #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
     const { bans, dataPlane } = this.#floodwall;
     return {
       ban,
+      movesWith: ban.state === "active" ? movesWith(ban) : null,
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),

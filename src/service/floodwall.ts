@@ -12,6 +12,7 @@ import { AttackLog } from "../detection/attack/attack-log.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
@@ -56,6 +57,7 @@ export class Floodwall implements Parts {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
+  readonly diversions: Diversions;
   readonly rules: RuleFinder;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
@@ -107,6 +109,7 @@ export class Floodwall implements Parts {
     const parts = buildParts({ options, limiter, later });
     this.detector = parts.detector;
     this.bans = parts.bans;
+    this.diversions = parts.diversions;
     this.rules = parts.rules;
     this.timelines = parts.timelines;
     this.incidents = parts.incidents;
@@ -216,6 +219,7 @@ export class Floodwall implements Parts {
     this.announcer?.onChange(() => this.announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.onChange(() => this.timelines.routesChanged(clock.wallMs()));
     this.announcer?.start();
+    this.diversions.start();
     this.dataPlane?.start();
     this.packetPath?.start();
     this.telemetry?.start();
@@ -257,6 +261,7 @@ export class Floodwall implements Parts {
     this.telemetry?.stop();
     await this.packetPath?.stop();
     this.rules.stop();
+    this.diversions.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     this.incidents.save();

@@ -1,6 +1,6 @@
 /** What orders of bans are judged by and shown with, of the running service. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { OrderSources } from "../http/backend.ts";
+import type { OrderSources } from "../http/order-sources.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banEffect } from "./order-effects.ts";
 
@@ -9,6 +9,7 @@ export function orderSources(floodwall: Floodwall, tenancy: () => Tenancy): Orde
     templates: () => new Map(floodwall.config.orderTemplates.map(({ name, order }) => [name, order])),
     effect: (ban, by) => banEffect(ban, floodwall, (host) => tenancy().owns(by, host)),
     keptFrom: (route) => floodwall.announcer?.keptFrom(route) ?? [],
+    diversions: () => floodwall.diversions.views(),
     foreignRoutes: async () => (await floodwall.announcer?.foreignRoutes()) ?? null,
   };
 }

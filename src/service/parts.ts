@@ -11,6 +11,7 @@ import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
@@ -31,6 +32,7 @@ import type { Now } from "../system/now.ts";
 import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
+import { openDiversions } from "./diversions.ts";
 import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
 import { openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
@@ -54,6 +56,7 @@ export interface Parts {
   readonly protections: Protections;
   readonly rules: RuleFinder;
   readonly bans: BanEngine;
+  readonly diversions: Diversions;
   readonly maintenance: MaintenanceWindows;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
@@ -101,7 +104,8 @@ export function buildParts(given: Given): Parts {
   const protections = makeProtections(given, slots);
   const maintenance = makeMaintenance(given);
   const rules = makeRules(given);
-  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance });
+  const diversions = openDiversions(given.options, () => given.later.get().config());
+  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance, diversions });
   const timelines = new AttackTimelines(bans);
   const incidents = makeIncidents(given, { detector });
   const announcements = makeAnnouncements(given, { bans });
@@ -115,6 +119,7 @@ export function buildParts(given: Given): Parts {
   const ofMitigation = {
     maintenance,
     announcer,
+    diversions,
     scrub,
     protections,
     rules,
@@ -163,14 +168,15 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
 
 function makeBans(
   { options, limiter, later }: Given,
-  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance">,
+  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance" | "diversions">,
 ): BanEngine {
   const { config, state, log } = options;
-  const { announcer, detector, scrub, protections, rules, maintenance } = made;
+  const { announcer, detector, scrub, protections, rules, maintenance, diversions } = made;
   return new BanEngine({
     policy: mitigationPolicy(config, protections, maintenance),
     store: faultingTable(state.table("bans")),
     announcer,
+    diversions,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),

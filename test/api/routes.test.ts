@@ -76,6 +76,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/telemetry", UNSCOPED_READ],
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bgp/routes", UNSCOPED_READ],
+  ["GET /api/v1/diversions", UNSCOPED_READ],
   ["GET /api/v1/bans", READ],
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],

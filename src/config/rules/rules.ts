@@ -88,7 +88,12 @@ import {
   updateCheckHasAUrl,
 } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
-import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
+import {
+  divertHasANextHop,
+  groupNextHopsGoWithoutNodes,
+  hookIsWhole,
+  leastLoadedNeedsCapacities,
+} from "./scrubbing.ts";
 import {
   exporterNamesAreUnique,
   exporterPrefixesAreUnique,
@@ -153,6 +158,7 @@ const RULES: readonly Rule[] = [
   portsGoWithTheirProtocols,
   actionsAreWhole,
   divertHasANextHop,
+  hookIsWhole,
   groupNextHopsGoWithoutNodes,
   leastLoadedNeedsCapacities,
   carpetsWiden,
