@@ -4,6 +4,7 @@
  */
 import { shown as shownText } from "../audit/shown-text.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
+import { CONDITIONS, type ConditionEnd, type ConditionKind, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent, hintsOf } from "./event-text.ts";
 import type { WireContext } from "./event-wire.ts";
@@ -17,14 +18,18 @@ export interface Digest {
 /** Events that are shown in full. */
 const FULL_EVENTS = 5;
 
-const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: string]>> = {
+type Noun = readonly [one: string, many: string];
+
+const NOUNS: Readonly<Record<Exclude<NotifyEvent["kind"], ConditionKind | ConditionEnd>, Noun>> = {
   attack_started: ["attack", "attacks"],
   attack_changed: ["attack that changes", "attacks that change"],
   attack_lasts: ["attack that goes on", "attacks that go on"],
+  attack_not_held: ["attack that is not held", "attacks that are not held"],
   attack_ended: ["attack that is over", "attacks that are over"],
   ban_active: ["active ban", "active bans"],
   ban_withdrawn: ["withdrawn ban", "withdrawn bans"],
   ban_rejected: ["refused ban", "refused bans"],
+  rules_not_found: ["ban without rules", "bans without rules"],
   bgp_session_lost: ["lost BGP session", "lost BGP sessions"],
   bgp_session_restored: ["restored BGP session", "restored BGP sessions"],
   cap_reached: ["cap that is reached", "caps that are reached"],
@@ -34,6 +39,9 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
   file_fault: ["file that cannot be used", "files that cannot be used"],
   file_fault_over: ["file that can be used again", "files that can be used again"],
+  order_made: ["notice of orders made", "notices of orders made"],
+  order_changed: ["notice of orders changed", "notices of orders changed"],
+  order_ended: ["notice of orders ended", "notices of orders ended"],
   test: ["test", "tests"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
@@ -74,10 +82,16 @@ function banKey({ id, state, dryRun }: { readonly id: string; readonly state: st
 function countText(events: readonly NotifyEvent[]): string {
   const counts = Map.groupBy(events, ({ kind }) => kind);
   const texts = [...counts].map(([kind, { length }], i) => {
-    const [one, many] = NOUNS[kind];
+    const [one, many] = nounOf(kind);
     return `${length}${i === 0 ? " more" : ""} ${length === 1 ? one : many}`;
   });
   return texts.join(", ");
+}
+
+function nounOf(kind: NotifyEvent["kind"]): Noun {
+  if (kind in NOUNS) return NOUNS[kind as keyof typeof NOUNS];
+  const condition = kind as ConditionKind | ConditionEnd;
+  return CONDITIONS[conditionOf(condition)].nouns[isConditionEnd(condition) ? 1 : 0];
 }
 
 function cut(text: string): string {

@@ -1,6 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state,
- * with a queue for each target. Its callers never wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, orders, BGP sessions, caps, exporters, nodes, faults and lost state, with a queue for each target. Its callers never wait: events are only put into the queues.
  */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -8,6 +7,7 @@ import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
+import { foundNone, NO_RULES_FOUND } from "../mitigation/measure.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
@@ -18,24 +18,29 @@ import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
 import type { ChannelContext } from "./channel.ts";
+import { CONDITION_ENDS } from "./condition.ts";
+import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
   CapEvent,
   CapReached,
+  ConditionEvent,
   Damage,
   ExporterEvent,
   FaultyExporter,
   FileEvent,
   Neighbor,
   NotifyEvent,
+  OrderEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
   TestEvent,
 } from "./event.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
+import { type OrderChange, OrderNotices } from "./order-notices.ts";
 import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { channelOf } from "./target.ts";
@@ -59,6 +64,8 @@ export interface NotifierOptions {
   readonly random: () => number;
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
+  /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
+  readonly overThresholdMs?: (attack: Attack) => number;
   readonly times?: DeliveryTimes;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
@@ -89,6 +96,8 @@ type NewEvent =
   | Pick<ExporterEvent, "kind" | "exporter">
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
   | Pick<FileEvent, "kind" | "file">
+  | Pick<ConditionEvent, "kind" | "condition">
+  | Pick<OrderEvent, "kind" | "orders">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -103,6 +112,8 @@ export class Notifier {
   /** Active attacks that began in a quiet window, and are not notified. */
   readonly #begunQuietly = new Set<string>();
   readonly #capNotices = new CapNotices();
+  readonly #conditions = new ConditionWatch();
+  readonly #orderNotices: OrderNotices;
   readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<string, DeliveryQueue>();
   #config: NotifyConfig;
@@ -123,6 +134,10 @@ export class Notifier {
     this.#sessionNotices = new SessionNotices({
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
+    });
+    this.#orderNotices = new OrderNotices({
+      timers,
+      notify: (turn, orders, owner) => this.#enqueue({ kind: `order_${turn}`, orders }, owner),
     });
   }
 
@@ -159,7 +174,11 @@ export class Notifier {
     if (isQuiet && turn !== "ended" && !kinds.includes("attack_started")) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
-    if (turn !== "lasts" || kinds.length > 0) return;
+    if (turn !== "lasts") return;
+    const overMs = ban?.state === "active" && !ban.dryRun ? (this.#options.overThresholdMs?.(attack) ?? 0) : 0;
+    if (this.#attackNotices.isNotHeld(attack, overMs, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: "attack_not_held", attack, ban, isNewKind: false }, owner);
+    if (kinds.length > 0) return;
     const lasts = this.#eventOf({ kind: "attack_lasts", attack, ban, isNewKind: false }, owner);
     this.#add(lasts, this.#routing.dueFor(lasts));
   }
@@ -170,14 +189,28 @@ export class Notifier {
    */
   banChanged(change: BanChange): void {
     const kind = banChangeKind(change);
-    if (kind === null || kind === "changed") return;
     const { ban } = change;
+    const hasLostRules = isWithoutRules(ban) && (change.previous === null || !isWithoutRules(change.previous));
+    if ((kind === null || kind === "changed") && !hasLostRules) return;
     const tenancy = this.#options.tenancy();
     const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
     const event = { kind: `ban_${ban.state}`, ban } as const;
     const isQuiet = this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true;
     if (isQuiet && !(ban.state === "withdrawn" && this.#routing.hasNotified(`ban ${ban.id}`))) return;
-    this.#enqueue(event, owner);
+    if (kind !== null && kind !== "changed") this.#enqueue(event, owner);
+    if (hasLostRules) this.#enqueue({ kind: "rules_not_found", ban }, owner);
+  }
+
+  /** Of standing orders and of bans by hand. */
+  ordersChanged(changes: readonly OrderChange[]): void {
+    if (this.#isRunning && this.#queues.size > 0) this.#orderNotices.take(changes);
+  }
+
+  /** The state of all parts that are watched. Call this once a second. */
+  conditionsRead(readings: Iterable<ConditionReading>): void {
+    if (!this.#isRunning) return;
+    for (const { kind, name, found, isOver } of this.#conditions.take(readings, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: isOver ? CONDITION_ENDS[kind] : kind, condition: { name, found } });
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -230,6 +263,7 @@ export class Notifier {
 
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
+    this.#orderNotices.stop();
     this.#isRunning = false;
     this.#sessionNotices.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
@@ -271,4 +305,10 @@ export class Notifier {
   #times(): DeliveryTimes {
     return this.#options.times ?? DEFAULT_TIMES;
   }
+}
+
+/** An active ban for which rules were searched and none was found, whether something is done in their place or not. */
+function isWithoutRules({ state, measure, fallback }: Ban): boolean {
+  const hasNone = measure.kind === "flowspec" && foundNone(measure);
+  return state === "active" && (hasNone || fallback === NO_RULES_FOUND);
 }

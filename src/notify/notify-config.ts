@@ -6,10 +6,12 @@ export const EVENT_KINDS = [
   "attack_started",
   "attack_changed",
   "attack_lasts",
+  "attack_not_held",
   "attack_ended",
   "ban_active",
   "ban_withdrawn",
   "ban_rejected",
+  "rules_not_found",
   "cap_reached",
   "bgp_session_lost",
   "bgp_session_restored",
@@ -20,6 +22,23 @@ export const EVENT_KINDS = [
   "scrub_node_fault_over",
   "file_fault",
   "file_fault_over",
+  "scrub_node_lost",
+  "scrub_node_found",
+  "edge_node_lost",
+  "edge_node_found",
+  "edge_node_fault",
+  "edge_node_fault_over",
+  "capture_lost",
+  "capture_restored",
+  "capture_losing",
+  "capture_losing_over",
+  "speaker_down",
+  "speaker_up",
+  "disk_nearly_full",
+  "disk_nearly_full_over",
+  "order_made",
+  "order_changed",
+  "order_ended",
   "test",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -33,7 +52,7 @@ export const OPSGENIE_URL = "https://api.opsgenie.com";
 
 export interface NotifyConfig {
   readonly targets: readonly NotifyTarget[];
-  /** Read from the first on. null: each event goes to all targets. */
+  /** Read from the first on. null: each event but those of orders goes to all targets. */
   readonly routes: readonly NotifyRoute[] | null;
   /** Where people reach the dashboard, for links; null: there are none. */
   readonly pageUrl: string | null;

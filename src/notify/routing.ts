@@ -86,7 +86,8 @@ export class Routing {
 
   #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
     const { routes, targets } = this.#config;
-    if (routes === null) return [{ targets: targets.map(({ name }) => name), repeatMs: null }];
+    // Orders are many, and people who place them know of them: only a route sends them.
+    if (routes === null) return "orders" in event ? [] : [{ targets: targets.map(({ name }) => name), repeatMs: null }];
     const matching: NotifyRoute[] = [];
     for (const route of routes) {
       if (!isMatched(route.match, event)) continue;

@@ -41,6 +41,7 @@ import type { FloodwallOptions } from "./floodwall-options.ts";
 import { GroupSettingsStore } from "./group-settings.ts";
 import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
+import type { OnOrders, OrderedChange } from "./order-changes.ts";
 import type { PacketPath } from "./packet-path.ts";
 import { buildParts, type Later, type Parts } from "./parts.ts";
 import { Reloader } from "./reloader.ts";
@@ -80,6 +81,7 @@ export class Floodwall implements Parts {
   readonly #attackEvents: Listeners<AttackEvent>;
   readonly #banChanges: Listeners<BanChange>;
   readonly #orderEnds: Listeners<readonly OrderEnd[]>;
+  readonly #orderChanges: Listeners<readonly OrderedChange[]>;
   readonly #reloads: Listeners<Config>;
   readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
@@ -99,6 +101,7 @@ export class Floodwall implements Parts {
     this.#attackEvents = listeners({ limiter, log });
     this.#banChanges = listeners({ limiter, log });
     this.#orderEnds = listeners({ limiter, log });
+    this.#orderChanges = listeners({ limiter, log });
     this.#reloads = listeners({ limiter, log });
     this.#ticks = listeners({ limiter, log });
     this.#storedAttacks = state.table("attacks");
@@ -128,6 +131,7 @@ export class Floodwall implements Parts {
       protectionChanged: () => this.#protectionChanged(),
       banChanged: (change) => this.#banChanges.emit(change),
       ordersEnded: (ends) => this.#orderEnds.emit(ends),
+      ordersChanged: (changes) => this.#orderChanges.emit(changes),
       attacksChanged: (changes, now) => this.#attacksChanged(changes, now),
       attackHappened: (event, now) => this.#attackHappened(event, now),
       ticked: () => this.#ticks.emit(),
@@ -174,6 +178,10 @@ export class Floodwall implements Parts {
 
   onOrderEnds(listener: (ends: readonly OrderEnd[]) => void): void {
     this.#orderEnds.add(listener);
+  }
+
+  onOrders(listener: OnOrders): void {
+    this.#orderChanges.add(listener);
   }
 
   onBanChange(listener: (change: BanChange) => void): void {

@@ -215,7 +215,7 @@ export const NotifySection = described(
       routes: described(
         Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
         "Which events go to which targets. Routes are read from the first on, and the first whose conditions all hold decides. An event that none takes goes to no target.",
-        { ifAbsent: "each event goes to all targets" },
+        { ifAbsent: "each event but those of orders goes to all targets" },
       ),
       page_url: described(
         Type.Optional(text("httpUrl")),
