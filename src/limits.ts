@@ -204,6 +204,8 @@ export const PASS_READERS_MAX = 32;
 export const HOST_SNAPSHOTS_MAX = 256;
 /** Events that wait for one notification channel: enough for all attacks to start, be banned and end at once. */
 export const NOTIFY_QUEUE_MAX = 4096;
+/** Characters of a template of messages. */
+export const NOTIFY_TEMPLATE_CHARACTERS_MAX = 4000;
 /** Characters of one message for people; Telegram accepts 4096. */
 export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
 /** Bytes of the answer to an update check. */

@@ -4,10 +4,17 @@
  */
 import { shown as shownText } from "../audit/shown-text.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
+import { render, type Template } from "../schema/message-template.ts";
 import { CONDITIONS, type ConditionEnd, type ConditionKind, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
-import { describeEvent, hintsOf } from "./event-text.ts";
+import { describeEvent, type EventText, hintsOf } from "./event-text.ts";
 import type { WireContext } from "./event-wire.ts";
+import { templateValues } from "./template-values.ts";
+
+export interface DigestContext extends WireContext {
+  /** null: the texts are those of the service. */
+  readonly template: Template | null;
+}
 
 export interface Digest {
   /** One line. */
@@ -47,15 +54,9 @@ const NOUNS: Readonly<Record<Exclude<NotifyEvent["kind"], ConditionKind | Condit
 };
 
 /** At least one event, oldest first. */
-export function digest(events: readonly NotifyEvent[], context: WireContext): Digest {
+export function digest(events: readonly NotifyEvent[], context: DigestContext): Digest {
   const shown = withoutEchoes(events);
-  const full = shown
-    .slice(0, FULL_EVENTS)
-    .map((event) => ({ ...describeEvent(event), hints: hintsOf(event, context.pageUrl) }))
-    .map(({ headline, details, hints }) => ({
-      headline: shownText(headline),
-      details: [...details, ...hints].map(shownText),
-    }));
+  const full = shown.slice(0, FULL_EVENTS).map((event) => textOf(event, context));
   const rest = shown.slice(FULL_EVENTS);
   const isDryRun = events.at(-1)?.dryRun ?? false;
   const paragraphs = full.map(({ headline, details }) => [headline, ...details].join("\n"));
@@ -66,6 +67,18 @@ export function digest(events: readonly NotifyEvent[], context: WireContext): Di
     subject: `${isDryRun ? "[dry run] " : ""}${full[0]?.headline ?? ""}${others === 0 ? "" : ` (and ${others} more)`}`,
     text: `${cut([...paragraphs, ...counted].join("\n\n"))}\n\n${footer}`,
   };
+}
+
+/** By the template, whose first line is the headline. One that has nothing to say of an event is not used for it. */
+function textOf(event: NotifyEvent, context: DigestContext): EventText {
+  const { template } = context;
+  const rendered = template === null ? "" : render(template, templateValues(event, context));
+  if (rendered !== "") {
+    const [headline = "", ...details] = rendered.split("\n");
+    return { headline, details };
+  }
+  const { headline, details } = describeEvent(event);
+  return { headline: shownText(headline), details: [...details, ...hintsOf(event, context.pageUrl)].map(shownText) };
 }
 
 /** Without bans that the message about their attack shows already. */

@@ -106,7 +106,7 @@ const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: Omit<ChannelContext, "pageUrl">;
+  readonly #context: Omit<ChannelContext, "pageUrl" | "template">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
@@ -286,15 +286,14 @@ export class Notifier {
   }
 
   #openQueues({ targets, pageUrl }: NotifyConfig): void {
-    const context = { ...this.#context, pageUrl };
     const kept = new Set(targets.map(({ name }) => name));
     for (const [name, queue] of this.#queues) {
       if (kept.has(name)) continue;
       queue.close();
       this.#queues.delete(name);
     }
-    for (const { name, settings } of targets) {
-      const channel = channelOf(settings, context);
+    for (const { name, settings, template } of targets) {
+      const channel = channelOf(settings, { ...this.#context, pageUrl, template });
       const queue = this.#queues.get(name);
       if (queue !== undefined) queue.replaceChannel(channel);
       else this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));

@@ -1,4 +1,6 @@
 /** What the section `notify` says: the targets, and which events go to which of them. */
+
+import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
 
 /** Each event is of one of these kinds. */
@@ -47,6 +49,40 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+/** Kinds of targets whose messages people read. */
+export const KINDS_FOR_PEOPLE = ["slack", "teams", "telegram", "email"] as const satisfies readonly TargetKind[];
+
+/** Values of an event that templates may use. */
+const TEMPLATE_VALUE_NAMES = [
+  "event",
+  "id",
+  "severity",
+  "headline",
+  "details",
+  "advice",
+  "link",
+  "instance",
+  "time",
+  "dry_run",
+  "tenant",
+  "hostgroup",
+  "target",
+  "direction",
+  "vector",
+  "metric",
+  "rate",
+  "threshold",
+  "pps",
+  "mbps",
+  "started",
+  "duration",
+  "ban_state",
+  "ban_method",
+  "name",
+] as const;
+export type TemplateName = (typeof TEMPLATE_VALUE_NAMES)[number];
+export const TEMPLATE_NAMES: ReadonlySet<string> = new Set(TEMPLATE_VALUE_NAMES);
+
 export const PAGERDUTY_URL = "https://events.pagerduty.com";
 export const OPSGENIE_URL = "https://api.opsgenie.com";
 
@@ -64,6 +100,8 @@ export interface NotifyTarget {
   /** The keys of its settings in the configuration. */
   readonly place: ConfigPath;
   readonly settings: TargetSettings;
+  /** Of messages for people; null: the texts are those of the service. */
+  readonly template: Template | null;
 }
 
 export type TargetSettings =
