@@ -16,6 +16,7 @@ import type {
   ConditionEvent,
   ExporterEvent,
   FileEvent,
+  JoinedEvent,
   NotifyEvent,
   OrderEvent,
   ScrubNodeEvent,
@@ -90,6 +91,8 @@ function describe(event: NotifyEvent): EventText {
     case "order_changed":
     case "order_ended":
       return describeOrders(event);
+    case "events_joined":
+      return describeJoined(event);
     case "test":
       return { headline: "Test of a notification", details: [`Ordered by ${event.orderedBy}`, timeText(event.atMs)] };
     default:
@@ -293,6 +296,17 @@ function describeCondition({ kind, condition, atMs }: ConditionEvent): EventText
   return isConditionEnd(kind)
     ? { headline: `${subject} ${name} ${ends}`, details: [timeText(atMs)] }
     : { headline: `${subject} ${name} ${begins}: ${found}`, details: [effect, timeText(atMs)] };
+}
+
+/** `840 more events: 500 attack started, 340 attack ended`. */
+function describeJoined({ joined: { counts, sinceMs }, atMs }: JoinedEvent): EventText {
+  const kinds = Object.entries(counts);
+  const all = kinds.reduce((sum, [, count]) => sum + count, 0);
+  const named = kinds.map(([kind, count]) => `${numberText(count)} ${kind.replaceAll("_", " ")}`);
+  return {
+    headline: `${numberText(all)} more events, too many to be sent one by one: ${named.join(", ")}`,
+    details: [`From ${timeText(sinceMs)} to ${timeText(atMs)}`],
+  };
 }
 
 const ORDER_NOUNS = {

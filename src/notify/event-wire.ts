@@ -32,6 +32,7 @@ export interface EventWire {
   readonly file?: FaultyFile;
   readonly condition?: Condition;
   readonly orders?: OrdersWire;
+  readonly joined?: { readonly counts: Readonly<Record<string, number>>; readonly since: string };
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -143,6 +144,10 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "order_changed":
     case "order_ended":
       return { orders: ordersToWire(event.orders) };
+    case "events_joined": {
+      const { counts, sinceMs } = event.joined;
+      return { joined: { counts, since: timestamp(sinceMs) } };
+    }
     case "test":
       return {};
     default:

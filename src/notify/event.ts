@@ -3,6 +3,7 @@ import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Condition, ConditionEnd, ConditionKind } from "./condition.ts";
+import type { Severity } from "./notify-config.ts";
 import type { Orders } from "./order-notices.ts";
 
 export type NotifyEvent =
@@ -16,6 +17,7 @@ export type NotifyEvent =
   | FileEvent
   | ConditionEvent
   | OrderEvent
+  | JoinedEvent
   | TestEvent;
 
 interface Occasion {
@@ -119,6 +121,21 @@ export interface ConditionEvent extends Occasion {
 export interface OrderEvent extends Occasion {
   readonly kind: "order_made" | "order_changed" | "order_ended";
   readonly orders: Orders;
+}
+
+/** Events that one target did not get one by one, since they were too many. */
+export interface JoinedEvent extends Occasion {
+  readonly kind: "events_joined";
+  readonly joined: Joined;
+}
+
+export interface Joined {
+  /** By kind. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Of the most urgent. */
+  readonly severity: Severity;
+  /** Wall clock, ms: of the first. */
+  readonly sinceMs: number;
 }
 
 /** Ordered by a person, to see whether a target can be reached. */

@@ -17,7 +17,7 @@ import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import type { ChannelContext } from "./channel.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
 import { CONDITION_ENDS } from "./condition.ts";
 import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
@@ -39,9 +39,10 @@ import type {
   StateEvent,
   TestEvent,
 } from "./event.ts";
+import type { KeptNotifications } from "./kept-notification.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
 import { type OrderChange, OrderNotices } from "./order-notices.ts";
-import { Routing } from "./routing.ts";
+import { KEEP_ALERTS, Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { channelOf } from "./target.ts";
 import { TELEGRAM_API } from "./telegram.ts";
@@ -66,6 +67,8 @@ export interface NotifierOptions {
   readonly isQuiet?: (subject: Subject) => boolean;
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
   readonly overThresholdMs?: (attack: Attack) => number;
+  /** Absent: what waits is in memory alone. */
+  readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
@@ -85,6 +88,9 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   attemptsMax: 8,
   ageMaxMs: 900_000,
 };
+
+/** Problems of a tenant that may begin at once as alerts of their own. */
+export const ALERT_BURST = 100;
 
 /** An event without the common fields. */
 type NewEvent =
@@ -296,13 +302,16 @@ export class Notifier {
       const channel = channelOf(settings, { ...this.#context, pageUrl, template });
       const queue = this.#queues.get(name);
       if (queue !== undefined) queue.replaceChannel(channel);
-      else this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
+      else this.#queues.set(name, this.#openQueue(name, settings.kind, channel));
     }
+    this.#options.kept?.forgetOthers();
     this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
   }
 
-  #times(): DeliveryTimes {
-    return this.#options.times ?? DEFAULT_TIMES;
+  #openQueue(name: string, kind: TargetKind, channel: Channel): DeliveryQueue {
+    const { times = DEFAULT_TIMES, kept = null } = this.#options;
+    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
+    return new DeliveryQueue({ ...this.#options, name, channel, times, burst, keep: kept?.queueOf(name) ?? null });
   }
 }
 

@@ -41,6 +41,7 @@ export const EVENT_KINDS = [
   "order_made",
   "order_changed",
   "order_ended",
+  "events_joined",
   "test",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

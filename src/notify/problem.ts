@@ -53,6 +53,7 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "disk_nearly_full_over":
       return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
     case "ban_rejected":
+    case "events_joined":
     case "order_made":
     case "order_changed":
     case "order_ended":

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
 /** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
-const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
+export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
 
 interface Notified {
   /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */

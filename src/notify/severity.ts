@@ -28,6 +28,8 @@ export function severityOf(event: NotifyEvent): Severity {
     case "exporter_fault":
     case "file_fault":
       return "warning";
+    case "events_joined":
+      return event.joined.severity;
     case "attack_ended":
     case "ban_active":
     case "ban_withdrawn":
@@ -87,6 +89,8 @@ export function adviceOf(event: NotifyEvent): string | null {
       return "Compare the bans in force with your routers";
     case "cap_reached":
       return "Raise the cap, or ban a prefix";
+    case "events_joined":
+      return "See all of them on the dashboard";
     case "exporter_fault":
       return null;
     case "file_fault":

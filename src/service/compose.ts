@@ -135,7 +135,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     await http.stop();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
-    await floodwall.stop();
+    await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
   };
   const reload = () => {

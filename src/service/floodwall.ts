@@ -257,8 +257,11 @@ export class Floodwall implements Parts {
     log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
-  /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
-  async stop(): Promise<void> {
+  /**
+   * Bans stay in force: a managed speaker keeps their routes, and the next start restores them. @param lastly what still
+   * writes state: it is closed after that.
+   */
+  async stop(lastly: () => Promise<void> = async () => {}): Promise<void> {
     this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
@@ -269,7 +272,8 @@ export class Floodwall implements Parts {
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     this.incidents.save();
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
-    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
+    const stateStopped = lastly().then(() => this.state.stop());
+    await Promise.all([this.announcer?.stop({ withdraw }), stateStopped, this.packetPath?.saveBaselines()]);
   }
 
   /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */

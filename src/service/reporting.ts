@@ -15,11 +15,14 @@ import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { KeptNotifications } from "../notify/kept-notification.ts";
 import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { UpdateCheck } from "../release/update-check.ts";
+import { attackOfRecord } from "../storage/attack-record.ts";
+import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
 import type { StateDamage } from "../storage/damaged-state.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
@@ -81,6 +84,11 @@ export class Reporting {
       dryRun: () => floodwall.config.dryRun,
       isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
       overThresholdMs: ({ id }) => floodwall.detector.meters.overThresholdMs(id, options.clock.wallMs()),
+      kept: new KeptNotifications({
+        table: floodwall.state.table("notifications"),
+        stored: floodwall.state.stored.notifications,
+        records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
+      }),
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -138,13 +146,18 @@ export class Reporting {
     this.notifier.stateDamaged(damage);
   }
 
-  /** After the listener, whose last calls still write rows, and after the service, whose last changes are events. */
+  /** After the last changes of the service, which are events, and before the state is closed. */
+  async stopNotifying(): Promise<void> {
+    this.#cancelReadings();
+    await this.notifier.stop();
+  }
+
+  /** After the listener, whose last calls still write rows, and after the service. */
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
     this.#routeChanges.stop();
-    this.#cancelReadings();
-    await Promise.all([this.notifier.stop(), history?.stop()]);
+    await history?.stop();
   }
 
   /** Before the packet counter is closed. */
