@@ -24,6 +24,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
   "notify.routes[].hours": "a part of the day",
+  "notify.targets[].template": "words for people",
   "order_templates[].rules[].source": "sources that the rule is for",
   "order_templates[].neighbors[]": "names of neighbors, whose addresses are own already",
   "order_templates[].reason": "words for people",

@@ -1,6 +1,8 @@
 /**
  * The notification channels and their common interface: deliver some events exactly once, or fail with a DeliveryFault.
  */
+
+import type { Template } from "../schema/message-template.ts";
 import type { Environment } from "../system/environment.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { WireContext } from "./event-wire.ts";
@@ -17,6 +19,8 @@ export interface ChannelContext extends WireContext {
   readonly environment: Environment;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
+  /** Of messages for people; null: the texts are those of the service. */
+  readonly template: Template | null;
   readonly telegramApi: string;
   /** Additional certificate authority, PEM; null: only the system's. */
   readonly authority: string | null;

@@ -1,6 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state,
- * with a queue for each target. Its callers never wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, orders, BGP sessions, caps, exporters, nodes, faults and lost state, with a queue for each target. Its callers never wait: events are only put into the queues.
  */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -8,6 +7,7 @@ import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
+import { foundNone, NO_RULES_FOUND } from "../mitigation/measure.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
@@ -17,26 +17,32 @@ import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import type { ChannelContext } from "./channel.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { CONDITION_ENDS } from "./condition.ts";
+import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
   CapEvent,
   CapReached,
+  ConditionEvent,
   Damage,
   ExporterEvent,
   FaultyExporter,
   FileEvent,
   Neighbor,
   NotifyEvent,
+  OrderEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
   TestEvent,
 } from "./event.ts";
+import type { KeptNotifications } from "./kept-notification.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
-import { Routing } from "./routing.ts";
+import { type OrderChange, OrderNotices } from "./order-notices.ts";
+import { KEEP_ALERTS, Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { channelOf } from "./target.ts";
 import { TELEGRAM_API } from "./telegram.ts";
@@ -59,6 +65,10 @@ export interface NotifierOptions {
   readonly random: () => number;
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
+  /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
+  readonly overThresholdMs?: (attack: Attack) => number;
+  /** Absent: what waits is in memory alone. */
+  readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
@@ -79,6 +89,9 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   ageMaxMs: 900_000,
 };
 
+/** Problems of a tenant that may begin at once as alerts of their own. */
+export const ALERT_BURST = 100;
+
 /** An event without the common fields. */
 type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
@@ -89,6 +102,8 @@ type NewEvent =
   | Pick<ExporterEvent, "kind" | "exporter">
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
   | Pick<FileEvent, "kind" | "file">
+  | Pick<ConditionEvent, "kind" | "condition">
+  | Pick<OrderEvent, "kind" | "orders">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -97,12 +112,14 @@ const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: Omit<ChannelContext, "pageUrl">;
+  readonly #context: Omit<ChannelContext, "pageUrl" | "template">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
   readonly #begunQuietly = new Set<string>();
   readonly #capNotices = new CapNotices();
+  readonly #conditions = new ConditionWatch();
+  readonly #orderNotices: OrderNotices;
   readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<string, DeliveryQueue>();
   #config: NotifyConfig;
@@ -123,6 +140,10 @@ export class Notifier {
     this.#sessionNotices = new SessionNotices({
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
+    });
+    this.#orderNotices = new OrderNotices({
+      timers,
+      notify: (turn, orders, owner) => this.#enqueue({ kind: `order_${turn}`, orders }, owner),
     });
   }
 
@@ -159,7 +180,11 @@ export class Notifier {
     if (isQuiet && turn !== "ended" && !kinds.includes("attack_started")) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
-    if (turn !== "lasts" || kinds.length > 0) return;
+    if (turn !== "lasts") return;
+    const overMs = ban?.state === "active" && !ban.dryRun ? (this.#options.overThresholdMs?.(attack) ?? 0) : 0;
+    if (this.#attackNotices.isNotHeld(attack, overMs, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: "attack_not_held", attack, ban, isNewKind: false }, owner);
+    if (kinds.length > 0) return;
     const lasts = this.#eventOf({ kind: "attack_lasts", attack, ban, isNewKind: false }, owner);
     this.#add(lasts, this.#routing.dueFor(lasts));
   }
@@ -170,14 +195,28 @@ export class Notifier {
    */
   banChanged(change: BanChange): void {
     const kind = banChangeKind(change);
-    if (kind === null || kind === "changed") return;
     const { ban } = change;
+    const hasLostRules = isWithoutRules(ban) && (change.previous === null || !isWithoutRules(change.previous));
+    if ((kind === null || kind === "changed") && !hasLostRules) return;
     const tenancy = this.#options.tenancy();
     const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
     const event = { kind: `ban_${ban.state}`, ban } as const;
     const isQuiet = this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true;
     if (isQuiet && !(ban.state === "withdrawn" && this.#routing.hasNotified(`ban ${ban.id}`))) return;
-    this.#enqueue(event, owner);
+    if (kind !== null && kind !== "changed") this.#enqueue(event, owner);
+    if (hasLostRules) this.#enqueue({ kind: "rules_not_found", ban }, owner);
+  }
+
+  /** Of standing orders and of bans by hand. */
+  ordersChanged(changes: readonly OrderChange[]): void {
+    if (this.#isRunning && this.#queues.size > 0) this.#orderNotices.take(changes);
+  }
+
+  /** The state of all parts that are watched. Call this once a second. */
+  conditionsRead(readings: Iterable<ConditionReading>): void {
+    if (!this.#isRunning) return;
+    for (const { kind, name, found, isOver } of this.#conditions.take(readings, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: isOver ? CONDITION_ENDS[kind] : kind, condition: { name, found } });
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -230,6 +269,7 @@ export class Notifier {
 
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
+    this.#orderNotices.stop();
     this.#isRunning = false;
     this.#sessionNotices.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
@@ -252,23 +292,31 @@ export class Notifier {
   }
 
   #openQueues({ targets, pageUrl }: NotifyConfig): void {
-    const context = { ...this.#context, pageUrl };
     const kept = new Set(targets.map(({ name }) => name));
     for (const [name, queue] of this.#queues) {
       if (kept.has(name)) continue;
       queue.close();
       this.#queues.delete(name);
     }
-    for (const { name, settings } of targets) {
-      const channel = channelOf(settings, context);
+    for (const { name, settings, template } of targets) {
+      const channel = channelOf(settings, { ...this.#context, pageUrl, template });
       const queue = this.#queues.get(name);
       if (queue !== undefined) queue.replaceChannel(channel);
-      else this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
+      else this.#queues.set(name, this.#openQueue(name, settings.kind, channel));
     }
+    this.#options.kept?.forgetOthers();
     this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
   }
 
-  #times(): DeliveryTimes {
-    return this.#options.times ?? DEFAULT_TIMES;
+  #openQueue(name: string, kind: TargetKind, channel: Channel): DeliveryQueue {
+    const { times = DEFAULT_TIMES, kept = null } = this.#options;
+    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
+    return new DeliveryQueue({ ...this.#options, name, channel, times, burst, keep: kept?.queueOf(name) ?? null });
   }
+}
+
+/** An active ban for which rules were searched and none was found, whether something is done in their place or not. */
+function isWithoutRules({ state, measure, fallback }: Ban): boolean {
+  const hasNone = measure.kind === "flowspec" && foundNone(measure);
+  return state === "active" && (hasNone || fallback === NO_RULES_FOUND);
 }

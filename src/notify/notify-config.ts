@@ -1,4 +1,6 @@
 /** What the section `notify` says: the targets, and which events go to which of them. */
+
+import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
 
 /** Each event is of one of these kinds. */
@@ -6,10 +8,12 @@ export const EVENT_KINDS = [
   "attack_started",
   "attack_changed",
   "attack_lasts",
+  "attack_not_held",
   "attack_ended",
   "ban_active",
   "ban_withdrawn",
   "ban_rejected",
+  "rules_not_found",
   "cap_reached",
   "bgp_session_lost",
   "bgp_session_restored",
@@ -20,6 +24,24 @@ export const EVENT_KINDS = [
   "scrub_node_fault_over",
   "file_fault",
   "file_fault_over",
+  "scrub_node_lost",
+  "scrub_node_found",
+  "edge_node_lost",
+  "edge_node_found",
+  "edge_node_fault",
+  "edge_node_fault_over",
+  "capture_lost",
+  "capture_restored",
+  "capture_losing",
+  "capture_losing_over",
+  "speaker_down",
+  "speaker_up",
+  "disk_nearly_full",
+  "disk_nearly_full_over",
+  "order_made",
+  "order_changed",
+  "order_ended",
+  "events_joined",
   "test",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -28,12 +50,46 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+/** Kinds of targets whose messages people read. */
+export const KINDS_FOR_PEOPLE = ["slack", "teams", "telegram", "email"] as const satisfies readonly TargetKind[];
+
+/** Values of an event that templates may use. */
+const TEMPLATE_VALUE_NAMES = [
+  "event",
+  "id",
+  "severity",
+  "headline",
+  "details",
+  "advice",
+  "link",
+  "instance",
+  "time",
+  "dry_run",
+  "tenant",
+  "hostgroup",
+  "target",
+  "direction",
+  "vector",
+  "metric",
+  "rate",
+  "threshold",
+  "pps",
+  "mbps",
+  "started",
+  "duration",
+  "ban_state",
+  "ban_method",
+  "name",
+] as const;
+export type TemplateName = (typeof TEMPLATE_VALUE_NAMES)[number];
+export const TEMPLATE_NAMES: ReadonlySet<string> = new Set(TEMPLATE_VALUE_NAMES);
+
 export const PAGERDUTY_URL = "https://events.pagerduty.com";
 export const OPSGENIE_URL = "https://api.opsgenie.com";
 
 export interface NotifyConfig {
   readonly targets: readonly NotifyTarget[];
-  /** Read from the first on. null: each event goes to all targets. */
+  /** Read from the first on. null: each event but those of orders goes to all targets. */
   readonly routes: readonly NotifyRoute[] | null;
   /** Where people reach the dashboard, for links; null: there are none. */
   readonly pageUrl: string | null;
@@ -45,6 +101,8 @@ export interface NotifyTarget {
   /** The keys of its settings in the configuration. */
   readonly place: ConfigPath;
   readonly settings: TargetSettings;
+  /** Of messages for people; null: the texts are those of the service. */
+  readonly template: Template | null;
 }
 
 export type TargetSettings =

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
 /** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
-const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
+export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
 
 interface Notified {
   /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */
@@ -86,7 +86,8 @@ export class Routing {
 
   #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
     const { routes, targets } = this.#config;
-    if (routes === null) return [{ targets: targets.map(({ name }) => name), repeatMs: null }];
+    // Orders are many, and people who place them know of them: only a route sends them.
+    if (routes === null) return "orders" in event ? [] : [{ targets: targets.map(({ name }) => name), repeatMs: null }];
     const matching: NotifyRoute[] = [];
     for (const route of routes) {
       if (!isMatched(route.match, event)) continue;

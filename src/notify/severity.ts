@@ -1,5 +1,6 @@
 /** How urgent an event is, and what a person can do about it. */
 import { attackRate } from "../detection/attack/attack.ts";
+import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 import { SEVERITIES, type Severity } from "./notify-config.ts";
 
@@ -15,15 +16,20 @@ export function severityOf(event: NotifyEvent): Severity {
       const isMitigated = ban !== null && ban.state === "active";
       return isMitigated && attackRate(attack) < CRITICAL_TIMES * attack.threshold ? "warning" : "critical";
     }
+    case "attack_not_held":
     case "bgp_session_lost":
     case "scrub_node_fault":
     case "state_damaged":
     case "cap_reached":
     case "ban_rejected":
       return "critical";
+    case "rules_not_found":
+      return event.ban.fallback === null ? "critical" : "warning";
     case "exporter_fault":
     case "file_fault":
       return "warning";
+    case "events_joined":
+      return event.joined.severity;
     case "attack_ended":
     case "ban_active":
     case "ban_withdrawn":
@@ -31,8 +37,26 @@ export function severityOf(event: NotifyEvent): Severity {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
     case "test":
       return "info";
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
     default:
       return event satisfies never;
   }
@@ -51,6 +75,10 @@ export function adviceOf(event: NotifyEvent): string | null {
       return event.ban === null || event.ban.state !== "active"
         ? "No ban is in force: look at the attack's page and decide"
         : "See on the attack's page whether the rest is below the threshold";
+    case "attack_not_held":
+      return "Choose a stricter profile, or ban by a blackhole or a divert";
+    case "rules_not_found":
+      return "See on the attack's page whether what is done in place of rules is enough";
     case "ban_rejected":
       return "The attack goes on without a ban: see the reason, and ban by hand if it is right";
     case "bgp_session_lost":
@@ -61,6 +89,8 @@ export function adviceOf(event: NotifyEvent): string | null {
       return "Compare the bans in force with your routers";
     case "cap_reached":
       return "Raise the cap, or ban a prefix";
+    case "events_joined":
+      return "See all of them on the dashboard";
     case "exporter_fault":
       return null;
     case "file_fault":
@@ -72,8 +102,26 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
     case "test":
       return null;
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
     default:
       return event satisfies never;
   }

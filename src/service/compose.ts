@@ -116,7 +116,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     tenancy: () => backend.tenancy(),
     history,
     recorder,
-    ...{ updates, stateDamage: damage, faults },
+    ...{ updates, stateDamage: damage, faults, edge },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
@@ -135,7 +135,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     await http.stop();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
-    await floodwall.stop();
+    await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
   };
   const reload = () => {

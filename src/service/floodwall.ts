@@ -42,6 +42,7 @@ import type { FloodwallOptions } from "./floodwall-options.ts";
 import { GroupSettingsStore } from "./group-settings.ts";
 import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
+import type { OnOrders, OrderedChange } from "./order-changes.ts";
 import type { PacketPath } from "./packet-path.ts";
 import { buildParts, type Later, type Parts } from "./parts.ts";
 import { Reloader } from "./reloader.ts";
@@ -82,6 +83,7 @@ export class Floodwall implements Parts {
   readonly #attackEvents: Listeners<AttackEvent>;
   readonly #banChanges: Listeners<BanChange>;
   readonly #orderEnds: Listeners<readonly OrderEnd[]>;
+  readonly #orderChanges: Listeners<readonly OrderedChange[]>;
   readonly #reloads: Listeners<Config>;
   readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
@@ -101,6 +103,7 @@ export class Floodwall implements Parts {
     this.#attackEvents = listeners({ limiter, log });
     this.#banChanges = listeners({ limiter, log });
     this.#orderEnds = listeners({ limiter, log });
+    this.#orderChanges = listeners({ limiter, log });
     this.#reloads = listeners({ limiter, log });
     this.#ticks = listeners({ limiter, log });
     this.#storedAttacks = state.table("attacks");
@@ -131,6 +134,7 @@ export class Floodwall implements Parts {
       protectionChanged: () => this.#protectionChanged(),
       banChanged: (change) => this.#banChanges.emit(change),
       ordersEnded: (ends) => this.#orderEnds.emit(ends),
+      ordersChanged: (changes) => this.#orderChanges.emit(changes),
       attacksChanged: (changes, now) => this.#attacksChanged(changes, now),
       attackHappened: (event, now) => this.#attackHappened(event, now),
       ticked: () => this.#ticks.emit(),
@@ -177,6 +181,10 @@ export class Floodwall implements Parts {
 
   onOrderEnds(listener: (ends: readonly OrderEnd[]) => void): void {
     this.#orderEnds.add(listener);
+  }
+
+  onOrders(listener: OnOrders): void {
+    this.#orderChanges.add(listener);
   }
 
   onBanChange(listener: (change: BanChange) => void): void {
@@ -253,8 +261,11 @@ export class Floodwall implements Parts {
     log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
-  /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
-  async stop(): Promise<void> {
+  /**
+   * Bans stay in force: a managed speaker keeps their routes, and the next start restores them. @param lastly what still
+   * writes state: it is closed after that.
+   */
+  async stop(lastly: () => Promise<void> = async () => {}): Promise<void> {
     this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
@@ -266,7 +277,8 @@ export class Floodwall implements Parts {
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     this.incidents.save();
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
-    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
+    const stateStopped = lastly().then(() => this.state.stop());
+    await Promise.all([this.announcer?.stop({ withdraw }), stateStopped, this.packetPath?.saveBaselines()]);
   }
 
   /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */

@@ -40,6 +40,7 @@ import { openIncidents } from "./incidents.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
 import { openMaintenance } from "./maintenance.ts";
+import type { OrderedChange } from "./order-changes.ts";
 import { blocksEnded, rulesEnded } from "./order-ends.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -81,6 +82,7 @@ export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks"
   readonly banChanged: (change: BanChange) => void;
   readonly windowsChanged: () => void;
   readonly ordersEnded: (ends: readonly OrderEnd[]) => void;
+  readonly ordersChanged: (changes: readonly OrderedChange[]) => void;
   /** All changes of one tick. */
   readonly attacksChanged: (changes: readonly AttackChange[], now: Now) => void;
   readonly attackHappened: (event: AttackEvent, now: Now) => void;
@@ -151,11 +153,16 @@ function makeScrub({ options, later }: Given, { detector }: Made<"detector">): S
 }
 
 function makeProtections({ options, later }: Given, slots: KernelSlots): Protections {
-  return openProtections({ ...options, ...slots.ofChoices, onChange: () => later.get().protectionChanged() });
+  return openProtections({
+    ...options,
+    ...slots.ofChoices,
+    onChange: () => later.get().protectionChanged(),
+    ...onOrders(later),
+  });
 }
 
 function makeMaintenance({ options, later }: Given): MaintenanceWindows {
-  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged() });
+  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged(), ...onOrders(later) });
 }
 
 function makeRules({ options, limiter, later }: Given): RuleFinder {
@@ -210,6 +217,7 @@ function makeFilterRules({ options, later }: Given): FilterRules {
     ...options,
     onChange: () => later.get().dataPlane?.rulesChanged(),
     onEnded: (...ended) => later.get().ordersEnded(rulesEnded(...ended, later.get())),
+    ...onOrders(later),
   });
 }
 
@@ -240,7 +248,12 @@ function makeSourceBlocks(
     ...{ store: faultingTable(state.table("source_blocks")), installer: dataPlane, slots: slots.shares },
     filterRuleSlots: () => filterRules.places,
     onEnded: (...ended) => later.get().ordersEnded(blocksEnded(...ended, later.get())),
+    ...onOrders(later),
   });
+}
+
+function onOrders(later: Late<Later>) {
+  return { onOrders: (changes: readonly OrderedChange[]) => later.get().ordersChanged(changes) };
 }
 
 function makeNow(

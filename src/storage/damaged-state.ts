@@ -31,6 +31,8 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   protections: { keys: ["prefix"], others: ["record"] },
   incidents: { keys: ["id"], others: ["record"] },
   maintenance: { keys: ["name"], others: ["record"] },
+  notify_targets: { keys: ["id"], others: ["record"] },
+  notifications: { keys: ["id"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
 
@@ -96,6 +98,8 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
     protections: 0,
     incidents: 0,
     maintenance: 0,
+    notify_targets: 0,
+    notifications: 0,
   };
   db.transaction(() => {
     for (const [name, of] of rows) {

@@ -7,10 +7,11 @@ import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
+import type { KeptNotification, TargetRecord } from "./notification-records.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection, id of an incident, name of a maintenance window.
+ * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -21,6 +22,8 @@ export interface StateRecords {
   readonly protections: ProtectionChoice;
   readonly incidents: Incident;
   readonly maintenance: WindowOrder;
+  readonly notify_targets: TargetRecord;
+  readonly notifications: KeptNotification;
 }
 
 export type StateTable = keyof StateRecords;

@@ -20,6 +20,7 @@ import { makePrivateFolder } from "../system/private-folder.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
+import type { KeptNotification, TargetRecord } from "./notification-records.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
 import {
@@ -29,6 +30,7 @@ import {
   LEVERS,
   MAINTENANCE,
   migrate,
+  NOTIFICATIONS,
   PROTECTIONS,
   SCHEMA_VERSION,
   SOURCE_BLOCKS,
@@ -43,6 +45,7 @@ const SCHEMA = `
   ${PROTECTIONS}
   ${INCIDENTS}
   ${MAINTENANCE}
+  ${NOTIFICATIONS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -99,6 +102,14 @@ export class StateDatabase {
       protections: this.protections(),
       incidents: this.incidents(),
       maintenance: this.#records("SELECT record FROM maintenance", (record) => JSON.parse(record) as WindowOrder),
+      notify_targets: this.#records(
+        "SELECT record FROM notify_targets ORDER BY id",
+        (record) => JSON.parse(record) as TargetRecord,
+      ),
+      notifications: this.#records(
+        "SELECT record FROM notifications ORDER BY id",
+        (record) => JSON.parse(record) as KeptNotification,
+      ),
     };
   }
 
@@ -252,6 +263,11 @@ export class StateDatabase {
         if (record === null) this.#write("DELETE FROM maintenance WHERE name = ?", [key]);
         else
           this.#write("INSERT OR REPLACE INTO maintenance (name, record) VALUES (?, ?)", [key, JSON.stringify(record)]);
+        break;
+      case "notify_targets":
+      case "notifications":
+        if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
+        else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;
       default:
         table satisfies never;

@@ -37,6 +37,8 @@ export class StateQueue {
     protections: 0,
     incidents: 0,
     maintenance: 0,
+    notify_targets: 0,
+    notifications: 0,
   };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
@@ -52,6 +54,8 @@ export class StateQueue {
       ...protections.map(({ prefix }) => nameOf("protections", prefix)),
       ...incidents.map(({ id }) => nameOf("incidents", id)),
       ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
+      ...stored.notify_targets.map(({ id }) => nameOf("notify_targets", id)),
+      ...stored.notifications.map(({ id }) => nameOf("notifications", id)),
     ]);
   }
 

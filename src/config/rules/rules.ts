@@ -85,6 +85,7 @@ import {
   mailAccountIsWhole,
   storageKeysHaveAnEffect,
   targetsHaveOneKind,
+  templatesCanBeUsed,
   updateCheckHasAUrl,
 } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
@@ -181,6 +182,7 @@ const RULES: readonly Rule[] = [
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
   targetsHaveOneKind,
+  templatesCanBeUsed,
   updateCheckHasAUrl,
   routableListenNeedsAToken,
   tokenEnvGoesWithoutTokens,
