@@ -33,6 +33,7 @@ import type {
   UpdateView,
 } from "../http/backend.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
+import type { SignInSource } from "../http/routes/sign-in.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -67,6 +68,7 @@ import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
+import { noSignIn } from "./sign-in.ts";
 
 /** Rows read from the addon in one crossing when all hosts are read. */
 const HOST_CHUNK_ROWS = 65_536;
@@ -85,6 +87,7 @@ export class ServiceBackend implements Backend {
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
   readonly sharedLinks: SharedLinks;
+  readonly signIn: SignInSource;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly notifyTargets: () => NotifyTargets;
   readonly orders: OrderSources;
@@ -107,6 +110,7 @@ export class ServiceBackend implements Backend {
     this.maintenance = floodwall.maintenance;
     this.orders = orderSources(floodwall, () => this.tenancy());
     this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
+    this.signIn = sources.signIn ?? noSignIn();
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;

@@ -138,6 +138,8 @@ describe("defaults", () => {
         envFile: null,
         dashboard: true,
         sharedLinks: false,
+        oidc: null,
+        callers: [],
         metricsToken: false,
       },
     });
