@@ -159,7 +159,7 @@ export async function readProvider({ issuer, clientId }: SignInConfig): Promise<
   return server;
 }
 
-function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): Known {
+export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): Known {
   const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const withSecret = methods.includes("client_secret_basic") ? oidc.ClientSecretBasic : oidc.ClientSecretPost;
   const authentication = secret === null ? oidc.None() : withSecret(secret);
@@ -201,7 +201,7 @@ function isAway(cause: unknown): boolean {
 }
 
 /** Without parameters of the answer, which may have secrets. */
-function errorText(cause: unknown): string {
+export function errorText(cause: unknown): string {
   if (cause instanceof oidc.AuthorizationResponseError || cause instanceof oidc.ResponseBodyError) {
     return `the provider answered ${cause.error}`;
   }
