@@ -20,7 +20,7 @@ const NOUNS = words(
   "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema",
 );
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
-const RIMS = words("scrub/agent http bgp divert dataplane storage geo prefixset notify release observability system");
+const RIMS = words("scrub/agent http bgp divert dataplane storage geo prefixset notify release observability oidc system");
 /** The configuration file: it knows nouns and rims by what their sections say, and no noun or rim knows it. */
 const CONFIG = "config";
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
@@ -42,7 +42,7 @@ const GROUND = [
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   ...{ elysia: "http", "@elysiajs": "http", pino: "observability", "prom-client": "observability" },
   ...{ "@connectrpc": "bgp", "@bufbuild": "bgp", "bun:sqlite": "storage", "@clickhouse": "storage" },
-  ...{ nodemailer: "notify", "mmdb-lib": "geo", yaml: "config", "ipaddr.js": "net" },
+  ...{ nodemailer: "notify", "openid-client": "oidc", "mmdb-lib": "geo", yaml: "config", "ipaddr.js": "net" },
 };
 
 /** The native side: what each folder may include of ours. */

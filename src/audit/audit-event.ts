@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   "maintenance",
   "hostgroup_settings",
   "shared_link",
+  "sign_in",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -47,6 +48,7 @@ export const AUDIT_TARGET_TYPES = [
   "window",
   "hostgroup",
   "link",
+  "user",
   "global",
 ] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];

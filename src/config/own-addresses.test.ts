@@ -33,6 +33,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "maintenance[].from": "a time",
   "maintenance[].until": "a time",
   "maintenance[].weekly.at": "a time",
+  "api.oidc.roles[].value": "a value of a claim",
   "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
   "bgp.policies[].description": "words for people",
@@ -56,7 +57,7 @@ function* textKeys(schema: TSchema, path = ""): Generator<string> {
 const CONFIG = `
 networks: [10.0.0.0/8, "2001:db8::/32"]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
-api: { listen: "10.0.1.8:8080", token_env: TOKEN }
+api: { listen: "10.0.1.8:8080", token_env: TOKEN, oidc: { issuer: "https://10.0.1.9/", client_id: f, public_url: "https://10.0.1.10", roles: [{ value: noc, role: viewer }] } }
 capture:
   interfaces: [{ name: eth0, mode: mirror }]
   tunnels: [{ address: 10.0.5.1, from: [10.0.5.2/32, 10.0.6.0/24, 10.16.0.0/12] }]

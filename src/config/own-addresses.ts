@@ -67,6 +67,7 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   }
   for (const [i, node] of (scrubbing?.nodes ?? []).entries()) yield* nextHops(node, ["scrubbing", "nodes", i]);
   yield one(api.host, ["api", "listen"]);
+  yield* literal(api.oidc?.publicUrl ?? null, ["api", "oidc", "public_url"]);
   yield* senders(config);
   yield* servers(config);
 }
@@ -90,7 +91,8 @@ function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddres
 }
 
 /** Servers that the service sends to, where they are named by their addresses. */
-function* servers({ storage, notify, updateCheck }: Named): Generator<OwnAddress> {
+function* servers({ api, storage, notify, updateCheck }: Named): Generator<OwnAddress> {
+  yield* literal(api.oidc?.issuer ?? null, ["api", "oidc", "issuer"]);
   if (storage.driver?.kind === "clickhouse") yield* literal(storage.driver.url, ["storage", "clickhouse", "url"]);
   for (const { place, settings } of notify.targets) {
     if ("host" in settings) yield* literal(settings.host, [...place, "host"]);

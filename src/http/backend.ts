@@ -59,6 +59,7 @@ import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
+import type { SignInSource } from "./routes/sign-in.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 
 export interface NotifyTargets {
@@ -85,6 +86,8 @@ export interface Backend {
   readonly incidents: Pick<Incidents, "views" | "get" | "order" | "note">;
   /** Links for people without a token. Changes reject with a BackendFault if they could not be saved. */
   readonly sharedLinks: Pick<SharedLinks, "isAllowed" | "all" | "of" | "share" | "revoke">;
+  /** People sign in by an identity provider. */
+  readonly signIn: SignInSource;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */

@@ -24,6 +24,10 @@ export type Refusal =
   | { readonly kind: "unknown_path" }
   /** On an open API: Host or Origin names another machine. */
   | { readonly kind: "foreign_host" }
+  /** With the cookie of a signed-in browser: not from the dashboard's own page. */
+  | { readonly kind: "foreign_page" }
+  | { readonly kind: "no_browser_session" }
+  | { readonly kind: "unknown_browser_session" }
   /** Missing, unknown or ambiguous: the caller does not learn which. */
   | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
@@ -214,6 +218,7 @@ const SHARED_LINK_REFUSALS = {
 
 const FORBIDDEN = {
   foreign_host: "Host or Origin names another machine: use localhost, or configure a token",
+  foreign_page: "a signed-in browser may send this from the dashboard's own page only: see api.oidc.public_url",
   insufficient_role: "this token's role may not perform this action",
   unscoped_only: "restricted to unscoped tokens",
   other_node: "this token is bound to another node",
@@ -233,6 +238,7 @@ const ABSENT = {
   no_group_settings: "nothing is set for this hostgroup",
   unknown_subject: "unknown attack, incident, tenant or hostgroup",
   unknown_shared_link: "unknown shared link",
+  unknown_browser_session: "no such browser is signed in",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
@@ -271,6 +277,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 404, error: "not found" };
     case "no_valid_token":
       return { status: 401, error: "missing or invalid bearer token" };
+    case "no_browser_session":
+      return { status: 409, error: "this caller has a token: only a signed-in browser can sign out" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
     case "invalid_url":

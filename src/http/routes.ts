@@ -49,6 +49,7 @@ import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
+import { signInRoutes } from "./routes/sign-in.ts";
 import { sourceBlockPreviewRoute, sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
@@ -82,7 +83,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
   const levers = { edge: backend.edge, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(backend),
-    sessionRoute(),
+    sessionRoute(backend.signIn),
+    ...signInRoutes(backend.signIn),
     attacksRoute(backend, { pages, slicing }),
     endedAttacksRoute(backend, clock),
     attackRoute(backend),

@@ -110,7 +110,7 @@ export interface MitigationSections {
   readonly own: OwnInfrastructure;
   readonly ban: BanBounds;
   readonly samples: { readonly enabled: boolean };
-  readonly api: { readonly tokens: readonly Pick<TokenConfig, "tenant">[] };
+  readonly api: { readonly callers: readonly Pick<TokenConfig, "tenant">[] };
   /** null: nothing is dropped on this machine. */
   readonly dataplane: { readonly enabled: boolean } | null;
   /** null: no speaker. */

@@ -86,7 +86,7 @@ export function mitigationPolicy(
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,
     addresses: (family) => addresses[family],
-    callers: callersOf(config.api.tokens),
+    callers: callersOf(config.api.callers),
     tenantOf: (prefix) => config.hostgroups[config.lookup.groupOf(prefix)]?.tenant ?? null,
     spread: spreadPolicy(config, terms, chosenTerms),
     isInNetworks: (target) => config.lookup.holds(target),

@@ -21,6 +21,7 @@ import { NotifyMetrics } from "./notify-metrics.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
 import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
+import { SignInMetrics } from "./sign-in-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 import { TelemetryMetrics } from "./telemetry-metrics.ts";
@@ -48,6 +49,7 @@ export class Metrics {
   readonly prefixSets: PrefixSetMetrics;
   readonly files: FileMetrics;
   readonly telemetry: TelemetryMetrics;
+  readonly signIn: SignInMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -78,6 +80,7 @@ export class Metrics {
     this.prefixSets = new PrefixSetMetrics(this.#registry);
     this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
+    this.signIn = new SignInMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

@@ -33,6 +33,7 @@ import type {
 } from "../http/backend.ts";
 import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
+import type { SignInSource } from "../http/routes/sign-in.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -68,6 +69,7 @@ import { HostRowView } from "./host-row-view.ts";
 import { movedAlong } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
+import { noSignIn } from "./sign-in.ts";
 
 /** Rows read from the addon in one crossing when all hosts are read. */
 const HOST_CHUNK_ROWS = 65_536;
@@ -86,6 +88,7 @@ export class ServiceBackend implements Backend {
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
   readonly sharedLinks: SharedLinks;
+  readonly signIn: SignInSource;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly notifyTargets: () => NotifyTargets;
   readonly orders: OrderSources;
@@ -108,6 +111,7 @@ export class ServiceBackend implements Backend {
     this.maintenance = floodwall.maintenance;
     this.orders = orderSources(floodwall, () => this.tenancy());
     this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
+    this.signIn = sources.signIn ?? noSignIn();
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;

@@ -37,6 +37,7 @@ import { ForeignFiles } from "./foreign-files.ts";
 import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
+import { openSignIn } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
@@ -85,12 +86,18 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files });
+  const { signIn, provider } = openSignIn({
+    ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
+    ...{ environment, audit: history, faults, limiter, ...parts },
+  });
+  floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
+    signIn,
     history,
     recorder,
     availableUpdate: () => updates.available,
@@ -102,6 +109,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...config.api,
     backend,
     tokens: () => floodwall.config.api.tokens,
+    callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
     audit: history,
@@ -126,12 +134,14 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.start();
     files.start();
     edge.start();
+    provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   };
   const stop = async () => {
     floodwall.reloader.stop();
+    provider.follow(null);
     await http.stop();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();

@@ -8,6 +8,7 @@ export const FILE_KINDS = [
   "tls",
   "secrets",
   "clearance_masters",
+  "identity_provider",
   "authority",
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];

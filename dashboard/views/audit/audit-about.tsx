@@ -47,6 +47,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "notify_test":
     case "config_reload":
     case "shared_link":
+    case "sign_in":
       return <>–</>;
     default:
       return action satisfies never;

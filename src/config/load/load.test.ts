@@ -140,6 +140,8 @@ describe("defaults", () => {
         envFile: null,
         dashboard: true,
         sharedLinks: false,
+        oidc: null,
+        callers: [],
         metricsToken: false,
       },
     });
