@@ -77,6 +77,7 @@ describe("defaults", () => {
       telemetry: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0, confidence: 0.99999999 },
       carpet: null,
+      cluster: null,
       mitigations: [
         {
           method: "blackhole",
