@@ -4,8 +4,8 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import type { JoinPeers } from "../cluster/joins/peers.ts";
 import { ForeignSightings } from "../cluster/joins/presence.ts";
+import type { Peers } from "../cluster/peers.ts";
 import type { NodePresence } from "../nodes/node-presence.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
@@ -16,7 +16,7 @@ export interface PolledNodes {
 }
 
 export interface PresenceSharing {
-  readonly peers: JoinPeers;
+  readonly peers: Peers;
   /** By channel. */
   readonly channels: Readonly<Record<Channel, PolledNodes>>;
   readonly clock: Pick<Clock, "monotonicMs">;
