@@ -83,7 +83,7 @@ export interface EventSharing {
   add(event: NotifyEvent, targets: readonly string[]): void;
   /** Of one target. */
   once(target: string): SentOnce;
-  /** No event is added any more: what waits for its id goes to the queues. */
+  /** No event is added any more: what still waits goes to the queues. */
   flush(): void;
 }
 

@@ -25,6 +25,7 @@ class TestBrain {
   /** What the receiver does with its events. */
   outcome: "taken" | "refused" | "unanswered" = "taken";
   dropped = 0;
+  readonly #agreeing: (() => void)[] = [];
 
   constructor(name: string) {
     this.name = name;
@@ -38,7 +39,22 @@ class TestBrain {
         clock,
         timers: new ManualTimers(clock),
       },
-      ids: { attackId: (own) => own.replace(/-of-.*/, ""), banId: (own) => own.replace(/-of-.*/, "") },
+      ids: {
+        shown: (one) => ({ ...one, id: shownId(one.id) }),
+        shownId,
+        whenAgreed: (report) => {
+          let isDone = false;
+          const once = () => {
+            if (!isDone) report();
+            isDone = true;
+          };
+          this.#agreeing.push(once);
+          new ManualTimers(clock).after(250, once);
+        },
+        agreeNow: () => {
+          for (const report of this.#agreeing.splice(0)) report();
+        },
+      },
       onUnread: () => {},
       onDropped: (events) => {
         this.dropped += events;
@@ -63,6 +79,7 @@ class TestBrain {
   }
 }
 
+const shownId = (own: string) => own.replace(/-of-.*/, "");
 const at = (name: string) => world[name] as TestBrain;
 const both = () => Object.values(world);
 /** Each brain has its own id of the attack, and its own of the event. */

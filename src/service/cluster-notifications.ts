@@ -4,39 +4,26 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import {
-  Deliveries,
-  type Delivery,
-  type Entry,
-  type Outcome,
-  type Said,
-  type Word,
-} from "../cluster/joins/deliveries.ts";
+import { Deliveries, type Delivery, type Outcome, type Said, type Word } from "../cluster/joins/deliveries.ts";
 import { EventKeys, eventId, faultKey } from "../cluster/joins/event-keys.ts";
 import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
-import type { Ban } from "../mitigation/ban.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
 import type { EventSharing } from "../notify/notifier.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { type AttackIds, shownBan } from "./attack-ids.ts";
 import type { PairLease } from "./cluster-lease.ts";
-
-/** The ids that all brains have for an attack and a ban of this brain. */
-export interface JoinedIds {
-  attackId(own: string): string;
-  banId(own: string): string;
-}
 
 export interface ClusterNotificationsOptions {
   readonly peers: Peers;
   readonly lease: Lease;
   /** Gets to know when a peer has said what it sent while it was out of reach. */
   readonly reach: PairLease;
-  readonly ids: JoinedIds;
+  readonly ids: Pick<AttackIds, "shown" | "shownId" | "whenAgreed" | "agreeNow">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onUnread: (kind: string, from: string) => void;
@@ -47,8 +34,6 @@ export interface ClusterNotificationsOptions {
 const KIND = "notifications";
 const SYNCED = "notifications_known";
 const DELIVERIES_OF_MESSAGE = 2000;
-/** Brains that detect one attack within this time have agreed on its id. */
-const JOIN_MS = 250;
 const TICK_MS = 1000;
 /** As long as a queue tries. */
 const AGE_MAX_MS = 900_000;
@@ -73,9 +58,6 @@ export class ClusterNotifications implements EventSharing {
   readonly #keys = new EventKeys();
   /** Of events that were added, by their ids; a key of null is of an event that this brain alone has. */
   readonly #keyOf = new WeakMap<NotifyEvent, string | null>();
-  /** In the order in which they happened. */
-  #joining: { readonly event: NotifyEvent; readonly targets: readonly string[]; readonly dueMs: number }[] = [];
-  #cancelJoin: Cancel | null = null;
   #cancelTick: Cancel = () => {};
   #send: (event: NotifyEvent, target: string) => void = () => {};
 
@@ -104,8 +86,7 @@ export class ClusterNotifications implements EventSharing {
   }
 
   add(event: NotifyEvent, targets: readonly string[]): void {
-    this.#joining.push({ event, targets, dueMs: this.#nowMs + JOIN_MS });
-    this.#joinLater();
+    this.#options.ids.whenAgreed(() => this.#addAgreed(event, targets));
   }
 
   once(target: string): SentOnce {
@@ -123,9 +104,7 @@ export class ClusterNotifications implements EventSharing {
 
   flush(): void {
     this.#cancelTick();
-    this.#cancelJoin?.();
-    this.#cancelJoin = null;
-    this.#joined(Number.POSITIVE_INFINITY);
+    this.#options.ids.agreeNow();
   }
 
   get #nowMs(): number {
@@ -136,23 +115,7 @@ export class ClusterNotifications implements EventSharing {
     return this.#options.lease.holds();
   }
 
-  #joinLater(): void {
-    const [first] = this.#joining;
-    if (first === undefined || this.#cancelJoin !== null) return;
-    this.#cancelJoin = this.#options.timers.after(Math.max(0, first.dueMs - this.#nowMs), () => {
-      this.#cancelJoin = null;
-      this.#joined(this.#nowMs);
-      this.#joinLater();
-    });
-  }
-
-  #joined(nowMs: number): void {
-    const later = this.#joining.findIndex(({ dueMs }) => dueMs > nowMs);
-    const due = this.#joining.splice(0, later < 0 ? this.#joining.length : later);
-    for (const { event, targets } of due) this.#addJoined(event, targets);
-  }
-
-  #addJoined(own: NotifyEvent, targets: readonly string[]): void {
+  #addAgreed(own: NotifyEvent, targets: readonly string[]): void {
     const event = withIds(own, this.#options.ids);
     const key = keyOf(event, this.#keys);
     if (key === null) {
@@ -182,7 +145,7 @@ export class ClusterNotifications implements EventSharing {
   }
 
   #carryOut({ send, say }: Outcome<NotifyEvent>): void {
-    for (const { event, target } of send as readonly Entry<NotifyEvent>[]) this.#send(event, target);
+    for (const { event, target } of send) this.#send(event, target);
     for (const said of say) this.#say(said);
   }
 
@@ -196,17 +159,9 @@ export class ClusterNotifications implements EventSharing {
   }
 }
 
-function withIds(event: NotifyEvent, ids: JoinedIds): NotifyEvent {
-  const ofBan = (ban: Ban): Ban => ({
-    ...ban,
-    id: ids.banId(ban.id),
-    attackId: ban.attackId === null ? null : ids.attackId(ban.attackId),
-  });
-  if ("attack" in event) {
-    const { attack, ban } = event;
-    return { ...event, attack: { ...attack, id: ids.attackId(attack.id) }, ban: ban === null ? null : ofBan(ban) };
-  }
-  return "ban" in event ? { ...event, ban: ofBan(event.ban) } : event;
+function withIds(event: NotifyEvent, ids: ClusterNotificationsOptions["ids"]): NotifyEvent {
+  if ("attack" in event) return { ...event, attack: ids.shown(event.attack), ban: shownBan(event.ban, ids) };
+  return "ban" in event ? { ...event, ban: shownBan(event.ban, ids) } : event;
 }
 
 /** null: it is about this brain alone. */
@@ -219,9 +174,11 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
       return keys.numbered(event.kind, event.attack.id);
     case "ban_active":
     case "ban_withdrawn":
-      return keys.numbered(event.kind, event.ban.id);
-    case "ban_rejected":
-      return keys.numbered(event.kind, event.ban.attackId ?? event.ban.prefix.text);
+    case "ban_rejected": {
+      // Each brain has its own automatic ban, and all have that of an order.
+      const { attackId, id, prefix } = event.ban;
+      return keys.numbered(event.kind, `${prefix.text} ${attackId ?? id}`);
+    }
     case "exporter_fault":
     case "exporter_fault_over":
       return faultKey(event.kind, `${event.exporter.address} ${event.exporter.fault}`);

@@ -13,6 +13,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
+import type { AttackIds } from "./attack-ids.ts";
 
 export interface FloodwallOptions {
   readonly config: Config;
@@ -35,6 +36,8 @@ export interface FloodwallOptions {
   readonly environment: Environment;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Default: those of one brain alone. */
+  readonly attackIds?: AttackIds;
   /** Default: the BGP speaker of the configuration. */
   readonly speaker?: Speaker;
   /** Whether rules are found in a thread. Default: in the event loop, at once. */

@@ -107,17 +107,30 @@ describe("bounds", () => {
   const named = (key: string) => ({ key, target: "hook", event: key });
 
   test("over the room an event is dropped", () => {
-    expect(["1", "2", "3", "4"].map((key) => table.add(named(key), 0, false))).toMatchObject(["kept", "kept", "kept", "dropped"]);
+    expect(["1", "2", "3", "4"].map((key) => table.add(named(key), 0, false))).toMatchObject([
+      "kept",
+      "kept",
+      "kept",
+      "dropped",
+    ]);
   });
 
   test("the oldest mark is forgotten first", () => {
     for (const key of ["1", "2", "3", "4"]) table.take("a", "done", [named(key)], at(0, false));
-    expect(["1", "2", "3", "4"].map((key) => table.add(named(key), 1, false))).toMatchObject(["kept", "known", "known", "known"]);
+    expect(["1", "2", "3", "4"].map((key) => table.add(named(key), 1, false))).toMatchObject([
+      "kept",
+      "known",
+      "known",
+      "known",
+    ]);
   });
 
   test("a fault that comes back is another event, after a minute", () => {
     const fault = named(faultKey("scrub_node_fault", "s1"));
     table.take("a", "done", [fault], at(0, false));
-    expect([table.add(fault, SAME_FAULT_MS - 1, false), table.add(fault, SAME_FAULT_MS, false)]).toMatchObject(["known", "kept"]);
+    expect([table.add(fault, SAME_FAULT_MS - 1, false), table.add(fault, SAME_FAULT_MS, false)]).toMatchObject([
+      "known",
+      "kept",
+    ]);
   });
 });
