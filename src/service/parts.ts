@@ -179,6 +179,7 @@ function makeBans(
     announcer,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
+    ...(options.foreignBans && { foreign: options.foreignBans }),
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),
     isHere: (ban) => later.get().dataPlane?.isInForce(ban) ?? true,
     ...scrubCircumstances(scrub),
