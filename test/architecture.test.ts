@@ -17,10 +17,14 @@ const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
 const NOUNS = words(
-  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema",
+  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema cluster",
 );
-/** Where the world begins; a scrub node's agent is a process of its own, with its own. */
-const RIMS = words("scrub/agent http bgp divert dataplane storage geo prefixset notify release observability oidc system");
+/** Folders within a noun that talk to the outside: a scrub node's agent, and what a brain exchanges with others. */
+const RIMS_WITHIN = words("scrub/agent cluster/link cluster/etcd");
+/** Where the world begins. */
+const RIMS = words("http bgp divert dataplane storage geo prefixset notify release observability oidc system").concat(
+  RIMS_WITHIN,
+);
 /** The configuration file: it knows nouns and rims by what their sections say, and no noun or rim knows it. */
 const CONFIG = "config";
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
@@ -80,7 +84,8 @@ const written = [...source, ...native, ...sourceFiles("test", "bench", "dashboar
 /** `src/config/load/load.ts` is in `config`; a file of `src` itself is in none. */
 function folderOf(path: string): string {
   const steps = path.split("/");
-  if (path.startsWith("src/scrub/agent/")) return "scrub/agent";
+  const within = RIMS_WITHIN.find((folder) => path.startsWith(`src/${folder}/`));
+  if (within !== undefined) return within;
   return (steps.length > 2 ? steps[1] : undefined) ?? "";
 }
 

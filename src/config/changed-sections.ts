@@ -35,6 +35,7 @@ const SECTIONS: readonly Section[] = [
   ["notify", ({ notify }) => notify],
   ["update_check", ({ updateCheck }) => updateCheck],
   ["api", ({ api }) => api],
+  ["cluster", ({ cluster }) => cluster],
 ];
 
 /** Empty: nothing is different, as far as it takes effect without a restart. */

@@ -1,5 +1,6 @@
 /** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: docs/configuration.md. */
 import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { ClusterConfig } from "../cluster/cluster-config.ts";
 import type { CaptureConfig } from "../dataplane/capture-config.ts";
 import type { DataplaneConfig } from "../dataplane/dataplane-config.ts";
 import type { SamplesConfig } from "../detection/attack/samples-config.ts";
@@ -70,4 +71,6 @@ export interface Config {
   readonly notify: NotifyConfig;
   readonly updateCheck: UpdateCheckConfig;
   readonly api: ApiConfig;
+  /** null: this brain is alone. */
+  readonly cluster: ClusterConfig | null;
 }

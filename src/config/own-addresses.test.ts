@@ -88,6 +88,13 @@ notify:
     - { name: log, syslog: { host: 10.0.8.5 } }
     - { name: call, pagerduty: { key_env: KEY, url: "http://10.0.8.6" } }
     - { name: other-call, opsgenie: { key_env: KEY, url: "http://10.0.8.7" } }
+cluster:
+  name: brain1
+  listen: "10.0.9.1:8443"
+  certificate: /etc/floodwall/cluster/brain1.pem
+  key: /etc/floodwall/cluster/brain1.key
+  authority: /etc/floodwall/cluster/ca.pem
+  brains: [{ name: brain2, address: "10.0.9.2:8443" }]
 update_check: { enabled: true, url: "https://[2001:db8::83]/floodwall.json" }
 bgp:
   speaker: external
@@ -139,6 +146,8 @@ describe("the own addresses of a configuration", () => {
     ["10.0.7.2", "dataplane.tunnels[0].remote"],
     ["10.0.8.1", "storage.clickhouse.url"],
     ["10.0.8.2", "notify.email.host"],
+    ["10.0.9.1", "cluster.listen"],
+    ["10.0.9.2", "cluster.brains[0].address"],
     ["2001:db8::83", "update_check.url"],
     ["10.0.1.9", "bgp.grpc"],
   ])("are not banned: %s is %s", (own, key) => {

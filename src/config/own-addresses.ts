@@ -14,6 +14,7 @@ type Named = Pick<
   | "scrubbing"
   | "mitigations"
   | "api"
+  | "cluster"
   | "capture"
   | "telemetry"
   | "dataplane"
@@ -44,7 +45,7 @@ export function ownAddresses(config: Named): OwnAddress[] {
 }
 
 function* namedAddresses(config: Named): Generator<OwnAddress> {
-  const { bgp, scrubbing, mitigations, api } = config;
+  const { bgp, scrubbing, mitigations, api, cluster } = config;
   if (bgp !== null) {
     yield one(bgp.routerId, ["bgp", "router_id"]);
     for (const address of bgp.listen?.addresses ?? []) yield one(address, ["bgp", "listen"]);
@@ -68,6 +69,10 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   for (const [i, node] of (scrubbing?.nodes ?? []).entries()) yield* nextHops(node, ["scrubbing", "nodes", i]);
   yield one(api.host, ["api", "listen"]);
   yield* literal(api.oidc?.publicUrl ?? null, ["api", "oidc", "public_url"]);
+  if (cluster !== null) yield one(cluster.listen.host, ["cluster", "listen"]);
+  for (const [i, { address }] of (cluster?.brains ?? []).entries()) {
+    yield one(address.host, ["cluster", "brains", i, "address"]);
+  }
   yield* senders(config);
   yield* servers(config);
 }

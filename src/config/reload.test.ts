@@ -44,6 +44,11 @@ describe("a restart is needed for", () => {
     ["capture", 'api: {listen: "[::1]:8080"}\ncapture', ["api.listen"]],
     ["capture", "api: {listen: 127.0.0.1:8081}\ncapture", ["api.listen"]],
     ["capture", "dataplane: {interfaces: [eth0]}\ncapture", ["dataplane"]],
+    [
+      "capture",
+      'cluster: {name: a, listen: "192.0.2.1:1", certificate: /a, key: /a, authority: /a, brains: [{name: b, address: "192.0.2.2:1"}]}\ncapture',
+      ["cluster"],
+    ],
     ["capture", "storage: {driver: none}\ncapture", ["storage.driver"]],
     ["capture", "storage: {path: /srv/history.sqlite}\ncapture", ["storage.path"]],
     ["capture", "storage: {max_bytes: 16777216}\ncapture", ["storage.max_bytes"]],

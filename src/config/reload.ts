@@ -56,6 +56,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
   ["api.tls", ({ api: { tls } }) => tls],
+  ["cluster", ({ cluster }) => cluster],
 ];
 
 interface RestartCase {
@@ -141,6 +142,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     bgp: keepBgp(running.bgp, next.bgp),
     mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
+    cluster: running.cluster,
   };
   return Object.freeze({ ...kept, own: ownInfrastructure(kept) });
 }

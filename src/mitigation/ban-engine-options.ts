@@ -7,7 +7,7 @@ import type { Circumstances } from "./circumstances.ts";
 import type { Diverter } from "./diversion.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
-type Sources = Pick<Circumstances, "observed" | "makeRules" | "divertTo" | "nodeRules" | "neighborRules">;
+type Sources = Pick<Circumstances, "observed" | "makeRules" | "foreign" | "divertTo" | "nodeRules" | "neighborRules">;
 
 export interface BanEngineOptions extends Sources {
   readonly diversions: Diverter;

@@ -23,6 +23,7 @@ import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
+import { withForeignTimes } from "./foreign-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
@@ -61,7 +62,7 @@ export class BanEngine {
     this.#policy = options.policy;
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options);
-    this.#rungs = new RungClock(options.overThresholdMs);
+    this.#rungs = new RungClock(options.overThresholdMs, options.foreign);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
@@ -147,7 +148,7 @@ export class BanEngine {
   tick(wallMs: number): void {
     for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
       this.#guarded(() => {
-        const aged = next(ban, { kind: "clock" }, wallMs);
+        const aged = next(withForeignTimes(ban, this.#options.foreign, wallMs), { kind: "clock" }, wallMs);
         this.#change(ban, isReviewed ? this.#climbed(aged, wallMs) : aged);
       });
     }

@@ -38,6 +38,14 @@ export interface DeliveryTimes extends RetryTimes {
   readonly ageMaxMs: number;
 }
 
+/** Which events this brain sends, where several brains have them. */
+export interface SentOnce {
+  /** Asked before each attempt: another brain may have sent it, or may be about to. */
+  maySend(event: NotifyEvent): boolean;
+  sent(events: readonly NotifyEvent[]): void;
+  gaveUp(events: readonly NotifyEvent[]): void;
+}
+
 export interface DeliveryQueueOptions {
   /** Of the target. */
   readonly name: string;
@@ -55,6 +63,8 @@ export interface DeliveryQueueOptions {
   readonly burst: number | null;
   /** null: what waits is in memory alone. */
   readonly keep: QueueKeep | null;
+  /** null or absent: this brain sends all of them. */
+  readonly once?: SentOnce | null;
 }
 
 /** Times by the wall clock, ms. */
@@ -147,10 +157,11 @@ export class DeliveryQueue {
 
   /** Into the one event that counts those that are not sent one by one. It is on disk at any time. */
   #join(event: NotifyEvent): void {
-    const { clock, keep, newId, timers } = this.#options;
+    const { clock, keep, newId, timers, once } = this.#options;
     this.#joined = joinedWith(this.#joined, event, { newId, wallMs: clock.wallMs() });
     keep?.added(this.#joined, null, clock.wallMs());
     if (event.id !== this.#joined.id) keep?.done([event]);
+    once?.sent([event]);
     this.#cancelJoined ??= timers.after(JOINED_AFTER_MS, () => this.#sendJoined());
   }
 
@@ -234,17 +245,34 @@ export class DeliveryQueue {
     if (this.#batch[0] !== undefined && this.#batch[0].sinceMs < oldestMs) this.#endBatch("too old");
     const tooOld = this.#waiting.takeOldestWhile(({ sinceMs }) => sinceMs < oldestMs);
     if (tooOld.length > 0) this.#drop(tooOld, "too old");
+    this.#batch = this.#batch.filter((waiting) => this.#maySend(waiting));
     if (this.#batch.length > 0) return;
-    const count = Math.min(this.#waiting.size, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
-    this.#batch = Array.from({ length: count }, () => this.#waiting.shift() as Waiting);
+    this.#attempts = 0;
+    const most = this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1;
+    const batch: Waiting[] = [];
+    while (batch.length < most) {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) break;
+      if (this.#maySend(waiting)) batch.push(waiting);
+    }
+    this.#batch = batch;
     this.#reportLength();
+  }
+
+  #maySend({ event }: Waiting): boolean {
+    const { once = null, keep } = this.#options;
+    const maySend = once?.maySend(event) ?? true;
+    if (!maySend) keep?.done([event]);
+    return maySend;
   }
 
   /** Returns how long to wait before the next delivery, ms. */
   #delivered(): number {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
-    this.#options.keep?.done(this.#batch.map(({ event }) => event));
+    const events = this.#batch.map(({ event }) => event);
+    this.#options.keep?.done(events);
+    this.#options.once?.sent(events);
     this.#deliveredMs = clock.monotonicMs();
     this.#deliveredWallMs = clock.wallMs();
     this.#lastFault = null;
@@ -287,19 +315,21 @@ export class DeliveryQueue {
     this.#cancelPause = null;
     this.#delivery?.abort();
     this.#delivery = null;
-    if (this.length > 0 && cause !== null)
-      this.#drop([...this.#batch, ...this.#waiting.takeOldestWhile(() => true)], cause);
-    this.#waiting.clear();
+    const all = [...this.#batch, ...this.#waiting.takeOldestWhile(() => true)];
     this.#batch = [];
+    if (all.length > 0 && cause !== null) this.#drop(all, cause);
+    // Another brain may send it before the next process of this one does.
+    else this.#options.once?.gaveUp(all.map(({ event }) => event));
     this.#reportLength();
     this.#emptied.resolve();
   }
 
   #drop(given: readonly Waiting[], cause: string): void {
-    const { name, log, limiter, metrics, keep } = this.#options;
+    const { name, log, limiter, metrics, keep, once } = this.#options;
     const events = given.length;
     keep?.done(given.map(({ event }) => event));
     metrics.dropped(name, events);
+    once?.gaveUp(given.map(({ event }) => event));
     limiter.pass(`notify ${name} dropped`, (suppressed) =>
       log.error({ channel: name, events, cause, suppressed }, "notifications were given up"),
     );

@@ -20,7 +20,13 @@ import { CapNotices } from "./cap-notices.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { CONDITION_ENDS } from "./condition.ts";
 import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
-import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
+import {
+  type DeliveryMetrics,
+  DeliveryQueue,
+  type DeliveryTimes,
+  type QueueState,
+  type SentOnce,
+} from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
@@ -70,9 +76,25 @@ export interface NotifierOptions {
   /** Absent: what waits is in memory alone. */
   readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
+  /** null or absent: there is one brain. */
+  readonly sharing?: EventSharing | null;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
   readonly authority?: string;
+}
+
+/** Events that several brains have, each of which one of them sends. */
+export interface EventSharing {
+  /**
+   * Called once, before any other method. @param send puts an event into the queue of a target; called for events of this
+   * brain, which may have another id by then.
+   */
+  start(send: (event: NotifyEvent, target: string) => void): void;
+  add(event: NotifyEvent, targets: readonly string[]): void;
+  /** Of one target. */
+  once(target: string): SentOnce;
+  /** No event is added any more: what still waits goes to the queues. */
+  flush(): void;
 }
 
 export interface TargetState extends QueueState {
@@ -151,6 +173,7 @@ export class Notifier {
   start(): void {
     this.#isRunning = true;
     this.#openQueues(this.#config);
+    this.#options.sharing?.start((event, target) => this.#queues.get(target)?.add(event, event.tenant));
   }
 
   /** Targets that stay keep their waiting events; those of removed targets are discarded. */
@@ -272,6 +295,7 @@ export class Notifier {
     this.#orderNotices.stop();
     this.#isRunning = false;
     this.#sessionNotices.stop();
+    this.#options.sharing?.flush();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
     this.#queues.clear();
   }
@@ -288,6 +312,11 @@ export class Notifier {
   }
 
   #add(event: NotifyEvent, targets: readonly string[]): void {
+    const { sharing = null } = this.#options;
+    if (sharing !== null) {
+      sharing.add(event, targets);
+      return;
+    }
     for (const target of targets) this.#queues.get(target)?.add(event, event.tenant);
   }
 
@@ -309,9 +338,17 @@ export class Notifier {
   }
 
   #openQueue(name: string, kind: TargetKind, channel: Channel): DeliveryQueue {
-    const { times = DEFAULT_TIMES, kept = null } = this.#options;
+    const { times = DEFAULT_TIMES, kept = null, sharing = null } = this.#options;
     const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
-    return new DeliveryQueue({ ...this.#options, name, channel, times, burst, keep: kept?.queueOf(name) ?? null });
+    return new DeliveryQueue({
+      ...this.#options,
+      name,
+      channel,
+      times,
+      burst,
+      keep: kept?.queueOf(name) ?? null,
+      once: sharing?.once(name) ?? null,
+    });
   }
 }
 

@@ -61,6 +61,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
@@ -197,18 +198,18 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.incidents;
   }
 
-  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(id);
+  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(this.#ownId(id));
 
   attackSources(id: string): AttackSources {
-    return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
+    return this.#floodwall.packetPath?.sourcesOf({ id: this.#ownId(id) }) ?? sourcesOf([], { top: 0, originOf: null });
   }
 
   attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[] {
-    return this.#floodwall.packetPath?.recentPacketsOf({ id }, outcome) ?? [];
+    return this.#floodwall.packetPath?.recentPacketsOf({ id: this.#ownId(id) }, outcome) ?? [];
   }
 
   attackPacketCounts(id: string): PacketCounts {
-    return this.#floodwall.packetPath?.recentCountsOf({ id }) ?? NO_PACKETS;
+    return this.#floodwall.packetPath?.recentCountsOf({ id: this.#ownId(id) }) ?? NO_PACKETS;
   }
 
   async traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null> {
@@ -377,10 +378,15 @@ export class ServiceBackend implements Backend {
     return { ...this.#banView(ban), isSaved };
   }
 
+  /** Of an attack that is shown with this id. */
+  #ownId(shown: string): string {
+    return this.#floodwall.attackIds.ownIdOf(shown);
+  }
+
   #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
-    const { bans, dataPlane } = this.#floodwall;
+    const { bans, dataPlane, attackIds } = this.#floodwall;
     return {
-      ban,
+      ban: shownBan(ban, attackIds),
       movesWith: ban.state === "active" ? movesWith(ban) : null,
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,

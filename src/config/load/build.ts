@@ -22,6 +22,7 @@ import { buildBaseline } from "../sections/baseline.ts";
 import { buildPolicy, communitiesAtOf } from "../sections/bgp.ts";
 import { MAX_HOSTS_DEFAULT } from "../sections/capture.ts";
 import { buildCarpet } from "../sections/carpet.ts";
+import { buildCluster } from "../sections/cluster.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildHook } from "../sections/diversion-hook.ts";
 import { buildEdge } from "../sections/edge.ts";
@@ -91,6 +92,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     notify: buildNotify(file.notify),
     updateCheck: buildUpdateCheck(file.update_check),
     api: buildApi(file.api),
+    cluster: file.cluster === undefined ? null : buildCluster(file.cluster),
   };
   return completeConfig(plain, {
     lookup: NetworkLookup.of(plain),

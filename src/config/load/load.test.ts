@@ -77,6 +77,7 @@ describe("defaults", () => {
       telemetry: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0, confidence: 0.99999999 },
       carpet: null,
+      cluster: null,
       mitigations: [
         {
           method: "blackhole",
@@ -124,10 +125,7 @@ describe("defaults", () => {
         retentionDays: 30,
         trafficIntervalSeconds: 10,
       },
-      scrubbing: null,
-      diversionHook: null,
-      diversionHook: null,
-    edge: null,
+      ...{ scrubbing: null, diversionHook: null, edge: null },
       ...{ orderTemplates: [], maintenance: [], filterRules: [] },
       notify: { targets: [], routes: null, pageUrl: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },

@@ -49,6 +49,7 @@ import {
   tunnelsAreReceived,
   vxlanPortsAreItsOwn,
 } from "./capture.ts";
+import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree } from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
   mirrorsAreNotFiltered,
@@ -201,6 +202,9 @@ const RULES: readonly Rule[] = [
   nodesOfTokensExist,
   hostgroupsOfNodesExist,
   agentsAreBoundWhereNodesAreScoped,
+  brainNamesAreUnique,
+  brainsAreTheOthers,
+  clusterPortIsFree,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {

@@ -12,6 +12,7 @@ import { BaselineSection, GroupBaseline } from "./baseline.ts";
 import { BgpSection } from "./bgp.ts";
 import { Capture } from "./capture.ts";
 import { CarpetSection } from "./carpet.ts";
+import { ClusterSection } from "./cluster.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
 import { FilterRules } from "./filter-rules.ts";
@@ -178,6 +179,7 @@ export const ConfigFile = described(
         "The tenant that all addresses belong to which are in no hostgroup.",
       ),
       api: ApiSection,
+      cluster: Type.Optional(ClusterSection),
     },
     closed,
   ),

@@ -1,0 +1,24 @@
+/** What the section `cluster` says: this brain, the other brains, and how they reach each other. */
+import type { IpAddress } from "../net/address.ts";
+
+export interface SocketAddress {
+  readonly host: IpAddress;
+  readonly port: number;
+}
+
+export interface OtherBrain {
+  readonly name: string;
+  readonly address: SocketAddress;
+}
+
+export interface ClusterConfig {
+  /** Of this brain; its certificate has it. */
+  readonly name: string;
+  readonly listen: SocketAddress;
+  /** Paths of PEM files. */
+  readonly certificate: string;
+  readonly key: string;
+  /** The certificates that signed those of all brains. */
+  readonly authority: string;
+  readonly brains: readonly OtherBrain[];
+}

@@ -1,0 +1,59 @@
+/**
+ * What brains send each other twice a second: that they are there, their wall clocks, their builds and the hashes of
+ * their configurations. Clocks are compared as by NTP (RFC 5905, 8): the answer of the exchange that took least counts.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { Now } from "../../system/now.ts";
+
+export const HEARTBEAT_KIND = "heartbeat";
+export const HEARTBEAT_MS = 500;
+/** A peer of which nothing has arrived for this long is down, ms. */
+export const PEER_SILENT_MS = 3000;
+
+const Text = Type.String({ maxLength: 64 });
+const Heartbeat = Type.Object({
+  /** Clocks of the sender as it sent this. */
+  wall_ms: Type.Number(),
+  monotonic_ms: Type.Number(),
+  /** The `monotonic_ms` of the last heartbeat that it got, and how long ago that was; null: it got none. */
+  echo: Type.Union([Type.Null(), Type.Object({ monotonic_ms: Type.Number(), held_ms: Type.Number() })]),
+  version: Text,
+  sections: Type.Record(Text, Text, { maxProperties: 64 }),
+});
+export type Heartbeat = Static<typeof Heartbeat>;
+
+const compiled = TypeCompiler.Compile(Heartbeat);
+
+/** null: it is no heartbeat. */
+export function heartbeatOf(body: unknown): Heartbeat | null {
+  return compiled.Check(body) ? body : null;
+}
+
+/** Exchanges of which the quickest is believed. */
+const EXCHANGES_KEPT = 8;
+
+/** Measures how far the clock of one peer is from the own one. */
+export class SkewMeter {
+  #exchanges: { readonly roundTripMs: number; readonly skewMs: number }[] = [];
+  #last: { readonly monotonicMs: number; readonly atMs: number } | null = null;
+
+  /** Wall clock of the peer minus the own one, ms; null: not measured yet. */
+  get skewMs(): number | null {
+    const [quickest] = this.#exchanges.toSorted((a, b) => a.roundTripMs - b.roundTripMs);
+    return quickest?.skewMs ?? null;
+  }
+
+  take({ wall_ms: wallMs, monotonic_ms: monotonicMs, echo }: Heartbeat, now: Now): void {
+    this.#last = { monotonicMs, atMs: now.monotonicMs };
+    if (echo === null) return;
+    const roundTripMs = Math.max(0, now.monotonicMs - echo.monotonic_ms - echo.held_ms);
+    this.#exchanges.push({ roundTripMs, skewMs: wallMs + roundTripMs / 2 - now.wallMs });
+    if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift();
+  }
+
+  echo(nowMs: number): Heartbeat["echo"] {
+    if (this.#last === null) return null;
+    return { monotonic_ms: this.#last.monotonicMs, held_ms: nowMs - this.#last.atMs };
+  }
+}

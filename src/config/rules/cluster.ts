@@ -1,0 +1,26 @@
+/** Rules between the keys of `cluster`. */
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { parseListen } from "../../schema/text-forms.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+import { repeated } from "./repeated.ts";
+
+type File = Pruned<ConfigFile>;
+
+export function* brainNamesAreUnique({ cluster }: File): Generator<Finding> {
+  for (const [name, i, other] of repeated(cluster?.brains?.map((brain) => brain?.name))) {
+    yield { path: ["cluster", "brains", i, "name"], rule: `${name} is there already, as cluster.brains[${other}]` };
+  }
+}
+
+export function* brainsAreTheOthers({ cluster }: File): Generator<Finding> {
+  for (const [i, brain] of (cluster?.brains ?? []).entries()) {
+    if (brain?.name === undefined || brain.name !== cluster?.name) continue;
+    yield { path: ["cluster", "brains", i, "name"], rule: `${brain.name} is this brain: list only the others` };
+  }
+}
+
+export function* clusterPortIsFree({ cluster, api }: File): Generator<Finding> {
+  const [own, other] = [parseListen(cluster?.listen ?? ""), parseListen(api?.listen ?? "")];
+  if (own === null || other === null || own.port === 0 || own.port !== other.port || own.host !== other.host) return;
+  yield { path: ["cluster", "listen"], rule: `is the address of api.listen: choose another port than ${own.port}` };
+}
