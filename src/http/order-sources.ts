@@ -6,6 +6,8 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { Diversion } from "../mitigation/diversion.ts";
 import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { OrderFile } from "../mitigation/order/order-file.ts";
+import type { ReceivedServices } from "../mitigation/protection/received-services.ts";
+import type { Prefix } from "../net/prefix.ts";
 
 /** `unknown`: nothing is known of the last minute's traffic. */
 export type OrderEffect =
@@ -21,6 +23,8 @@ export interface OrderSources {
   keptFrom(route: Route): readonly MissingNeighbor[];
   /** Routes that others put into the speaker; null: none answers. */
   foreignRoutes(): Promise<ForeignRoutes | null>;
+  /** What the hosts of a prefix received in the last minute; null: too little is known. */
+  received(prefix: Prefix): ReceivedServices | null;
   /** Of the scrubbing hook. */
   diversions(): readonly Diversion[];
 }

@@ -38,7 +38,12 @@ export function orderPolicy(config: MitigationSections, termsOf: (prefix: Prefix
     faultOf: (order, by) => {
       const terms = termsOf(order.prefix);
       // The caller first: a tenant does not learn which neighbors there are.
-      return callerFault(order, by, terms) ?? enclosedFault(order, by, { terms, config }) ?? methodFault(order, terms, config) ?? neighborFault(order, config);
+      return (
+        callerFault(order, by, terms) ??
+        enclosedFault(order, by, { terms, config }) ??
+        methodFault(order, terms, config) ??
+        neighborFault(order, config)
+      );
     },
     termsOf: (prefix, ordered) => {
       const terms = termsOf(prefix);
