@@ -9,6 +9,7 @@ export const FILE_KINDS = [
   "secrets",
   "clearance_masters",
   "authority",
+  "hostgroup_settings",
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
