@@ -85,7 +85,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
-  followReloads(floodwall, { environment, edge, machine, files });
+  followReloads(floodwall, { environment, edge, machine, files, faults });
   const { signIn, provider } = openSignIn({
     ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
     ...{ environment, audit: history, faults, limiter, ...parts },
@@ -177,10 +177,12 @@ interface Followers {
   readonly machine: MachineWatch;
   readonly edge: EdgeChannel;
   readonly files: ForeignFiles;
+  readonly faults: FileFaults;
 }
 
-function followReloads(floodwall: Floodwall, { environment, edge, machine, files }: Followers): void {
+function followReloads(floodwall: Floodwall, { environment, edge, machine, files, faults }: Followers): void {
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded(() => faults.replace("hostgroup_settings", []));
   files.setUsers(() => floodwall.packetPath?.users() ?? null);
   floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));

@@ -10,6 +10,7 @@ export const FILE_KINDS = [
   "clearance_masters",
   "identity_provider",
   "authority",
+  "hostgroup_settings",
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 
