@@ -17,7 +17,7 @@ const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
 const NOUNS = words(
-  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema",
+  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema targets",
 );
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = words("scrub/agent http bgp dataplane storage geo prefixset notify release observability system");

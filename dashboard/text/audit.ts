@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   incident: t`Incident`,
   shared_link: t`Shared link`,
   notify_test: t`Test of a notification`,
+  notify_target: t`Target of notifications of a tenant`,
   maintenance: t`Maintenance window`,
   hostgroup_settings: t`Hostgroup settings`,
 };
