@@ -210,13 +210,6 @@ export const PASS_READERS_MAX = 32;
 export const HOST_SNAPSHOTS_MAX = 256;
 /** Events that wait for one notification channel: enough for all attacks to start, be banned and end at once. */
 export const NOTIFY_QUEUE_MAX = 4096;
-/** Notifications that wait, of all targets, kept on disk; over it they wait in memory alone. */
-export const NOTIFICATIONS_KEPT_MAX = 8192;
-/** Targets of notifications that tenants set; those of one tenant. */
-export const TENANT_TARGETS_MAX = 512;
-export const TENANT_TARGETS_PER_TENANT = 8;
-/** Characters of a template of messages. */
-export const NOTIFY_TEMPLATE_CHARACTERS_MAX = 4000;
 /** Characters of one message for people; Telegram accepts 4096. */
 export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
 /** Bytes of the answer to an update check. */

@@ -17,7 +17,7 @@ const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
 const NOUNS = words(
-  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema cluster",
+  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema targets cluster",
 );
 /** Folders within a noun that talk to the outside: a scrub node's agent, and what a brain exchanges with others. */
 const RIMS_WITHIN = words("scrub/agent cluster/link cluster/etcd");

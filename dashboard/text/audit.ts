@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   shared_link: t`Shared link`,
   sign_in: t`Sign-in`,
   notify_test: t`Test of a notification`,
+  notify_target: t`Target of notifications of a tenant`,
   maintenance: t`Maintenance window`,
   hostgroup_settings: t`Hostgroup settings`,
 };

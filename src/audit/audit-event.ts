@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   "packet_download",
   "incident",
   "notify_test",
+  "notify_target",
   "maintenance",
   "hostgroup_settings",
   "shared_link",

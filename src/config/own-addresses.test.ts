@@ -25,6 +25,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.targets[].telegram.chat_id": "a number",
   "notify.routes[].hours": "a part of the day",
   "notify.targets[].template": "words for people",
+  "notify.tenant_targets.hosts[]": "of receivers of tenants",
+  "notify.tenant_targets.private_networks[]": "where receivers of tenants may be",
   "order_templates[].rules[].source": "sources that the rule is for",
   "order_templates[].neighbors[]": "names of neighbors, whose addresses are own already",
   "order_templates[].reason": "words for people",

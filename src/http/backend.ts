@@ -50,6 +50,7 @@ import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
+import type { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
@@ -67,6 +68,8 @@ export interface NotifyTargets {
   list(): readonly NotifyTargetView[];
   /** Returns whether there is such a target. */
   test(target: string, orderedBy: string): boolean;
+  /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
+  readonly own: Pick<TenantTargets, "set" | "remove">;
 }
 
 export interface Backend {

@@ -18,6 +18,7 @@ import type { WindowRefusal } from "../mitigation/maintenance/maintenance-window
 import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionRefusal } from "../mitigation/protection/protections.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
+import { TENANT_TARGETS_MAX, TENANT_TARGETS_PER_TENANT, type TenantTargetRefusal } from "../targets/tenant-targets.ts";
 import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
@@ -62,6 +63,7 @@ export type Refusal =
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_incident" }
   | { readonly kind: "unknown_notify_target" }
+  | { readonly kind: "notify_target_refused"; readonly refusal: TenantTargetRefusal }
   | { readonly kind: "unknown_hostgroup" }
   | { readonly kind: "no_group_settings" }
   /** What is to be shared, or was, does not exist, or is another tenant's. */
@@ -137,6 +139,14 @@ const FILTER_RULE_REFUSALS: Readonly<Record<RuleOrderRefusal, string>> = {
   outside_networks: "a destination is outside configured networks",
   unknown_set: "source_sets or not_source_sets names a set that prefix_sets of the configuration does not have",
   too_many_rules: `${FILTER_RULE_ORDERS_MAX} rules are ordered: remove one of them`,
+};
+
+const NOTIFY_TARGET_REFUSALS: Readonly<Record<TenantTargetRefusal, string>> = {
+  not_of_tenant: "targets of a tenant are set with its token: those of the operator are in notify of the configuration",
+  kind_not_allowed: "tenants may not set targets of this kind: ask your operator for notify.tenant_targets",
+  host_not_allowed: "tenants may not set targets at this host: ask your operator for notify.tenant_targets",
+  too_many_of_tenant: `your tenant has ${TENANT_TARGETS_PER_TENANT} targets: remove one of them`,
+  too_many_targets: `tenants have ${TENANT_TARGETS_MAX} targets: remove one of them`,
 };
 
 const NOT_ONE_HOSTGROUP = "prefix is not within one of networks and one hostgroup";
@@ -301,6 +311,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "protection_refused":
       return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
+    case "notify_target_refused":
+      return { status: 409, error: NOTIFY_TARGET_REFUSALS[refusal.refusal] };
     case "shared_link_refused":
       return { status: 409, error: SHARED_LINK_REFUSALS[refusal.refusal] };
     case "incident_refused":

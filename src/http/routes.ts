@@ -101,7 +101,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostgroupsRoute(backend),
     ...groupSettingsRoutes(backend),
     prefixSetsRoute(backend, clock),
-    ...notifyRoutes(backend),
+    ...notifyRoutes(backend, clock),
     telemetryRoute(backend),
     configRoute(backend),
     bgpRoutesRoute(backend),

@@ -54,7 +54,7 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
         const key = keyOf(context.instance, problem.key);
         const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
-        await post({ ...request, signal, authority: context.authority });
+        await post({ ...request, signal, authority: context.authority, reach: context.reach });
       }
     },
   };

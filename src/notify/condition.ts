@@ -2,7 +2,7 @@
  * Parts of the service, and of what it works with, that cease to work and work again: one table says for each kind how
  * urgent it is, its words, and what to do. Pure.
  */
-import type { Severity } from "./notify-config.ts";
+import type { Severity } from "../targets/target-words.ts";
 
 /** Kinds of events, by the begin. */
 export const CONDITION_KINDS = [

@@ -51,6 +51,7 @@ function send({ port, config, signal = new AbortController().signal, authority, 
       pageUrl: null,
       telegramApi: "",
       template: null,
+      reach: null,
       authority: authority === undefined ? certificate.cert : authority,
     },
   );

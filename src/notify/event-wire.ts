@@ -3,9 +3,9 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
+import type { Severity } from "../targets/target-words.ts";
 import { CONDITIONS, type Condition, conditionOf } from "./condition.ts";
 import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
-import type { Severity } from "./notify-config.ts";
 import type { Orders } from "./order-notices.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 

@@ -2,8 +2,8 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { Severity } from "../targets/target-words.ts";
 import type { Condition, ConditionEnd, ConditionKind } from "./condition.ts";
-import type { Severity } from "./notify-config.ts";
 import type { Orders } from "./order-notices.ts";
 
 export type NotifyEvent =

@@ -1,11 +1,15 @@
 import { expect, test } from "bun:test";
 import { attackEvent, banEvent, conditionEvent, events } from "../../test/fixtures/notify/notify.ts";
 import { ban } from "../../test/fixtures/views.ts";
-import { NOTIFICATIONS_KEPT_MAX } from "../limits.ts";
 import { attackOfRecord } from "../storage/attack-record.ts";
 import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
 import type { KeptNotification } from "../storage/notification-records.ts";
-import { KeptNotifications, notificationId } from "./kept-notification.ts";
+import {
+  KeptNotifications,
+  NOTIFICATIONS_KEPT_MAX,
+  NOTIFICATIONS_KEPT_PER_TENANT,
+  notificationId,
+} from "./kept-notification.ts";
 
 const records = { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan };
 
@@ -63,4 +67,13 @@ test("over the bound nothing more is kept, until there is room", () => {
   queue.done(others.slice(0, 1));
   queue.added(first, null, 0);
   expect(disk.rows.has(notificationId(first.id, "noc"))).toBe(true);
+});
+
+test("one tenant has a quarter of the bound, and leaves the rest to others", () => {
+  const disk = new Disk();
+  const queue = disk.open().queueOf("noc");
+  for (const event of events(NOTIFICATIONS_KEPT_PER_TENANT + 1)) queue.added(event, "acme", 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT);
+  queue.added(attackEvent({ id: "other" }), "other", 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT + 1);
 });

@@ -4,11 +4,14 @@
  */
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import { NOTIFICATIONS_KEPT_MAX } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { EventRecord, KeptNotification } from "../storage/notification-records.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { NotifyEvent } from "./event.ts";
+
+/** Of all targets, and of those the events of one tenant; over it they wait in memory alone. */
+export const NOTIFICATIONS_KEPT_MAX = 8192;
+export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 
 /** How attacks and bans are written and read. */
 export interface Records {
@@ -57,14 +60,16 @@ export interface QueueKeep {
 
 export class KeptNotifications {
   readonly #options: KeptNotificationsOptions;
-  /** By id. */
-  readonly #kept: Set<string>;
+  /** By id, the tenant. */
+  readonly #kept: Map<string, Tenant>;
+  readonly #byTenant = new Map<Tenant, number>();
   /** Of an earlier process, by target, until the queue of the target takes them. */
   readonly #earlier: Map<string, KeptNotification[]>;
 
   constructor(options: KeptNotificationsOptions) {
     this.#options = options;
-    this.#kept = new Set(options.stored.map(({ id }) => id));
+    this.#kept = new Map(options.stored.map(({ id, tenant }) => [id, tenant]));
+    for (const tenant of this.#kept.values()) this.#count(tenant, 1);
     this.#earlier = Map.groupBy(options.stored, ({ target }) => target);
   }
 
@@ -84,10 +89,11 @@ export class KeptNotifications {
     return {
       wasKept,
       added: (event, tenant, sinceMs) => {
-        if (this.#kept.size >= NOTIFICATIONS_KEPT_MAX) return;
         const id = notificationId(event.id, target);
+        if (!this.#kept.has(id) && !this.#hasRoom(tenant)) return;
         const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
-        this.#kept.add(id);
+        if (!this.#kept.has(id)) this.#count(tenant, 1);
+        this.#kept.set(id, tenant);
         table.queue(id, kept);
       },
       done: (events) => {
@@ -103,6 +109,21 @@ export class KeptNotifications {
   }
 
   #forget(id: string): void {
-    if (this.#kept.delete(id)) this.#options.table.queue(id, null);
+    const tenant = this.#kept.get(id);
+    if (tenant === undefined) return;
+    this.#kept.delete(id);
+    this.#count(tenant, -1);
+    this.#options.table.queue(id, null);
+  }
+
+  #hasRoom(tenant: Tenant): boolean {
+    const own = this.#byTenant.get(tenant) ?? 0;
+    return this.#kept.size < NOTIFICATIONS_KEPT_MAX && (tenant === null || own < NOTIFICATIONS_KEPT_PER_TENANT);
+  }
+
+  #count(tenant: Tenant, by: number): void {
+    const count = (this.#byTenant.get(tenant) ?? 0) + by;
+    if (count === 0) this.#byTenant.delete(tenant);
+    else this.#byTenant.set(tenant, count);
   }
 }

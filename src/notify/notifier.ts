@@ -1,6 +1,7 @@
 /**
  * Notifies people and programs of attacks, bans, orders, BGP sessions, caps, exporters, nodes, faults and lost state, with a queue for each target. Its callers never wait: events are only put into the queues.
  */
+import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
@@ -15,6 +16,7 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
+import type { TenantTarget } from "../targets/tenant-target.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
@@ -48,10 +50,12 @@ import type {
 import type { KeptNotifications } from "./kept-notification.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
 import { type OrderChange, OrderNotices } from "./order-notices.ts";
+import type { Reach } from "./reach.ts";
 import { KEEP_ALERTS, Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { channelOf } from "./target.ts";
 import { TELEGRAM_API } from "./telegram.ts";
+import { readSecretOf, settingsOf } from "./tenant-settings.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
@@ -73,6 +77,8 @@ export interface NotifierOptions {
   readonly isQuiet?: (subject: Subject) => boolean;
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
   readonly overThresholdMs?: (attack: Attack) => number;
+  /** That tenants set, in force, and which addresses these reach. Absent: there are none. */
+  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reach: Reach };
   /** Absent: what waits is in memory alone. */
   readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
@@ -99,6 +105,8 @@ export interface EventSharing {
 
 export interface TargetState extends QueueState {
   readonly kind: TargetKind;
+  /** That set it; null: it is of the configuration. */
+  readonly tenant: Tenant;
 }
 
 export const DEFAULT_TIMES: DeliveryTimes = {
@@ -110,6 +118,9 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   attemptsMax: 8,
   ageMaxMs: 900_000,
 };
+
+/** The label of the targets of tenants in metrics; no name of the configuration has a space. */
+const OF_TENANTS = "of tenants";
 
 /** Problems of a tenant that may begin at once as alerts of their own. */
 export const ALERT_BURST = 100;
@@ -134,7 +145,7 @@ const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: Omit<ChannelContext, "pageUrl" | "template">;
+  readonly #context: Omit<ChannelContext, "pageUrl" | "template" | "reach">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
@@ -152,6 +163,7 @@ export class Notifier {
     this.#options = options;
     this.#config = config;
     this.#routing = new Routing(config);
+    this.#routing.reconfigure(config, options.own?.inForce());
     this.#context = {
       environment,
       wallMs: () => clock.wallMs(),
@@ -176,10 +188,15 @@ export class Notifier {
     this.#options.sharing?.start((event, target) => this.#queues.get(target)?.add(event, event.tenant));
   }
 
+  /** Tenants changed theirs. */
+  ownChanged(): void {
+    this.reconfigure(this.#config);
+  }
+
   /** Targets that stay keep their waiting events; those of removed targets are discarded. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
-    this.#routing.reconfigure(config);
+    this.#routing.reconfigure(config, this.#options.own?.inForce());
     if (this.#isRunning) this.#openQueues(config);
   }
 
@@ -284,9 +301,11 @@ export class Notifier {
 
   /** In the order of the configuration. */
   list(): readonly TargetState[] {
-    return this.#config.targets.flatMap(({ name, settings: { kind } }) => {
+    const configured = this.#config.targets.map(({ name, settings: { kind } }) => ({ name, kind, tenant: null }));
+    const own = (this.#options.own?.inForce() ?? []).map(({ id, kind, tenant }) => ({ name: id, kind, tenant }));
+    return [...configured, ...own].flatMap(({ name, kind, tenant }) => {
       const state = this.#queues.get(name)?.state;
-      return state === undefined ? [] : [{ ...state, kind }];
+      return state === undefined ? [] : [{ ...state, kind, tenant }];
     });
   }
 
@@ -313,43 +332,61 @@ export class Notifier {
 
   #add(event: NotifyEvent, targets: readonly string[]): void {
     const { sharing = null } = this.#options;
-    if (sharing !== null) {
-      sharing.add(event, targets);
-      return;
-    }
-    for (const target of targets) this.#queues.get(target)?.add(event, event.tenant);
+    // All brains have the targets of the configuration, and this one those that tenants set here.
+    const isOfAll = (target: string) => sharing !== null && this.#config.targets.some(({ name }) => name === target);
+    if (targets.some(isOfAll)) sharing?.add(event, targets.filter(isOfAll));
+    for (const target of targets) if (!isOfAll(target)) this.#queues.get(target)?.add(event, event.tenant);
   }
 
   #openQueues({ targets, pageUrl }: NotifyConfig): void {
-    const kept = new Set(targets.map(({ name }) => name));
+    const own = this.#options.own?.inForce() ?? [];
+    const kept = new Set([...targets.map(({ name }) => name), ...own.map(({ id }) => id)]);
     for (const [name, queue] of this.#queues) {
       if (kept.has(name)) continue;
       queue.close();
       this.#queues.delete(name);
     }
     for (const { name, settings, template } of targets) {
-      const channel = channelOf(settings, { ...this.#context, pageUrl, template });
-      const queue = this.#queues.get(name);
-      if (queue !== undefined) queue.replaceChannel(channel);
-      else this.#queues.set(name, this.#openQueue(name, settings.kind, channel));
+      this.#openQueue(name, settings.kind, channelOf(settings, { ...this.#context, pageUrl, template, reach: null }));
     }
+    for (const target of own) this.#openOwn(target, pageUrl);
     this.#options.kept?.forgetOthers();
-    this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
+    const lengths = targets.map(({ name }) => [name, this.#queues.get(name)?.length ?? 0] as const);
+    this.#options.metrics.setChannels(new Map([...lengths, ...(own.length > 0 ? [[OF_TENANTS, 0] as const] : [])]));
   }
 
-  #openQueue(name: string, kind: TargetKind, channel: Channel): DeliveryQueue {
-    const { times = DEFAULT_TIMES, kept = null, sharing = null } = this.#options;
-    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
-    return new DeliveryQueue({
-      ...this.#options,
-      name,
-      channel,
-      times,
-      burst,
-      keep: kept?.queueOf(name) ?? null,
-      once: sharing?.once(name) ?? null,
-    });
+  #openOwn(target: TenantTarget, pageUrl: string | null): void {
+    const { own, metrics } = this.#options;
+    const environment = readSecretOf(target);
+    const context = { ...this.#context, environment, pageUrl, template: null, reach: own?.reach ?? null };
+    this.#openQueue(target.id, target.kind, channelOf(settingsOf(target), context), metricsOfTenants(metrics));
   }
+
+  /** A queue that is open goes on with the channel. */
+  #openQueue(name: string, kind: TargetKind, channel: Channel, metrics = this.#options.metrics): void {
+    const queue = this.#queues.get(name);
+    if (queue !== undefined) {
+      queue.replaceChannel(channel);
+      return;
+    }
+    const { times = DEFAULT_TIMES, kept = null, sharing = null } = this.#options;
+    // A tenant set its target at this brain alone.
+    const once = metrics === this.#options.metrics ? (sharing?.once(name) ?? null) : null;
+    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
+    const keep = kept?.queueOf(name) ?? null;
+    this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, metrics, times, burst, keep, once }));
+  }
+}
+
+/** Tenants choose the names of theirs: they are counted together. */
+function metricsOfTenants(metrics: DeliveryMetrics): DeliveryMetrics {
+  return {
+    sent: (_, events) => metrics.sent(OF_TENANTS, events),
+    failed: () => metrics.failed(OF_TENANTS),
+    dropped: (_, events) => metrics.dropped(OF_TENANTS, events),
+    setQueueLength: () => {},
+    setChannels: () => {},
+  };
 }
 
 /** An active ban for which rules were searched and none was found, whether something is done in their place or not. */

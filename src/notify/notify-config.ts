@@ -2,53 +2,8 @@
 
 import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
-
-/** Each event is of one of these kinds. */
-export const EVENT_KINDS = [
-  "attack_started",
-  "attack_changed",
-  "attack_lasts",
-  "attack_not_held",
-  "attack_ended",
-  "ban_active",
-  "ban_withdrawn",
-  "ban_rejected",
-  "rules_not_found",
-  "cap_reached",
-  "bgp_session_lost",
-  "bgp_session_restored",
-  "state_damaged",
-  "exporter_fault",
-  "exporter_fault_over",
-  "scrub_node_fault",
-  "scrub_node_fault_over",
-  "file_fault",
-  "file_fault_over",
-  "scrub_node_lost",
-  "scrub_node_found",
-  "edge_node_lost",
-  "edge_node_found",
-  "edge_node_fault",
-  "edge_node_fault_over",
-  "capture_lost",
-  "capture_restored",
-  "capture_losing",
-  "capture_losing_over",
-  "speaker_down",
-  "speaker_up",
-  "disk_nearly_full",
-  "disk_nearly_full_over",
-  "order_made",
-  "order_changed",
-  "order_ended",
-  "events_joined",
-  "test",
-] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
-
-/** The least urgent first. */
-export const SEVERITIES = ["info", "warning", "critical"] as const;
-export type Severity = (typeof SEVERITIES)[number];
+import type { EventKind, Severity } from "../targets/target-words.ts";
+import type { TenantTargetRules } from "../targets/tenant-target.ts";
 
 /** Kinds of targets whose messages people read. */
 export const KINDS_FOR_PEOPLE = ["slack", "teams", "telegram", "email"] as const satisfies readonly TargetKind[];
@@ -93,6 +48,8 @@ export interface NotifyConfig {
   readonly routes: readonly NotifyRoute[] | null;
   /** Where people reach the dashboard, for links; null: there are none. */
   readonly pageUrl: string | null;
+  /** null: tenants set no targets of their own. */
+  readonly tenantTargets: TenantTargetRules | null;
 }
 
 export interface NotifyTarget {

@@ -1,8 +1,8 @@
 /** How urgent an event is, and what a person can do about it. */
 import { attackRate } from "../detection/attack/attack.ts";
+import { SEVERITIES, type Severity } from "../targets/target-words.ts";
 import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
-import { SEVERITIES, type Severity } from "./notify-config.ts";
 
 /** An attack of as many times its threshold is critical. */
 const CRITICAL_TIMES = 10;

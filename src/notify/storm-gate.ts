@@ -3,8 +3,8 @@
  * time. The others are counted in one event, and the ends of those that were counted are counted too.
  */
 import type { Tenant } from "../access/fair-queue.ts";
+import { SEVERITIES } from "../targets/target-words.ts";
 import type { JoinedEvent, NotifyEvent } from "./event.ts";
-import { SEVERITIES } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { severityOf } from "./severity.ts";
 

@@ -3,8 +3,10 @@
  * the value, and `{{^name}}…{{/name}}` for one that is there without it. No expressions, no loops, no code: what a
  * template may say is bounded by its own length.
  */
-import { NOTIFY_TEMPLATE_CHARACTERS_MAX, NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
+import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 
+/** Characters of a template of messages. */
+export const NOTIFY_TEMPLATE_CHARACTERS_MAX = 4000;
 /** Parts in parts. */
 const DEPTH_MAX = 8;
 

@@ -83,6 +83,10 @@ export const TEXT_FORMS = {
       ? null
       : "must be 1 to 63 letters, digits or underscores, the first no digit",
   targetName: nameRule,
+  hostPattern: (text: string) =>
+    text === "*" || /^(\*\.)?[a-z0-9]([a-z0-9.:-]*[a-z0-9])?$/i.test(text)
+      ? null
+      : "must be a host, *. and a name for all names below it, or * for each: hooks.example.net",
   partOfDay: (text: string) =>
     parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
   mailAddress: (text: string) =>

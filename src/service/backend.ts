@@ -79,6 +79,13 @@ const HOST_CHUNK_ROWS = 65_536;
 /** Rows whose baselines are read at once: it takes a small part of the time of a request's turn. */
 const BASELINES_READ = 1024;
 
+/** Nothing is notified. */
+const noNotifyTargets = () => ({
+  list: () => [],
+  test: () => false,
+  own: { set: async () => ({ kind: "refused", refusal: "kind_not_allowed" }) as const, remove: async () => null },
+});
+
 export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
@@ -120,7 +127,7 @@ export class ServiceBackend implements Backend {
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.prefixSets = sources.prefixSets ?? (() => []);
-    this.notifyTargets = sources.notifyTargets ?? (() => ({ list: () => [], test: () => false }));
+    this.notifyTargets = sources.notifyTargets ?? noNotifyTargets;
     this.#machineProblems = machineProblems ?? (() => null);
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }

@@ -102,7 +102,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
-    notifyTargets: () => reporting.notifier,
+    notifyTargets: () => reporting.targets,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({

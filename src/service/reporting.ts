@@ -10,6 +10,7 @@ import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
+import type { NotifyTargets } from "../http/backend.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
 import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
@@ -29,16 +30,19 @@ import type { Clock } from "../system/clock.ts";
 import { diskSpace } from "../system/disk-space.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
 import { CapReadings } from "./cap-readings.ts";
 import { ConditionReadings } from "./condition-readings.ts";
 import type { EdgeChannel } from "./edge.ts";
+import { faultingTable } from "./faults.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
 import { RouteChanges } from "./route-changes.ts";
+import { reachOfTenants } from "./tenant-reach.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
@@ -68,6 +72,7 @@ const READ_EVERY_MS = 1000;
 export class Reporting {
   readonly #options: ReportingOptions;
   readonly notifier: Notifier;
+  readonly #tenantTargets: TenantTargets;
   readonly #caps = new CapReadings();
   readonly #conditions: ConditionReadings;
   readonly #routeChanges: RouteChanges;
@@ -79,6 +84,12 @@ export class Reporting {
     const { config, attackLog } = floodwall;
     this.#options = options;
     this.#conditions = new ConditionReadings({ floodwall, edge, diskSpace });
+    this.#tenantTargets = new TenantTargets({
+      store: faultingTable(floodwall.state.table("notify_targets")),
+      stored: floodwall.state.stored.notify_targets,
+      rules: () => floodwall.config.notify.tenantTargets,
+      onChange: () => this.notifier.ownChanged(),
+    });
     this.notifier = new Notifier({
       ...options,
       config: config.notify,
@@ -90,6 +101,7 @@ export class Reporting {
         stored: floodwall.state.stored.notifications,
         records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
       }),
+      own: { inForce: () => this.#tenantTargets.inForce(), reach: reachOfTenants(floodwall) },
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -120,6 +132,15 @@ export class Reporting {
     floodwall.announcer?.onChange(() => this.#routesChanged());
     floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
     floodwall.scrub.onFaults((node, faults) => this.notifier.scrubNodeChanged(node, faults));
+  }
+
+  get targets(): NotifyTargets {
+    const { notifier } = this;
+    return {
+      list: () => notifier.list(),
+      test: (target, orderedBy) => notifier.test(target, orderedBy),
+      own: this.#tenantTargets,
+    };
   }
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */

@@ -7,7 +7,8 @@ import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
-import type { KeptNotification, TargetRecord } from "./notification-records.ts";
+import type { TargetRecord } from "../targets/tenant-target.ts";
+import type { KeptNotification } from "./notification-records.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix

@@ -17,10 +17,11 @@ import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-b
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
+import type { TargetRecord } from "../targets/tenant-target.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
-import type { KeptNotification, TargetRecord } from "./notification-records.ts";
+import type { KeptNotification } from "./notification-records.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
 import {

@@ -20,7 +20,7 @@ import {
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
-import { attack } from "../fixtures/views.ts";
+import { attack, NO_OWN_TARGETS } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";
@@ -75,8 +75,14 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
-  ["GET /api/v1/notify/targets", UNSCOPED_READ],
-  ["POST /api/v1/notify/targets/noc/test", { ...COMMAND, tenantOperator: UNSCOPED }],
+  ["GET /api/v1/notify/targets", READ],
+  [
+    "PUT /api/v1/notify/targets/noc",
+    { ...COMMAND, operator: 409 },
+    { kind: "slack", url: "https://hooks.example.net" },
+  ],
+  ["DELETE /api/v1/notify/targets/noc", COMMAND],
+  ["POST /api/v1/notify/targets/noc/test", COMMAND],
   ["GET /api/v1/telemetry", UNSCOPED_READ],
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bgp/routes", UNSCOPED_READ],
@@ -180,7 +186,7 @@ beforeAll(() => {
   admitCallers(server);
   const { backend } = server;
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
-  backend.notifyTargets = () => ({ list: () => [], test: () => true });
+  backend.notifyTargets = () => ({ list: () => [], test: () => true, own: NO_OWN_TARGETS });
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);

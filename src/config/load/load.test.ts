@@ -127,7 +127,7 @@ describe("defaults", () => {
       },
       ...{ scrubbing: null, diversionHook: null, edge: null },
       ...{ orderTemplates: [], maintenance: [], filterRules: [] },
-      notify: { targets: [], routes: null, pageUrl: null },
+      notify: { targets: [], routes: null, pageUrl: null, tenantTargets: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: {
         host: "127.0.0.1",

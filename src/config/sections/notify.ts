@@ -2,14 +2,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
   type EmailConfig,
-  EVENT_KINDS,
   type NotifyConfig,
   type NotifyRoute,
   type NotifyTarget,
   OPSGENIE_URL,
   PAGERDUTY_URL,
   type RouteMatch,
-  SEVERITIES,
   type TargetSettings,
   TEMPLATE_NAMES,
 } from "../../notify/notify-config.ts";
@@ -18,6 +16,8 @@ import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parsePartOfDay } from "../../schema/text-forms.ts";
+import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
+import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
 
 /** Recipients of one mail. */
 const NOTIFY_RECIPIENTS_MAX = 32;
@@ -223,6 +223,9 @@ export const NotifySection = described(
         "Which events go to which targets. Routes are read from the first on, and the first whose conditions all hold decides. An event that none takes goes to no target.",
         { ifAbsent: "each event but those of orders goes to all targets" },
       ),
+      tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
+        ifAbsent: "tenants set none",
+      }),
       page_url: described(
         Type.Optional(text("httpUrl")),
         "Where people reach the dashboard: messages have links to the page of the attack.",
@@ -242,6 +245,11 @@ export const NotifySection = described(
       },
       {
         page_url: "https://floodwall.example.net",
+        tenant_targets: {
+          kinds: ["webhook", "slack"],
+          hosts: ["hooks.slack.com", "*.acme.example"],
+          private_networks: ["10.20.0.0/16"],
+        },
         targets: [
           {
             name: "on-call",
@@ -296,7 +304,7 @@ export const UpdateCheckSection = described(
 );
 
 export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConfig {
-  const { targets = [], routes, page_url: pageUrl, ...channels } = file;
+  const { targets = [], routes, page_url: pageUrl, tenant_targets: tenantTargets, ...channels } = file;
   const own = TARGET_KINDS.flatMap((kind) => (kind in channels ? [{ name: kind, ...pick(channels, kind) }] : []));
   return {
     targets: [
@@ -305,6 +313,7 @@ export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConf
     ],
     routes: routes?.map(buildRoute) ?? null,
     pageUrl: pageUrl ?? null,
+    tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };
 }
 
