@@ -161,7 +161,7 @@ export async function readProvider({ issuer, clientId }: SignInConfig): Promise<
 
 export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): Known {
   const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  const withSecret = methods.includes("client_secret_basic") ? oidc.ClientSecretBasic : oidc.ClientSecretPost;
+  const withSecret = methods.includes("client_secret_basic") ? secretBasic : oidc.ClientSecretPost;
   const authentication = secret === null ? oidc.None() : withSecret(secret);
   const metadata = { [oidc.clockTolerance]: TOLERANCE_SECONDS };
   const client = new oidc.Configuration(server, of.clientId, metadata, authentication);
@@ -170,6 +170,17 @@ export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: s
   oidc.enableNonRepudiationChecks(client);
   if (isPlainHttp(of.issuer)) oidc.allowInsecureRequests(client);
   return { of, secret, server, client };
+}
+
+/**
+ * The library's `ClientSecretBasic` also encodes `-` and `_`, which need not be (RFC 6749, section 2.3.1): left as they are,
+ * providers that do not decode read the same as those that do.
+ */
+function secretBasic(secret: string): oidc.ClientAuth {
+  return (_server, { client_id: id }, _body, headers) => {
+    const pair = [id, secret].map((text) => encodeURIComponent(text).replaceAll("%20", "+")).join(":");
+    headers.set("authorization", `Basic ${Buffer.from(pair).toString("base64")}`);
+  };
 }
 
 function isSameClient(one: SignInConfig, other: SignInConfig): boolean {

@@ -9,6 +9,7 @@ import { errorText, knownOf, readProvider } from "./openid-provider.ts";
 
 const DEADLINE_MS = 10_000;
 const NO_CODE = "floodwall-check";
+const REFUSES_CLIENT = new Set(["invalid_client", "unauthorized_client", "access_denied", "server_error"]);
 
 /** @param secret null: not set, or of a public client */
 export async function lookAtProvider(config: SignInConfig, secret: string | null): Promise<Item[]> {
@@ -47,7 +48,7 @@ async function redirectItem(about: string, client: oidc.Configuration, config: S
     : error(about, `it refuses a sign-in: ${refused}`, "look at api.oidc.scopes, and at the client there");
 }
 
-/** RFC 6749, section 5.2: a client that it knows gets `invalid_grant` for an unknown code. */
+/** RFC 6749, section 5.2: a client that it takes gets `invalid_grant` for an unknown code; some have an error of their own. */
 async function clientItem(about: string, client: oidc.Configuration, config: SignInConfig): Promise<Item> {
   const { clientId, clientSecretEnv } = config;
   const url = new URL(`${redirectUri(config)}?code=${NO_CODE}&state=${NO_CODE}`);
@@ -57,7 +58,7 @@ async function clientItem(about: string, client: oidc.Configuration, config: Sig
     await oidc.authorizationCodeGrant(client, url, checks);
     return warning(about, "it gives a token for a code that it never gave", "look at the provider");
   } catch (cause) {
-    if (cause instanceof oidc.ResponseBodyError && cause.error === "invalid_grant") {
+    if (cause instanceof oidc.ResponseBodyError && !REFUSES_CLIENT.has(cause.error)) {
       return ok(about, `it takes the client ${clientId}`);
     }
     const what = clientSecretEnv === null ? "that it is public there" : `the secret in ${clientSecretEnv}`;
