@@ -116,7 +116,7 @@ describe("an order at one brain is in force at the other when it is answered", (
   test("a lever", async () => {
     const path = "/api/v1/edge/zones/shop.example.net/challenge";
     const levers = async (service: ServiceProcess) =>
-      (await service.get<{ zones: Row[] }>("/api/v1/edge/status")).body.zones.map(({ override }) => override);
+      (await rows(service, "edge/zones/status")).map(({ override }) => override);
     expect((await pair.first.post(path, { mode: "manual", ttl_seconds: 600, reason: "r" })).status).toBe(200);
     for (const service of [pair.first, pair.second]) expect(await levers(service)).toMatchObject([{ reason: "r" }]);
     expect((await pair.second.order("DELETE", path, {})).status).toBe(200);
