@@ -8,9 +8,10 @@ import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
-import type { AttackEvent } from "../detection/attack/attack.ts";
+import type { AttackEvent, NewAttackId } from "../detection/attack/attack.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
@@ -29,8 +30,10 @@ import { BaselineFile } from "../storage/baseline-file.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Now } from "../system/now.ts";
 import { openAnnouncer } from "./announcer.ts";
+import { OWN_IDS } from "./attack-ids.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
+import { openDiversions } from "./diversions.ts";
 import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
 import { openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
@@ -38,6 +41,7 @@ import { openIncidents } from "./incidents.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
 import { openMaintenance } from "./maintenance.ts";
+import type { OrderedChange } from "./order-changes.ts";
 import { blocksEnded, rulesEnded } from "./order-ends.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -54,6 +58,7 @@ export interface Parts {
   readonly protections: Protections;
   readonly rules: RuleFinder;
   readonly bans: BanEngine;
+  readonly diversions: Diversions;
   readonly maintenance: MaintenanceWindows;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
@@ -78,6 +83,7 @@ export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks"
   readonly banChanged: (change: BanChange) => void;
   readonly windowsChanged: () => void;
   readonly ordersEnded: (ends: readonly OrderEnd[]) => void;
+  readonly ordersChanged: (changes: readonly OrderedChange[]) => void;
   /** All changes of one tick. */
   readonly attacksChanged: (changes: readonly AttackChange[], now: Now) => void;
   readonly attackHappened: (event: AttackEvent, now: Now) => void;
@@ -101,7 +107,8 @@ export function buildParts(given: Given): Parts {
   const protections = makeProtections(given, slots);
   const maintenance = makeMaintenance(given);
   const rules = makeRules(given);
-  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance });
+  const diversions = openDiversions(given.options, () => given.later.get().config());
+  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance, diversions });
   const timelines = new AttackTimelines(bans);
   const incidents = makeIncidents(given, { detector });
   const announcements = makeAnnouncements(given, { bans });
@@ -115,6 +122,7 @@ export function buildParts(given: Given): Parts {
   const ofMitigation = {
     maintenance,
     announcer,
+    diversions,
     scrub,
     protections,
     rules,
@@ -136,21 +144,31 @@ function makeAnnouncer({ options, later }: Given): GobgpAnnouncer | null {
 }
 
 function makeDetector({ options, later }: Given): Detector {
-  return new Detector(detectionPolicy(options.config), randomUUIDv7, makeBaselines(options), (aim, attack) =>
+  return new Detector(detectionPolicy(options.config), idsOf(options), makeBaselines(options), (aim, attack) =>
     droppedOf(aim, attack, later.get()),
   );
 }
+
+const idsOf =
+  ({ attackIds = OWN_IDS }: FloodwallOptions): NewAttackId =>
+  (of) =>
+    attackIds.newId(of);
 
 function makeScrub({ options, later }: Given, { detector }: Made<"detector">): ScrubNodes {
   return openScrubNodes({ ...options, present: () => later.get().config(), attacks: () => detector.active });
 }
 
 function makeProtections({ options, later }: Given, slots: KernelSlots): Protections {
-  return openProtections({ ...options, ...slots.ofChoices, onChange: () => later.get().protectionChanged() });
+  return openProtections({
+    ...options,
+    ...slots.ofChoices,
+    onChange: () => later.get().protectionChanged(),
+    ...onOrders(later),
+  });
 }
 
 function makeMaintenance({ options, later }: Given): MaintenanceWindows {
-  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged() });
+  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged(), ...onOrders(later) });
 }
 
 function makeRules({ options, limiter, later }: Given): RuleFinder {
@@ -163,16 +181,18 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
 
 function makeBans(
   { options, limiter, later }: Given,
-  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance">,
+  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance" | "diversions">,
 ): BanEngine {
   const { config, state, log } = options;
-  const { announcer, detector, scrub, protections, rules, maintenance } = made;
+  const { announcer, detector, scrub, protections, rules, maintenance, diversions } = made;
   return new BanEngine({
     policy: mitigationPolicy(config, protections, maintenance),
     store: faultingTable(state.table("bans")),
     announcer,
+    diversions,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
+    ...(options.foreignBans && { foreign: options.foreignBans }),
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),
     isHere: (ban) => later.get().dataPlane?.isInForce(ban) ?? true,
     ...scrubCircumstances(scrub),
@@ -204,6 +224,7 @@ function makeFilterRules({ options, later }: Given): FilterRules {
     ...options,
     onChange: () => later.get().dataPlane?.rulesChanged(),
     onEnded: (...ended) => later.get().ordersEnded(rulesEnded(...ended, later.get())),
+    ...onOrders(later),
   });
 }
 
@@ -234,7 +255,12 @@ function makeSourceBlocks(
     ...{ store: faultingTable(state.table("source_blocks")), installer: dataPlane, slots: slots.shares },
     filterRuleSlots: () => filterRules.places,
     onEnded: (...ended) => later.get().ordersEnded(blocksEnded(...ended, later.get())),
+    ...onOrders(later),
   });
+}
+
+function onOrders(later: Late<Later>) {
+  return { onOrders: (changes: readonly OrderedChange[]) => later.get().ordersChanged(changes) };
 }
 
 function makeNow(
@@ -265,7 +291,7 @@ function makePacketPath(
   if (native === null || capture === null) return null;
   return new PacketPath({
     ...{ native, config, capture, detector, originOf, log, timers, profileKeeper, now },
-    newId: randomUUIDv7,
+    newId: idsOf(options),
     ingressOf: (key) => later.get().telemetry?.ingressOf(key) ?? null,
     keeper: baselineKeeper ?? new BaselineFile(config.stateDir),
     banned: () => bannedPrefixes(bans.active.values()),

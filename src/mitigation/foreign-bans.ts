@@ -1,0 +1,32 @@
+/** What the bans of other brains mean for those of this one. None of it is waited for. */
+import type { Ban } from "./ban.ts";
+import type { Rule } from "./rules/rule.ts";
+import type { RungState } from "./rung-clock.ts";
+
+export interface ForeignBans {
+  /** With the times that brains with a ban of the prefix have together; the same object if nothing changes. */
+  timed(ban: Ban, wallMs: number): Ban;
+  rungOf(ban: Pick<Ban, "prefix" | "step">): ForeignRung;
+  /** Whether this brain decides that bans go back a rung. */
+  mayEase(): boolean;
+  /** Rules that another brain made first, for as long as they are tried; null: there are none. */
+  rulesOf(prefix: string): readonly Rule[] | null;
+}
+
+export interface ForeignRung {
+  /** The ban is at least on this one; 0: on any. */
+  readonly leastStep: number;
+  /** The brain that decides it has gone back: so does this ban, by one rung. */
+  readonly isEased: boolean;
+}
+
+/** An operator's order is the same at all brains: it is joined as that. */
+export function withForeignTimes(ban: Ban, foreign: ForeignBans | undefined, wallMs: number): Ban {
+  return foreign === undefined || ban.manual || ban.state !== "active" ? ban : foreign.timed(ban, wallMs);
+}
+
+export function withForeignRung(rung: RungState, ban: Ban, foreign: ForeignBans | undefined): RungState {
+  if (foreign === undefined || ban.manual) return rung;
+  const { leastStep, isEased } = foreign.rungOf(ban);
+  return { ...rung, leastStep, isEased: isEased || (rung.isEased && foreign.mayEase() && ban.step > leastStep) };
+}
