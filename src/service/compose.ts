@@ -100,6 +100,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   });
   const http: HttpServer = new HttpServer({
     ...config.api,
+    brain: config.cluster?.name ?? null,
     backend,
     tokens: () => floodwall.config.api.tokens,
     metricsToken: () => floodwall.config.api.metricsToken,
