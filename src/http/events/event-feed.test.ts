@@ -222,35 +222,6 @@ describe("a reader that comes back #event-stream-reader-that-comes-back", () => 
   );
 });
 
-describe("with the id of another brain", () => {
-  let other: TestServer;
-  beforeEach(async () => {
-    await server.http.stop();
-    [server, other] = [TestServer.started("brain1"), TestServer.started("brain2")];
-  });
-  afterEach(() => other.http.stop());
-
-  test("a reader gets a reset, also if it is newer than all there #event-stream-at-another-brain", async () => {
-    const there = await EventReader.open(other.base);
-    const id = there.lastId ?? "";
-    there.leave();
-    expect(id).toMatch(/^\d+@brain2$/);
-    const reader = await open();
-    publishAttack("a");
-    await expectNext(reader, "attack a true");
-    for (const foreign of [id, id.replace("@brain2", ""), id.replace("brain2", "brain")])
-      await expectNext(await resume(reader, foreign), "reset");
-  });
-
-  test("a reader of this brain gets what it missed", async () => {
-    const reader = await open();
-    reader.leave();
-    await streamsAre(0);
-    publishAttack("a");
-    await expectNext(await resume(reader), "attack a true");
-  });
-});
-
 test("callers without a tenant get an event when the fault of an exporter begins or ends #event-stream-of-exporters", async () => {
   admitCallers(server);
   const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
