@@ -15,7 +15,7 @@ import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { type EventSharing, Notifier } from "../notify/notifier.ts";
+import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -29,6 +29,7 @@ import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
 import { CapReadings } from "./cap-readings.ts";
+import type { Cluster } from "./cluster.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { RouteChanges } from "./route-changes.ts";
@@ -46,11 +47,11 @@ export interface ReportingOptions {
   /** The fault of the state database at the start; null: none. */
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
+  /** null or absent: this brain is alone. */
+  readonly cluster?: Pick<Cluster, "onFault" | "joins"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
-  /** null: there is one brain. */
-  readonly sharing: EventSharing | null;
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
@@ -73,6 +74,7 @@ export class Reporting {
     this.#options = options;
     this.notifier = new Notifier({
       ...options,
+      sharing: options.cluster?.joins.notifications ?? null,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
       isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
@@ -108,12 +110,18 @@ export class Reporting {
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
-    const { history, updates, stateDamage, faults } = this.#options;
+    const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
     this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
       this.notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
+    );
+    cluster?.onFault((turn, { kind, ...fault }) =>
+      this.notifier.clusterChanged(turn === "begun" ? "cluster_fault" : "cluster_fault_over", {
+        fault: kind,
+        ...fault,
+      }),
     );
     this.#options.recorder?.start();
     updates.start();
