@@ -70,6 +70,7 @@ export class ClusterNotifications implements EventSharing {
     });
     peers.on(SYNCED, (from) => reach.synced(from));
     peers.onUp((name) => {
+      this.#deliveries.forgetGrants(name);
       this.#say({ ...this.#deliveries.marked(this.#nowMs), to: name });
       peers.send(name, SYNCED, {});
     });

@@ -84,7 +84,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
-  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
+  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
   const { signIn, provider } = openSignIn({
@@ -108,8 +108,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
-    ...config.api,
-    backend,
+    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     tokens: () => floodwall.config.api.tokens,
     callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
@@ -160,7 +159,7 @@ function lifecycleOf(
     floodwall.start();
     files.start();
     edge.start();
-    cluster?.start(floodwall, edge.levers);
+    cluster?.start(floodwall, edge);
     provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);

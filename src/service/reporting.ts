@@ -60,7 +60,7 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault" | "register"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -95,6 +95,7 @@ export class Reporting {
     });
     this.notifier = new Notifier({
       ...options,
+      sharing: options.cluster?.joins.notifications ?? null,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
       isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
