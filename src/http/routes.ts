@@ -15,6 +15,7 @@ import { auditRoute } from "./routes/audit.ts";
 import { banPreviewRoute, orderPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
+import { clusterRoute } from "./routes/cluster.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { diversionsRoute } from "./routes/diversions.ts";
@@ -80,7 +81,7 @@ export interface RouteSources {
 export function routesOf(sources: RouteSources): readonly Route[] {
   const { backend, hosts, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess } = sources;
   const { metrics, dashboard, clock } = sources;
-  const levers = { edge: backend.edge, access: zoneAccess, clock };
+  const levers = { backend, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(backend.signIn),
@@ -100,12 +101,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostsRoute(backend, { hosts, pages, snapshots }),
     hostgroupsRoute(backend),
     ...groupSettingsRoutes(backend),
-    prefixSetsRoute(backend, clock),
-    ...notifyRoutes(backend, clock),
-    telemetryRoute(backend),
-    configRoute(backend),
-    bgpRoutesRoute(backend),
-    diversionsRoute(backend),
+    ...installationRoutes(backend, clock),
     bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
@@ -162,5 +158,18 @@ function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock 
     edgeHistoryRoute(history),
     edgeSourcesRoute(history),
     edgeEventsRoute({ backend, nodes, clock }),
+  ];
+}
+
+/** What this installation consists of. */
+function installationRoutes(backend: Backend, clock: Pick<Clock, "wallMs">): readonly Route[] {
+  return [
+    prefixSetsRoute(backend, clock),
+    clusterRoute(backend),
+    ...notifyRoutes(backend, clock),
+    telemetryRoute(backend),
+    configRoute(backend),
+    bgpRoutesRoute(backend),
+    diversionsRoute(backend),
   ];
 }

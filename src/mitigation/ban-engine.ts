@@ -47,7 +47,7 @@ export class BanEngine {
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
   readonly #admission: BanAdmission;
-  readonly #operators: OperatorBans;
+  readonly operators: OperatorBans;
   readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
   readonly #rungs: RungClock;
@@ -65,7 +65,7 @@ export class BanEngine {
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
-    this.#operators = new OperatorBans({
+    this.operators = new OperatorBans({
       ...{ table: this.#unsaved, active: this.#active, attacks: this.#attacks, admission: this.#admission },
       ...{ policy: () => this.#policy, clockSteps: () => this.#clockSteps },
       newBan: (order, wallMs) => this.#newBan(order.prefix, null, wallMs, order),
@@ -132,16 +132,16 @@ export class BanEngine {
 
   /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
   ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
-    return this.#operators.ban(order, now, by);
+    return this.operators.ban(order, now, by);
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
-    return this.#operators.preview(order, wallMs, by);
+    return this.operators.preview(order, wallMs, by);
   }
 
   /** As that of OperatorBans. */
-  unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.#operators.unban(...order);
+  unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {

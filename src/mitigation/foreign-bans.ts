@@ -1,7 +1,6 @@
 /** What the bans of other brains mean for those of this one. None of it is waited for. */
 import type { Ban } from "./ban.ts";
 import type { Rule } from "./rules/rule.ts";
-import type { RungState } from "./rung-clock.ts";
 
 export interface ForeignBans {
   /** With the times that brains with a ban of the prefix have together; the same object if nothing changes. */
@@ -20,13 +19,7 @@ export interface ForeignRung {
   readonly isEased: boolean;
 }
 
-/** An operator's order is the same at all brains: it is joined as that. */
+/** A ban that an operator ordered is the same one at all brains. */
 export function withForeignTimes(ban: Ban, foreign: ForeignBans | undefined, wallMs: number): Ban {
   return foreign === undefined || ban.manual || ban.state !== "active" ? ban : foreign.timed(ban, wallMs);
-}
-
-export function withForeignRung(rung: RungState, ban: Ban, foreign: ForeignBans | undefined): RungState {
-  if (foreign === undefined || ban.manual) return rung;
-  const { leastStep, isEased } = foreign.rungOf(ban);
-  return { ...rung, leastStep, isEased: isEased || (rung.isEased && foreign.mayEase() && ban.step > leastStep) };
 }

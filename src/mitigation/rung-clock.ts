@@ -4,7 +4,7 @@
  */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";
-import { type ForeignBans, withForeignRung } from "./foreign-bans.ts";
+import type { ForeignBans } from "./foreign-bans.ts";
 
 /** The state of a ban's rung. */
 export interface RungState {
@@ -91,4 +91,10 @@ function arrived(before: OnRung | undefined, on: Pick<OnRung, "step" | "sinceMs"
   const { hasEased, relapses } = before;
   if (on.step < before.step) return { ...on, hasEased: true, relapses };
   return { ...on, hasEased, relapses: hasEased ? Math.min(relapses + 1, RELAPSES_MAX) : relapses };
+}
+
+function withForeignRung(rung: RungState, ban: Ban, foreign: ForeignBans | undefined): RungState {
+  if (foreign === undefined || ban.manual) return rung;
+  const { leastStep, isEased } = foreign.rungOf(ban);
+  return { ...rung, leastStep, isEased: isEased || (rung.isEased && foreign.mayEase() && ban.step > leastStep) };
 }

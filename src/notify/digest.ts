@@ -46,6 +46,8 @@ const NOUNS: Readonly<Record<Exclude<NotifyEvent["kind"], ConditionKind | Condit
   scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
   file_fault: ["file that cannot be used", "files that cannot be used"],
   file_fault_over: ["file that can be used again", "files that can be used again"],
+  cluster_fault: ["fault of the cluster", "faults of the cluster"],
+  cluster_fault_over: ["fault of the cluster that is over", "faults of the cluster that are over"],
   order_made: ["notice of orders made", "notices of orders made"],
   order_changed: ["notice of orders changed", "notices of orders changed"],
   order_ended: ["notice of orders ended", "notices of orders ended"],

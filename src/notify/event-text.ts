@@ -13,6 +13,7 @@ import type {
   AttackEvent,
   BanEvent,
   CapEvent,
+  ClusterEvent,
   ConditionEvent,
   ExporterEvent,
   FileEvent,
@@ -72,6 +73,9 @@ function describe(event: NotifyEvent): EventText {
     case "file_fault":
     case "file_fault_over":
       return describeFile(event);
+    case "cluster_fault":
+    case "cluster_fault_over":
+      return describeCluster(event);
     case "scrub_node_lost":
     case "scrub_node_found":
     case "edge_node_lost":
@@ -288,6 +292,13 @@ function describeFile({ kind, file, atMs }: FileEvent): EventText {
   return kind === "file_fault_over"
     ? { headline: `The file of ${key} can be used again`, details: [timeText(atMs)] }
     : { headline: `The file of ${key} cannot be used: ${error}`, details: [effect, timeText(atMs)] };
+}
+
+function describeCluster({ kind, cluster, atMs }: ClusterEvent): EventText {
+  const { brain, fault, found, remedy } = cluster;
+  return kind === "cluster_fault_over"
+    ? { headline: `Cluster: the fault of ${brain} (${fault}) is over`, details: [timeText(atMs)] }
+    : { headline: `Cluster: ${found}`, details: [`To do: ${remedy}`, timeText(atMs)] };
 }
 
 function describeCondition({ kind, condition, atMs }: ConditionEvent): EventText {

@@ -5,7 +5,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Severity } from "../targets/target-words.ts";
 import { CONDITIONS, type Condition, conditionOf } from "./condition.ts";
-import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
+import type { CapReached, FaultyCluster, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
 import type { Orders } from "./order-notices.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 
@@ -30,6 +30,7 @@ export interface EventWire {
   readonly exporter?: FaultyExporter;
   readonly scrub_node?: FaultyScrubNode;
   readonly file?: FaultyFile;
+  readonly cluster?: FaultyCluster;
   readonly condition?: Condition;
   readonly orders?: OrdersWire;
   readonly joined?: { readonly counts: Readonly<Record<string, number>>; readonly since: string };
@@ -125,6 +126,9 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "file_fault":
     case "file_fault_over":
       return { file: event.file };
+    case "cluster_fault":
+    case "cluster_fault_over":
+      return { cluster: event.cluster };
     case "scrub_node_lost":
     case "scrub_node_found":
     case "edge_node_lost":

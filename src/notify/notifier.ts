@@ -34,6 +34,7 @@ import type {
   BanEvent,
   CapEvent,
   CapReached,
+  ClusterEvent,
   ConditionEvent,
   Damage,
   ExporterEvent,
@@ -135,6 +136,7 @@ type NewEvent =
   | Pick<ExporterEvent, "kind" | "exporter">
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
   | Pick<FileEvent, "kind" | "file">
+  | Pick<ClusterEvent, "kind" | "cluster">
   | Pick<ConditionEvent, "kind" | "condition">
   | Pick<OrderEvent, "kind" | "orders">
   | Pick<TestEvent, "kind" | "orderedBy">;
@@ -286,6 +288,8 @@ export class Notifier {
     const isOver = kind === "file_fault_over";
     this.#enqueue({ kind, file: { key, error: isOver ? "" : error, effect: isOver ? "" : effect } });
   }
+
+  clusterChanged = (event: Pick<ClusterEvent, "kind" | "cluster">): void => this.#enqueue(event);
 
   /** Call this after start(). */
   stateDamaged(damage: Damage): void {

@@ -19,6 +19,7 @@ export function severityOf(event: NotifyEvent): Severity {
     case "attack_not_held":
     case "bgp_session_lost":
     case "scrub_node_fault":
+    case "cluster_fault":
     case "state_damaged":
     case "cap_reached":
     case "ban_rejected":
@@ -37,6 +38,7 @@ export function severityOf(event: NotifyEvent): Severity {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "cluster_fault_over":
     case "order_made":
     case "order_changed":
     case "order_ended":
@@ -92,6 +94,7 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "events_joined":
       return "See all of them on the dashboard";
     case "exporter_fault":
+    case "cluster_fault":
       return null;
     case "file_fault":
       return "Mend or replace the file: it is read again by itself";
@@ -102,6 +105,7 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "cluster_fault_over":
     case "order_made":
     case "order_changed":
     case "order_ended":

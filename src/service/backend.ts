@@ -34,6 +34,7 @@ import type {
 import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { SignInSource } from "../http/routes/sign-in.ts";
+import { SETTLED } from "../http/wire/saved.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -64,6 +65,7 @@ import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
+import { clusterSource } from "./cluster-source.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -109,6 +111,8 @@ export class ServiceBackend implements Backend {
   /** One row for each hostgroup. */
   #sums: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
+  readonly cluster: Backend["cluster"];
+  readonly settled: Backend["settled"];
   ready = false;
 
   constructor(floodwall: Floodwall, version: string, sources: BackendSources) {
@@ -129,6 +133,7 @@ export class ServiceBackend implements Backend {
     this.prefixSets = sources.prefixSets ?? (() => []);
     this.notifyTargets = sources.notifyTargets ?? noNotifyTargets;
     this.#machineProblems = machineProblems ?? (() => null);
+    ({ cluster: this.cluster, settled: this.settled } = clusterSource(sources.cluster ?? null));
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 
@@ -381,14 +386,13 @@ export class ServiceBackend implements Backend {
     return config.bgp === null || announcer === null ? null : { config: config.bgp, ...announcer.status() };
   }
 
-  #answered({ ban, isSaved }: BanAnswer): BanView {
-    return { ...this.#banView(ban), isSaved };
+  async #answered({ ban, isSaved }: BanAnswer): Promise<BanView> {
+    const settled = ban.state === "rejected" ? SETTLED : await this.settled(isSaved, "bans", ban.prefix.text);
+    return { ...this.#banView(ban), settled };
   }
 
   /** Of an attack that is shown with this id. */
-  #ownId(shown: string): string {
-    return this.#floodwall.attackIds.ownIdOf(shown);
-  }
+  readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
   #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
     const { bans, dataPlane, attackIds } = this.#floodwall;

@@ -70,6 +70,7 @@ export class ClusterNotifications implements EventSharing {
     });
     peers.on(SYNCED, (from) => reach.synced(from));
     peers.onUp((name) => {
+      this.#deliveries.forgetGrants(name);
       this.#say({ ...this.#deliveries.marked(this.#nowMs), to: name });
       peers.send(name, SYNCED, {});
     });
@@ -200,6 +201,8 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "cap_reached":
     case "file_fault":
     case "file_fault_over":
+    case "cluster_fault":
+    case "cluster_fault_over":
     case "capture_lost":
     case "capture_restored":
     case "capture_losing":

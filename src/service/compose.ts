@@ -22,6 +22,7 @@ import { UpdateCheck } from "../release/update-check.ts";
 import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
 import { HistoryStore } from "../storage/history-store.ts";
 import { historyDriver } from "../storage/open-history.ts";
+import type { OpenedState } from "../storage/state-calls.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import { StateStore } from "../storage/state-store.ts";
 import { StateThread } from "../storage/state-thread.ts";
@@ -29,6 +30,7 @@ import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 import { ServiceBackend } from "./backend.ts";
+import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
 import type { ServiceEnvironment } from "./environment.ts";
 import type { FileFaults } from "./file-faults.ts";
@@ -69,21 +71,20 @@ const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
  * isStartFault() recognizes, or with a bug.
  */
 export async function composeService(options: ServiceOptions): Promise<ComposedService> {
-  const { config, configPath, warned, log, limiter, environment, faults, nice } = options;
+  const { config, configPath, warned, log, limiter, environment, faults } = options;
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
-  const file = new StateThread(config.stateDir);
-  const { stored, damage } = await file.open();
-  const state = new StateStore({ file, stored, timers: systemTimers });
+  const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
+  const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
-  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
+  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
   const { signIn, provider } = openSignIn({
@@ -103,11 +104,11 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
     notifyTargets: () => reporting.targets,
+    cluster,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
-    ...config.api,
-    backend,
+    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     tokens: () => floodwall.config.api.tokens,
     callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
@@ -124,9 +125,33 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     tenancy: () => backend.tenancy(),
     history,
     recorder,
-    ...{ updates, stateDamage: damage, faults, edge },
+    ...{ updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
+  const running = { floodwall, backend, http, reporting, files, edge, cluster, provider };
+  const reload = () => {
+    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+  };
+  // Before packets are captured and requests are answered.
+  await looked;
+  return { ...lifecycleOf(running, options), reload };
+}
+
+interface Running {
+  readonly floodwall: Floodwall;
+  readonly backend: ServiceBackend;
+  readonly http: HttpServer;
+  readonly reporting: Reporting;
+  readonly files: ForeignFiles;
+  readonly edge: EdgeChannel;
+  readonly cluster: Cluster | null;
+  readonly provider: ReturnType<typeof openSignIn>["provider"];
+}
+
+function lifecycleOf(
+  { floodwall, backend, http, reporting, files, edge, cluster, provider }: Running,
+  { config, log, nice }: Pick<ServiceOptions, "config" | "log" | "nice">,
+): Pick<ComposedService, "start" | "stop"> {
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
     http.start();
@@ -134,6 +159,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.start();
     files.start();
     edge.start();
+    cluster?.start(floodwall, edge);
     provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
@@ -143,17 +169,20 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.reloader.stop();
     provider.follow(null);
     await http.stop();
+    cluster?.stopOrders();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
     await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
+    cluster?.stop();
   };
-  const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
-  };
-  // Before packets are captured and requests are answered.
-  await looked;
-  return { start, stop, reload };
+  return { start, stop };
+}
+
+async function openState({ stateDir }: Config): Promise<Pick<OpenedState, "damage"> & { readonly state: StateStore }> {
+  const file = new StateThread(stateDir);
+  const { stored, damage } = await file.open();
+  return { state: new StateStore({ file, stored, timers: systemTimers }), damage };
 }
 
 /** All that may fail. */

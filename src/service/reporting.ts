@@ -35,6 +35,7 @@ import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
 import { CapReadings } from "./cap-readings.ts";
+import type { Cluster } from "./cluster.ts";
 import { ConditionReadings } from "./condition-readings.ts";
 import type { EdgeChannel } from "./edge.ts";
 import { faultingTable } from "./faults.ts";
@@ -58,6 +59,8 @@ export interface ReportingOptions {
   /** The fault of the state database at the start; null: none. */
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
+  /** null or absent: this brain is alone. */
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -92,6 +95,7 @@ export class Reporting {
     });
     this.notifier = new Notifier({
       ...options,
+      sharing: options.cluster?.joins.notifications ?? null,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
       isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
@@ -145,13 +149,22 @@ export class Reporting {
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
-    const { history, updates, stateDamage, faults } = this.#options;
+    const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
     this.#cancelReadings = this.#options.timers.every(READ_EVERY_MS, () => this.#read());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
       this.notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
     );
+    cluster?.onFault((turn, { kind: fault, brain, found, remedy }) => {
+      const [begun, over] = [
+        { found, remedy },
+        { found: "", remedy: "" },
+      ];
+      const isBegun = turn === "begun";
+      const kind = isBegun ? "cluster_fault" : "cluster_fault_over";
+      this.notifier.clusterChanged({ kind, cluster: { brain, fault, ...(isBegun ? begun : over) } });
+    });
     this.#options.recorder?.start();
     updates.start();
     history?.onUp(() => void this.#attackHistory?.restore());
@@ -226,6 +239,9 @@ export class Reporting {
   }
 
   #ordersChanged(changes: readonly OrderedChange[]): void {
+    const { cluster } = this.#options;
+    // The brain that took the order notifies.
+    if (cluster?.register.isAdopting === true) return;
     const tenancy = this.#options.tenancy();
     this.notifier.ordersChanged(changes.map((change) => ownedBy(tenancy, change)));
   }

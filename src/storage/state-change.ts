@@ -1,4 +1,5 @@
 /** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
+import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
@@ -12,7 +13,8 @@ import type { KeptNotification } from "./notification-records.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one.
+ * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one,
+ * stampedName() of an order that brains share.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -23,6 +25,7 @@ export interface StateRecords {
   readonly protections: ProtectionChoice;
   readonly incidents: Incident;
   readonly maintenance: WindowOrder;
+  readonly cluster_orders: StampedOrder;
   readonly notify_targets: TargetRecord;
   readonly notifications: KeptNotification;
 }

@@ -21,6 +21,8 @@ export const EVENT_KINDS = [
   "scrub_node_fault_over",
   "file_fault",
   "file_fault_over",
+  "cluster_fault",
+  "cluster_fault_over",
   "scrub_node_lost",
   "scrub_node_found",
   "edge_node_lost",

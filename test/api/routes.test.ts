@@ -75,6 +75,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
+  ["GET /api/v1/cluster", UNSCOPED_READ],
   ["GET /api/v1/notify/targets", READ],
   [
     "PUT /api/v1/notify/targets/noc",

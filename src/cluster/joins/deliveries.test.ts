@@ -56,6 +56,18 @@ describe("the holder", () => {
     expect(table.take("c", "offered", [one], at(1, true)).say).toEqual([]);
     expect(table.take("b", "offered", [one], at(1, true)).say).toHaveLength(1);
   });
+
+  test("grants it to another one when that is gone, or is back without it", () => {
+    const offeredBy = (brain: string) => table.take(brain, "offered", [one], at(2, true)).say.length;
+    table.take("b", "offered", [one], at(0, true));
+    table.tick(at(1, true), (brain) => brain === "b");
+    expect([offeredBy("c"), offeredBy("b")]).toEqual([1, 0]);
+    table.forgetGrants("c");
+    expect(offeredBy("b")).toBe(1);
+    table.add(entry, 3, true);
+    table.forgetGrants("b");
+    expect(table.tick(at(4, true), never).send).toMatchObject([entry]);
+  });
 });
 
 describe("another brain", () => {

@@ -123,6 +123,12 @@ export class Deliveries<Event> {
     }
   }
 
+  /** It was out of reach, and may have been started again: what it was granted and still has it offers again. */
+  forgetGrants(brain: string): void {
+    for (const [text, { by }] of this.#grants) if (by === brain) this.#grants.delete(text);
+    for (const known of this.#entries.values()) if (known.by === brain) known.by = null;
+  }
+
   /** What a brain needs to know when its connection begins. */
   marked(nowMs: number): Said {
     const deliveries = [...this.#marks.values()].filter(({ untilMs }) => untilMs > nowMs);
@@ -137,6 +143,7 @@ export class Deliveries<Event> {
     const send: Entry<Event>[] = [];
     const offered: Delivery[] = [];
     let tooOld = 0;
+    for (const [text, { by }] of this.#grants) if (by !== null && isGone(by)) this.#grants.delete(text);
     for (const [text, known] of this.#entries) {
       if (known.state === "kept" && nowMs - known.sinceMs > ageMaxMs) {
         this.#entries.delete(text);

@@ -70,7 +70,7 @@ function setRoute(backend: Targets, clock: Pick<Clock, "wallMs">): CommandRoute<
       const about = { tenant, name, operator, setAt: clock.wallMs(), ...(chatId === undefined ? {} : { chatId }) };
       const answer = await backend.notifyTargets().own.set({ ...order, ...about });
       if (answer.kind === "refused") return { kind: "notify_target_refused", refusal: answer.refusal };
-      const response = jsonAnswer(200, { target: name, ...savedToWire(answer.isSaved) });
+      const response = jsonAnswer(200, { target: name, ...savedToWire({ isSaved: answer.isSaved }) });
       return { kind: "outcome", response, result: "set", reason: `${answer.target.id}: ${order.kind}` };
     },
   };
@@ -95,7 +95,7 @@ function removeRoute(backend: Targets): CommandRoute {
       const name = params["target"] ?? "";
       const removed = await backend.notifyTargets().own.remove(idOf(principal, name));
       if (removed === null) return { kind: "unknown_notify_target" };
-      const response = jsonAnswer(200, { target: name, ...savedToWire(removed.isSaved) });
+      const response = jsonAnswer(200, { target: name, ...savedToWire({ isSaved: removed.isSaved }) });
       return { kind: "outcome", response, result: "cleared", reason: idOf(principal, name) };
     },
   };
