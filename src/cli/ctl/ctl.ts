@@ -11,8 +11,9 @@ import { completion, SHELLS } from "./completion.ts";
 import { commandHelp, ctlHelp } from "./help.ts";
 import { ORDERING } from "./ordering.ts";
 import { JSON_OPTION, READING } from "./reading.ts";
+import { REPORTS } from "./reports.ts";
 
-export const COMMANDS: readonly CtlCommand[] = [...READING, ...BANNING, ...ORDERING];
+export const COMMANDS: readonly CtlCommand[] = [...READING, ...REPORTS, ...BANNING, ...ORDERING];
 
 export const COMMON: readonly CtlOption[] = [
   JSON_OPTION,
