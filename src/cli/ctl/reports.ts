@@ -21,8 +21,24 @@ const BAN_COLUMNS: readonly Column[] = [
 
 export const REPORTS: readonly CtlCommand[] = [
   {
-    name: "dry-run",
-    ...{ operands: "", count: [0, 0], example: "dry-run --from 7d" },
+    name: "attack",
+    ...{
+      operands: "ID",
+      count: [1, 1],
+      options: [],
+      example: "attack 01a227dc-033d-7355-840a-8a617dea98af > attack.json",
+    },
+    summary: "all that is known of one attack and what was done about it, as JSON: to keep or to hand on",
+    async *run({ api, operands: [id = ""] }) {
+      const path = `/attacks/${encodeURIComponent(id)}`;
+      const [attack, timeline] = await Promise.all([api.get(path), api.get(`${path}/timeline`)]);
+      const answer = { ...attack, timeline: timeline["timeline"] ?? timeline };
+      yield { answer, text: JSON.stringify(answer, null, 2) };
+    },
+  },
+  {
+    name: "report",
+    ...{ operands: "", count: [0, 0], example: "report --from 7d" },
     summary: "the bans that dry run kept back, with the marks of their attacks",
     options: [
       { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 7d (default: a week)" },
