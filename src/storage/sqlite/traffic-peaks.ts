@@ -53,7 +53,7 @@ export function trafficPeaks(db: Database, { fromMs, toMs }: PeaksQuery, frontie
 
 function add(series: Map<string, ByDay>, { key, outgoing, day, max_pps, max_mbps, max_flows }: DayRow): void {
   const name = `${outgoing}${key}`;
-  const byDay = series.get(name) ?? new Map();
+  const byDay: ByDay = series.get(name) ?? new Map();
   const [pps, mbps, flows] = byDay.get(day) ?? [0, 0, 0];
   series.set(name, byDay.set(day, [Math.max(pps, max_pps), Math.max(mbps, max_mbps), Math.max(flows, max_flows)]));
 }
