@@ -17,6 +17,7 @@ import {
   type Caller,
   OTHER_HOST,
   OUTSIDE_HOST,
+  UNOWNED_HOST,
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
@@ -88,6 +89,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bgp/routes", UNSCOPED_READ],
   ["GET /api/v1/diversions", UNSCOPED_READ],
+  ["GET /api/v1/dry-run/report", UNSCOPED_READ],
+  ["GET /api/v1/thresholds/suggested", UNSCOPED_READ],
   ["GET /api/v1/bans", READ],
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
@@ -191,7 +194,7 @@ beforeAll(() => {
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);
-  backend.incidents.recorded({ kind: "started", attack: attack() });
+  backend.incidents.recorded({ kind: "started", attack: attack({ target: address(UNOWNED_HOST) }) });
   backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());

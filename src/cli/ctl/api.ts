@@ -68,6 +68,10 @@ export class Api {
     return this.#ask("POST", path, body);
   }
 
+  put(path: string, body: Json): Promise<Json> {
+    return this.#ask("PUT", path, body);
+  }
+
   delete(path: string, body: Json): Promise<Json> {
     return this.#ask("DELETE", path, body);
   }

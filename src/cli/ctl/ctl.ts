@@ -12,8 +12,9 @@ import { commandHelp, ctlHelp } from "./help.ts";
 import { NOTIFYING } from "./notifying.ts";
 import { ORDERING } from "./ordering.ts";
 import { JSON_OPTION, READING } from "./reading.ts";
+import { REPORTS } from "./reports.ts";
 
-export const COMMANDS: readonly CtlCommand[] = [...READING, ...BANNING, ...ORDERING, ...NOTIFYING];
+export const COMMANDS: readonly CtlCommand[] = [...READING, ...REPORTS, ...BANNING, ...ORDERING, ...NOTIFYING];
 
 export const COMMON: readonly CtlOption[] = [
   JSON_OPTION,
