@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { commonText, isWithin } from "./target.ts";
+import { commonText, targetMatcher } from "./target.ts";
 
 test.each([
   ["192.0.2.0/24", "192.0.2."],
@@ -13,6 +13,6 @@ test.each([
   const target = prefix(text);
   expect(commonText(target)).toBe(common);
   const { address } = target;
-  expect(isWithin(address, target)).toBe(true);
+  expect(targetMatcher(target)(address)).toBe(true);
   expect(address.startsWith(common)).toBe(true);
 });
