@@ -49,7 +49,7 @@ import {
   tunnelsAreReceived,
   vxlanPortsAreItsOwn,
 } from "./capture.ts";
-import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree } from "./cluster.ts";
+import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree, hookGoesWithOneBrain } from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
   mirrorsAreNotFiltered,
@@ -205,6 +205,7 @@ const RULES: readonly Rule[] = [
   brainNamesAreUnique,
   brainsAreTheOthers,
   clusterPortIsFree,
+  hookGoesWithOneBrain,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
