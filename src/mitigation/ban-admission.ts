@@ -158,11 +158,7 @@ export class BanAdmission {
     return admit(request, policy(), {
       isBanned: request.isClimbing !== true && active.has(prefix.text),
       active: without.length === 0 ? left : Math.min(left, maxActiveBans - 1),
-      addresses: (family) =>
-        without.reduce(
-          (sum, ban) => sum - (ban.prefix.family === family ? addressesIn(ban.prefix) : 0),
-          active.addresses(family),
-        ),
+      addresses: (family) => active.addresses(family) - active.addressesOf(without, family),
     });
   }
 }
