@@ -64,8 +64,8 @@ export class ActiveBans extends CountedBans<string> {
   /** What is announced for narrower bans, as these and the policy say. */
   enclosing(policy: MitigationPolicy): EnclosingPrefixes {
     return {
-      refusalOf: (prefix, isDropped) => {
-        const refusal = policy.enclosingRefusal(prefix);
+      refusalOf: (prefix, own, isDropped) => {
+        const refusal = policy.enclosingRefusal(prefix, own);
         const isBounded = isDropped && policy.maxBannedFraction > 0 && !this.#enclosed.isDropped(prefix);
         if (refusal !== null || !isBounded) return refusal;
         const most = policy.addresses(prefix.family) * policy.maxBannedFraction;
