@@ -182,6 +182,17 @@ describe("a blackhole with an enclosing prefix for some neighbors", () => {
     ]);
   });
 
+  test("withdraws the wider one at once where it is refused later, though no neighbor takes the other #announce-protected", async () => {
+    const { engine, announcer } = harness(under({ blackhole, ban: { fallback: "none" } }));
+    announcer.states.set(hostPrefix(victim).text, { kind: "failed", cause: "no neighbor takes it" });
+    await engine.ban(plainOrder(victim), () => 0);
+    const refusal = notAnnounced(WIDE, "192.0.2.53/32 of protected_whitelist would move with it");
+    const after = { ...under({ blackhole, ban: { fallback: "none" } }), enclosingRefusal: () => refusal };
+    engine.reconfigure(policy(after), 1);
+    expect(announcer.wanted).toEqual([hostPrefix(victim).text]);
+    expect(announcer.routes).toMatchObject([{ notEnclosed: refusal }]);
+  });
+
   test("announces its own alone where all would be more than may be banned", async () => {
     const { engine, announcer } = harness({ ...under({ blackhole }), maxBannedFraction: 0.5 });
     await engine.ban(plainOrder(victim), () => 0);
