@@ -56,7 +56,6 @@ import type { FileFaultView } from "../system/file-fault.ts";
 import { countStates } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
-import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
@@ -69,18 +68,11 @@ import type { BackendSources, History } from "./backend-sources.ts";
 import { clusterSource } from "./cluster-source.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
-import { HostRowView } from "./host-row-view.ts";
+import { HostReadings } from "./host-readings.ts";
 import { movedAlong } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
 import { noSignIn } from "./sign-in.ts";
-
-/** Rows read from the addon in one crossing when all hosts are read. */
-const HOST_CHUNK_ROWS = 65_536;
-
-/** Rejects if it cannot answer; the store logs and counts the failure. */
-/** Rows whose baselines are read at once: it takes a small part of the time of a request's turn. */
-const BASELINES_READ = 1024;
 
 /** Nothing is notified. */
 const noNotifyTargets = () => ({
@@ -107,10 +99,7 @@ export class ServiceBackend implements Backend {
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
-  /** Allocated at the first reading of hosts. */
-  #rows: HostRows | null = null;
-  /** One row for each hostgroup. */
-  #sums: HostRows | null = null;
+  readonly #hosts: HostReadings;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   readonly cluster: Backend["cluster"];
   readonly settled: Backend["settled"];
@@ -119,6 +108,7 @@ export class ServiceBackend implements Backend {
   constructor(floodwall: Floodwall, version: string, sources: BackendSources) {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
+    this.#hosts = new HostReadings(floodwall);
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.maintenance = floodwall.maintenance;
@@ -246,42 +236,9 @@ export class ServiceBackend implements Backend {
     return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question, asker)) };
   }
 
-  *hosts(): Iterable<HostView> {
-    const { packetPath, detector } = this.#floodwall;
-    if (packetPath === null) return;
-    this.#rows ??= allocateHostRows(HOST_CHUNK_ROWS);
-    const rows = this.#rows;
-    for (let cursor = 0; cursor >= 0; ) {
-      // Taken when the rows are read, since the rows refer to these groups.
-      const { hostgroups, detection } = this.#floodwall.config;
-      const { windowMs } = detection;
-      const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged, windowMs };
-      const { next, count } = packetPath.engine.readHosts(cursor, rows);
-      for (let row = 0; row < count; row++) {
-        const isPiece = row % BASELINES_READ === 0;
-        if (isPiece) detector.baselines.readAhead(rows, Math.min(BASELINES_READ, count - row), row);
-        yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);
-      }
-      cursor = next;
-    }
-  }
+  hosts = (): Iterable<HostView> => this.#hosts.hosts();
 
-  groupRates(): GroupRatesView[] | null {
-    const { packetPath, config } = this.#floodwall;
-    if (packetPath === null) return null;
-    const { hostgroups } = config;
-    if (this.#sums?.capacity !== hostgroups.length) this.#sums = allocateHostRows(hostgroups.length);
-    const sums = this.#sums;
-    packetPath.engine.readGroups(sums);
-    return hostgroups.map(({ name, thresholds, thresholdsOutgoing }, row) => ({
-      name,
-      thresholds,
-      thresholdsOutgoing,
-      rates: rowRates(sums.incoming, row),
-      ratesOut: rowRates(sums.outgoing, row),
-    }));
-  }
+  groupRates = (): GroupRatesView[] | null => this.#hosts.groupRates();
 
   telemetry = (): TelemetryView | null => this.#floodwall.telemetry?.view() ?? null;
 
