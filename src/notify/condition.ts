@@ -13,6 +13,8 @@ export const CONDITION_KINDS = [
   "capture_losing",
   "speaker_down",
   "disk_nearly_full",
+  "diversion_failed",
+  "diversion_stuck",
 ] as const;
 export type ConditionKind = (typeof CONDITION_KINDS)[number];
 
@@ -24,6 +26,8 @@ export const CONDITION_ENDS = {
   capture_losing: "capture_losing_over",
   speaker_down: "speaker_up",
   disk_nearly_full: "disk_nearly_full_over",
+  diversion_failed: "diversion_failed_over",
+  diversion_stuck: "diversion_stuck_over",
 } as const satisfies Readonly<Record<ConditionKind, string>>;
 export type ConditionEnd = (typeof CONDITION_ENDS)[ConditionKind];
 
@@ -158,6 +162,36 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
     ],
     beginsAfterMs: 0,
     endsAfterMs: 300_000,
+  },
+  diversion_failed: {
+    severity: "critical",
+    subject: "Diversion of",
+    begins: "has failed",
+    ends: "is not failed any more",
+    effect: "Bans there act by their next rung, or by ban.fallback",
+    advice: "Look at the hook and at the scrubbing center",
+    view: "scrub",
+    nouns: [
+      ["failed diversion", "failed diversions"],
+      ["diversion that is not failed any more", "diversions that are not failed any more"],
+    ],
+    beginsAfterMs: 0,
+    endsAfterMs: 60_000,
+  },
+  diversion_stuck: {
+    severity: "critical",
+    subject: "Diversion of",
+    begins: "does not end",
+    ends: "has ended",
+    effect: "The scrubbing center still has the traffic, though no ban needs it",
+    advice: "Look at the hook, or end the diversion at the scrubbing center by hand",
+    view: "scrub",
+    nouns: [
+      ["diversion that does not end", "diversions that do not end"],
+      ["diversion that has ended", "diversions that have ended"],
+    ],
+    beginsAfterMs: 300_000,
+    endsAfterMs: 0,
   },
 };
 

@@ -90,6 +90,10 @@ function describe(event: NotifyEvent): EventText {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
       return describeCondition(event);
     case "order_made":
     case "order_changed":

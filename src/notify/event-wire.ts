@@ -143,6 +143,10 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
       return { condition: event.condition };
     case "order_made":
     case "order_changed":

@@ -57,6 +57,10 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
       return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
     case "ban_rejected":
     case "events_joined":

@@ -58,6 +58,10 @@ export function severityOf(event: NotifyEvent): Severity {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
       return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
     default:
       return event satisfies never;
@@ -125,6 +129,10 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
       return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
     default:
       return event satisfies never;

@@ -211,6 +211,10 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_failed":
+    case "diversion_failed_over":
+    case "diversion_stuck":
+    case "diversion_stuck_over":
     // Of the brain that took the order, and of one target of a brain.
     case "order_made":
     case "order_changed":

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { source } from "../../test/fixtures/dataplane/capture-views.ts";
 import { configOf } from "../../test/fixtures/views.ts";
 import type { SourceView } from "../dataplane/capture.ts";
+import type { Diversion } from "../mitigation/diversion.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
 import { ConditionReadings } from "./condition-readings.ts";
@@ -19,12 +20,14 @@ function setup() {
     report: {} as object | null,
     etag: '"1"',
     space: { bytes: 2 ** 40, freeBytes: 2 ** 39 } as DiskSpace | null,
+    diversions: [] as Pick<Diversion, "prefix" | "phase" | "error">[],
   };
   const readings = new ConditionReadings({
     floodwall: {
       config,
       packetPath: { sources: () => now.sources },
       announcer: { status: () => ({ speaker: "managed", ...now.speaker }) },
+      diversions: { views: () => now.diversions },
       scrub: { staleAfterSeconds: 15, views: () => [{ node: { name: "s1" }, liveness: now.scrub }] },
     },
     edge: {
@@ -103,4 +106,17 @@ test("a disk is nearly full by its share and its bytes", async () => {
   found(30_000);
   await Bun.sleep(0);
   expect(found(30_001)).toEqual([]);
+});
+
+test("a diversion has failed, and one that is being ended is stuck", () => {
+  const { now, found } = setup();
+  now.diversions = [
+    { prefix: "192.0.2.0/24", phase: "failed", error: "the hook answered 500" },
+    { prefix: "198.51.100.0/24", phase: "ending", error: null },
+    { prefix: "203.0.113.0/24", phase: "diverted", error: null },
+  ];
+  expect(found(0)).toEqual([
+    "diversion_failed 192.0.2.0/24: the hook answered 500",
+    "diversion_stuck 198.51.100.0/24: the hook goes on with it",
+  ]);
 });

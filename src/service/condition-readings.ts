@@ -1,4 +1,4 @@
-/** The state of the parts whose faults are notified: captures, the BGP speaker, nodes, and the disks that are written to. */
+/** The state of the parts whose faults are notified: captures, the BGP speaker, nodes, diversions, and the disks that are written to. */
 import type { Config } from "../config/config.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { Edge } from "../edge/edge.ts";
@@ -7,7 +7,7 @@ import type { DiskSpace } from "../system/disk-space.ts";
 import type { Floodwall } from "./floodwall.ts";
 
 export interface ConditionParts {
-  readonly floodwall: Pick<Floodwall, "config" | "packetPath" | "announcer" | "scrub">;
+  readonly floodwall: Pick<Floodwall, "config" | "packetPath" | "announcer" | "scrub" | "diversions">;
   readonly edge: Pick<Edge, "nodes" | "reports" | "feed">;
   /** null: not known. */
   readonly diskSpace: (path: string) => Promise<DiskSpace | null>;
@@ -52,8 +52,18 @@ export class ConditionReadings {
       ...this.#speaker(),
       ...this.#scrubNodes(),
       ...this.#edgeNodes(monotonicMs),
+      ...this.#diversions(),
       ...this.#disks,
     ];
+  }
+
+  /** They are bounded by DIVERSIONS_MAX. */
+  #diversions(): ConditionReading[] {
+    const views = this.#parts.floodwall.diversions.views();
+    return views.flatMap(({ prefix: name, phase, error }): ConditionReading[] => [
+      { kind: "diversion_failed", name, found: phase === "failed" ? (error ?? "it gave no reason") : null },
+      { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
+    ]);
   }
 
   #captures(): ConditionReading[] {
