@@ -1,67 +1,12 @@
 /** Diversions by a hook: begun, confirmed and ended, over failures and restarts. */
 import { describe, expect, test } from "bun:test";
-import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { Bench, HOOK } from "../../test/fixtures/divert/bench.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import type { Diversion } from "../mitigation/diversion.ts";
-import { DIVERSIONS_MAX, Diversions } from "./diversions.ts";
-import type { HookConfig } from "./divert-config.ts";
-import type { HookAnswer, HookRequest } from "./hook.ts";
+import { DIVERSIONS_MAX } from "./diversions.ts";
+import type { HookAnswer } from "./hook.ts";
 
 const A = prefix("203.0.113.0/24");
 const B = prefix("198.51.100.0/24");
-const HOOK: HookConfig = {
-  ...{ target: { kind: "command", command: "/divert" }, timeoutSeconds: 5, attempts: 2 },
-  ...{ confirmSeconds: 60, retryAfterSeconds: 300, isDryRun: false },
-};
-
-class Bench {
-  readonly clock: ManualClock;
-  hook: HookConfig | null = HOOK;
-  readonly asked: HookRequest[] = [];
-  /** What is on disk. */
-  disk: readonly Diversion[];
-  diskFault: Error | null = null;
-  answer: (request: HookRequest) => HookAnswer | Promise<HookAnswer> = () => "done";
-  readonly diversions: Diversions;
-
-  constructor(disk: readonly Diversion[] = [], clock = new ManualClock()) {
-    this.disk = disk;
-    this.clock = clock;
-    let ids = disk.length * 100;
-    const log = { info() {}, warn() {}, error() {} };
-    this.diversions = new Diversions(
-      {
-        ...{ clock, timers: new ManualTimers(clock), log, newId: () => `id-${++ids}`, hook: () => this.hook },
-        ask: async (_, request) => {
-          this.asked.push(request);
-          return this.answer(request);
-        },
-        save: async (all) => {
-          if (this.diskFault !== null) throw this.diskFault;
-          this.disk = JSON.parse(JSON.stringify(all)) as Diversion[];
-        },
-      },
-      disk,
-    );
-  }
-
-  get actions(): string[] {
-    return this.asked.map(({ action }) => action);
-  }
-
-  /** Lets what waits for promises alone go on. */
-  async settle(): Promise<void> {
-    for (let i = 0; i < 50; i++) await Promise.resolve();
-  }
-
-  async pass(seconds: number): Promise<void> {
-    for (let i = 0; i < seconds; i++) {
-      this.clock.advance(1000);
-      await this.settle();
-    }
-  }
-}
-
 describe("a diversion", () => {
   test("that no ban wants any more while it is written to disk ends", async () => {
     const bench = new Bench();
@@ -137,7 +82,7 @@ describe("a diversion", () => {
   );
 
   test.each([false, true])(
-    "that was begun with dry run %p is ended so, and begun anew, when that is changed",
+    "that was begun with dry run %p is ended so, and begun again, when that is changed",
     async (was) => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: was };
@@ -393,7 +338,7 @@ test("the time in which a question waits for its turn is none of those in which 
   bench.answer = async ({ action }) => {
     if (action !== "confirm") return "done";
     await new Promise<void>((resolve) => bench.clock.wakeAt(bench.clock.monotonicMs() + 20_000, resolve));
-    return (++answered > 40 ? "done" : "not_yet") as HookAnswer;
+    return ++answered > 40 ? ("done" as const) : ("not_yet" as const);
   };
   bench.diversions.start();
   bench.diversions.want(many);

@@ -276,8 +276,8 @@ export class Diversions implements Diverter {
   }
 
   /**
-   * Whether the hook may be called: its phase is on disk, or could not be written for so long that a diversion which nothing
-   * might end is better than none. If not, the pause after the failure is over.
+   * Whether the hook may be called: its phase is on disk, or could not be written in as many attempts as the hook has: a
+   * diversion that nothing may end is better than none. If not, the pause after the failure is over.
    */
   async #saved(running: Running): Promise<boolean> {
     if (running.isSaved) return true;
