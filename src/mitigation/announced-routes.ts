@@ -49,7 +49,7 @@ export function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
 }
 
 /**
- * The route of a prefix, with the neighbors of all bans that want one of its method. Another method gives way as a whole: a
+ * The route of a prefix, with the neighbors of all bans that want one of its method. Another method is left out as a whole: a
  * blackhole for the neighbors that take no narrower prefix must not reach the others.
  */
 function routeFor(candidates: readonly Candidate[]): UnicastRoute {
@@ -95,4 +95,11 @@ function forBoth(route: UnicastRoute, other: UnicastRoute): UnicastRoute {
     ...(isForAll ? {} : { neighbors: [...new Set([...neighbors, ...other.neighbors])].sort() }),
     ...(isForAny ? {} : { encloses: Math.max(encloses, other.encloses) }),
   };
+}
+
+/** When the last wanted route expires, if nothing extends it; null: there is none. */
+export function routesUntilMs(bans: Iterable<Ban>): number | null {
+  let last: number | null = null;
+  for (const ban of bans) if (wantedRoutes(ban).length > 0) last = Math.max(last ?? 0, ban.expiresAt);
+  return last;
 }

@@ -329,3 +329,14 @@ test("a route reads as operators write it", () => {
   expect(measureText(NO_MEASURE)).toBe("");
   expect(measureText(flowspec(17))).toBe("dst 192.0.2.1/32 proto udp discard");
 });
+
+test("counts the orders of an operator, not what an attack or the clock changes", () => {
+  const made = ban({ manual: true, attackId: null });
+  expect(next(made, refreshed(), 1).reordered).toBe(1);
+  expect(next(next(made, refreshed(), 1), refreshed(), 2).reordered).toBe(2);
+  expect(next(ban({ manual: false }), refreshed(), 1).reordered).toBeUndefined();
+  const lasting = next(made, { kind: "attack_lasts", attackId: "a1", ttlSeconds: 9000 }, 1);
+  expect(lasting.expiresAt).toBeGreaterThan(made.expiresAt);
+  expect(lasting.reordered).toBeUndefined();
+  expect(next(made, { kind: "clock_stepped", byMs: 5 }, 1).reordered).toBeUndefined();
+});

@@ -39,6 +39,8 @@ export interface Ban {
   readonly ordered?: OrderedTerms;
   /** Why; absent: not said. */
   readonly orderReason?: string;
+  /** Number of orders after the one that made it, or made it manual. Absent: none. */
+  readonly reordered?: number;
   /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
   readonly isVirtualOrder?: true;
   /** Who ended it by an order, and why. Absent: the service did. */
@@ -206,6 +208,7 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
     ...(hasTerms(order.terms) && { ordered: order.terms }),
     ...(order.reason !== "" && { orderReason: order.reason }),
     ...(isVirtual && { isVirtualOrder: true }),
+    ...(ban.manual && { reordered: (ban.reordered ?? 0) + 1 }),
     escalation,
     dryRun: isVirtual,
     // What was virtual has no routes that could retire.
@@ -215,7 +218,8 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
 
 /** It counts from now on, as a new ban of the attack would. */
 function takenOver(ban: Ban, { attack, escalation }: Extract<BanEvent, { kind: "taken_over" }>, wallMs: number): Ban {
-  const { operator: _, tenant: __, ordered: ___, orderReason: ____, isVirtualOrder: _____, ...others } = ban;
+  const { operator: _, tenant: __, ordered: ___, orderReason: ____, ...unordered } = ban;
+  const { isVirtualOrder: _____, reordered: ______, ...others } = unordered;
   const { id: attackId, metric, threshold } = attack;
   return {
     ...{ ...others, manual: false, dryRun: false },
@@ -309,8 +313,9 @@ function retired(ban: Ban, after: Ban, isOut: boolean): Ban {
   return { ...bare, retiring, ...(isLeft && { retiringDiversion: diverted }) };
 }
 
-function withoutDiversion({ retiringDiversion: _, ...ban }: Ban): Ban {
-  return ban;
+function withoutDiversion(ban: Ban): Ban {
+  const { retiringDiversion: _, ...others } = ban;
+  return others;
 }
 
 /** Whether something of the previous measure stays. */
@@ -376,13 +381,6 @@ export function wantedRoutes(ban: Ban): readonly Route[] {
 export function wantedDiversion({ state, dryRun, measure }: Ban): Prefix | null {
   if (state !== "active" || dryRun || measure.kind !== "divert") return null;
   return measure.diversion ?? null;
-}
-
-/** When the last wanted route expires, if nothing extends it; null: there is none. */
-export function routesUntilMs(bans: Iterable<Ban>): number | null {
-  let last: number | null = null;
-  for (const ban of bans) if (wantedRoutes(ban).length > 0) last = Math.max(last ?? 0, ban.expiresAt);
-  return last;
 }
 
 /** Whether the wanted routes changed. */

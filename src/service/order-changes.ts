@@ -65,7 +65,7 @@ export function windowSubject({ name, operator, window, expiresAt }: WindowOrder
 
 /** null: it is not of an operator, or nothing that was ordered has changed. */
 export function banOrderChange({ ban, previous }: BanChange): OrderedChange | null {
-  if (!ban.manual || ban.state === "rejected") return null;
+  if (ban.state === "rejected") return null;
   const turn = turnOf(ban, previous);
   if (turn === null) return null;
   const { target, prefix, operator = "", orderReason = "", expiresAt, endedBy } = ban;
@@ -74,15 +74,18 @@ export function banOrderChange({ ban, previous }: BanChange): OrderedChange | nu
     ...{ type: "ban", turn, target: isOneAddress(prefix) ? target : prefix.text, expiresAt, about: prefix },
     operator: isEnded ? (endedBy?.operator ?? "") : operator,
     reason: isEnded ? (endedBy?.reason ?? "") : orderReason,
-    end: isEnded ? (ban.reason ?? "by policy") : "",
+    end: isEnded ? (ban.manual ? (ban.reason ?? "by policy") : TAKEN_OVER) : "",
   };
 }
 
+const TAKEN_OVER = "taken over by an attack";
+
+/** What its attack or a step of the clock changes is of no operator. */
 function turnOf(ban: Ban, previous: Ban | null): OrderTurn | null {
+  if (!ban.manual) return ban.state === "active" && previous?.manual === true ? "ended" : null;
   if (ban.state === "withdrawn") return previous?.state === "active" ? "ended" : null;
   if (previous === null || !previous.manual) return "made";
-  const isSame = ban.ordered === previous.ordered && ban.expiresAt === previous.expiresAt;
-  return isSame && ban.operator === previous.operator && ban.orderReason === previous.orderReason ? null : "changed";
+  return ban.reordered === previous.reordered ? null : "changed";
 }
 
 export function ownedBy(
