@@ -3,25 +3,28 @@ import { expect, test } from "bun:test";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
 import { notAnnounced } from "./enclosing.ts";
+import { plainOrder } from "./order/ban-order.ts";
 import { mitigationPolicy } from "./policy.ts";
 import { NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 
 const WIDE = prefix("192.0.2.0/24");
 const [LIVE, DRY] = [prefix("192.0.2.1/32"), prefix("192.0.2.200/32")];
 
+function parsed(text: string) {
+  const loaded = parseConfig(new TextEncoder().encode(text));
+  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
+  return loaded.config;
+}
+
 function config(dryRun: string) {
-  const loaded = parseConfig(
-    new TextEncoder().encode(`
+  return parsed(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 dry_run: false
 hostgroups:
   - { name: live, networks: [192.0.2.0/25] }
   - { name: dry, networks: [192.0.2.128/25], dry_run_directions: [${dryRun}] }
-`),
-  );
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
+`);
 }
 
 const refusal = notAnnounced(WIDE, "hostgroup dry, which is in dry run or only watched, would move with it");
@@ -32,6 +35,26 @@ test("a wider prefix with a hostgroup in dry run is not announced for a real ban
   // The virtual ban there shows what a real one would do.
   expect(policy.enclosingRefusal(WIDE, DRY)).toBeNull();
   expect(mitigationPolicy(config("outgoing")).enclosingRefusal(WIDE, LIVE)).toBeNull();
+});
+
+test("a tenant orders no ban whose substitute, when all scrub nodes are lost, would drop the addresses of others", () => {
+  const policyOf = (instead: string) =>
+    mitigationPolicy(
+      parsed(`
+networks: [192.0.2.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+mitigation: divert
+ban: { fallback: none }
+bgp: { router_id: 192.0.2.1, local_asn: 64500, next_hop: 192.0.2.1, announce_v4: 24, policies: [{ name: transit, methods: [blackhole], ipv4_lengths: 8-24 }], neighbors: [{ address: 192.0.2.2, remote_asn: 64501, policy: transit }] }
+scrubbing: { on_all_nodes_lost: ${instead}, nodes: [{ name: s1, next_hop: 198.51.100.67 }] }
+hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
+`),
+    );
+  const order = plainOrder(LIVE.address);
+  const by = { operator: "noc", tenant: "theirs" };
+  const fault = policyOf("blackhole").orders.faultOf(order, by);
+  expect(fault).toContain("192.0.2.0/24 would be announced for it");
+  expect(policyOf("withdraw").orders.faultOf(order, by)).toBeNull();
 });
 
 test("nor one with a hostgroup that is only watched, as long as that lasts", () => {

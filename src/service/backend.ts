@@ -124,7 +124,9 @@ export class ServiceBackend implements Backend {
     this.prefixSets = sources.prefixSets ?? (() => []);
     this.notifyTargets = sources.notifyTargets ?? noNotifyTargets;
     this.#machineProblems = machineProblems ?? (() => null);
-    ({ cluster: this.cluster, settled: this.settled } = clusterSource(sources.cluster ?? null));
+    const answers = clusterSource(sources.cluster ?? null);
+    this.cluster = () => answers.cluster();
+    this.settled = (...order) => answers.settled(...order);
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 

@@ -96,7 +96,10 @@ function enclosedFault(
   { terms, config }: { readonly terms: BanTerms; readonly config: MitigationSections },
 ): OrderRefusal | null {
   if (tenant === null) return null;
-  const actions = method === undefined ? [...terms.ladder.map(({ action }) => action), terms.ban.fallback] : [method];
+  const chosen = method === undefined ? [...terms.ladder.map(({ action }) => action), terms.ban.fallback] : [method];
+  // An ordered method has no substitute.
+  const instead = method === undefined && chosen.includes("divert") ? config.scrubbing?.onAllNodesLost : undefined;
+  const actions = [...chosen, instead];
   for (const each of ["divert", "blackhole"] as const) {
     const wider = actions.includes(each) ? enclosingOf(prefix, terms[each]?.enclosing) : null;
     const isOthers = (group: number) => config.hostgroups[group]?.tenant !== tenant;
