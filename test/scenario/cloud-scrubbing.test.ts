@@ -174,7 +174,8 @@ describe.each([
     const provider = provide();
     const service = await scene.start(configOf(example(heading, provider), ", dry_run: true"));
     await ban(service, "203.0.113.10");
-    await eventually(async () => (await announcementOf(service)) === "announced", "not announced");
+    await eventually(async () => (await phases(service)).join() === "diverted", "not answered");
+    expect(await announcementOf(service)).toBe("pending");
     expect(provider.changes).toEqual([]);
     await service.stop();
   });
