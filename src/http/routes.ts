@@ -49,6 +49,7 @@ import { notifyRoutes } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
+import { reportRoutes } from "./routes/reports.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { signInRoutes } from "./routes/sign-in.ts";
@@ -95,6 +96,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackTimelineRoute(backend),
     attackSourcesRoute(backend),
     attackPcapRoute(backend),
+    ...reportRoutes(backend, clock),
     incidentsRoute(backend),
     incidentRoute(backend),
     incidentOrderRoute(backend),
