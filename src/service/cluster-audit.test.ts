@@ -36,7 +36,7 @@ function begin(isForAllBrains: boolean): void {
     });
     trails[name] = audit.trailOf({
       isForAllBrains,
-      recordAudit: async (event, id = "none") => {
+      recordAudit: async (event, id) => {
         if (!rows.has(id)) rows.set(id, event);
         else if (isForAllBrains) throw new Error(`${id} is written twice`);
       },

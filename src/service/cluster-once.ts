@@ -89,7 +89,7 @@ export class ClusterOnce<Event> {
     else if (added === "dropped") this.#options.onDropped(1);
   }
 
-  /** To be asked before each attempt. */
+  /** Call this before each attempt. */
   maySend(delivery: Delivery): boolean {
     const { nowMs, holds } = this.#at;
     return this.#deliveries.maySend(delivery, nowMs, holds);

@@ -181,11 +181,11 @@ describe("the death of the brain that notifies", () => {
 
 describe("a scrub node that polls one brain", () => {
   const waitFor = (brain: BrainName, expected: object) => {
-    let last: unknown;
+    let last: object = {};
     return eventually(
       async () => {
-        last = await pair.node(brain);
-        return Bun.deepMatch(expected, last as object);
+        last = (await pair.node(brain)) ?? {};
+        return Bun.deepMatch(expected, last);
       },
       () => `${brain}: ${JSON.stringify(last)}, expected ${JSON.stringify(expected)}`,
       20_000,
