@@ -2,10 +2,11 @@
  * `floodwall check`: prints the errors and warnings of a configuration; with `--here` also what this machine has and
  * lacks for it.
  */
-import { type CheckReport, checkConfig } from "../config/check.ts";
+import { type CheckedRole, type CheckReport, checkConfig } from "../config/check.ts";
 import { loadAddon } from "../dataplane/addon.ts";
-import { itemLine, summaryLine } from "../machine/item.ts";
+import { type Item, itemLine, summaryLine } from "../machine/item.ts";
 import { needsOf, needsOfNode } from "../machine/needs.ts";
+import { lookAtProvider } from "../oidc/provider-check.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
 import { fileFindings } from "../service/config-files.ts";
 import { lookAtMachine } from "../service/machine-watch.ts";
@@ -33,9 +34,20 @@ async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "chec
   const { lines, exitCode, checked } = report;
   if (checked === null) return { lines, exitCode };
   const needs = checked.role === "service" ? needsOf(checked.config) : needsOfNode(checked.config);
-  const items = await lookAtMachine({ loadAddon }, needs, () => "check");
+  const looked = [lookAtMachine({ loadAddon }, needs, () => "check"), providerItems(checked)];
+  const items = (await Promise.all(looked)).flat();
   return {
     lines: [...lines, ...items.map(itemLine), summaryLine(items)],
     exitCode: items.some(({ level }) => level === "error") ? 1 : exitCode,
   };
+}
+
+/** Of the identity provider, if people sign in by one. */
+async function providerItems(checked: CheckedRole): Promise<Item[]> {
+  const { oidc, envFile } = checked.role === "service" ? checked.config.api : { oidc: null, envFile: null };
+  if (oidc === null) return [];
+  const lines = envFile === null ? null : readEnvFile(envFile);
+  const variables = lines?.kind === "variables" ? lines.variables : new Map<string, string>();
+  const name = oidc.clientSecretEnv;
+  return lookAtProvider(oidc, name === null ? null : variables.get(name) || processEnvironment.read(name) || null);
 }

@@ -22,6 +22,7 @@ import { NotifyMetrics } from "./notify-metrics.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
 import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
+import { SignInMetrics } from "./sign-in-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 import { TelemetryMetrics } from "./telemetry-metrics.ts";
@@ -50,6 +51,7 @@ export class Metrics {
   readonly files: FileMetrics;
   readonly telemetry: TelemetryMetrics;
   #cluster: ClusterMetrics | null = null;
+  readonly signIn: SignInMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -80,6 +82,7 @@ export class Metrics {
     this.prefixSets = new PrefixSetMetrics(this.#registry);
     this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
+    this.signIn = new SignInMetrics(this.#registry);
   }
 
   /** Made at the first use: a service without a cluster shows none of them. */

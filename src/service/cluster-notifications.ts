@@ -87,11 +87,13 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "attack_started":
     case "attack_changed":
     case "attack_lasts":
+    case "attack_not_held":
     case "attack_ended":
       return keys.numbered(event.kind, event.attack.id);
     case "ban_active":
     case "ban_withdrawn":
-    case "ban_rejected": {
+    case "ban_rejected":
+    case "rules_not_found": {
       // Each brain has its own automatic ban, and all have that of an order.
       const { attackId, id, prefix } = event.ban;
       return keys.numbered(event.kind, `${prefix.text} ${attackId ?? id}`);
@@ -102,6 +104,13 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "scrub_node_fault":
     case "scrub_node_fault_over":
       return faultKey(event.kind, event.scrubNode.name);
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+      return faultKey(event.kind, event.condition.name);
     case "bgp_session_lost":
     case "bgp_session_restored":
     case "state_damaged":
@@ -110,6 +119,19 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "file_fault_over":
     case "cluster_fault":
     case "cluster_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+    // Of the brain that took the order, and of one target of a brain.
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
+    case "events_joined":
     case "test":
       return null;
     default:

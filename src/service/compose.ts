@@ -40,6 +40,7 @@ import { ForeignFiles } from "./foreign-files.ts";
 import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
+import { openSignIn } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
@@ -87,24 +88,31 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
-  followReloads(floodwall, { environment, edge, machine, files });
+  followReloads(floodwall, { environment, edge, machine, files, faults });
+  const { signIn, provider } = openSignIn({
+    ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
+    ...{ environment, audit: history, faults, limiter, ...parts },
+  });
+  floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
+    signIn,
     history,
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
-    notifyTargets: () => reporting.notifier,
+    notifyTargets: () => reporting.targets,
     cluster,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
     ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     tokens: () => floodwall.config.api.tokens,
+    callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
     audit: trail,
@@ -117,10 +125,10 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
-    ...{ history, trail, recorder, updates, stateDamage: damage, faults, cluster },
+    ...{ history, trail, recorder, updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
-  const running = { floodwall, backend, http, reporting, files, edge, cluster };
+  const running = { floodwall, backend, http, reporting, files, edge, cluster, provider };
   const reload = () => {
     reloadAudited(floodwall, trail).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
@@ -137,10 +145,11 @@ interface Running {
   readonly files: ForeignFiles;
   readonly edge: EdgeChannel;
   readonly cluster: Cluster | null;
+  readonly provider: ReturnType<typeof openSignIn>["provider"];
 }
 
 function lifecycleOf(
-  { floodwall, backend, http, reporting, files, edge, cluster }: Running,
+  { floodwall, backend, http, reporting, files, edge, cluster, provider }: Running,
   { config, log, nice }: Pick<ServiceOptions, "config" | "log" | "nice">,
 ): Pick<ComposedService, "start" | "stop"> {
   const start = () => {
@@ -151,17 +160,19 @@ function lifecycleOf(
     files.start();
     edge.start();
     cluster?.start(floodwall, edge);
+    provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   };
   const stop = async () => {
     floodwall.reloader.stop();
+    provider.follow(null);
     await http.stop();
     cluster?.stopOrders();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
-    await floodwall.stop();
+    await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
     cluster?.stop();
   };
@@ -195,10 +206,12 @@ interface Followers {
   readonly machine: MachineWatch;
   readonly edge: EdgeChannel;
   readonly files: ForeignFiles;
+  readonly faults: FileFaults;
 }
 
-function followReloads(floodwall: Floodwall, { environment, edge, machine, files }: Followers): void {
+function followReloads(floodwall: Floodwall, { environment, edge, machine, files, faults }: Followers): void {
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded(() => faults.replace("hostgroup_settings", []));
   files.setUsers(() => floodwall.packetPath?.users() ?? null);
   floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));
