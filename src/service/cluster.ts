@@ -138,6 +138,7 @@ export class Cluster {
 
   /** After all parts that say something to other brains as they stop. */
   stop(): void {
+    this.joins.stop();
     this.peers.stop();
   }
 

@@ -29,6 +29,7 @@ import { StateThread } from "../storage/state-thread.ts";
 import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
+import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
 import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
@@ -81,6 +82,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
+  const trail = auditTrailOf(history, cluster);
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
@@ -94,7 +96,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
-  const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
+  const recorder = trafficRecorder({ floodwall, history, lease: cluster?.lease ?? null, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
@@ -113,7 +115,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
-    audit: history,
+    audit: trail,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     limitConnections: connectionLimiter(log),
@@ -123,14 +125,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
-    history,
-    recorder,
-    ...{ updates, stateDamage: damage, faults, edge, cluster },
+    ...{ history, trail, recorder, updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const running = { floodwall, backend, http, reporting, files, edge, cluster, provider };
   const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    reloadAudited(floodwall, trail).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
   // Before packets are captured and requests are answered.
   await looked;
