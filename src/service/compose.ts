@@ -9,11 +9,12 @@ import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import type { ApiConfig } from "../http/api-config.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
 import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
-import { HttpServer } from "../http/server/server.ts";
+import { HttpServer, type HttpServerOptions } from "../http/server/server.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -37,7 +38,7 @@ import { ForeignFiles } from "./foreign-files.ts";
 import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
-import { openSignIn } from "./sign-in.ts";
+import { type OpenedSignIn, openSignIn, type SignInParts } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
@@ -86,18 +87,14 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files });
-  const { signIn, provider } = openSignIn({
-    ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
-    ...{ environment, audit: history, faults, limiter, ...parts },
-  });
-  floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
+  const people = signInOf(floodwall, { environment, audit: history, faults, limiter, ...parts });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
-    signIn,
+    signIn: people.signIn,
     history,
     recorder,
     availableUpdate: () => updates.available,
@@ -108,9 +105,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const http: HttpServer = new HttpServer({
     ...config.api,
     backend,
-    tokens: () => floodwall.config.api.tokens,
-    callers: () => floodwall.config.api.callers,
-    metricsToken: () => floodwall.config.api.metricsToken,
+    ...callersOf(() => floodwall.config.api),
     secrets: environment.secrets,
     audit: history,
     limiter,
@@ -132,18 +127,15 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     http.start();
     reporting.start();
     floodwall.start();
-    files.start();
-    edge.start();
-    provider.follow(config.api.oidc);
+    for (const part of [files, edge, people]) part.start();
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   };
   const stop = async () => {
     floodwall.reloader.stop();
-    provider.follow(null);
     await http.stop();
-    for (const part of [edge, files]) part.stop();
+    for (const part of [edge, files, people]) part.stop();
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();
@@ -185,6 +177,19 @@ function followReloads(floodwall: Floodwall, { environment, edge, machine, files
   floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));
   floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
+}
+
+/** As reloads have them. */
+function callersOf(api: () => ApiConfig): Required<Pick<HttpServerOptions, "tokens" | "callers" | "metricsToken">> {
+  return { tokens: () => api().tokens, callers: () => api().callers, metricsToken: () => api().metricsToken };
+}
+
+/** It follows reloads. */
+function signInOf(floodwall: Floodwall, parts: Omit<SignInParts, "api" | "isDryRun">): OpenedSignIn {
+  const running = { api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun };
+  const opened = openSignIn({ ...running, ...parts });
+  floodwall.onReloaded(() => opened.reloaded());
+  return opened;
 }
 
 type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
