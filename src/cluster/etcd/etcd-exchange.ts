@@ -1,0 +1,276 @@
+/**
+ * Orders through etcd: each is a key under `orders/`. Reads all of them once, then follows their changes; whatever this
+ * brain has and etcd lacks, or has older, it puts there, so that the loss of all of etcd loses nothing. Compares all
+ * again when etcd has lost or changed its past, when changes were compacted, and now and then.
+ */
+
+import { Backoff } from "../../system/backoff.ts";
+import type { Clock } from "../../system/clock.ts";
+import { Pause } from "../../system/pause.ts";
+import type { Timers } from "../../system/timers.ts";
+import type { OrderExchange, SharedRecord } from "../order-exchange.ts";
+import { isNewer } from "../stamp.ts";
+import type { DataGeneration } from "./data-generation.ts";
+import type { EtcdCalls } from "./etcd-calls.ts";
+import { EtcdFault } from "./etcd-fault.ts";
+import type { EtcdChange, EtcdRecord } from "./etcd-wire.ts";
+import { orderIn, orderName } from "./order-record.ts";
+import { OrderWriter, type OrderWriterObserver } from "./order-writer.ts";
+
+/** Keys of orders that are read; above the bounds of all tables together. */
+export const ORDER_KEYS_MAX = 524_288;
+const RETRY = { retryMinMs: 200, retryMaxMs: 3000 };
+/** A member that is frozen or cut off is noticed after this and the time of an attempt. */
+const LOOK_MS = 1000;
+const COMPARE_AGAIN_MS = 600_000;
+/** Records that are handed over at once. */
+const BATCH = 512;
+
+export interface EtcdExchangeOptions {
+  readonly calls: EtcdCalls;
+  readonly generation: DataGeneration;
+  /** Of all keys of the cluster. */
+  readonly prefix: string;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Timers;
+  /** All that this brain has, ends too. */
+  readonly records: () => Iterable<SharedRecord>;
+  /** An end that every brain may have forgotten: its key is removed. */
+  readonly isForgotten: (record: SharedRecord) => boolean;
+  readonly observer: ExchangeObserver;
+}
+
+export interface ExchangeObserver extends OrderWriterObserver {
+  /** All orders were compared; `given`: those of this brain that etcd lacked or had older. */
+  compared(counts: { readonly found: number; readonly given: number; readonly unusable: number }): void;
+  /** Changes are followed, or not any more (`fault`). */
+  following(fault: EtcdFault | null): void;
+}
+
+/** Why following ended. */
+type End = "fault" | "past_changed" | "compare_again";
+
+export class EtcdExchange implements OrderExchange {
+  readonly #options: EtcdExchangeOptions;
+  readonly #writer: OrderWriter;
+  readonly #pause: Pause;
+  readonly #backoff = new Backoff(RETRY);
+  readonly #listeners: ((records: readonly SharedRecord[]) => void)[] = [];
+  #abort = new AbortController();
+  #running: Promise<void> | null = null;
+  #isClosed = false;
+  /** null: not known yet. */
+  #isFollowing: boolean | null = null;
+  /** Of the data that were compared; null: they are to be compared. */
+  #generationId: string | null = null;
+  /** The last revision of which all changes were taken. */
+  #revision = 0;
+  #comparedMs = 0;
+  /** Orders that did not find room among those that wait are found by the next comparison. */
+  #hasLeftOut = false;
+  #isLooking = false;
+
+  constructor(options: EtcdExchangeOptions) {
+    this.#options = options;
+    this.#pause = new Pause(options.timers);
+    const { observer } = options;
+    this.#writer = new OrderWriter({
+      calls: options.calls,
+      timers: options.timers,
+      prefix: `${options.prefix}orders/`,
+      onNewer: (record) => this.#give([record]),
+      observer: {
+        written: () => observer.written(),
+        superseded: () => observer.superseded(),
+        failed: (fault) => observer.failed(fault),
+        leftOut: (record) => {
+          this.#hasLeftOut = true;
+          observer.leftOut(record);
+        },
+      },
+    });
+  }
+
+  /** Whether changes of other brains arrive. */
+  get isFollowing(): boolean {
+    return this.#isFollowing === true;
+  }
+
+  /** Orders that are not in etcd yet. */
+  get waiting(): number {
+    return this.#writer.waiting;
+  }
+
+  publish(record: SharedRecord): Promise<boolean> {
+    return this.#writer.write(record);
+  }
+
+  onRecords(listener: (records: readonly SharedRecord[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#abort.abort();
+    this.#pause.end();
+    this.#writer.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await this.#once();
+      } catch (cause) {
+        if (!(cause instanceof EtcdFault)) throw cause;
+        if (cause.kind === "compacted") this.#generationId = null;
+        this.#followed(cause);
+        if (!this.#isClosed) await this.#pause.wait(this.#backoff.next());
+      }
+    }
+  }
+
+  /** Compares all where that is due, then follows changes until something ends that. */
+  async #once(): Promise<void> {
+    const { id } = await this.#options.generation.look();
+    if (id !== this.#generationId || this.#isComparisonDue()) await this.#compareAll(id);
+    this.#writer.retry();
+    await this.#follow();
+  }
+
+  #isComparisonDue(): boolean {
+    const isOld = this.#options.clock.monotonicMs() - this.#comparedMs >= COMPARE_AGAIN_MS;
+    return isOld || (this.#hasLeftOut && this.#writer.waiting === 0);
+  }
+
+  async #compareAll(generationId: string): Promise<void> {
+    const { calls, records, observer, clock } = this.#options;
+    // Their revisions may be those of data that are gone.
+    this.#writer.forget();
+    const { header, records: found } = await calls.list(this.#prefix, ORDER_KEYS_MAX);
+    let unusable = 0;
+    this.#hasLeftOut = false;
+    const usable: SharedRecord[] = [];
+    for (const record of found) {
+      const order = this.#seen(record);
+      if (order === null) unusable++;
+      else usable.push(order);
+    }
+    this.#give(usable);
+    const lacking = [...records()].filter((own) => isNewer(own.stamp, this.#writer.stampOf(orderName(own))));
+    for (const own of lacking) void this.#writer.write(own);
+    this.#generationId = generationId;
+    this.#revision = header.revision;
+    this.#comparedMs = clock.monotonicMs();
+    observer.compared({ found: found.length, given: lacking.length, unusable });
+    await this.#removeForgotten(found);
+  }
+
+  /** What a key holds; null: no order. */
+  #seen({ key, value, modRevision }: EtcdRecord): SharedRecord | null {
+    const name = key.slice(this.#prefix.length);
+    const order = orderIn(name, value);
+    this.#writer.saw(name, { revision: modRevision, stamp: order?.stamp ?? null });
+    return order;
+  }
+
+  async #removeForgotten(found: readonly EtcdRecord[]): Promise<void> {
+    const { calls, isForgotten } = this.#options;
+    for (const { key, value, modRevision } of found) {
+      const order = orderIn(key.slice(this.#prefix.length), value);
+      if (order === null || order.record !== null || !isForgotten(order)) continue;
+      await calls.txn({
+        compare: [{ key, target: "MOD", revision: modRevision }],
+        success: [{ kind: "remove", key }],
+        failure: [],
+      });
+    }
+  }
+
+  /** Rejects with the fault that ended it; resolves when all is to be looked at again. */
+  async #follow(): Promise<void> {
+    const { calls, timers } = this.#options;
+    this.#abort = new AbortController();
+    const abort = this.#abort;
+    if (this.#isClosed) return;
+    let end: End = "fault";
+    const endpoint = calls.client.endpoint;
+    const stop = timers.every(LOOK_MS, () => {
+      void this.#look(endpoint).then((found) => {
+        if (found === null || abort.signal.aborted) return;
+        end = found;
+        abort.abort();
+      });
+    });
+    try {
+      const start = { prefix: this.#prefix, fromRevision: this.#revision + 1 };
+      await calls.watch(start, (changes) => this.#take(changes), abort);
+      throw new EtcdFault("unreachable", "etcd has ended the watch");
+    } catch (cause) {
+      if (end === "fault") throw cause;
+    } finally {
+      stop();
+    }
+  }
+
+  /**
+   * Asks the member whose changes are followed for what a majority agrees on: a member that is frozen, or cut off from the
+   * others, does not answer. null: all is well.
+   */
+  async #look(endpoint: URL): Promise<End | null> {
+    if (this.#isLooking) return null;
+    this.#isLooking = true;
+    const { generation, calls } = this.#options;
+    try {
+      const { id } = await generation.look({ endpoint });
+      this.#followed(null);
+      if (id !== this.#generationId) return "past_changed";
+      return this.#isComparisonDue() ? "compare_again" : null;
+    } catch (cause) {
+      if (!(cause instanceof EtcdFault)) throw cause;
+      calls.client.leave(endpoint, cause);
+      this.#followed(cause);
+      return "past_changed";
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #take(changes: readonly EtcdChange[]): void {
+    this.#followed(null);
+    const orders: SharedRecord[] = [];
+    for (const change of changes) {
+      if (change.kind === "put") {
+        this.#revision = Math.max(this.#revision, change.record.modRevision);
+        const order = this.#seen(change.record);
+        if (order !== null) orders.push(order);
+      } else {
+        this.#revision = Math.max(this.#revision, change.modRevision);
+        this.#writer.sawRemoved(change.key.slice(this.#prefix.length));
+      }
+    }
+    this.#give(orders);
+  }
+
+  #give(records: readonly SharedRecord[]): void {
+    for (let from = 0; from < records.length; from += BATCH) {
+      const batch = records.slice(from, from + BATCH);
+      for (const listener of this.#listeners) listener(batch);
+    }
+  }
+
+  #followed(fault: EtcdFault | null): void {
+    if (this.#isFollowing === (fault === null)) return;
+    this.#isFollowing = fault === null;
+    if (fault === null) this.#backoff.reset();
+    if (!this.#isClosed) this.#options.observer.following(fault);
+  }
+
+  get #prefix(): string {
+    return `${this.#options.prefix}orders/`;
+  }
+}
