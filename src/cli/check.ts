@@ -8,9 +8,12 @@ import { itemLine, summaryLine } from "../machine/item.ts";
 import { needsOf, needsOfNode } from "../machine/needs.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
 import { fileFindings } from "../service/config-files.ts";
+import { etcdItems } from "../service/etcd-items.ts";
 import { lookAtMachine } from "../service/machine-watch.ts";
+import { systemClock } from "../system/clock.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
+import { systemTimers } from "../system/timers.ts";
 
 /** Prints, changes nothing, and returns the exit code. */
 export async function check(path: string, isHere: boolean): Promise<number> {
@@ -33,7 +36,13 @@ async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "chec
   const { lines, exitCode, checked } = report;
   if (checked === null) return { lines, exitCode };
   const needs = checked.role === "service" ? needsOf(checked.config) : needsOfNode(checked.config);
-  const items = await lookAtMachine({ loadAddon }, needs, () => "check");
+  const etcd = checked.role === "service" ? (checked.config.cluster?.etcd ?? null) : null;
+  const options = { environment: processEnvironment, clock: systemClock, timers: systemTimers };
+  const found = await Promise.all([
+    lookAtMachine({ loadAddon }, needs, () => "check"),
+    etcd === null ? [] : etcdItems(etcd, options),
+  ]);
+  const items = found.flat();
   return {
     lines: [...lines, ...items.map(itemLine), summaryLine(items)],
     exitCode: items.some(({ level }) => level === "error") ? 1 : exitCode,

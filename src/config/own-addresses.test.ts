@@ -32,6 +32,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "maintenance[].from": "a time",
   "maintenance[].until": "a time",
   "maintenance[].weekly.at": "a time",
+  "cluster.etcd.prefix": "names of keys",
+  "cluster.etcd.user": "a name",
   "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
   "bgp.policies[].description": "words for people",
@@ -93,6 +95,7 @@ cluster:
   key: /etc/floodwall/cluster/brain1.key
   authority: /etc/floodwall/cluster/ca.pem
   brains: [{ name: brain2, address: "10.0.9.2:8443" }]
+  etcd: { endpoints: ["https://10.0.9.3:2379"] }
 update_check: { enabled: true, url: "https://[2001:db8::83]/floodwall.json" }
 bgp:
   speaker: external
@@ -146,6 +149,7 @@ describe("the own addresses of a configuration", () => {
     ["10.0.8.2", "notify.email.host"],
     ["10.0.9.1", "cluster.listen"],
     ["10.0.9.2", "cluster.brains[0].address"],
+    ["10.0.9.3", "cluster.etcd.endpoints[0]"],
     ["2001:db8::83", "update_check.url"],
     ["10.0.1.9", "bgp.grpc"],
   ])("are not banned: %s is %s", (own, key) => {

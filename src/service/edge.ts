@@ -6,8 +6,10 @@ import { EdgeNodes } from "../edge/edge-nodes.ts";
 import type { EdgeReports } from "../edge/reports/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";
 import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/zones/acme-issuance.ts";
+import { AgreedIssuance } from "../edge/zones/agreed-issuance.ts";
 import { ClearanceKeys, type ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { type Lever, type LeverObserver, Levers } from "../edge/zones/levers.ts";
+import type { SlotAgreement } from "../edge/zones/slot-agreement.ts";
 import { type FeedKeys, ZoneFeed } from "../edge/zones/zone-feed.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -22,6 +24,8 @@ export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
   readonly state: StateStore;
   readonly masters: ClearanceStore;
+  /** Of the brains of a cluster; null or absent: this service gives slots by itself. */
+  readonly agreement?: SlotAgreement | null;
   /** Absent: storage is off. */
   readonly history?: EdgeHistoryStore | null;
   readonly clock: Clock;
@@ -42,6 +46,7 @@ export class EdgeChannel implements Edge {
   readonly nodes: EdgeNodes;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
+  readonly issuance: AgreedIssuance;
   readonly feed: ZoneFeed;
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
@@ -64,6 +69,7 @@ export class EdgeChannel implements Edge {
     this.levers = new Levers({ store, isConfigured, onChange, observer }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
     this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
+    this.issuance = new AgreedIssuance(this.acme, options.agreement ?? null, () => clock.wallMs());
     this.feed = new ZoneFeed({
       nodes: this.nodes,
       levers: this.levers,
@@ -84,6 +90,11 @@ export class EdgeChannel implements Edge {
 
   get reports(): EdgeReports {
     return this.#reporting.reports;
+  }
+
+  /** null: no edge has been configured yet. */
+  get clearance(): ClearanceKeys | null {
+    return this.#keys;
   }
 
   /** From the last report of a node; null: none yet. */

@@ -209,15 +209,18 @@ describe.skipIf(reason !== null)(`orders in etcd${reason === null ? "" : `: ${re
     expect((await raw.read(`${PREFIX}orders/bans/a`)).record?.value).toContain('"ms":5');
   });
 
-  test("ends that all may have forgotten are removed, others stay", async () => {
+  test("orders whose ends all may have forgotten are removed and not taken, others stay", async () => {
     const etcd = await etcdOf(1);
+    const nowMs = Date.now();
     const first = brain(etcd, "brain1");
-    await first.order("old", 1, null);
-    await first.order("young", 9, null);
-    await first.order("standing", 1);
-    const second = new TestBrain(etcd, "brain2", { isForgotten: ({ stamp }) => stamp.ms < 5 });
+    await first.order("old end", nowMs - 2_000_001, null);
+    await first.order("old", nowMs - 2_000_001);
+    await first.order("young end", nowMs - 1_900_000, null);
+    await first.close();
+    const second = new TestBrain(etcd, "brain2", { lifeMs: 1_000_000 });
     undo.add(() => second.close());
-    await eventually(async () => !("old" in (await storedStamps(etcd))), "the old end is not removed");
-    expect(Object.keys(await storedStamps(etcd)).sort()).toEqual(["standing", "young"]);
+    await eventually(async () => !("old" in (await storedStamps(etcd))), "the old order is not removed");
+    expect(Object.keys(await storedStamps(etcd))).toEqual(["young end"]);
+    expect([...second.held.keys()]).toEqual(["young end"]);
   });
 });

@@ -99,12 +99,13 @@ export class EtcdCalls {
     }
   }
 
-  async txn({ compare, success, failure }: EtcdTxn): Promise<TxnOutcome> {
-    const answer = await this.client.call("/v3/kv/txn", {
+  async txn({ compare, success, failure }: EtcdTxn, options: CallOptions = {}): Promise<TxnOutcome> {
+    const body = {
       compare: compare.map(compareToWire),
       success: success.map(operationToWire),
       failure: failure.map(operationToWire),
-    });
+    };
+    const answer = await this.client.call("/v3/kv/txn", body, options);
     const isDone = answer["succeeded"] === true;
     return { isDone, header: this.#headerOf(answer), found: isDone ? [] : rangesOf(answer) };
   }

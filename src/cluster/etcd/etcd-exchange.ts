@@ -8,7 +8,7 @@ import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
-import type { OrderExchange, SharedRecord } from "../order-exchange.ts";
+import type { OrderExchange, SharedRecord, SharedTable } from "../order-exchange.ts";
 import { isNewer } from "../stamp.ts";
 import type { DataGeneration } from "./data-generation.ts";
 import type { EtcdCalls } from "./etcd-calls.ts";
@@ -31,12 +31,12 @@ export interface EtcdExchangeOptions {
   readonly generation: DataGeneration;
   /** Of all keys of the cluster. */
   readonly prefix: string;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Clock;
   readonly timers: Timers;
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
-  /** An end that every brain may have forgotten: its key is removed. */
-  readonly isForgotten: (record: SharedRecord) => boolean;
+  /** The longest that an order of the table lasts, ms; its end is kept as long again. */
+  readonly lifeMs: (table: SharedTable) => number;
   readonly observer: ExchangeObserver;
 }
 
@@ -152,22 +152,24 @@ export class EtcdExchange implements OrderExchange {
     // Their revisions may be those of data that are gone.
     this.#writer.forget();
     const { header, records: found } = await calls.list(this.#prefix, ORDER_KEYS_MAX);
-    let unusable = 0;
     this.#hasLeftOut = false;
-    const usable: SharedRecord[] = [];
-    for (const record of found) {
-      const order = this.#seen(record);
-      if (order === null) unusable++;
-      else usable.push(order);
-    }
-    this.#give(usable);
+    const seen = found.map((record) => ({ record, order: this.#seen(record) }));
+    const forgotten = seen.filter(({ order }) => order !== null && this.#isForgotten(order));
+    this.#give(seen.flatMap(({ order }) => (order === null || this.#isForgotten(order) ? [] : [order])));
     const lacking = [...records()].filter((own) => isNewer(own.stamp, this.#writer.stampOf(orderName(own))));
     for (const own of lacking) void this.#writer.write(own);
     this.#generationId = generationId;
     this.#revision = header.revision;
     this.#comparedMs = clock.monotonicMs();
+    const unusable = seen.filter(({ order }) => order === null).length;
     observer.compared({ found: found.length, given: lacking.length, unusable });
-    await this.#removeForgotten(found);
+    await this.#remove(forgotten.map(({ record }) => record));
+  }
+
+  /** Its end too may be forgotten by every brain by now. */
+  #isForgotten({ table, stamp }: SharedRecord): boolean {
+    const { lifeMs, clock } = this.#options;
+    return clock.wallMs() - stamp.ms > 2 * lifeMs(table);
   }
 
   /** What a key holds; null: no order. */
@@ -178,12 +180,9 @@ export class EtcdExchange implements OrderExchange {
     return order;
   }
 
-  async #removeForgotten(found: readonly EtcdRecord[]): Promise<void> {
-    const { calls, isForgotten } = this.#options;
-    for (const { key, value, modRevision } of found) {
-      const order = orderIn(key.slice(this.#prefix.length), value);
-      if (order === null || order.record !== null || !isForgotten(order)) continue;
-      await calls.txn({
+  async #remove(records: readonly EtcdRecord[]): Promise<void> {
+    for (const { key, modRevision } of records) {
+      await this.#options.calls.txn({
         compare: [{ key, target: "MOD", revision: modRevision }],
         success: [{ kind: "remove", key }],
         failure: [],

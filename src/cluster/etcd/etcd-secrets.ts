@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
 import { messageOf } from "../../system/error-message.ts";
-import type { EtcdConfig } from "./etcd-config.ts";
+import type { EtcdConfig } from "../etcd-config.ts";
 import { EtcdFault } from "./etcd-fault.ts";
 
 const READ_AGAIN_MS = 60_000;

@@ -6,7 +6,7 @@ import { SHARED_TABLES, type SharedRecord } from "../order-exchange.ts";
 /** Bytes of the value of a key; etcd refuses requests above 1.5 MiB. */
 export const ORDER_BYTES_MAX = 512 * 1024;
 
-/** Further fields, of a later build, are left in place by those that do not know them. */
+/** Further fields are those of a shared record; the tables check them, as they do of records of the link. */
 const StoredOrder = Type.Object({
   stamp: Type.Object({ ms: Type.Integer({ minimum: 0 }), brain: Type.String({ minLength: 1, maxLength: 253 }) }),
   record: Type.Unknown(),
@@ -17,8 +17,8 @@ export function orderName({ table, key }: Pick<SharedRecord, "table" | "key">): 
   return `${table}/${encodeURIComponent(key)}`;
 }
 
-export function orderText({ stamp, record }: SharedRecord): string {
-  return JSON.stringify({ stamp, record });
+export function orderText({ table: _table, key: _key, ...order }: SharedRecord): string {
+  return JSON.stringify(order);
 }
 
 /** null: it is none. @param name the key without the prefix of orders. */
@@ -28,7 +28,7 @@ export function orderIn(name: string, text: string): SharedRecord | null {
   const order = table === undefined ? null : parsed(text);
   if (table === undefined || order === null) return null;
   try {
-    return { table, key: decodeURIComponent(name.slice(slash + 1)), stamp: order.stamp, record: order.record };
+    return { ...order, table, key: decodeURIComponent(name.slice(slash + 1)) };
   } catch {
     return null;
   }

@@ -45,7 +45,13 @@ import {
   tunnelsAreReceived,
   vxlanPortsAreItsOwn,
 } from "./capture.ts";
-import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree } from "./cluster.ts";
+import {
+  brainNamesAreUnique,
+  brainsAreTheOthers,
+  clusterPortIsFree,
+  etcdEndpointsAreSafe,
+  etcdKeysAgree,
+} from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
   mirrorsAreNotFiltered,
@@ -189,6 +195,8 @@ const RULES: readonly Rule[] = [
   brainNamesAreUnique,
   brainsAreTheOthers,
   clusterPortIsFree,
+  etcdKeysAgree,
+  etcdEndpointsAreSafe,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {

@@ -2,7 +2,7 @@
 
 export interface EtcdConfig {
   /** At least one; `https://HOST:PORT`, or `http://` on loopback. */
-  readonly endpoints: readonly URL[];
+  readonly endpoints: readonly string[];
   /** All keys of the cluster begin with it; it ends with a slash. */
   readonly prefix: string;
   /** Paths of PEM files; null: the system's authorities. */
