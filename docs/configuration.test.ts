@@ -194,7 +194,17 @@ function otherValues(value: unknown): unknown[] {
   if (typeof value === "boolean") return [!value];
   if (typeof value === "number") return [value + 1, value - 1, value * 2, value / 2, 1, 0.99];
   if (Array.isArray(value))
-    return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ["443"], ["gre"], ["02:00:5e:10:00:01"], ...LISTED];
+    return [
+      ["192.0.2.1"],
+      [1],
+      ["64500:1"],
+      ["/path"],
+      ["443"],
+      ["gre"],
+      ["02:00:5e:10:00:01"],
+      ["https://192.0.2.9"],
+      ...LISTED,
+    ];
   return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other"];
 }
 

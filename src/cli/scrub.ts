@@ -20,6 +20,7 @@ import { ScrubAgent } from "../scrub/agent/agent.ts";
 import type { ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
 import { AUTHORITY_BYTES_MAX, AuthorityFile } from "../scrub/agent/authority-file.ts";
 import { HttpController } from "../scrub/agent/controller.ts";
+import type { PollTrouble } from "../scrub/agent/poller.ts";
 import { troubleText } from "../scrub/agent/trouble-text.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { FileFaults } from "../service/file-faults.ts";
@@ -145,21 +146,25 @@ interface Parts extends SetParts {
 
 function buildAgent(config: ScrubAgentConfig, parts: Parts): ScrubAgent {
   const { log, limiter, environment, metrics, filter, prefixSets, faults } = parts;
-  const { url, tokenEnv, caFile } = config.controller;
+  const { url, others, tokenEnv, caFile } = config.controller;
   // Empty counts as unset: it is no secret.
   const token = () => (tokenEnv === null ? null : environment.read(tokenEnv) || null);
   const system = { clock: systemClock, timers: systemTimers };
   const { node } = config;
   const authority =
     caFile === null ? null : authorityReader(caFile, { stateDir: config.stateDir, log, limiter, faults });
-  const controller = new HttpController({ url: new URL(url), node, token, authority, ...system });
+  const brains = [url, ...others].map((each) => ({
+    url: each,
+    controller: new HttpController({ url: new URL(each), node, token, authority, ...system }),
+    troubleText: (trouble: PollTrouble) =>
+      troubleText(trouble, { url: each, node, tokenEnv, hasToken: token() !== null }),
+  }));
   return new ScrubAgent({
     config,
     version: VERSION,
     filter,
     prefixSets,
-    controller,
-    troubleText: (trouble) => troubleText(trouble, { url, node, tokenEnv, hasToken: token() !== null }),
+    brains,
     log,
     limiter,
     metrics,

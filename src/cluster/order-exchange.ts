@@ -1,9 +1,17 @@
 /** Orders as brains exchange them. The link of a pair is one exchange, etcd is another. */
+import { type Static, Type } from "@sinclair/typebox";
 import type { Stamp } from "./stamp.ts";
 
 /** Tables of orders that all brains have. */
 export const SHARED_TABLES = ["bans", "source_blocks", "filter_rules", "protections", "levers", "maintenance"] as const;
 export type SharedTable = (typeof SHARED_TABLES)[number];
+
+/** Who ended an order, and why, where that is said. */
+export const EndedBy = Type.Object({
+  operator: Type.String({ maxLength: 256 }),
+  reason: Type.String({ maxLength: 2000 }),
+});
+export type EndedBy = Static<typeof EndedBy>;
 
 /** Times in the record are wall clock of the brain that has it, ms. */
 export interface SharedRecord {
@@ -11,17 +19,24 @@ export interface SharedRecord {
   /** As in the state database; of a ban its prefix, since an order is about the prefix. */
   readonly key: string;
   readonly stamp: Stamp;
-  /** null: a caller ended the order, or unbanned the prefix. */
+  /** null: the order is over. */
   readonly record: unknown;
+  /** A caller ended the order, or unbanned the prefix, whatever ban it had. Absent: it is in force, or its time is over. */
+  readonly endedBy?: EndedBy;
 }
+
+/** `unsaved`: the disk has not taken it yet; it comes again. `refused`: this brain will not take it. */
+export type TakeOutcome = "taken" | "refused" | "unsaved";
 
 export interface OrderExchange {
   /**
    * Resolves with true once the other side has the record, or a newer one of its key, on disk. Never rejects, and tries until
-   * then; the caller bounds its own wait. Resolves with false when the record is known not to be shared for now, as the
-   * other side is out of reach; it is still carried on.
+   * then; the caller bounds its own wait. Resolves with false as soon as it is known that this will take long, as the
+   * other side is out of reach; the record is still carried on.
    */
   publish(record: SharedRecord): Promise<boolean>;
-  /** Records of other brains; they may be old, or known. */
-  onRecords(listener: (records: readonly SharedRecord[]) => void): void;
+  /** Brains that have not confirmed the newest record of the key; absent: the exchange does not know. */
+  unconfirmedBy?(table: SharedTable, key: string): readonly string[];
+  /** Records of other brains; they may be old, or known. The outcomes are in the same order. */
+  onRecords(listener: (records: readonly SharedRecord[]) => Promise<readonly TakeOutcome[]>): void;
 }

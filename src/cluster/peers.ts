@@ -26,7 +26,7 @@ export interface Peers {
   states(): readonly PeerState[];
   /**
    * To every brain that is up; nothing for others: what must arrive is sent again from onUp(). Messages of one sender arrive
-   * in their order. A body is JSON of at most FRAME_BYTES_MAX; larger ones are dropped, counted and logged.
+   * in their order. A body is JSON of at most MESSAGE_BYTES_MAX; larger ones are dropped, counted and logged.
    */
   broadcast(kind: string, body: unknown): void;
   send(to: string, kind: string, body: unknown): void;

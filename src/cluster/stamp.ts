@@ -36,6 +36,11 @@ export class StampClock {
     this.#brain = brain;
   }
 
+  /** The latest that was made or seen, ms. */
+  get lastMs(): number {
+    return this.#lastMs;
+  }
+
   next(wallMs: number): Stamp {
     this.#lastMs = Math.max(Math.floor(wallMs), this.#lastMs + 1);
     return { ms: this.#lastMs, brain: this.#brain };

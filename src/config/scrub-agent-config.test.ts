@@ -45,13 +45,19 @@ controler: {}
 controller: {url: "https://floodwall.example.net/api", token: geheim}
 dataplane: {enabled: true, interfaces: [eth1]}
 #= 2: controler: unknown key: did you mean controller?
-#= 3: controller.token: unknown key: here go url, token_env, ca_file, plain_http
+#= 3: controller.token: unknown key: here go url, others, token_env, ca_file, plain_http
 #= 3: controller.url: must be a server alone: http://host:port, or https
 #= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, forward, tunnels, allowlist, limits
 node: scrub1
 controller: {url: "http://127.0.0.1:8080", ca_file: /etc/floodwall/ca.pem}
 dataplane: {interfaces: [eth1]}
 #= 2: controller.ca_file: goes with https in controller.url alone
+node: scrub1
+controller: {url: "https://a.example.net", others: ["http://b.example.net", "https://a.example.net"], ca_file: /ca.pem}
+dataplane: {interfaces: [eth1]}
+#= 2: controller.ca_file: goes with https in controller.url and controller.others alone
+#= 2: controller.others[0]: is http: anyone on the network path can read the token and change the rules: use https, or allow it by controller.plain_http: true
+#= 2: controller.others[1]: is polled already: name each brain once
 node: scrub1
 controller: {url: "http://127.example.net"}
 dataplane: {interfaces: [eth1]}
@@ -93,7 +99,7 @@ test("the defaults drop nothing", () => {
   expect(configOf(load(MINIMAL))).toEqual({
     dryRun: true,
     node: "scrub1",
-    controller: { url: "https://floodwall.example.net:8443", tokenEnv: null, caFile: null },
+    controller: { url: "https://floodwall.example.net:8443", others: [], tokenEnv: null, caFile: null },
     dataplane: {
       enabled: true,
       interfaces: ["eth1"],
@@ -133,6 +139,7 @@ describe("the example", () => {
     const full = configOf(load(text.replace(/^#(?=\w| {2}\w)/gm, "")));
     expect(full.controller).toEqual({
       url: "https://floodwall.example.net:8443",
+      others: ["https://floodwall2.example.net:8443"],
       tokenEnv: "FLOODWALL_SCRUB_TOKEN",
       caFile: "/etc/floodwall/ca.pem",
     });

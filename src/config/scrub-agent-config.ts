@@ -30,10 +30,17 @@ import { hiddenRuleWarnings } from "./warnings/filter-rules.ts";
 /** Bytes of a scrub node's configuration file. */
 export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
 
+/** Brains that a node polls; each has a document and a connection of its own. */
+const CONTROLLERS_MAX = 8;
+
 const ControllerSection = described(
   Type.Object(
     {
       url: described(text("httpServer"), "The service, or a proxy in front of it."),
+      others: described(
+        list(text("httpServer"), CONTROLLERS_MAX - 1),
+        "The other brains of a cluster. The node polls all of them and enforces the rules of all; for one victim, the newest come first. They take the same token, and the same authority signed their certificates.",
+      ),
       token_env: described(
         Type.Optional(text("variableName")),
         "The environment variable with the token of this node. Without it the node can only use a service that has no tokens.",
@@ -138,18 +145,47 @@ function* crossFieldFindings(file: Pruned<ScrubAgentFile>): Generator<Finding> {
   yield* prefixSetsHaveOneSource(file);
   yield* authorityGoesWithHttps(file);
   yield* plainHttpIsMeant(file);
+  yield* controllersAreUnique(file);
 }
 
 function* authorityGoesWithHttps({ controller }: Pruned<ScrubAgentFile>): Generator<Finding> {
-  if (controller?.ca_file === undefined || controller.url?.startsWith("http:") !== true) return;
-  yield { path: ["controller", "ca_file"], rule: "goes with https in controller.url alone" };
+  if (controller?.ca_file === undefined) return;
+  if (!urlsOf(controller).some(({ url }) => url.startsWith("http:"))) return;
+  const keys = (controller.others ?? []).length > 0 ? "controller.url and controller.others" : "controller.url";
+  yield { path: ["controller", "ca_file"], rule: `goes with https in ${keys} alone` };
+}
+
+function* controllersAreUnique({ controller }: Pruned<ScrubAgentFile>): Generator<Finding> {
+  const known = new Set<string>();
+  for (const { url, path } of urlsOf(controller)) {
+    const { origin } = new URL(url);
+    if (known.has(origin)) yield { path, rule: "is polled already: name each brain once" };
+    known.add(origin);
+  }
+}
+
+interface ControllerUrl {
+  readonly url: string;
+  readonly path: ConfigPath;
+}
+
+function urlsOf(controller: Pruned<ScrubAgentFile>["controller"]): readonly ControllerUrl[] {
+  const { url, others = [] } = controller ?? {};
+  const first = url === undefined ? [] : [{ url, path: ["controller", "url"] }];
+  return [
+    ...first,
+    ...others.flatMap((url, i) => (url === undefined ? [] : [{ url, path: ["controller", "others", i] }])),
+  ];
 }
 
 const HTTP_RISK = "is http: anyone on the network path can read the token and change the rules";
 
 function* plainHttpIsMeant({ controller }: Pruned<ScrubAgentFile>): Generator<Finding> {
-  if (controller?.url === undefined || controller.plain_http === true || !isPlainHttp(controller.url)) return;
-  yield { path: ["controller", "url"], rule: `${HTTP_RISK}: use https, or allow it by controller.plain_http: true` };
+  if (controller?.plain_http === true) return;
+  for (const { url, path } of urlsOf(controller)) {
+    if (!isPlainHttp(url)) continue;
+    yield { path, rule: `${HTTP_RISK}: use https, or allow it by controller.plain_http: true` };
+  }
 }
 
 /** Whether it is http to another machine. */
@@ -164,7 +200,9 @@ function isPlainHttp(url: string): boolean {
 export function* scrubAgentWarnings(config: ScrubAgentConfig, read: ReadVariable): Generator<Finding> {
   const { dryRun, controller, bounds } = config;
   if (dryRun) yield { path: ["dry_run"], rule: "is true: the rule document is followed, nothing is dropped" };
-  if (isPlainHttp(controller.url)) yield { path: ["controller", "url"], rule: `${HTTP_RISK}; use https` };
+  for (const { url, path } of urlsOf(controller)) {
+    if (isPlainHttp(url)) yield { path, rule: `${HTTP_RISK}; use https` };
+  }
   if (bounds.networks === null) {
     const rule =
       "has no networks: an attacker who controls the service can have packets to every destination dropped here";
@@ -191,6 +229,7 @@ function build(file: ScrubAgentFile): ScrubAgentConfig {
     node: file.node,
     controller: {
       url: controller.url,
+      others: controller.others,
       tokenEnv: controller.token_env ?? null,
       caFile: controller.ca_file ?? null,
     },

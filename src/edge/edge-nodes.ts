@@ -35,7 +35,7 @@ export interface EdgeNode {
 
 export class EdgeNodes {
   readonly #now: () => Now;
-  readonly #presence = new NodePresence();
+  readonly presence = new NodePresence();
   /** By node. */
   readonly #lastTokens = new Map<string, string>();
   #nodeList: readonly EdgeNode[] = [];
@@ -62,7 +62,7 @@ export class EdgeNodes {
     this.#zones = new Map(zones.map((zone) => [zone.name, zone]));
     this.#placement = new Placement(nodes, zones);
     this.#staleAfterMs = (config?.staleAfterSeconds ?? STALE_AFTER_SECONDS) * 1000;
-    this.#presence.reconfigure([...this.#nodes.keys()], this.#now().monotonicMs);
+    this.presence.reconfigure([...this.#nodes.keys()], this.#now().monotonicMs);
     for (const name of this.#lastTokens.keys()) if (!this.has(name)) this.#lastTokens.delete(name);
   }
 
@@ -117,12 +117,12 @@ export class EdgeNodes {
 
   /** An agent's poll as this node was accepted. */
   pollStarted(name: string, tokenName: string): void {
-    this.#presence.pollStarted(name, this.#now());
+    this.presence.pollStarted(name, this.#now());
     this.#lastTokens.set(name, tokenName);
   }
 
   pollEnded(name: string): void {
-    this.#presence.pollEnded(name, this.#now());
+    this.presence.pollEnded(name, this.#now());
   }
 
   isAlive(name: string): boolean {
@@ -130,7 +130,7 @@ export class EdgeNodes {
   }
 
   livenessOf(name: string): Liveness {
-    return this.#presence.livenessOf(name, this.#now().monotonicMs, this.#staleAfterMs);
+    return this.presence.livenessOf(name, this.#now().monotonicMs, this.#staleAfterMs);
   }
 
   /** The node must be configured. */
@@ -140,8 +140,8 @@ export class EdgeNodes {
       name,
       scope,
       liveness: this.livenessOf(name),
-      isHolding: this.#presence.isHolding(name),
-      lastSeenAt: this.#presence.lastSeen(name)?.wallMs ?? null,
+      isHolding: this.presence.isHolding(name),
+      lastSeenAt: this.presence.lastSeenAt(name, this.#now()),
       lastToken: this.#lastTokens.get(name) ?? null,
       zonesPlaced: this.#placement.zonesIn(scope),
     };

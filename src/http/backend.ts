@@ -59,8 +59,10 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { ClusterSource } from "./cluster-source.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
+import type { Settled } from "./wire/saved.ts";
 
 export interface NotifyTargets {
   /** In the configuration's order. */
@@ -69,7 +71,7 @@ export interface NotifyTargets {
   test(target: string, orderedBy: string): boolean;
 }
 
-export interface Backend {
+export interface Backend extends ClusterSource {
   /** False until all components have started; until then only open routes are served. */
   isReady(): boolean;
   isDryRun(): boolean;
@@ -328,8 +330,8 @@ export interface GroupRatesView {
 export interface Dropping {
   /** By this machine's data plane; null or absent: not known, or not in the kernel. */
   readonly dropped?: Dropped | null;
-  /** False: the answer to an order that is in force, and that the disk has not taken yet. */
-  readonly isSaved?: boolean;
+  /** In the answer to an order that is in force. */
+  readonly settled?: Settled;
 }
 
 /** The configuration of detection and mitigation. Has no secrets. */

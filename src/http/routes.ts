@@ -15,6 +15,7 @@ import { auditRoute } from "./routes/audit.ts";
 import { banPreviewRoute, orderPreviewRoute } from "./routes/ban-preview.ts";
 import { banRoute, bansRoute, unbanRoute } from "./routes/bans.ts";
 import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
+import { clusterRoute } from "./routes/cluster.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
@@ -78,7 +79,7 @@ export interface RouteSources {
 export function routesOf(sources: RouteSources): readonly Route[] {
   const { backend, hosts, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess } = sources;
   const { metrics, dashboard, clock } = sources;
-  const levers = { edge: backend.edge, access: zoneAccess, clock };
+  const levers = { backend, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(),
@@ -98,6 +99,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostgroupsRoute(backend),
     ...groupSettingsRoutes(backend),
     prefixSetsRoute(backend, clock),
+    clusterRoute(backend),
     ...notifyRoutes(backend),
     telemetryRoute(backend),
     configRoute(backend),

@@ -6,7 +6,7 @@ import type { Ban } from "./ban.ts";
 import type { Circumstances } from "./circumstances.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
-type Sources = Pick<Circumstances, "observed" | "makeRules" | "divertTo" | "nodeRules" | "neighborRules">;
+type Sources = Pick<Circumstances, "observed" | "makeRules" | "foreign" | "divertTo" | "nodeRules" | "neighborRules">;
 
 export interface BanEngineOptions extends Sources {
   readonly policy: MitigationPolicy;

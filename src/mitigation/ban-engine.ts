@@ -23,6 +23,7 @@ import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
+import { withForeignTimes } from "./foreign-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
@@ -47,7 +48,7 @@ export class BanEngine {
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
   readonly #admission: BanAdmission;
-  readonly #operators: OperatorBans;
+  readonly operators: OperatorBans;
   readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
   readonly #rungs: RungClock;
@@ -61,11 +62,11 @@ export class BanEngine {
     this.#policy = options.policy;
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer, options.isHere);
-    this.#rungs = new RungClock(options.overThresholdMs);
+    this.#rungs = new RungClock(options.overThresholdMs, options.foreign);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
-    this.#operators = new OperatorBans({
+    this.operators = new OperatorBans({
       ...{ table: this.#unsaved, active: this.#active, attacks: this.#attacks, admission: this.#admission },
       ...{ policy: () => this.#policy, clockSteps: () => this.#clockSteps },
       newBan: (order, wallMs) => this.#newBan(order.prefix, null, wallMs, order),
@@ -132,22 +133,22 @@ export class BanEngine {
 
   /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
   ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
-    return this.#operators.ban(order, now, by);
+    return this.operators.ban(order, now, by);
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
-    return this.#operators.preview(order, wallMs, by);
+    return this.operators.preview(order, wallMs, by);
   }
 
   /** As that of OperatorBans. */
-  unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.#operators.unban(...order);
+  unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
     for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
       this.#guarded(() => {
-        const aged = next(ban, { kind: "clock" }, wallMs);
+        const aged = next(withForeignTimes(ban, this.#options.foreign, wallMs), { kind: "clock" }, wallMs);
         this.#change(ban, isReviewed ? this.#climbed(aged, wallMs) : aged);
       });
     }

@@ -8,6 +8,7 @@ import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
 import type { Method } from "./escalation.ts";
+import type { ForeignBans } from "./foreign-bans.ts";
 import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
 import type { GroupMitigation } from "./mitigation-config.ts";
 import type { Match } from "./rules/match.ts";
@@ -81,6 +82,8 @@ export interface Circumstances {
   /** null: no packets of the attack are kept. */
   readonly observed: (attack: Attack) => ObservedAttack | null;
   readonly makeRules: RuleMaker;
+  /** Absent: there is one brain. */
+  readonly foreign?: ForeignBans;
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;
   /** The rules for nodes that do not support all rules of a diverted ban; `present` itself if nothing changes. */

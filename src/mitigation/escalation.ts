@@ -47,6 +47,8 @@ export interface Climb {
   readonly overThresholdMs: number;
   /** Nothing above the thresholds has come in on that rung for long enough. */
   readonly isEased: boolean;
+  /** An automatic ban is at least on this rung; absent: on any. */
+  readonly leastStep?: number;
 }
 
 /**
@@ -54,7 +56,12 @@ export interface Climb {
  * an attack that is not held are climbed one by one, and stay due, since on them it is held: until the attack is eased,
  * when the ban goes back by one, and no further than to the rung that is due by time alone.
  */
-export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, overThresholdMs, isEased }: Climb): number {
+export function dueStep(ladder: Ladder, climb: Climb): number {
+  const own = ownStep(ladder, climb);
+  return climb.isManual ? own : Math.max(own, Math.min(climb.leastStep ?? 0, ladder.length - 1));
+}
+
+function ownStep(ladder: Ladder, { elapsedMs, isManual, step: on, overThresholdMs, isEased }: Climb): number {
   const present = isEased ? on - 1 : on;
   let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
   const isClimbing = !isEased && overThresholdMs >= OVER_THRESHOLD_MS;

@@ -5,6 +5,7 @@ import type { Refusal } from "./admission.ts";
 import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
 import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { methodOf } from "./escalation.ts";
+import { withForeignTimes } from "./foreign-bans.ts";
 import { NO_MEASURE } from "./measure.ts";
 import type { OrderedTerms } from "./order/ban-order.ts";
 import { planOf } from "./plan.ts";
@@ -38,7 +39,7 @@ export function newBan(
     wallMs,
   );
   const { repeat, holdUntil } = manual ? { repeat: 0, holdUntil: null } : repetitionOf(last, terms.ban, wallMs);
-  return {
+  const made: Ban = {
     id,
     target: prefix.address,
     prefix,
@@ -62,6 +63,7 @@ export function newBan(
     withdrawnAt: null,
     reason: null,
   };
+  return withForeignTimes(made, circumstances.foreign, wallMs);
 }
 
 /** null: the ban can take a measure. */

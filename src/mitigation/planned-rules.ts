@@ -10,7 +10,7 @@ import type { Ban } from "./ban.ts";
 import type { BanTerms, Circumstances, FoundRequest, ObservedAttack, RuleMaker } from "./circumstances.ts";
 import { type FlowspecMeasure, hasLooked, isSameRules, type RuleTerms, withTerms } from "./measure.ts";
 import { orderedRules } from "./order/ordered-terms.ts";
-import { rulesText } from "./rules/rule.ts";
+import { type Rule, rulesText } from "./rules/rule.ts";
 
 const ORDER_BASIS = "order";
 
@@ -38,7 +38,7 @@ function foundRulesOf(
   wallMs: number,
 ): FlowspecMeasure {
   const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
-  const { flowspec } = terms;
+  const { flowspec, ordered } = terms;
   const ruleTerms = ruleTermsOf(terms);
   const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
   // Rules of an order are not what others are found beside.
@@ -63,7 +63,9 @@ function foundRulesOf(
       : withTerms(present, flowspec.action, ruleTerms, terms.ordered !== undefined);
   // Those of the counters are no rules to keep to.
   const isCounted = present?.separability?.estimatedBy === null;
-  const made = makeRules(prefix, attacksSeen, flowspec, isCounted ? [] : (kept?.rules ?? []));
+  const own = isCounted ? [] : (kept?.rules ?? []);
+  const first = ordered === undefined ? firstRules(prefix, circumstances, flowspec) : null;
+  const made = makeRules(prefix, attacksSeen, flowspec, first ?? own);
   if (made === null) return kept ?? present ?? untilFound(prefix, terms, circumstances, { basis, isEarly });
   const isUnread = seen.length === 0 && attacks.some((attack) => isWaitedFor(attack, evidenceWaitMs, wallMs));
   if (isUnread && made.matchesAll) return untilFound(prefix, terms, circumstances, { basis, isEarly: true });
@@ -71,6 +73,15 @@ function foundRulesOf(
   if (kept !== null && kept.rules.length > 0 && made.matchesAll) return { ...kept, basis };
   if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
   return { kind: "flowspec", ...made, ...ruleTerms, basis };
+}
+
+/** Those of another brain, which are kept to as own ones are: routers need not carry two sets that are nearly the same. */
+function firstRules(
+  { text }: Prefix,
+  { foreign }: Circumstances,
+  { action }: BanTerms["flowspec"],
+): readonly Rule[] | null {
+  return foreign?.rulesOf(text)?.map((rule) => ({ ...rule, action })) ?? null;
 }
 
 /** Returns the same as for an equal request before, unless the policy or the rules in force are others now. */

@@ -4,6 +4,7 @@
  */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";
+import type { ForeignBans } from "./foreign-bans.ts";
 
 /** The state of a ban's rung. */
 export interface RungState {
@@ -11,6 +12,8 @@ export interface RungState {
   readonly overThresholdMs: number;
   /** The ban goes back by one rung. */
   readonly isEased: boolean;
+  /** The rung of another brain's ban, which this one has at least; absent: any. */
+  readonly leastStep?: number;
 }
 
 export const NEW_RUNG: RungState = { overThresholdMs: 0, isEased: false };
@@ -34,9 +37,15 @@ export class RungClock {
   readonly #overThresholdMs: (attack: Attack, wallMs: number) => number;
   readonly #known = new Map<string, OnRung>();
 
-  /** @param overThresholdMs how long an attack has not been held, whatever the rung. */
-  constructor(overThresholdMs: (attack: Attack, wallMs: number) => number) {
+  readonly #foreign: ForeignBans | undefined;
+
+  /**
+   * @param overThresholdMs how long an attack has not been held, whatever the rung.
+   * @param foreign undefined: there is one brain.
+   */
+  constructor(overThresholdMs: (attack: Attack, wallMs: number) => number, foreign?: ForeignBans) {
     this.#overThresholdMs = overThresholdMs;
+    this.#foreign = foreign;
   }
 
   /**
@@ -44,6 +53,10 @@ export class RungClock {
    * @param easedAfterSeconds how long nothing above the thresholds must come in; 0: the ban never goes back.
    */
   see(ban: Ban, attacks: readonly Attack[], easedAfterSeconds: number, wallMs: number): RungState {
+    return withForeignRung(this.#see(ban, attacks, easedAfterSeconds, wallMs), ban, this.#foreign);
+  }
+
+  #see(ban: Ban, attacks: readonly Attack[], easedAfterSeconds: number, wallMs: number): RungState {
     const known = this.#known.get(ban.id);
     const isCalm = attacks.length === ban.heldBy.length && attacks.every(({ calmSinceMs }) => calmSinceMs !== null);
     const calmSinceMs = isCalm ? (known?.calmSinceMs ?? wallMs) : null;
@@ -78,4 +91,10 @@ function arrived(before: OnRung | undefined, on: Pick<OnRung, "step" | "sinceMs"
   const { hasEased, relapses } = before;
   if (on.step < before.step) return { ...on, hasEased: true, relapses };
   return { ...on, hasEased, relapses: hasEased ? Math.min(relapses + 1, RELAPSES_MAX) : relapses };
+}
+
+function withForeignRung(rung: RungState, ban: Ban, foreign: ForeignBans | undefined): RungState {
+  if (foreign === undefined || ban.manual) return rung;
+  const { leastStep, isEased } = foreign.rungOf(ban);
+  return { ...rung, leastStep, isEased: isEased || (rung.isEased && foreign.mayEase() && ban.step > leastStep) };
 }

@@ -36,6 +36,14 @@ export interface DeliveryTimes extends RetryTimes {
   readonly ageMaxMs: number;
 }
 
+/** Which events this brain sends, where several brains have them. */
+export interface SentOnce {
+  /** Asked before each attempt: another brain may have sent it, or may be about to. */
+  maySend(event: NotifyEvent): boolean;
+  sent(events: readonly NotifyEvent[]): void;
+  gaveUp(events: readonly NotifyEvent[]): void;
+}
+
 export interface DeliveryQueueOptions {
   /** Of the target. */
   readonly name: string;
@@ -48,6 +56,8 @@ export interface DeliveryQueueOptions {
   readonly metrics: DeliveryMetrics;
   /** 0 to 1, for random pauses, so that not all queues call a recovered receiver at once. */
   readonly random: () => number;
+  /** null or absent: this brain sends all of them. */
+  readonly once?: SentOnce | null;
 }
 
 /** Times by the wall clock, ms. */
@@ -104,8 +114,8 @@ export class DeliveryQueue {
     if (this.#isStopping) return;
     this.#waiting.push(tenant, { event, sinceMs: this.#options.clock.monotonicMs() });
     if (this.length > NOTIFY_QUEUE_MAX) {
-      this.#waiting.dropOfLargest();
-      this.#drop(1, "the queue is full");
+      const dropped = this.#waiting.dropOfLargest();
+      this.#drop(dropped === undefined ? [] : [dropped], "the queue is full");
     }
     this.#reportLength();
     if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
@@ -180,17 +190,30 @@ export class DeliveryQueue {
     const oldestMs = this.#options.clock.monotonicMs() - this.#options.times.ageMaxMs;
     if (this.#batch[0] !== undefined && this.#batch[0].sinceMs < oldestMs) this.#endBatch("too old");
     const tooOld = this.#waiting.takeOldestWhile(({ sinceMs }) => sinceMs < oldestMs);
-    if (tooOld.length > 0) this.#drop(tooOld.length, "too old");
+    if (tooOld.length > 0) this.#drop(tooOld, "too old");
+    this.#batch = this.#batch.filter((waiting) => this.#maySend(waiting));
     if (this.#batch.length > 0) return;
-    const count = Math.min(this.#waiting.size, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
-    this.#batch = Array.from({ length: count }, () => this.#waiting.shift() as Waiting);
+    this.#attempts = 0;
+    const most = this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1;
+    const batch: Waiting[] = [];
+    while (batch.length < most) {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) break;
+      if (this.#maySend(waiting)) batch.push(waiting);
+    }
+    this.#batch = batch;
     this.#reportLength();
+  }
+
+  #maySend({ event }: Waiting): boolean {
+    return this.#options.once?.maySend(event) ?? true;
   }
 
   /** Returns how long to wait before the next delivery, ms. */
   #delivered(): number {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
+    this.#options.once?.sent(this.#batch.map(({ event }) => event));
     this.#deliveredMs = clock.monotonicMs();
     this.#deliveredWallMs = clock.wallMs();
     this.#lastFault = null;
@@ -216,7 +239,7 @@ export class DeliveryQueue {
   }
 
   #endBatch(cause: string): void {
-    this.#drop(this.#batch.length, cause);
+    this.#drop(this.#batch, cause);
     this.#batch = [];
     this.#attempts = 0;
   }
@@ -226,16 +249,19 @@ export class DeliveryQueue {
     this.#cancelPause = null;
     this.#delivery?.abort();
     this.#delivery = null;
-    if (this.length > 0) this.#drop(this.length, cause);
-    this.#waiting.clear();
+    const waiting = this.#waiting.takeOldestWhile(() => true);
+    const all = [...this.#batch, ...waiting];
     this.#batch = [];
+    if (all.length > 0) this.#drop(all, cause);
     this.#reportLength();
     this.#emptied.resolve();
   }
 
-  #drop(events: number, cause: string): void {
-    const { name, log, limiter, metrics } = this.#options;
+  #drop(dropped: readonly Waiting[], cause: string): void {
+    const { name, log, limiter, metrics, once } = this.#options;
+    const events = dropped.length;
     metrics.dropped(name, events);
+    once?.gaveUp(dropped.map(({ event }) => event));
     limiter.pass(`notify ${name} dropped`, (suppressed) =>
       log.error({ channel: name, events, cause, suppressed }, "notifications were given up"),
     );

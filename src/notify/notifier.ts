@@ -18,7 +18,13 @@ import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
 import type { ChannelContext } from "./channel.ts";
-import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes, type QueueState } from "./delivery-queue.ts";
+import {
+  type DeliveryMetrics,
+  DeliveryQueue,
+  type DeliveryTimes,
+  type QueueState,
+  type SentOnce,
+} from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
@@ -60,9 +66,25 @@ export interface NotifierOptions {
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
   readonly times?: DeliveryTimes;
+  /** null or absent: there is one brain. */
+  readonly sharing?: EventSharing | null;
   /** For tests: receivers on this machine. */
   readonly telegramApi?: string;
   readonly authority?: string;
+}
+
+/** Events that several brains have, each of which one of them sends. */
+export interface EventSharing {
+  /**
+   * Called once, before any other method. @param send puts an event into the queue of a target; called for events of this
+   * brain, which may have another id by then.
+   */
+  start(send: (event: NotifyEvent, target: string) => void): void;
+  add(event: NotifyEvent, targets: readonly string[]): void;
+  /** Of one target. */
+  once(target: string): SentOnce;
+  /** No event is added any more: what still waits goes to the queues. */
+  flush(): void;
 }
 
 export interface TargetState extends QueueState {
@@ -130,6 +152,7 @@ export class Notifier {
   start(): void {
     this.#isRunning = true;
     this.#openQueues(this.#config);
+    this.#options.sharing?.start((event, target) => this.#queues.get(target)?.add(event, event.tenant));
   }
 
   /** Targets that stay keep their waiting events; those of removed targets are discarded. */
@@ -232,6 +255,7 @@ export class Notifier {
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#sessionNotices.stop();
+    this.#options.sharing?.flush();
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
     this.#queues.clear();
   }
@@ -248,6 +272,11 @@ export class Notifier {
   }
 
   #add(event: NotifyEvent, targets: readonly string[]): void {
+    const { sharing = null } = this.#options;
+    if (sharing !== null) {
+      sharing.add(event, targets);
+      return;
+    }
     for (const target of targets) this.#queues.get(target)?.add(event, event.tenant);
   }
 
@@ -263,9 +292,17 @@ export class Notifier {
       const channel = channelOf(settings, context);
       const queue = this.#queues.get(name);
       if (queue !== undefined) queue.replaceChannel(channel);
-      else this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, times: this.#times() }));
+      else
+        this.#queues.set(
+          name,
+          new DeliveryQueue({ ...this.#options, name, channel, times: this.#times(), once: this.#once(name) }),
+        );
     }
     this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
+  }
+
+  #once(target: string): SentOnce | null {
+    return this.#options.sharing?.once(target) ?? null;
   }
 
   #times(): DeliveryTimes {

@@ -61,7 +61,7 @@ export class EdgeMetrics extends MetricGroup {
   );
 
   set({ nodes, documentBytes, ...items }: EdgeReading): void {
-    const count = { alive: 0, not_seen: 0, lost: 0 };
+    const count = { alive: 0, not_seen: 0, unknown: 0, lost: 0 };
     for (const liveness of nodes) count[liveness]++;
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
     for (const [kind, value] of Object.entries(items)) this.#documentItems.set({ kind }, value);

@@ -7,6 +7,7 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
 import { BaselineMetrics } from "./baseline-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
+import { ClusterMetrics } from "./cluster-metrics.ts";
 import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EdgeMetrics } from "./edge-metrics.ts";
@@ -48,6 +49,7 @@ export class Metrics {
   readonly prefixSets: PrefixSetMetrics;
   readonly files: FileMetrics;
   readonly telemetry: TelemetryMetrics;
+  #cluster: ClusterMetrics | null = null;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -78,6 +80,12 @@ export class Metrics {
     this.prefixSets = new PrefixSetMetrics(this.#registry);
     this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
+  }
+
+  /** Made at the first use: a service without a cluster shows none of them. */
+  get cluster(): ClusterMetrics {
+    this.#cluster ??= new ClusterMetrics(this.#registry);
+    return this.#cluster;
   }
 
   setDryRun(dryRun: boolean): void {

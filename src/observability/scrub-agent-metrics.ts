@@ -42,7 +42,7 @@ export class ScrubAgentMetrics extends MetricGroup {
   readonly #dryRun = this.gauge("svc_dry_run", "1 in dry run: this node drops nothing.");
   readonly #controllerUp = this.gauge(
     "svc_scrub_agent_controller_up",
-    "1 if the service answered the last poll, else 0.",
+    "1 if the service answered the last poll, and so did each other brain, else 0.",
   );
   readonly #bans = this.gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
   readonly #rules = this.gauge("svc_scrub_agent_rules", "Rules in the kernel.");

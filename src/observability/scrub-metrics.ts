@@ -1,7 +1,7 @@
 /** The scrub nodes: their liveness, the bans diverted to them, and the rules that they cannot get. */
 import { MetricGroup } from "./metric-group.ts";
 
-export const LIVENESSES = ["alive", "not_seen", "lost"] as const;
+export const LIVENESSES = ["alive", "not_seen", "unknown", "lost"] as const;
 
 export interface ScrubReading {
   readonly liveness: (typeof LIVENESSES)[number];
@@ -14,7 +14,7 @@ export interface ScrubReading {
 export class ScrubMetrics extends MetricGroup {
   readonly #nodes = this.gauge(
     "svc_scrub_nodes",
-    "Configured scrub nodes: alive, not seen since the start, or lost.",
+    "Configured scrub nodes: alive, not seen since the start, unknown (a brain out of reach saw it last), or lost.",
     "state",
   );
   readonly #bans = this.gauge("svc_scrub_bans", "Bans diverted to scrub nodes, sum over all nodes.");
@@ -35,7 +35,7 @@ export class ScrubMetrics extends MetricGroup {
   readonly #reports = this.counter("svc_scrub_reports_total", "Reports of scrub nodes.");
 
   set(nodes: Iterable<ScrubReading>): void {
-    const count = { alive: 0, not_seen: 0, lost: 0 };
+    const count = { alive: 0, not_seen: 0, unknown: 0, lost: 0 };
     let [bans, split, leftOut, refusing, late] = [0, 0, 0, 0, 0];
     for (const { liveness, activeBans, splitRules, leftOutRules, faults } of nodes) {
       count[liveness]++;

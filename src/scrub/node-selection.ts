@@ -16,14 +16,17 @@ export interface Candidate {
   readonly holdsAllRules: boolean;
 }
 
-/** Shortly after a start, nodes that did not poll yet are used if none is alive. null: all are lost. */
+/**
+ * Nodes that may be alive are used if none is known to be: those that did not poll yet shortly after a start, and those
+ * that a brain out of reach saw last. null: all are lost.
+ */
 export function selectNode<Node extends Candidate>(
   victim: string,
   candidates: readonly Node[],
   selection: NodeSelection,
 ): Node | null {
   const alive = candidates.filter(({ liveness }) => liveness === "alive");
-  const pool = alive.length > 0 ? alive : candidates.filter(({ liveness }) => liveness === "not_seen");
+  const pool = alive.length > 0 ? alive : candidates.filter(({ liveness }) => liveness !== "lost");
   const seed = hash(victim);
   let best: Node | null = null;
   for (const node of pool) if (best === null || isBetter(node, best, selection, seed)) best = node;

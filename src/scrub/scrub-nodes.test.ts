@@ -71,6 +71,20 @@ describe("a victim goes", () => {
     for (let i = 1; i < 20; i++) expect(where(nodes, `192.0.2.${i}`)).toBe("s2");
   });
 
+  test("to its node as before while that is unknown, and if it is new to one that is alive #node-unknown", () => {
+    const nodes = open(scrubbing({ name: "s1" }, { name: "s2" }));
+    const stateOf = (name: string) => (name === "s1" ? ("unknown" as const) : null);
+    nodes.presence.join({ stateOf, seenMs: () => null }, () => {});
+    clock.advance(STALE_MS + 1);
+    expect([where(nodes), where(nodes, "192.0.2.1", { currentNode: "s1" })]).toEqual(["s1", "s1"]);
+    seen(nodes, "s2");
+    for (let i = 1; i < 20; i++) expect(where(nodes, `192.0.2.${i}`)).toBe("s2");
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s1");
+    nodes.tick();
+    expect(reported).toEqual(["s1 unknown", "s2 alive"]);
+    expect([...nodes.views()].map(({ liveness }) => liveness)).toEqual(["unknown", "alive"]);
+  });
+
   test("to one that serves its hostgroup and its family", () => {
     const six = { nextHop: null, nextHop6: address("2001:db8::1") };
     const nodes = open(scrubbing({ name: "s1", hostgroups: ["web"] }, { name: "s2", ...six }, { name: "s3", ...HOPS }));

@@ -96,7 +96,7 @@ const REPORT_COVERS_MS = 20_000;
 
 export class ScrubNodes {
   readonly #options: ScrubNodesOptions;
-  readonly #presence = new NodePresence();
+  readonly presence = new NodePresence();
   readonly #documents: RuleDocuments;
   readonly #reports = new Map<string, StoredReport>();
   readonly #loads = new NodeLoads();
@@ -167,11 +167,11 @@ export class ScrubNodes {
 
   /** Call this when a poll of this node starts. */
   pollStarted(name: string): void {
-    this.#presence.pollStarted(name, this.#options.now());
+    this.presence.pollStarted(name, this.#options.now());
   }
 
   pollEnded(name: string): void {
-    this.#presence.pollEnded(name, this.#options.now());
+    this.presence.pollEnded(name, this.#options.now());
   }
 
   /** The node has this document, by its poll. */
@@ -291,8 +291,8 @@ export class ScrubNodes {
     return {
       node,
       liveness: this.#livenessOf(name),
-      isHolding: this.#presence.isHolding(name),
-      lastSeenAt: this.#presence.lastSeen(name)?.wallMs ?? null,
+      isHolding: this.presence.isHolding(name),
+      lastSeenAt: this.presence.lastSeenAt(name, this.#options.now()),
       activeBans: this.#loads.bansOf(name),
       report: this.#reports.get(name) ?? null,
       splitRules,
@@ -316,7 +316,7 @@ export class ScrubNodes {
     const { nodes, staleAfterSeconds } = config ?? { nodes: [], staleAfterSeconds: STALE_AFTER_SECONDS };
     this.#nodes = new Map(nodes.map((node) => [node.name, node]));
     this.#staleAfterMs = staleAfterSeconds * 1000;
-    this.#presence.reconfigure([...this.#nodes.keys()], this.#options.now().monotonicMs);
+    this.presence.reconfigure([...this.#nodes.keys()], this.#options.now().monotonicMs);
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
     for (const name of this.#reportedLiveness.keys()) if (!this.#nodes.has(name)) this.#reportedLiveness.delete(name);
     this.#loads.forget((name) => this.#nodes.has(name));
@@ -368,7 +368,7 @@ export class ScrubNodes {
   }
 
   #livenessOf(name: string): Liveness {
-    return this.#presence.livenessOf(name, this.#options.now().monotonicMs, this.#staleAfterMs);
+    return this.presence.livenessOf(name, this.#options.now().monotonicMs, this.#staleAfterMs);
   }
 
   /** A node that does not enforce the rules of a ban is lost for it. */

@@ -3,13 +3,21 @@ import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttacksView, AttackView } from "../http/backend.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import { shownBan } from "./attack-ids.ts";
 import { orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 
-type Engines = Pick<Floodwall, "bans" | "detector" | "attackLog" | "timelines" | "incidents" | "now">;
+type Engines = Pick<Floodwall, "bans" | "detector" | "attackLog" | "timelines" | "incidents" | "now" | "attackIds">;
 type History = Pick<HistoryStore, "ask"> | null;
 
-export function attackViews({ bans, detector, attackLog, incidents, now }: Engines): AttacksView {
+export function attackViews(engines: Engines): AttacksView {
+  const { active, recent } = ownViews(engines);
+  const shown = (view: AttackView) => shownView(view, engines);
+  return { active: active.map(shown), recent: recent.map(shown) };
+}
+
+/** With the ids of this brain alone. */
+function ownViews({ bans, detector, attackLog, incidents, now }: Engines): AttacksView {
   const { monotonicMs } = now();
   return {
     active: [...detector.active.values()].map((attack) => ({
@@ -20,17 +28,22 @@ export function attackViews({ bans, detector, attackLog, incidents, now }: Engin
   };
 }
 
+function shownView(view: AttackView, { attackIds }: Pick<Engines, "attackIds">): AttackView {
+  return { ...view, attack: attackIds.shown(view.attack), ban: shownBan(view.ban, attackIds) };
+}
+
 /** Active, ended or recorded; null: unknown id. */
 export async function attackView(
   id: string,
   engines: Engines,
   { history, asker }: { readonly history: History; readonly asker: Tenant },
 ): Promise<AttackView | null> {
-  const { active, recent } = attackViews(engines);
-  const known = [...active, ...recent].find(({ attack }) => attack.id === id);
-  if (known !== undefined) return { ...known, attack: engines.timelines.filled(known.attack) };
+  const { active, recent } = ownViews(engines);
+  const own = engines.attackIds.ownIdOf(id);
+  const known = [...active, ...recent].find(({ attack }) => attack.id === own);
+  if (known !== undefined) return shownView({ ...known, attack: engines.timelines.filled(known.attack) }, engines);
   if (history === null) return null;
-  const attack = await orHistoryFault(history.ask("endedAttack", { id }, asker));
+  const attack = await orHistoryFault(history.ask("endedAttack", { id: engines.attackIds.shownId(id) }, asker));
   return attack === null ? null : withBan(attack, engines);
 }
 

@@ -7,6 +7,7 @@ import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
+import type { Cluster } from "./cluster.ts";
 
 /** The store of history, as the backend reads it. */
 export type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>;
@@ -28,6 +29,8 @@ export interface BackendSources {
   readonly prefixSets?: () => readonly PrefixSetView[];
   /** Absent: there are none. */
   readonly faultyFiles?: () => readonly FileFaultView[];
+  /** null or absent: this brain is alone. */
+  readonly cluster?: Pick<Cluster, "report" | "kept"> | null;
   /** Absent: there are none. */
   readonly notifyTargets?: () => NotifyTargets;
 }

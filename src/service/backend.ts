@@ -6,6 +6,8 @@ import type { Principal } from "../access/principal.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
+import type { ClusterReport } from "../cluster/cluster-view.ts";
+import type { SharedTable } from "../cluster/order-exchange.ts";
 import type { Config } from "../config/config.ts";
 import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
@@ -33,6 +35,7 @@ import type {
   UpdateView,
 } from "../http/backend.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
+import { SETTLED, type Settled } from "../http/wire/saved.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -60,8 +63,10 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
+import type { Cluster } from "./cluster.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -97,6 +102,7 @@ export class ServiceBackend implements Backend {
   /** One row for each hostgroup. */
   #sums: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
+  readonly #cluster: Pick<Cluster, "report" | "kept"> | null;
   ready = false;
 
   constructor(floodwall: Floodwall, version: string, sources: BackendSources) {
@@ -116,6 +122,7 @@ export class ServiceBackend implements Backend {
     this.prefixSets = sources.prefixSets ?? (() => []);
     this.notifyTargets = sources.notifyTargets ?? (() => ({ list: () => [], test: () => false }));
     this.#machineProblems = machineProblems ?? (() => null);
+    this.#cluster = sources.cluster ?? null;
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 
@@ -192,18 +199,18 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.incidents;
   }
 
-  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(id);
+  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(this.#ownId(id));
 
   attackSources(id: string): AttackSources {
-    return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
+    return this.#floodwall.packetPath?.sourcesOf({ id: this.#ownId(id) }) ?? sourcesOf([], { top: 0, originOf: null });
   }
 
   attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[] {
-    return this.#floodwall.packetPath?.recentPacketsOf({ id }, outcome) ?? [];
+    return this.#floodwall.packetPath?.recentPacketsOf({ id: this.#ownId(id) }, outcome) ?? [];
   }
 
   attackPacketCounts(id: string): PacketCounts {
-    return this.#floodwall.packetPath?.recentCountsOf({ id }) ?? NO_PACKETS;
+    return this.#floodwall.packetPath?.recentCountsOf({ id: this.#ownId(id) }) ?? NO_PACKETS;
   }
 
   async traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null> {
@@ -265,6 +272,12 @@ export class ServiceBackend implements Backend {
   configured(): Configured {
     const { config, reloader, groupSettings } = this.#floodwall;
     return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
+  }
+
+  cluster = (): ClusterReport | null => this.#cluster?.report() ?? null;
+
+  async settled(isSaved: boolean, table: SharedTable, key: string): Promise<Settled> {
+    return this.#cluster === null ? { isSaved } : { isSaved, kept: await this.#cluster.kept(table, key) };
   }
 
   bans(): BanView[] {
@@ -365,14 +378,20 @@ export class ServiceBackend implements Backend {
     return config.bgp === null || announcer === null ? null : { config: config.bgp, ...announcer.status() };
   }
 
-  #answered({ ban, isSaved }: BanAnswer): BanView {
-    return { ...this.#banView(ban), isSaved };
+  async #answered({ ban, isSaved }: BanAnswer): Promise<BanView> {
+    const settled = ban.state === "rejected" ? SETTLED : await this.settled(isSaved, "bans", ban.prefix.text);
+    return { ...this.#banView(ban), settled };
+  }
+
+  /** Of an attack that is shown with this id. */
+  #ownId(shown: string): string {
+    return this.#floodwall.attackIds.ownIdOf(shown);
   }
 
   #banView(ban: Ban): BanView {
-    const { bans, dataPlane } = this.#floodwall;
+    const { bans, dataPlane, attackIds } = this.#floodwall;
     return {
-      ban,
+      ban: shownBan(ban, attackIds),
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),

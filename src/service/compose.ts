@@ -22,6 +22,7 @@ import { UpdateCheck } from "../release/update-check.ts";
 import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
 import { HistoryStore } from "../storage/history-store.ts";
 import { historyDriver } from "../storage/open-history.ts";
+import type { OpenedState } from "../storage/state-calls.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import { StateStore } from "../storage/state-store.ts";
 import { StateThread } from "../storage/state-thread.ts";
@@ -29,6 +30,7 @@ import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 import { ServiceBackend } from "./backend.ts";
+import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
 import type { ServiceEnvironment } from "./environment.ts";
 import type { FileFaults } from "./file-faults.ts";
@@ -68,15 +70,14 @@ const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
  * isStartFault() recognizes, or with a bug.
  */
 export async function composeService(options: ServiceOptions): Promise<ComposedService> {
-  const { config, configPath, warned, log, limiter, environment, faults, nice } = options;
+  const { config, configPath, warned, log, limiter, environment, faults } = options;
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
-  const file = new StateThread(config.stateDir);
-  const { stored, damage } = await file.open();
-  const state = new StateStore({ file, stored, timers: systemTimers });
+  const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
+  const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
@@ -96,10 +97,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
     notifyTargets: () => reporting.notifier,
+    cluster,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
     ...config.api,
+    brain: config.cluster?.name ?? null,
     backend,
     tokens: () => floodwall.config.api.tokens,
     metricsToken: () => floodwall.config.api.metricsToken,
@@ -119,6 +122,29 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...{ updates, stateDamage: damage, faults },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
+  const running = { floodwall, backend, http, reporting, files, edge, cluster };
+  const reload = () => {
+    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+  };
+  // Before packets are captured and requests are answered.
+  await looked;
+  return { ...lifecycleOf(running, options), reload };
+}
+
+interface Running {
+  readonly floodwall: Floodwall;
+  readonly backend: ServiceBackend;
+  readonly http: HttpServer;
+  readonly reporting: Reporting;
+  readonly files: ForeignFiles;
+  readonly edge: EdgeChannel;
+  readonly cluster: Cluster | null;
+}
+
+function lifecycleOf(
+  { floodwall, backend, http, reporting, files, edge, cluster }: Running,
+  { config, log, nice }: Pick<ServiceOptions, "config" | "log" | "nice">,
+): Pick<ComposedService, "start" | "stop"> {
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
     http.start();
@@ -126,6 +152,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.start();
     files.start();
     edge.start();
+    cluster?.start(floodwall, edge.levers);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
@@ -133,17 +160,20 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const stop = async () => {
     floodwall.reloader.stop();
     await http.stop();
+    cluster?.stopOrders();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();
+    cluster?.stop();
   };
-  const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
-  };
-  // Before packets are captured and requests are answered.
-  await looked;
-  return { start, stop, reload };
+  return { start, stop };
+}
+
+async function openState({ stateDir }: Config): Promise<Pick<OpenedState, "damage"> & { readonly state: StateStore }> {
+  const file = new StateThread(stateDir);
+  const { stored, damage } = await file.open();
+  return { state: new StateStore({ file, stored, timers: systemTimers }), damage };
 }
 
 /** All that may fail. */

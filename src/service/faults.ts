@@ -32,6 +32,7 @@ export function faultingTable<R>(table: RecordTable<R>): RecordTable<R> {
     get unsaved() {
       return table.unsaved;
     },
+    ...(table.sharing && { sharing: table.sharing }),
   };
 }
 

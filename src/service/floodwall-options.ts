@@ -6,6 +6,7 @@ import type { Native } from "../dataplane/native.d.ts";
 import type { ProfileKeeper } from "../detection/attack/profile-loop.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
+import type { ForeignBans } from "../mitigation/foreign-bans.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { PrefixSets } from "../prefixset/prefix-sets.ts";
@@ -13,6 +14,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
+import type { AttackIds } from "./attack-ids.ts";
 
 export interface FloodwallOptions {
   readonly config: Config;
@@ -35,6 +37,10 @@ export interface FloodwallOptions {
   readonly environment: Environment;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Default: those of one brain alone. */
+  readonly attackIds?: AttackIds;
+  /** Default: there is one brain. */
+  readonly foreignBans?: ForeignBans;
   /** Default: the BGP speaker of the configuration. */
   readonly speaker?: Speaker;
   /** Whether rules are found in a thread. Default: in the event loop, at once. */

@@ -33,6 +33,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { endGobgpdLeftBehind } from "./announcer.ts";
+import { type AttackIds, OWN_IDS } from "./attack-ids.ts";
 import type { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
@@ -72,6 +73,7 @@ export class Floodwall implements Parts {
   readonly now: () => Now;
   readonly state: StateStore;
   readonly startedMs: number;
+  readonly attackIds: AttackIds;
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
@@ -93,6 +95,7 @@ export class Floodwall implements Parts {
     this.#options = options;
     this.config = config;
     this.state = state;
+    this.attackIds = options.attackIds ?? OWN_IDS;
     this.startedMs = clock.monotonicMs();
     const limiter = new Limiter(clock);
     this.#limiter = limiter;

@@ -7,7 +7,7 @@ import { Capture, type SourceView } from "../dataplane/capture.ts";
 import type { CaptureConfig } from "../dataplane/capture-config.ts";
 import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
-import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
+import type { Attack, ClassifiedEvent, NewAttackId } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { MinuteReading } from "../detection/attack/minute-sample.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
@@ -40,7 +40,7 @@ export interface PacketPathOptions {
   readonly config: Config;
   readonly capture: CaptureConfig;
   readonly detector: Detector;
-  readonly newId: () => string;
+  readonly newId: NewAttackId;
   /** Looks up where sources are; null: origins are not known. */
   readonly originOf: OriginOf | null;
   /** Names of exporters and their interfaces, by the numbers of sampled packets. */

@@ -8,7 +8,7 @@ import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
-import type { AttackEvent } from "../detection/attack/attack.ts";
+import type { AttackEvent, NewAttackId } from "../detection/attack/attack.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import type { Incidents } from "../incident/incidents.ts";
@@ -29,6 +29,7 @@ import { BaselineFile } from "../storage/baseline-file.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Now } from "../system/now.ts";
 import { openAnnouncer } from "./announcer.ts";
+import { OWN_IDS } from "./attack-ids.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
@@ -136,10 +137,15 @@ function makeAnnouncer({ options, later }: Given): GobgpAnnouncer | null {
 }
 
 function makeDetector({ options, later }: Given): Detector {
-  return new Detector(detectionPolicy(options.config), randomUUIDv7, makeBaselines(options), (aim, attack) =>
+  return new Detector(detectionPolicy(options.config), idsOf(options), makeBaselines(options), (aim, attack) =>
     droppedOf(aim, attack, later.get()),
   );
 }
+
+const idsOf =
+  ({ attackIds = OWN_IDS }: FloodwallOptions): NewAttackId =>
+  (of) =>
+    attackIds.newId(of);
 
 function makeScrub({ options, later }: Given, { detector }: Made<"detector">): ScrubNodes {
   return openScrubNodes({ ...options, present: () => later.get().config(), attacks: () => detector.active });
@@ -173,6 +179,7 @@ function makeBans(
     announcer,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
+    ...(options.foreignBans && { foreign: options.foreignBans }),
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),
     isHere: (ban) => later.get().dataPlane?.isInForce(ban) ?? true,
     ...scrubCircumstances(scrub),
@@ -265,7 +272,7 @@ function makePacketPath(
   if (native === null || capture === null) return null;
   return new PacketPath({
     ...{ native, config, capture, detector, originOf, log, timers, profileKeeper, now },
-    newId: randomUUIDv7,
+    newId: idsOf(options),
     ingressOf: (key) => later.get().telemetry?.ingressOf(key) ?? null,
     keeper: baselineKeeper ?? new BaselineFile(config.stateDir),
     banned: () => bannedPrefixes(bans.active.values()),

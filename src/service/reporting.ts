@@ -27,6 +27,7 @@ import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
+import { shownBan } from "./attack-ids.ts";
 import { CapReadings } from "./cap-readings.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -154,8 +155,12 @@ export class Reporting {
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
     const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
-    feed.publish({ kind: "attack", view: { attack, ban, calm } });
-    this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
+    const { attackIds } = floodwall;
+    attackIds.whenAgreed(() => {
+      const shown = attackIds.shown(attack);
+      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm } });
+      this.#attackHistory?.save(shown, tenancy().ownerOf(shown));
+    });
   }
 
   #banChanged(change: BanChange): void {
@@ -180,15 +185,13 @@ export class Reporting {
   #publishBan(ban: Ban): RouteState | null {
     const { floodwall, feed } = this.#options;
     const routeState = floodwall.bans.routeState(ban);
-    const dropped = floodwall.dataPlane?.droppedBy(ban.id) ?? null;
-    feed.publish({
-      kind: "ban",
-      view: {
-        ...{ ban, routeState, dropped },
-        leftOutRules: floodwall.scrub.leftOutRulesOf(ban),
-        refusing: floodwall.scrub.refusing(ban),
-      },
-    });
+    const view = {
+      ...{ ban, routeState, dropped: floodwall.dataPlane?.droppedBy(ban.id) ?? null },
+      leftOutRules: floodwall.scrub.leftOutRulesOf(ban),
+      refusing: floodwall.scrub.refusing(ban),
+    };
+    const { attackIds } = floodwall;
+    attackIds.whenAgreed(() => feed.publish({ kind: "ban", view: { ...view, ban: shownBan(ban, attackIds) } }));
     return routeState;
   }
 

@@ -42,7 +42,9 @@ export function openScrubNodes(options: ScrubbingOptions): ScrubNodes {
         else log.warn({ node, missing }, "a scrub node gets simpler rules: it does not support all match fields");
       },
       liveness(node, liveness) {
-        if (liveness === "lost") log.warn({ node }, "a scrub node is lost: what is diverted to it goes elsewhere");
+        if (liveness === "unknown")
+          log.warn({ node }, "a scrub node was last seen by a brain that is out of reach: nothing moves");
+        else if (liveness === "lost") log.warn({ node }, "a scrub node is lost: what is diverted to it goes elsewhere");
         else log.info({ node }, "a scrub node is alive");
       },
       moved: () => metrics.scrub.moved(),

@@ -25,6 +25,7 @@ import type { PairInstaller } from "./pair-installer.ts";
 import {
   type BlockRequest,
   blockOf,
+  holderOf,
   isLive,
   nextHolder,
   type Pair,
@@ -184,6 +185,29 @@ export class SourceBlocks {
     return { kind: "done", view, isSaved: await this.#orders.endSaved("unblocked", [block]) };
   }
 
+  /** The block in force; null: none. @param name that of its pair. */
+  present(name: string): SourceBlock | null {
+    return this.#orders.get(name);
+  }
+
+  /** The block of another brain, in place of the one of its pair. Returns null, or why it cannot be in force here. */
+  adopt(block: SourceBlock, wallMs: number): BlockRefusal | null {
+    this.#expire(wallMs);
+    const refusal = this.refusalOf(block, holderOf(block));
+    if (refusal !== null) return refusal;
+    this.#orders.adopt(block);
+    if (!this.#policy.dryRun) this.#kernel.want(block);
+    this.#settle();
+    return null;
+  }
+
+  /** Another brain has ended it. */
+  endAdopted(block: SourceBlock): void {
+    this.#kernel.unwant(block);
+    this.#orders.end("unblocked", [block]);
+    this.#settle();
+  }
+
   /** Ends expired blocks and continues pending work. */
   tick(wallMs: number): void {
     this.#expire(wallMs);
@@ -267,7 +291,7 @@ export class SourceBlocks {
       this.#observer.kernelFault("put", cause);
       const lost = this.#index.ofSource(block.source);
       for (const pair of lost) this.#kernel.unwant(pair);
-      const removals = this.#orders.endSaved("install_failed", lost);
+      const removals = this.#orders.endHere("install_failed", lost);
       this.#settle();
       // Pairs in a filter that is not up are found when it is opened.
       const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isUnwanted(pair));

@@ -31,6 +31,7 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   protections: { keys: ["prefix"], others: ["record"] },
   incidents: { keys: ["id"], others: ["record"] },
   maintenance: { keys: ["name"], others: ["record"] },
+  cluster_orders: { keys: ["name"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
 
@@ -96,6 +97,7 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
     protections: 0,
     incidents: 0,
     maintenance: 0,
+    cluster_orders: 0,
   };
   db.transaction(() => {
     for (const [name, of] of rows) {

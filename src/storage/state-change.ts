@@ -1,4 +1,5 @@
 /** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
+import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
@@ -10,7 +11,7 @@ import type { SourceBlock } from "../sourceblock/source-block.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection, id of an incident, name of a maintenance window.
+ * of a protection, id of an incident, name of a maintenance window, stampedName() of an order that brains share.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -21,6 +22,7 @@ export interface StateRecords {
   readonly protections: ProtectionChoice;
   readonly incidents: Incident;
   readonly maintenance: WindowOrder;
+  readonly cluster_orders: StampedOrder;
 }
 
 export type StateTable = keyof StateRecords;

@@ -6,6 +6,7 @@
 import { Database } from "bun:sqlite";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
@@ -23,6 +24,7 @@ import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadable
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
 import {
+  CLUSTER_ORDERS,
   canMigrate,
   FILTER_RULES,
   INCIDENTS,
@@ -43,6 +45,7 @@ const SCHEMA = `
   ${PROTECTIONS}
   ${INCIDENTS}
   ${MAINTENANCE}
+  ${CLUSTER_ORDERS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -99,6 +102,10 @@ export class StateDatabase {
       protections: this.protections(),
       incidents: this.incidents(),
       maintenance: this.#records("SELECT record FROM maintenance", (record) => JSON.parse(record) as WindowOrder),
+      cluster_orders: this.#records(
+        "SELECT record FROM cluster_orders",
+        (record) => JSON.parse(record) as StampedOrder,
+      ),
     };
   }
 
@@ -249,9 +256,9 @@ export class StateDatabase {
         else this.saveIncident(record);
         break;
       case "maintenance":
-        if (record === null) this.#write("DELETE FROM maintenance WHERE name = ?", [key]);
-        else
-          this.#write("INSERT OR REPLACE INTO maintenance (name, record) VALUES (?, ?)", [key, JSON.stringify(record)]);
+      case "cluster_orders":
+        if (record === null) this.#write(`DELETE FROM ${table} WHERE name = ?`, [key]);
+        else this.#write(`INSERT OR REPLACE INTO ${table} (name, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;
       default:
         table satisfies never;

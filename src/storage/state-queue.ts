@@ -2,6 +2,7 @@
  * Changes of the state database that wait for the disk, in the order in which they were decided. Bounded by the tables:
  * of each record only the newest change waits, and nothing of a record that began and ended while it waited.
  */
+import { stampedName } from "../cluster/stamped-order.ts";
 import { pairName } from "../sourceblock/source-block.ts";
 import type { StateChange, StateTable, StoredState } from "./state-change.ts";
 
@@ -37,6 +38,7 @@ export class StateQueue {
     protections: 0,
     incidents: 0,
     maintenance: 0,
+    cluster_orders: 0,
   };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
@@ -52,6 +54,7 @@ export class StateQueue {
       ...protections.map(({ prefix }) => nameOf("protections", prefix)),
       ...incidents.map(({ id }) => nameOf("incidents", id)),
       ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
+      ...stored.cluster_orders.map((order) => nameOf("cluster_orders", stampedName(order))),
     ]);
   }
 

@@ -5,7 +5,7 @@
  */
 import { STATE_ORDERS_MAX, STATE_WAIT_MS, STOP_STEP_MS } from "../limits.ts";
 import { within } from "../system/deadline.ts";
-import type { RecordTable } from "../system/record-table.ts";
+import type { RecordTable, TableSharing } from "../system/record-table.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
 import { StateDatabaseError } from "./state-database.ts";
@@ -31,6 +31,9 @@ export interface StateStoreOptions {
   readonly timers: Pick<Timers, "after">;
 }
 
+/** What takes the orders of a table to the other brains of a cluster. */
+type SharingOf = (table: StateTable) => TableSharing<object> | null;
+
 /** A write failed: commands are refused, and what is in force stays queued. */
 export type StateFaultListener = (cause: unknown) => void;
 
@@ -48,6 +51,7 @@ export class StateStore {
   /** Callers that wait for the disk. */
   #callers = 0;
   #isStopping = false;
+  #sharing: SharingOf = () => null;
 
   constructor(options: StateStoreOptions) {
     this.#options = options;
@@ -63,10 +67,17 @@ export class StateStore {
     this.#listeners.push(listener);
   }
 
+  /** Call this before the tables are given to their owners. @param sharing null: the table is of this brain alone. */
+  shareBy(sharing: SharingOf): void {
+    this.#sharing = sharing;
+  }
+
   table<T extends StateTable>(table: T): RecordTable<StateRecords[T]> {
     const changeOf = (key: string, record: StateRecords[T] | null) => ({ table, key, record }) as StateChange;
     const unsaved = () => this.unsaved[table];
+    const sharing = this.#sharing(table);
     return {
+      ...(sharing && { sharing }),
       queue: (key, record) => this.#keep(changeOf(key, record)),
       save: (key, record) => this.#save(changeOf(key, record)),
       write: (key, record, present) => this.#write(changeOf(key, record), () => changeOf(key, present())),

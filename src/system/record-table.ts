@@ -21,6 +21,24 @@ export interface RecordTable<R> {
   write(key: string, record: R, present: () => R | null): Promise<boolean>;
   /** Number of changes in force that are not on disk yet. */
   readonly unsaved: number;
+  /** Takes the orders of callers to the other brains of a cluster; absent: there is none. */
+  readonly sharing?: TableSharing<R>;
+}
+
+/** What changes by itself, such as the end of an order whose time is over, each brain does on its own. */
+export interface TableSharing<R> {
+  /** A caller's order is written next: call this in the same turn before, so that both are on disk or neither. */
+  begins(key: string, record: R): SharedBegin;
+  /** A caller has ended the order: call this in the same turn before its end is written. */
+  ends(key: string, record: R): void;
+}
+
+/** One of them follows, once. */
+export interface SharedBegin {
+  /** The order is in force here: others get it. */
+  inForce(): void;
+  /** It was refused or failed: it has never been. */
+  dropped(): void;
 }
 
 /** A table whose records need not survive. */

@@ -91,6 +91,12 @@ export class StandingOrders<R, Refusal, End> {
     return outcome;
   }
 
+  /** An order of another brain, in place of the one of its key; its owner has checked that there is room. */
+  adopt(order: R): void {
+    this.#change(order);
+    this.#options.observer.began(order);
+  }
+
   /** Ends orders that are in force. */
   end(end: End, orders: readonly R[]): void {
     if (orders.length === 0) return;
@@ -101,8 +107,15 @@ export class StandingOrders<R, Refusal, End> {
     this.#options.observer.ended(end, orders);
   }
 
-  /** The same for a caller who waits: resolves with whether all of it is on disk. */
-  async endSaved(end: End, orders: readonly R[]): Promise<boolean> {
+  /** The same for a caller who waits, and by whose command they end: resolves with whether all of it is on disk. */
+  endSaved(end: End, orders: readonly R[]): Promise<boolean> {
+    const { store, keyOf } = this.#options;
+    for (const order of orders) store.sharing?.ends(keyOf(order), order);
+    return this.endHere(end, orders);
+  }
+
+  /** The same, when they end at this brain alone: what failed here may hold elsewhere. */
+  async endHere(end: End, orders: readonly R[]): Promise<boolean> {
     for (const order of orders) this.#remove(order);
     const saved = orders.map((order) => this.#options.store.save(this.#options.keyOf(order), null));
     this.#options.observer.ended(end, orders);

@@ -2,7 +2,7 @@
  * An order that begins something: its record is on disk before it takes effect. The write takes time, in which the
  * tables change, so the order is decided again after it.
  */
-import type { RecordTable } from "./record-table.ts";
+import type { RecordTable, SharedBegin } from "./record-table.ts";
 
 export type Decision<R, Refusal> =
   | {
@@ -33,25 +33,48 @@ export type OrderOutcome<R, Refusal> =
 
 /** Rejects with the error of the store, if nothing has changed, or with that of `takeEffect`. */
 export async function carryOut<R, Refusal>(order: StoredOrder<R, Refusal>): Promise<OrderOutcome<R, Refusal>> {
-  const { table, decide, present, takeEffect } = order;
+  const { table, decide, present } = order;
   const first = decide();
   if (first.kind === "refused") return first;
-  const isNewest = await table.write(first.key, first.record, () => present(first.key));
+  const begin = table.sharing?.begins(first.key, first.record);
+  const isNewest = await table
+    .write(first.key, first.record, () => present(first.key))
+    .catch((cause: unknown) => {
+      begin?.dropped();
+      throw cause;
+    });
   const second = decide();
   const undo = () => {
     if (isNewest) table.queue(first.key, present(first.key));
   };
   if (second.kind === "refused") {
+    begin?.dropped();
     undo();
     return second;
   }
   if (isNewest && first.basis.every((part, i) => part === second.basis[i])) {
-    await takeEffect(first.record);
+    await takeEffect(order, first.record, begin);
     return { kind: "done", record: first.record, isSaved: true };
   }
+  begin?.dropped();
   if (second.key !== first.key) undo();
   // Queued before it takes effect, which may fail and remove it again.
+  const secondBegin = table.sharing?.begins(second.key, second.record);
   const saved = table.save(second.key, second.record);
-  await takeEffect(second.record);
+  await takeEffect(order, second.record, secondBegin);
   return { kind: "done", record: second.record, isSaved: await saved };
+}
+
+async function takeEffect<R>(
+  order: Pick<StoredOrder<R, unknown>, "takeEffect">,
+  record: R,
+  begin: SharedBegin | undefined,
+): Promise<void> {
+  try {
+    await order.takeEffect(record);
+  } catch (cause) {
+    begin?.dropped();
+    throw cause;
+  }
+  begin?.inForce();
 }

@@ -71,6 +71,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
+  ["GET /api/v1/cluster", UNSCOPED_READ],
   ["GET /api/v1/notify/targets", UNSCOPED_READ],
   ["POST /api/v1/notify/targets/noc/test", { ...COMMAND, tenantOperator: UNSCOPED }],
   ["GET /api/v1/telemetry", UNSCOPED_READ],

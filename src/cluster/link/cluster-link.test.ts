@@ -5,8 +5,9 @@ import { connect, createServer, type TLSSocket } from "node:tls";
 import { Authority } from "../../../test/fixtures/cluster/authority.ts";
 import { LinkedBrains } from "../../../test/fixtures/cluster/linked-brains.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
+import { MESSAGE_BYTES_MAX } from "../chunks.ts";
 import { readLinkFiles } from "./certificate.ts";
-import { FRAME_BYTES_MAX, frameOf } from "./frames.ts";
+import { frameOf } from "./frames.ts";
 
 let authority: Authority;
 let pair: LinkedBrains;
@@ -69,7 +70,7 @@ describe("two brains", () => {
       () => `${got.length} of 100`,
     );
     expect(got).toEqual(Array.from({ length: 100 }, (_, i) => ["brain1", i]));
-    pair.second.link.send("brain1", "count", "x".repeat(FRAME_BYTES_MAX / 2));
+    pair.second.link.send("brain1", "count", "x".repeat(MESSAGE_BYTES_MAX / 2));
     await eventually(() => got.length === 101, "the long one");
   });
 
@@ -112,7 +113,7 @@ describe("two brains", () => {
     const got: unknown[] = [];
     pair.second.link.on("small", (_, body) => void got.push(body));
     await pair.start();
-    pair.first.link.broadcast("small", "x".repeat(FRAME_BYTES_MAX));
+    pair.first.link.broadcast("small", "x".repeat(MESSAGE_BYTES_MAX));
     pair.first.link.broadcast("newer", {});
     pair.first.link.broadcast("small", 1);
     await eventually(() => got.length === 1, "the small one");
@@ -268,7 +269,7 @@ test("a peer that takes nothing is cut off before the queue has no bound", async
   await pair.second.sees("onUp brain1");
   socket.pause();
   for (let i = 0; i < 400 && pair.second.isUp; i++) {
-    pair.second.link.broadcast("state", "x".repeat(FRAME_BYTES_MAX / 4));
+    pair.second.link.broadcast("state", "x".repeat(MESSAGE_BYTES_MAX / 4));
     await Bun.sleep(0);
   }
   await pair.second.sees("failed brain1 it takes messages too slowly: 16777216 bytes wait");

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { FRAME_BYTES_MAX, FrameError, FrameReader, frameOf, inChunks, type Message } from "./frames.ts";
+import { inChunks, MESSAGE_BYTES_MAX } from "../chunks.ts";
+import { FrameError, FrameReader, frameOf, type Message } from "./frames.ts";
 
 const MESSAGES: Message[] = [
   { kind: "a", body: null },
@@ -18,12 +19,12 @@ describe("messages", () => {
 
   test("have at most the bound, and a reader refuses a byte more before it has arrived", () => {
     const around = Buffer.byteLength(JSON.stringify({ kind: "a", body: "" }));
-    const largest = frameOf({ kind: "a", body: "x".repeat(FRAME_BYTES_MAX - around) });
-    expect(largest?.length).toBe(4 + FRAME_BYTES_MAX);
+    const largest = frameOf({ kind: "a", body: "x".repeat(MESSAGE_BYTES_MAX - around) });
+    expect(largest?.length).toBe(4 + MESSAGE_BYTES_MAX);
     expect([...new FrameReader().read(largest as Buffer)]).toHaveLength(1);
-    expect(frameOf({ kind: "a", body: "x".repeat(FRAME_BYTES_MAX - around + 1) })).toBeNull();
+    expect(frameOf({ kind: "a", body: "x".repeat(MESSAGE_BYTES_MAX - around + 1) })).toBeNull();
     const length = Buffer.alloc(4);
-    length.writeUInt32BE(FRAME_BYTES_MAX + 1);
+    length.writeUInt32BE(MESSAGE_BYTES_MAX + 1);
     expect(() => [...new FrameReader().read(length)]).toThrow(FrameError);
   });
 });

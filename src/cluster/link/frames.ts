@@ -1,7 +1,6 @@
 /** Messages on the connection of two brains: each a length (4 bytes, big-endian), then JSON of that many bytes. */
+import { MESSAGE_BYTES_MAX } from "../chunks.ts";
 
-/** Bytes of the JSON of one message. What is larger goes in several. */
-export const FRAME_BYTES_MAX = 1024 * 1024;
 const LENGTH_BYTES = 4;
 
 export interface Message {
@@ -14,11 +13,11 @@ export class FrameError extends Error {
   override readonly name = "FrameError";
 }
 
-/** null: larger than FRAME_BYTES_MAX. */
+/** null: larger than MESSAGE_BYTES_MAX. */
 export function frameOf({ kind, body }: Message): Buffer | null {
   const text = JSON.stringify({ kind, body });
   const length = Buffer.byteLength(text);
-  if (length > FRAME_BYTES_MAX) return null;
+  if (length > MESSAGE_BYTES_MAX) return null;
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + length);
   frame.writeUInt32BE(length, 0);
   frame.write(text, LENGTH_BYTES);
@@ -47,8 +46,8 @@ export class FrameReader {
 
   #nextLength(): number {
     const length = this.#take(LENGTH_BYTES).readUInt32BE(0);
-    if (length <= FRAME_BYTES_MAX) return length;
-    throw new FrameError(`a message of ${length} bytes, more than ${FRAME_BYTES_MAX}`);
+    if (length <= MESSAGE_BYTES_MAX) return length;
+    throw new FrameError(`a message of ${length} bytes, more than ${MESSAGE_BYTES_MAX}`);
   }
 
   #take(length: number): Buffer {
@@ -70,19 +69,4 @@ function messageOf(frame: Buffer): Message {
     return { kind: value.kind, body: "body" in value ? value.body : null };
   }
   throw new FrameError("a message without a kind");
-}
-
-/** Splits items into lists whose JSON has at most `bytesMax` bytes each; an item that is larger is alone in its list. */
-export function* inChunks<T>(items: Iterable<T>, bytesMax = FRAME_BYTES_MAX / 4): Generator<T[]> {
-  let [chunk, bytes]: [T[], number] = [[], 0];
-  for (const item of items) {
-    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
-    if (chunk.length > 0 && bytes + size > bytesMax) {
-      yield chunk;
-      [chunk, bytes] = [[], 0];
-    }
-    chunk.push(item);
-    bytes += size;
-  }
-  if (chunk.length > 0) yield chunk;
 }

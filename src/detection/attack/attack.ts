@@ -96,6 +96,12 @@ export interface NewAttack {
   readonly reason: Reason;
 }
 
+/** What an attack is on: at most one is in progress on it. */
+export type AttackedSubject = Pick<Attack, "target" | "group" | "direction" | "carpet">;
+
+/** Makes the id of an attack that begins. */
+export type NewAttackId = (of: AttackedSubject) => string;
+
 export function startAttack(attack: NewAttack, now: Now): Attack {
   const { id, target, group, direction, metric, thresholds, rates, samplingError = null, reason } = attack;
   return {

@@ -9,7 +9,7 @@ import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.
 import type { Now } from "../../system/now.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
-import { type Attack, endAttack, isActive, observeAttack, startAttack } from "../attack/attack.ts";
+import { type Attack, endAttack, isActive, type NewAttackId, observeAttack, startAttack } from "../attack/attack.ts";
 import type { AttackMeters } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
@@ -68,7 +68,7 @@ export class CarpetJudge {
   readonly #scan: CarpetScan;
   readonly #active: ActiveAttacks;
   readonly #meters: AttackMeters;
-  readonly #newId: () => string;
+  readonly #newId: NewAttackId;
   /** Detections refused because there were too many, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
@@ -83,7 +83,7 @@ export class CarpetJudge {
     policy: CarpetPolicy,
     scan: CarpetScan,
     { active, meters }: { readonly active: ActiveAttacks; readonly meters: AttackMeters },
-    newId: () => string,
+    newId: NewAttackId,
   ) {
     this.#policy = policy;
     this.#rule = new SamplingRule(policy);
@@ -346,11 +346,10 @@ export class CarpetJudge {
     if (of.kind !== "new") return null;
     const { hostgroups, carpet } = this.#policy;
     const spread = extent(block, sums, of.metric);
+    const on = { target: null, group: hostgroups[block.group]?.name ?? "global", direction: "incoming" } as const;
     const detection = {
-      id: this.#newId(),
-      target: null,
-      group: hostgroups[block.group]?.name ?? "global",
-      direction: "incoming",
+      id: this.#newId({ ...on, carpet: spread.carpet }),
+      ...on,
       metric: of.metric,
       thresholds: carpet?.thresholds ?? [],
       rates: spread.rates,

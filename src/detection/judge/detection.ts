@@ -2,10 +2,12 @@
  * The complete detection for one packet counter, used by the live service and by replays: the screened rows of each
  * tick, the passes over all hosts, and the packets of each attack. The owner schedules each part.
  */
+
 import { SCREENED_ROWS_MAX } from "../../native/constants.ts";
 import type { HeaderSamples } from "../../traffic/header-record.ts";
 import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import type { NetworkLookup, NetworksTable } from "../../traffic/network-lookup.ts";
+import type { NewAttackId } from "../attack/attack.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
 import { BusyProfiles } from "../attack/busy-profiles.ts";
 import type { MinuteReading } from "../attack/minute-sample.ts";
@@ -36,7 +38,7 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   readonly originOf: OriginOf | null;
   /** Names of exporters and interfaces of flow telemetry; absent: only their numbers are known. */
   readonly ingressOf?: IngressOf;
-  readonly newId: () => string;
+  readonly newId: NewAttackId;
   readonly openPrefixSums: OpenPrefixSums;
   /** Default: what becomes of packets is not known. */
   readonly outcomes?: WatchedOutcomes;

@@ -16,6 +16,7 @@ import {
   endAttack,
   firstCrossed,
   isActive,
+  type NewAttackId,
   observeAttack,
   startAttack,
 } from "../attack/attack.ts";
@@ -73,7 +74,7 @@ const WATCHED_TICKS = 3;
 
 export class Detector {
   #policy: DetectionPolicy;
-  readonly #newId: () => string;
+  readonly #newId: NewAttackId;
   readonly baselines: Baselines;
   /** Both are reused for each row: there are thousands per tick. */
   readonly #host = scratchLearner();
@@ -100,7 +101,7 @@ export class Detector {
 
   constructor(
     policy: DetectionPolicy,
-    newId: () => string,
+    newId: NewAttackId,
     baselines = new Baselines(null),
     droppedOf: DroppedOf = () => null,
   ) {
@@ -297,7 +298,7 @@ export class Detector {
     const rates = rowRates(column, row);
     const origin = this.baselines.origin(subject, metric);
     const detection = {
-      id: this.#newId(),
+      id: this.#newId({ ...aimOf(subject), group: subject.group.name, carpet: null }),
       ...aimOf(subject),
       group: subject.group.name,
       metric,

@@ -23,6 +23,11 @@ test.each<[string, Liveness[], (string | null)[]]>([
     ["not_seen", "lost", "alive"],
     [null, null, "node_alive"],
   ],
+  [
+    "a node that is unknown has none, until its brain is back #node-unknown",
+    ["alive", "unknown", "unknown", "lost", "unknown", "alive"],
+    [null, null, null, "node_lost", null, "node_alive"],
+  ],
 ])("%s", (_, seen, expected) => {
   const changes = new PresenceChanges();
   expect(seen.map((liveness) => changes.next("e1", liveness))).toEqual(expected as never);

@@ -13,6 +13,8 @@ export class PresenceChanges {
 
   /** null: nothing has changed, or the change is not an event. */
   next(node: string, liveness: Liveness): PresenceChange | null {
+    // Until the brain that saw it last is back, nothing is known that could have changed.
+    if (liveness === "unknown") return null;
     const before = this.#known.get(node) ?? "not_seen";
     this.#known.set(node, liveness);
     if (liveness === "alive") return before === "lost" ? "node_alive" : null;

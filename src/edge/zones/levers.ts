@@ -108,6 +108,22 @@ export class Levers {
     return saved;
   }
 
+  /** The lever of another brain, in place of the one of its zone. Returns null, or why there is no room for it here. */
+  adopt(lever: Lever): LeverRefusal | null {
+    const unneeded = this.#hasRoom(lever.zone) ? null : this.#unneeded(lever.zone);
+    if (unneeded === null && !this.#hasRoom(lever.zone)) return "too_many_levers";
+    if (unneeded !== null) this.#levers.end("cleared", [unneeded]);
+    this.#levers.adopt(lever);
+    this.#options.onChange();
+    return null;
+  }
+
+  /** Another brain has cleared it. */
+  endAdopted(lever: Lever): void {
+    this.#levers.end("cleared", [lever]);
+    this.#options.onChange();
+  }
+
   #hasRoom(zone: string): boolean {
     return this.#levers.get(zone) !== null || this.#levers.all.size < LEVERS_MAX;
   }

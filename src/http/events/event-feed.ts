@@ -43,6 +43,8 @@ export interface EventFeedOptions {
   readonly metrics: EventMetrics;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** The name of this brain in a cluster, in its ids: those of another brain are times of another clock. Absent: none. */
+  readonly brain?: string | null;
 }
 
 export interface EventMetrics {
@@ -125,7 +127,7 @@ export class EventFeed {
     this.#throttle.clear();
     this.#ring.forget(id);
     this.#recheckAll();
-    this.#sendAll(encode("reload", id, "{}"));
+    this.#sendAll(encode("reload", this.#textOf(id), "{}"));
     if (this.#subscribers.size > 0) this.#options.metrics.sent("reload");
   }
 
@@ -184,13 +186,13 @@ export class EventFeed {
     const lastId = call.request.headers.get("last-event-id");
     const retry = `retry: ${RETRY_MS}\n`;
     if (lastId === null || lastId === "") {
-      stream.send(utf8.encode(`${retry}id: ${this.#nextId()}\n\n`));
+      stream.send(utf8.encode(`${retry}id: ${this.#textOf(this.#nextId())}\n\n`));
       return;
     }
     stream.send(utf8.encode(`${retry}\n`));
     const missed = this.#missedSince(lastId);
     if (missed === null) {
-      stream.send(encode("reset", this.#nextId(), "{}"));
+      stream.send(encode("reset", this.#textOf(this.#nextId()), "{}"));
       this.#options.metrics.sent("reset");
       return;
     }
@@ -198,16 +200,28 @@ export class EventFeed {
   }
 
   #missedSince(lastId: string) {
-    if (!/^\d{1,16}$/.test(lastId) || Number(lastId) > this.#nextId()) return null;
-    return this.#ring.after(Number(lastId));
+    const text = lastId.endsWith(this.#suffix) ? lastId.slice(0, lastId.length - this.#suffix.length) : "";
+    if (!/^\d{1,16}$/.test(text) || Number(text) > this.#nextId()) return null;
+    return this.#ring.after(Number(text));
+  }
+
+  /** Only the own ids end with it. */
+  get #suffix(): string {
+    const { brain = null } = this.#options;
+    return brain === null ? "" : `@${brain}`;
+  }
+
+  #textOf(id: number): string {
+    return `${id}${this.#suffix}`;
   }
 
   #send(event: FeedEvent): void {
     const { kind } = event;
     const { tenant, text, tenantText } = textsOf(event, this.#options.tenancy());
     const id = this.#nextId();
-    const bytes = encode(kind, id, text);
-    const tenantBytes = text === tenantText ? bytes : encode(kind, id, tenantText);
+    const idText = this.#textOf(id);
+    const bytes = encode(kind, idText, text);
+    const tenantBytes = text === tenantText ? bytes : encode(kind, idText, tenantText);
     const sent = { id, tenant, bytes, tenantBytes };
     this.#ring.add(sent);
     for (const subscriber of this.#subscribers) sendTo(subscriber, sent);
@@ -218,7 +232,7 @@ export class EventFeed {
   #sendHeartbeat(): void {
     // A secret may have changed without a reload.
     this.#recheckAll();
-    this.#sendAll(utf8.encode(`:\nid: ${this.#nextId()}\n\n`));
+    this.#sendAll(utf8.encode(`:\nid: ${this.#textOf(this.#nextId())}\n\n`));
   }
 
   #recheckAll(): void {
@@ -239,7 +253,7 @@ export class EventFeed {
   }
 }
 
-function encode(event: EventName, id: number, data: string): Uint8Array<ArrayBuffer> {
+function encode(event: EventName, id: string, data: string): Uint8Array<ArrayBuffer> {
   return utf8.encode(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
 }
 

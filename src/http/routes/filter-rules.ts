@@ -79,7 +79,8 @@ export function orderFilterRuleRoute(backend: Backend, clock: Pick<Clock, "wallM
       const { rule } = request;
       const answer = await backend.orderFilterRule(orderOf(request, clock.wallMs()), rule);
       if (answer.kind === "refused") return { kind: "filter_rule_refused", refusal: answer.refusal };
-      const response = jsonAnswer(200, filterRuleToWire(answer.view, null, answer.isSaved));
+      const settled = await backend.settled(answer.isSaved, "filter_rules", rule.name);
+      const response = jsonAnswer(200, filterRuleToWire(answer.view, null, settled));
       return { kind: "outcome", response, result: "set", reason: orderedText(request) };
     },
   };
@@ -135,7 +136,8 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndRe
       const view = backend.filterRules.views().find(({ order }) => order?.name === name);
       const isSaved = await backend.filterRules.remove(name);
       if (isSaved === null) return { kind: "unknown_filter_rule" };
-      const response = view === undefined ? {} : filterRuleToWire(view, null, isSaved);
+      const settled = await backend.settled(isSaved, "filter_rules", name);
+      const response = view === undefined ? {} : filterRuleToWire(view, null, settled);
       const reason = endedText(view === undefined ? "" : orderedRuleText(view.rule), end);
       return { kind: "outcome", response: jsonAnswer(200, response), result: "cleared", reason };
     },

@@ -170,7 +170,7 @@ function outcomeOf({ principal }: Call, answer: IncidentAnswer, reason: string):
     return refusal === "unknown" ? { kind: "unknown_incident" } : { kind: "incident_refused", refusal };
   }
   const { view, isSaved } = answer;
-  const response = jsonAnswer(200, incidentToWire(view, principal, isSaved));
+  const response = jsonAnswer(200, incidentToWire(view, principal, { isSaved }));
   return { kind: "outcome", response, result: "set", reason };
 }
 

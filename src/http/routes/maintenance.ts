@@ -53,7 +53,8 @@ export function openWindowRoute(backend: Backend, clock: Pick<Clock, "wallMs">):
       const order = orderOf(request, clock.wallMs(), principal.operator);
       const answer = await backend.maintenance.open(order);
       if (answer.kind === "refused") return { kind: "maintenance_refused", refusal: answer.refusal };
-      const response = jsonAnswer(200, windowToWire(answer.view, answer.isSaved));
+      const settled = await backend.settled(answer.isSaved, "maintenance", order.name);
+      const response = jsonAnswer(200, windowToWire(answer.view, settled));
       return { kind: "outcome", response, result: "set", reason: orderedText(request, order) };
     },
   };
@@ -82,7 +83,8 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
       const { order, isSaved } = closed;
       const view = { window: order.window, order, openUntil: null, opensNext: null };
       const reason = endedText(windowText(order.window), end);
-      return { kind: "outcome", response: jsonAnswer(200, windowToWire(view, isSaved)), result: "cleared", reason };
+      const settled = await backend.settled(isSaved, "maintenance", order.name);
+      return { kind: "outcome", response: jsonAnswer(200, windowToWire(view, settled)), result: "cleared", reason };
     },
   };
 }

@@ -144,14 +144,15 @@ function onOwnPrefix(
   return pathRefusal(backend, call) ?? (prefix === null ? { kind: "no_protection" } : act(prefix));
 }
 
-function outcomeOf(
+async function outcomeOf(
   backend: Backend,
   { principal }: Call,
   answer: ProtectionAnswer,
   end: Pick<Outcome, "result" | "reason">,
-): Outcome | Refusal {
+): Promise<Outcome | Refusal> {
   if (answer.kind === "refused") return { kind: "protection_refused", refusal: answer.refusal };
-  const wire = protectionToWire(answer.view, backend.configured(), principal, answer.isSaved);
+  const settled = await backend.settled(answer.isSaved, "protections", answer.view.prefix.text);
+  const wire = protectionToWire(answer.view, backend.configured(), principal, settled);
   return { kind: "outcome", response: jsonAnswer(200, wire), ...end };
 }
 

@@ -79,7 +79,8 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
         const order = { ...pair, ttlSeconds, reason: reasonOf(fields), by: call.principal };
         const answer = await backend.blockSource(order);
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
-        return outcomeOf("blocked", answer, orderedText(ttlSeconds, answer.view.block.reason));
+        const reason = orderedText(ttlSeconds, answer.view.block.reason);
+        return outcomeOf(backend, answer, { result: "blocked", reason });
       });
     },
   };
@@ -126,7 +127,7 @@ export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields
     handle: (call, fields) =>
       onOwnVictim(backend, call, fields, null, async (pair) => {
         const answer = await backend.unblockSource(pair);
-        if (answer.kind === "done") return outcomeOf("removed", answer, reasonOf(fields));
+        if (answer.kind === "done") return outcomeOf(backend, answer, { result: "removed", reason: reasonOf(fields) });
         if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
         return { kind: "source_block_refused", refusal: answer.refusal };
       }),
@@ -180,9 +181,14 @@ function orderedText(ttlSeconds: number, reason: string): string {
   return `for ${ttlSeconds} s${reason === "" ? "" : `: ${reason}`}`;
 }
 
-function outcomeOf(result: "blocked" | "removed", { view, isSaved }: Done, reason: string): Outcome {
-  const response = jsonAnswer(200, sourceBlockToWire({ ...view, isSaved }));
-  return { kind: "outcome", response, result, reason, dryRun: view.dryRun };
+async function outcomeOf(
+  backend: Pick<Backend, "settled">,
+  { view, isSaved }: Done,
+  end: Pick<Outcome, "result" | "reason">,
+): Promise<Outcome> {
+  const settled = await backend.settled(isSaved, "source_blocks", pairName(view.block));
+  const response = jsonAnswer(200, sourceBlockToWire({ ...view, settled }));
+  return { kind: "outcome", response, ...end, dryRun: view.dryRun };
 }
 
 /** Named as soon as both addresses can be read, whatever else is wrong with the request. */

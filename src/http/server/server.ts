@@ -39,6 +39,8 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
+  /** As of EventFeedOptions. */
+  readonly brain?: string | null;
   /** Whether the metrics need a token, by the configuration in force; absent: never. */
   readonly metricsToken?: () => boolean;
   /** The web page; absent: it is not served. */
@@ -93,6 +95,7 @@ export class HttpServer {
       metrics: metrics.events,
       clock,
       timers,
+      brain: options.brain ?? null,
     });
     const polling = { clock, timers, nextTurn };
     this.#rulePolls = new RulePolls({ nodes: backend.scrub, metrics: metrics.holds.channel("rules"), ...polling });

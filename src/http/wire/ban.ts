@@ -16,7 +16,7 @@ import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -201,7 +201,7 @@ export function routeOf({ measure, prefix, method }: Ban): string {
 }
 
 export function banToWire(view: BanView): BanWire {
-  const { ban, routeState, dropped, leftOutRules, refusing = [], isSaved = true } = view;
+  const { ban, routeState, dropped, leftOutRules, refusing = [], settled = SETTLED } = view;
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -253,7 +253,7 @@ export function banToWire(view: BanView): BanWire {
     left_out_rules: leftOutRules || null,
     refused_by: refusing.length === 0 ? null : refusing.map(({ node, fault: { reason } }) => ({ node, reason })),
     node_idle: isInForce && view.isNodeIdle === true ? (true as const) : null,
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
     ...scrubbedToWire(measure, dropped),
   });
 }

@@ -14,7 +14,7 @@ import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 
 export interface FilterRuleRequest {
   readonly rule: OperatorRule;
@@ -115,7 +115,7 @@ export const FilterRulesWire = Type.Object({ rules: Type.Array(FilterRuleWire) }
 export function filterRuleToWire(
   { rule, order, hiddenBy }: FilterRuleView,
   counts: RuleCounts | null,
-  isSaved = true,
+  settled = SETTLED,
 ): Static<typeof FilterRuleWire> {
   const { name, action, when, isDryRun, limit } = rule;
   return {
@@ -132,7 +132,7 @@ export function filterRuleToWire(
       ? {}
       : { created_at: timestamp(order.createdAt), expires_at: timestamp(order.expiresAt), reason: order.reason }),
     ...(hiddenBy === null ? {} : { hidden_by: hiddenBy }),
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
     ...(counts === null
       ? {}
       : {

@@ -19,7 +19,7 @@ import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 
 const Count = Type.Integer({ minimum: 0 });
 const Rate = Type.Number({ minimum: 0 });
@@ -204,12 +204,12 @@ export function incidentRow(view: IncidentView, reader: Reader): IncidentRowWire
   });
 }
 
-export function incidentToWire(view: IncidentView, reader: Reader, isSaved = true): IncidentWire {
+export function incidentToWire(view: IncidentView, reader: Reader, settled = SETTLED): IncidentWire {
   return {
     ...incidentRow(view, reader),
     members: view.members().map(memberToWire),
     notes: notesFor(view, reader).map((note) => noteToWire(note, reader)),
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
   };
 }
 

@@ -12,7 +12,7 @@ import { closed } from "./closed.ts";
 import { withoutFormats } from "./filter-rule.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 
 /** The shortest is a minute. */
 const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
@@ -76,7 +76,7 @@ export type MaintenanceWire = Static<typeof MaintenanceWire>;
 export const MaintenancesWire = Type.Object({ windows: Type.Array(MaintenanceWire) }, closed);
 export type MaintenancesWire = Static<typeof MaintenancesWire>;
 
-export function windowToWire({ window, order, openUntil, opensNext }: WindowView, isSaved = true): MaintenanceWire {
+export function windowToWire({ window, order, openUntil, opensNext }: WindowView, settled = SETTLED): MaintenanceWire {
   return {
     name: window.name,
     hostgroups: [...window.hostgroups],
@@ -90,6 +90,6 @@ export function windowToWire({ window, order, openUntil, opensNext }: WindowView
     ...(openUntil !== null && { until: timestamp(openUntil) }),
     ...(opensNext !== null && { opens_at: timestamp(opensNext) }),
     ...(order !== null && order.operator !== "" && { operator: order.operator }),
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
   };
 }

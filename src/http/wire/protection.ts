@@ -15,7 +15,7 @@ import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 
 export type ProtectionRequest = Pick<ProtectionOrder, "profile" | "always" | "note">;
 
@@ -165,7 +165,7 @@ export function protectionToWire(
   { prefix, group, scrub, judged, application }: ProtectionView,
   setup: Setup,
   principal: Principal,
-  isSaved = true,
+  settled = SETTLED,
 ): ProtectionWire {
   const mitigation = setup.mitigations[group];
   return omitNulls({
@@ -178,7 +178,7 @@ export function protectionToWire(
     configured: mitigation === undefined ? null : settingToWire(mitigation.scrub),
     choice: judged === null ? null : choiceToWire(judged, principal),
     selectable: mitigation === undefined ? null : selectableOf(mitigation.selectable, setup, principal),
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
   });
 }
 

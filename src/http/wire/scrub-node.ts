@@ -56,6 +56,8 @@ const ScrubNodeWire = Type.Object(
     /** Absent: it accepts the traffic of all hostgroups. */
     hostgroups: Type.Optional(Type.Array(Type.String())),
     alive: Type.Boolean(),
+    /** Another brain saw it last, and is out of reach: nothing that is done with it changes. Absent: it is known. */
+    unknown: Type.Optional(Type.Literal(true)),
     /** A poll of the node is parked now. */
     holding: Type.Boolean(),
     /** When its last poll started or ended. Absent: none since the service started. */
@@ -107,6 +109,7 @@ export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWir
     capacity_mbps: node.capacityMbps,
     hostgroups: node.hostgroups === null ? null : [...node.hostgroups],
     alive: view.liveness === "alive",
+    unknown: view.liveness === "unknown" ? (true as const) : null,
     holding: view.isHolding,
     last_seen: lastSeenAt === null ? null : timestamp(lastSeenAt),
     active_bans: view.activeBans,

@@ -8,7 +8,7 @@ import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
-import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
@@ -73,7 +73,7 @@ export function sourceBlockToWire({
   dryRun,
   isInstalled,
   dropped,
-  isSaved = true,
+  settled = SETTLED,
 }: SourceBlockView & Dropping): SourceBlockWire {
   const { source, victim, createdAt, expiresAt, reason } = block;
   return {
@@ -84,7 +84,7 @@ export function sourceBlockToWire({
     dry_run: dryRun,
     reason,
     ...(dryRun || isInstalled ? {} : { installed: false }),
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
     ...droppedToWire(dropped),
   };
 }

@@ -111,6 +111,26 @@ export class MaintenanceWindows {
     return { order, isSaved: await saved };
   }
 
+  /** Those that callers opened, by name. */
+  get orders(): ReadonlyMap<string, WindowOrder> {
+    return this.#orders.all;
+  }
+
+  /** The window of another brain, in place of the one of its name. Returns null, or why it cannot be open here. */
+  adopt(order: WindowOrder): WindowRefusal | null {
+    const refusal = this.#refusal(order);
+    if (refusal !== null) return refusal;
+    this.#orders.adopt(openUntilItEnds(order));
+    this.#update();
+    return null;
+  }
+
+  /** Another brain has closed it. */
+  endAdopted(order: WindowOrder): void {
+    this.#orders.end("closed", [order]);
+    this.#update();
+  }
+
   tick(wallMs: number): void {
     this.#orders.shorten(wallMs);
     this.#orders.expire("expired", wallMs);

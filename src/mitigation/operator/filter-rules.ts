@@ -162,6 +162,29 @@ export class FilterRules {
     return saved;
   }
 
+  /** What callers ordered, also what is not in force, by name. */
+  get orders(): ReadonlyMap<string, RuleOrder> {
+    return this.#orders.all;
+  }
+
+  /** The order of another brain, in place of the one of its name. Returns null, or why it cannot be in force here. */
+  adopt(order: RuleOrder): RuleOrderRefusal | "not_understood" | null {
+    const rule = this.#options.read(order.rule);
+    const refusal = rule === null ? "not_understood" : this.#refusal(rule);
+    if (rule === null || refusal !== null) return refusal;
+    this.#orders.adopt(order);
+    this.#rules.set(order.name, rule);
+    this.#options.onChange();
+    return null;
+  }
+
+  /** Another brain has ended it. */
+  endAdopted(order: RuleOrder): void {
+    this.#rules.delete(order.name);
+    this.#orders.end("removed", [order]);
+    this.#options.onChange();
+  }
+
   /** Ends what has expired. */
   tick(wallMs: number): void {
     this.#orders.shorten(wallMs);

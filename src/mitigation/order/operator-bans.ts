@@ -4,12 +4,13 @@ import type { IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
 import type { ActiveBans } from "../active-bans.ts";
-import { type Ban, next } from "../ban.ts";
+import { type Ban, type BanEvent, next, TTL_EXPIRED } from "../ban.ts";
 import type { BanAdmission } from "../ban-admission.ts";
 import type { BanAnswer } from "../ban-answer.ts";
 import type { BannedAttacks } from "../banned-attacks.ts";
 import type { MitigationPolicy } from "../policy.ts";
 import type { BanOrder } from "./ban-order.ts";
+import { type BanOrderRecord, orderOfRecord } from "./ban-order-record.ts";
 import { orderedBan, storeOrdered } from "./ordered-ban.ts";
 
 export interface OperatorBansOptions {
@@ -62,9 +63,55 @@ export class OperatorBans {
     const ban = typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned", ...(by && { by }) }, wallMs);
+    table.sharing?.ends(withdrawn.id, withdrawn);
     const saved = table.save(withdrawn.id, withdrawn);
     attacks.exclude(ban.heldBy);
     takeEffect(withdrawn, ban);
     return { ban: withdrawn, isSaved: await saved };
+  }
+
+  /** What an operator ordered for the prefix and is in force; null: nothing. */
+  present(prefix: string): Ban | null {
+    const ban = this.#options.active.get(prefix);
+    return ban?.manual === true ? ban : null;
+  }
+
+  /** All of that. */
+  all(): Ban[] {
+    return [...this.#options.active.values()].filter(({ manual }) => manual);
+  }
+
+  /** The order of another brain, once it is there. Returns null, or why there is no ban of it here. */
+  adopt(record: BanOrderRecord, wallMs: number): string | null {
+    const { table, active, takeEffect } = this.#options;
+    const { order, by } = orderOfRecord(record, wallMs);
+    const present = active.get(record.prefix) ?? null;
+    const made = this.preview(order, wallMs, by);
+    if (made.state === "rejected") return made.reason;
+    const { id, startedAt, countedFrom, expiresAt } = record;
+    const ban = present === null ? { ...made, id, startedAt, countedFrom, expiresAt } : { ...made, expiresAt };
+    table.queue(ban.id, ban);
+    takeEffect(ban, present);
+    return null;
+  }
+
+  /**
+   * Another brain has ended the ban of the prefix, by an unban or, with `by` null, since the time of its order is over:
+   * then a ban of attacks stays. @param atMs wall clock, ms: a ban that began after it stays, too.
+   */
+  endAdopted(
+    prefix: string,
+    { by, atMs }: { readonly by: Ban["endedBy"] | null; readonly atMs: number },
+    wallMs: number,
+  ): void {
+    const { table, active, attacks, takeEffect } = this.#options;
+    const ban = active.get(prefix);
+    if (ban === undefined || ban.startedAt > atMs || (by === null && !ban.manual)) return;
+    const event: BanEvent =
+      by === null ? { kind: "disallowed", reason: TTL_EXPIRED } : { kind: "unbanned", ...(by && { by }) };
+    const ended = next(ban, event, wallMs);
+    table.queue(ended.id, ended);
+    if (by !== null) attacks.exclude(ban.heldBy);
+    takeEffect(ended, ban);
   }
 }

@@ -191,6 +191,34 @@ export class Protections implements Chosen {
     return { kind: "done", view: this.of(prefix) ?? none, isSaved: await saved };
   }
 
+  /** The choice of another brain, in place of the one of its prefix. Returns null, or why there is no room for it here. */
+  adopt(choice: ProtectionChoice): ProtectionRefusal | null {
+    const judged = judgeChoice(choice, this.#config);
+    const before = this.#choices.get(choice.prefix);
+    const room = before === null ? this.#roomRefusal(choice, null) : null;
+    const refusal = room ?? (judged.kind === "active" ? this.#slotsRefusal(judged, before) : null);
+    if (refusal !== null) return refusal;
+    this.#choices.adopt(choice);
+    this.#judged.set(choice.prefix, judged);
+    this.#settle();
+    if (judged.kind === "inactive") this.#options.observer.inactive([judged]);
+    this.#options.onChange();
+    return null;
+  }
+
+  /** Another brain has removed it. */
+  endAdopted(choice: ProtectionChoice): void {
+    this.#judged.delete(choice.prefix);
+    this.#settle();
+    this.#choices.end("removed", [choice]);
+    this.#options.onChange();
+  }
+
+  /** By prefix. */
+  get choices(): ReadonlyMap<string, ProtectionChoice> {
+    return this.#choices.all;
+  }
+
   #decide({ prefix, ...order }: ProtectionOrder): Decision<ProtectionChoice, ProtectionRefusal> {
     const choice: ProtectionChoice = { prefix: prefix.text, ...order };
     const judged = judgeChoice(choice, this.#config);

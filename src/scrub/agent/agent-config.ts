@@ -12,6 +12,8 @@ export interface ScrubAgentConfig {
   readonly controller: {
     /** The service's, without a path. */
     readonly url: string;
+    /** The same of the other brains of a cluster, which take the same token. */
+    readonly others: readonly string[];
     /** Name of the environment variable with the token; null: the service has none. */
     readonly tokenEnv: string | null;
     /** PEM file of the authority that signed the service's certificate; null: the system's authorities. */

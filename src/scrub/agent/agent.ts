@@ -1,7 +1,6 @@
 /**
- * The agent on a scrub node: fills and attaches the filter, follows the controller's rule document, and sends reports.
- * The filter stays in force without the agent; without the controller the agent applies the last document until its
- * bans expire.
+ * The agent on a scrub node: fills and attaches the filter, follows the rule document of each brain, and sends reports. The
+ * filter stays in force without the agent; without a brain the agent applies its last document until its bans expire.
  */
 import type { KernelFilter, NamedSets } from "../../dataplane/kernel-filter.ts";
 import type { RuleCounts } from "../../dataplane/rule-counts.ts";
@@ -12,17 +11,14 @@ import type { PrefixSets } from "../../prefixset/prefix-sets.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import { ANYWHERE, type ScrubAgentConfig } from "./agent-config.ts";
-import type { Controller } from "./controller.ts";
+import { type BrainAccess, BrainFeed } from "./brain-feed.ts";
 import { BoundsCheck } from "./document-bounds.ts";
-import { DocumentFile } from "./document-file.ts";
-import { Enforcement, type HeldBan } from "./enforcement.ts";
-import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
+import { Enforcement } from "./enforcement.ts";
 import { InterfaceWatch } from "./interface-watch.ts";
+import { etagAt, joinedBans, joinedEtag } from "./joined-bans.ts";
 import { droppedIn, xdpModeOf } from "./load-meter.ts";
-import { Poller, type PollTrouble, type ReceivedDocument } from "./poller.ts";
-import { Refusals, withLastGood } from "./refusals.ts";
-import { Reporter } from "./reporter.ts";
-import { BoundsProblem, type ReadingBounds, type RefusedBan, readDocument } from "./rule-document.ts";
+import { Refusals, withoutRoomOf } from "./refusals.ts";
+import type { ReadingBounds } from "./rule-document.ts";
 
 export interface ScrubAgentOptions {
   readonly config: ScrubAgentConfig;
@@ -31,9 +27,8 @@ export interface ScrubAgentOptions {
   readonly filter: AgentFilter;
   /** The named sets of the local rules. */
   readonly prefixSets: Pick<PrefixSets, "forKernel" | "bitOf">;
-  readonly controller: Controller;
-  /** The text for operators, with a remedy. */
-  readonly troubleText: (trouble: PollTrouble) => string;
+  /** At least one, in the order of the configuration. */
+  readonly brains: readonly BrainAccess[];
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: ScrubAgentMetrics;
@@ -62,42 +57,23 @@ const STATUS_MS = 60_000;
 export class ScrubAgent {
   readonly #options: ScrubAgentOptions;
   readonly #enforcement: Enforcement;
-  readonly #bounds: BoundsCheck;
-  readonly #file: DocumentFile;
-  readonly #poller: Poller;
-  readonly #reporter: Reporter;
+  readonly #feeds: readonly BrainFeed[];
   readonly #interfaces: InterfaceWatch;
-  #polling: Promise<void> | null = null;
   #cancels: readonly Cancel[] = [];
-  /** Since when the service does not answer, monotonic ms; null: it answers. */
-  #unreachableSinceMs: number | null = null;
-  #hasAnswered = false;
   readonly #refusals: Refusals;
-  /** Those of the document itself, whatever has room. */
-  #refused: readonly RefusedBan[] = [];
-  /** The part of the document in force, as last reported. */
+  /** What is in force, as last reported. */
   #reported = "";
-  /** Why the last document was refused as a whole; null: it was not. */
-  #refusal: string | null = null;
-  #skewMs = 0;
+  /** Number of bans of all brains that were wanted last: fewer once some have expired. */
+  #wantedBans = 0;
   /** Those that the filter was given; null: none. */
   #setsInForce: NamedSets | null = null;
   /** The last logged state of the document. */
   #loggedState = "";
 
   constructor(options: ScrubAgentOptions) {
-    const { config, filter, prefixSets, clock, timers, controller, metrics, random, log } = options;
+    const { config, filter, prefixSets, clock, brains, log } = options;
     this.#options = options;
-    this.#bounds = new BoundsCheck(config.bounds);
     this.#refusals = new Refusals(options);
-    this.#file = new DocumentFile(config.stateDir, (cause) => {
-      metrics.failed("document_file");
-      this.#logError(
-        "document file",
-        cause,
-        "the rule document cannot be saved: after a restart without the service there are no rules",
-      );
-    });
     this.#enforcement = new Enforcement({
       filter,
       clock,
@@ -122,25 +98,22 @@ export class ScrubAgent {
           );
       },
     });
-    this.#poller = new Poller({
-      controller,
-      reading: () => this.#reading(),
-      onDocument: (document) => this.#takeDocument(document),
-      onTrouble: (trouble, nextMs) => this.#onPollFailed(trouble, nextMs),
-      onAnswer: () => this.#onPollSucceeded(),
-      count: (result) => metrics.polled(result),
-      clock,
-      timers,
-      random,
-    });
-    this.#reporter = new Reporter({
-      ...options,
-      enforced: () => this.#enforcement.state,
-      refusal: () => this.#refusal,
-      refused: () => this.#refusals.present,
-      skewMs: () => this.#skewMs,
-      onStored: () => this.#poller.pollNow(),
-    });
+    const bounds = new BoundsCheck(config.bounds);
+    this.#feeds = brains.map(
+      (access, index) =>
+        new BrainFeed({
+          ...options,
+          ...{ access, index, bounds },
+          reading: () => this.#reading(),
+          enforced: () => ({ ...this.#enforcement.state, etag: this.#etagOf(index) }),
+          refused: () => [
+            ...(this.#feeds[index]?.refused ?? []),
+            ...withoutRoomOf(this.#enforcement.state.withoutRoom),
+          ],
+          onDocument: () => this.#takeDocuments(),
+          onState: () => this.#enforcedChanged(),
+        }),
+    );
     this.#interfaces = new InterfaceWatch(log);
   }
 
@@ -156,33 +129,30 @@ export class ScrubAgent {
     // Before the rules that name them.
     this.#putSets();
     // Without a saved document, the rules of an earlier process stay until the first document arrives.
-    if (!(await this.#loadSaved())) this.#beginWithout(dryRun);
+    const loaded = await Promise.all(this.#feeds.map((feed) => feed.loadSaved()));
+    if (loaded.every((each) => each === "none")) this.#beginWithout(dryRun);
+    else this.#want();
+    if (loaded.includes("loaded")) log.info(this.#enforced(), "rule document loaded from disk");
     filter.attach();
     this.#interfaces.look(filter.status().interfaces);
     log.info({ node, dry_run: dryRun, ...this.#enforced() }, "the filter is in force");
     this.#cancels = [timers.every(TICK_MS, () => this.#tick()), timers.every(STATUS_MS, () => this.logStatus())];
     this.#enforcedChanged();
-    this.#reporter.start();
-    this.#polling = this.#poller.run();
+    for (const feed of this.#feeds) feed.start();
   }
 
-  /** Leaves the rules in force. Resolves when the last document is on disk. */
+  /** Leaves the rules in force. Resolves when the last documents are on disk. */
   async stop(): Promise<void> {
     for (const cancel of this.#cancels) cancel();
     this.#cancels = [];
-    this.#reporter.stop();
-    this.#poller.stop();
-    this.#options.controller.close();
-    await this.#polling;
-    await this.#file.written();
+    await Promise.all(this.#feeds.map((feed) => feed.stop()));
   }
 
   /** Updates the values for the metrics. */
   read(): void {
     const { metrics, filter, config } = this.#options;
     const { interfaces, verdicts, forward } = filter.status();
-    const isControllerUp = this.#hasAnswered && this.#unreachableSinceMs === null;
-    const state = { isDryRun: config.dryRun, isControllerUp };
+    const state = { isDryRun: config.dryRun, isControllerUp: this.#feeds.every(({ isUp }) => isUp) };
     metrics.set({
       ...this.#enforcement.state,
       ...state,
@@ -195,14 +165,13 @@ export class ScrubAgent {
   }
 
   logStatus(): void {
-    const { log, filter, clock } = this.#options;
+    const { log, filter } = this.#options;
     const { interfaces, verdicts } = filter.status();
     const dropped = droppedIn(verdicts);
-    const { pps, mbps } = this.#reporter.load;
-    const sinceMs = this.#unreachableSinceMs;
+    const { pps, mbps } = this.#feeds[0]?.load ?? { pps: 0, mbps: 0 };
     log.info(
       {
-        controller: sinceMs === null ? "up" : `away for ${Math.round((clock.monotonicMs() - sinceMs) / 1000)} s`,
+        controller: this.#feeds.map((feed) => feed.stateText()).join(", "),
         xdp_mode: xdpModeOf(interfaces),
         load_pps: pps,
         load_mbps: mbps,
@@ -266,54 +235,43 @@ export class ScrubAgent {
     } catch (cause) {
       this.#kernelFailed(cause, "the kernel refuses the prefix sets: the previous ones stay in force");
     }
+    // What another brain wants of the same victim for longer goes on.
+    if (this.#feeds.length > 1 && this.#wantedNow() < this.#wantedBans) this.#want();
     this.#enforcement.tick();
     this.#enforcedChanged();
     this.#interfaces.look(this.#options.filter.status().interfaces);
   }
 
-  #takeDocument({ text, etag, sentAtMs, ...document }: ReceivedDocument): void {
-    const { clock, log, limiter } = this.#options;
-    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-    const ahead = aheadMs(sentAtMs, now.wallMs);
-    const held = this.#withinBounds(heldBans(document.bans, { ...now, aheadMs: ahead }), document.refused);
-    this.#skewMs = ahead;
-    this.#refusal = null;
-    if (ahead !== 0) {
-      limiter.pass("clock", (suppressed) =>
-        log.warn(
-          { service_ahead_seconds: Math.round(ahead / 1000), suppressed },
-          "the clocks of this node and of the service differ: expiries follow the service's; run NTP on both",
-        ),
-      );
-    }
-    this.#enforcement.want(withLastGood(held, this.#refused, this.#enforcement.bans), etag);
+  #takeDocuments(): void {
+    this.#want();
     this.#enforcedChanged();
-    this.#file.save({ text, etag, savedAtMs: now.wallMs, aheadMs: ahead, owner: this.#owner });
     this.#logChange();
   }
 
-  /** Those that this node accepts; the others are refused. */
-  #withinBounds(held: readonly HeldBan[], unread: readonly RefusedBan[]): readonly HeldBan[] {
-    const nowMs = this.#options.clock.monotonicMs();
-    const beyond: RefusedBan[] = [];
-    const within = held.filter((ban) => {
-      const reason = this.#bounds.excessOf(ban, nowMs);
-      if (reason !== null)
-        beyond.push({ prefix: ban.prefix, isVirtual: ban.isVirtual, cause: "out_of_bounds", reason });
-      return reason === null;
-    });
-    this.#refused = [...unread, ...beyond];
-    return within;
+  #want(): void {
+    this.#wantedBans = this.#wantedNow();
+    const etag = joinedEtag(this.#feeds.map((feed) => feed.etag));
+    this.#enforcement.want(joinedBans(this.#feeds.map(({ bans }) => bans)), etag);
+  }
+
+  #wantedNow(): number {
+    return this.#feeds.reduce((sum, { bans }) => sum + bans.length, 0);
+  }
+
+  #etagOf(brain: number): string | null {
+    return etagAt(this.#enforcement.state.etag, brain, this.#feeds.length);
   }
 
   /** Reports at once when another document, or another part of it, is in force. */
   #enforcedChanged(): void {
     const { etag, withoutRoom } = this.#enforcement.state;
-    this.#refusals.take(this.#refused, withoutRoom);
-    const now = [etag, this.#refusal, ...withoutRoom.map(({ text }) => text)].join();
+    const refused = this.#feeds.flatMap((feed) => feed.refused);
+    this.#refusals.take(refused, withoutRoom);
+    const refusals = this.#feeds.map(({ refusal }) => refusal);
+    const now = [etag, ...refusals, ...withoutRoom.map(({ text }) => text)].join();
     if (now === this.#reported) return;
     this.#reported = now;
-    this.#reporter.soon();
+    for (const feed of this.#feeds) feed.reportSoon();
   }
 
   #reading(): ReadingBounds {
@@ -328,68 +286,6 @@ export class ScrubAgent {
     if (now === this.#loggedState) return;
     this.#loggedState = now;
     this.#options.log.info(this.#enforced(), "rule document applied");
-  }
-
-  /** Returns whether a document for this node was found. */
-  async #loadSaved(): Promise<boolean> {
-    const { clock, log } = this.#options;
-    try {
-      const saved = await this.#file.load();
-      if (saved === null) return false;
-      if (saved.owner !== this.#owner) {
-        log.warn(
-          { file: this.#file.path, of: saved.owner },
-          "the rule document on disk belongs to another node: ignored",
-        );
-        return false;
-      }
-      const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-      const { bans, refused } = readDocument(saved.text, this.#reading());
-      const held = heldBansOf(bans, { atMs: saved.savedAtMs, aheadMs: saved.aheadMs }, now);
-      this.#enforcement.want(this.#withinBounds(held, refused), saved.etag);
-      log.info(this.#enforced(), "rule document loaded from disk");
-      return true;
-    } catch (cause) {
-      if (cause instanceof BoundsProblem) {
-        log.error(
-          { cause, file: this.#file.path },
-          "the rule document on disk is beyond the bounds: all rules removed",
-        );
-        this.#enforcement.clear();
-        return true;
-      }
-      log.error({ cause, file: this.#file.path }, "the rule document on disk is unusable: rules stay unchanged");
-      return false;
-    }
-  }
-
-  /** Identifies the node and controller of a document. */
-  get #owner(): string {
-    const { node, controller } = this.#options.config;
-    return `${node} at ${controller.url}`;
-  }
-
-  #onPollFailed(trouble: PollTrouble, nextMs: number): void {
-    const { clock, limiter, log, troubleText } = this.#options;
-    if ("reason" in trouble && trouble.kind !== "unreachable") this.#refusal = trouble.reason;
-    this.#enforcedChanged();
-    this.#unreachableSinceMs ??= clock.monotonicMs();
-    const key = trouble.kind === "refused" ? `poll ${trouble.status}` : `poll ${trouble.kind}`;
-    limiter.pass(key, (suppressed) =>
-      log.warn({ problem: troubleText(trouble), next_try_seconds: nextMs / 1000, suppressed }, "no rule document"),
-    );
-  }
-
-  #onPollSucceeded(): void {
-    const { clock, log } = this.#options;
-    const sinceMs = this.#unreachableSinceMs;
-    if (!this.#hasAnswered) log.info({}, "the service answers");
-    else if (sinceMs !== null) {
-      log.info({ after_seconds: Math.round((clock.monotonicMs() - sinceMs) / 1000) }, "the service answers again");
-    }
-    this.#unreachableSinceMs = null;
-    this.#refusal = null;
-    this.#hasAnswered = true;
   }
 
   #logError(key: string, cause: unknown, message: string): void {

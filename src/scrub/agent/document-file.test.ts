@@ -11,7 +11,7 @@ let file: DocumentFile;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), `floodwall-document-${process.pid}-`));
   faults = [];
-  file = new DocumentFile(join(directory, "state"), (cause) => faults.push(cause));
+  file = new DocumentFile(join(directory, "state"), 0, (cause) => faults.push(cause));
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 

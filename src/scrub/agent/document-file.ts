@@ -28,9 +28,12 @@ export class DocumentFile {
   readonly #file: StoredFile;
   readonly #onFault: (cause: unknown) => void;
 
-  /** @param onFault called when a document could not be saved; later ones are saved if possible. */
-  constructor(stateDir: string, onFault: (cause: unknown) => void) {
-    this.path = join(stateDir, DOCUMENT_FILE);
+  /**
+   * @param brain counts the brains of the configuration from 0: each has a file of its own.
+   * @param onFault called when a document could not be saved; later ones are saved if possible.
+   */
+  constructor(stateDir: string, brain: number, onFault: (cause: unknown) => void) {
+    this.path = join(stateDir, brain === 0 ? DOCUMENT_FILE : `scrub-rules-${brain + 1}.json`);
     this.#file = new StoredFile(this.path);
     this.#onFault = onFault;
   }

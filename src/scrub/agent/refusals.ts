@@ -72,9 +72,8 @@ export class Refusals {
   /** @param withoutRoom prefixes of bans of which the kernel holds nothing */
   take(refused: readonly RefusedBan[], withoutRoom: readonly Prefix[]): void {
     const { log, limiter, metrics } = this.#options;
-    const left = withoutRoom.map((prefix): RefusedBan => ({ prefix, isVirtual: false, ...NO_ROOM }));
     const before = this.#known;
-    this.#present = [...refused, ...left];
+    this.#present = [...refused, ...withoutRoomOf(withoutRoom)];
     this.#known = new Set(this.#present.map(keyOf));
     for (const ban of this.#present) {
       const { prefix, cause, reason } = ban;
@@ -91,6 +90,11 @@ export class Refusals {
 }
 
 const NO_ROOM = { cause: "no_room", reason: "no room: raise dataplane.limits.max_dynamic_rules" } as const;
+
+/** @param prefixes of bans of which the kernel holds nothing */
+export function withoutRoomOf(prefixes: readonly Prefix[]): readonly RefusedBan[] {
+  return prefixes.map((prefix) => ({ prefix, isVirtual: false, ...NO_ROOM }));
+}
 
 function keyOf({ prefix, cause }: RefusedBan): string {
   return `${prefix?.text ?? ""} ${cause}`;

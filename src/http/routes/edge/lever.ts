@@ -1,9 +1,10 @@
 /** Sets and clears the challenge lever of a zone (docs/interface.md#lever-command). */
+
 import type { Principal } from "../../../access/principal.ts";
-import type { Edge } from "../../../edge/edge.ts";
 import type { Lever } from "../../../edge/zones/levers.ts";
 import { EDGE_ORDER_BYTES_MAX } from "../../../limits.ts";
 import type { Clock } from "../../../system/clock.ts";
+import type { Backend } from "../../backend.ts";
 import type { Refusal } from "../../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome } from "../../route.ts";
 import { jsonAnswer } from "../../server/answer.ts";
@@ -11,7 +12,7 @@ import { type LeverRequest, LeverWire, leverCheck, leverToWire } from "../../wir
 import type { ZoneAccess } from "../../zone-access.ts";
 
 export interface LeverSources {
-  readonly edge: Edge;
+  readonly backend: Pick<Backend, "edge" | "settled">;
   readonly access: ZoneAccess;
   readonly clock: Pick<Clock, "wallMs">;
 }
@@ -69,13 +70,14 @@ const AUDIT: AuditRule<unknown> = {
 
 /** Checked before the body is read, so that a foreign zone gets the same answer for every body. */
 function pathRefusal(sources: LeverSources, call: Call): Refusal | null {
-  const { edge, access } = sources;
+  const { access } = sources;
+  const { edge } = sources.backend;
   if (!access.allows("edge_lever", call.principal, edge.nodes.zone(zoneName(call)))) return { kind: "foreign_lever" };
   return isThere(sources, call) ? null : { kind: "unknown_zone" };
 }
 
 /** A zone that was removed from the file exists while it has a lever. */
-function isThere({ edge, clock }: LeverSources, call: Call): boolean {
+function isThere({ backend: { edge }, clock }: LeverSources, call: Call): boolean {
   const name = zoneName(call);
   return edge.nodes.zone(name) !== null || edge.levers.of(name, clock.wallMs()) !== null;
 }
@@ -85,7 +87,8 @@ async function set(
   call: Call,
   order: Exclude<LeverRequest, { mode: "off" }>,
 ): Promise<Outcome | Refusal> {
-  const { edge, clock } = sources;
+  const { clock } = sources;
+  const { edge } = sources.backend;
   const zone = edge.nodes.zone(zoneName(call));
   if (zone === null || isForeign(call.principal, zone)) return { kind: "unknown_zone" };
   const answer = await edge.levers.set(zone, order, clock.wallMs());
@@ -95,7 +98,7 @@ async function set(
 
 /** A caller without a tenant may also clear it for a zone that was removed from the file. */
 async function clear(sources: LeverSources, call: Call, reason: string): Promise<Outcome | Refusal> {
-  const { levers, nodes } = sources.edge;
+  const { levers, nodes } = sources.backend.edge;
   const name = zoneName(call);
   if (isForeign(call.principal, nodes.zone(name)) || !isThere(sources, call)) return { kind: "unknown_zone" };
   const isSaved = await levers.clear(name);
@@ -113,15 +116,21 @@ interface Ordered {
   readonly isSaved: boolean;
 }
 
-function outcomeOf({ edge, clock }: LeverSources, call: Call, { result, reason, isSaved }: Ordered): Outcome {
+async function outcomeOf(
+  { backend, clock }: LeverSources,
+  call: Call,
+  { result, reason, isSaved }: Ordered,
+): Promise<Outcome> {
   const name = zoneName(call);
+  const { edge } = backend;
+  const settled = await backend.settled(isSaved, "levers", name);
   const lever: Lever | null = edge.levers.of(name, clock.wallMs());
   const nodes = edge.nodes.nodesOf(name).map((node) => ({
     name: node,
     isAlive: edge.nodes.isAlive(node),
     dryRun: edge.reportedDryRun(node),
   }));
-  const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, isSaved, nodes }));
+  const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, settled, nodes }));
   // The lever is in force in global dry run too (docs/interface.md#lever-override-in-force).
   return { kind: "outcome", response, result, reason, dryRun: false };
 }

@@ -11,7 +11,7 @@ import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { plainTextFault } from "../plain-text.ts";
-import { SAVED_FIELD, savedToWire } from "../saved.ts";
+import { SAVED_FIELD, type Settled, savedToWire } from "../saved.ts";
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 
@@ -104,16 +104,16 @@ export interface LeverView {
   /** The lever in force; null: none. */
   readonly lever: Lever | null;
   /** False: the disk has not taken the order yet. */
-  readonly isSaved: boolean;
+  readonly settled: Settled;
   readonly nodes: readonly { readonly name: string; readonly isAlive: boolean; readonly dryRun: boolean | null }[];
 }
 
-export function leverToWire({ name, zone, lever, isSaved, nodes }: LeverView): Static<typeof LeverWire> {
+export function leverToWire({ name, zone, lever, settled, nodes }: LeverView): Static<typeof LeverWire> {
   return {
     zone: name,
     ...(lever === null ? {} : { mode: lever.mode, until: timestamp(lever.untilMs), reason: lever.reason }),
     file_mode: zone?.policy.challenge ?? "",
-    ...savedToWire(isSaved),
+    ...savedToWire(settled),
     zone_watch_only: zone?.policy.dryRun ?? false,
     rung_watch_only: zone?.policy.challengeOptions.dryRun ?? false,
     nodes: nodes.map((node) => omitNulls({ name: node.name, alive: node.isAlive, dry_run: node.dryRun })),

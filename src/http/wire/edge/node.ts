@@ -11,6 +11,8 @@ const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));
 const EDGE_NODE = {
   name: Type.String(),
   alive: Type.Boolean(),
+  /** Another brain saw it last, and is out of reach: nothing that is done with it changes. Absent: it is known. */
+  unknown: Type.Optional(Type.Literal(true)),
   /** A poll of the node is parked now. */
   holding: Type.Boolean(),
   /** The hostgroups whose zones it serves, in addition to zones without one. */
@@ -61,6 +63,7 @@ export function edgeNodeToWire({ view, tokens, reportedAt }: EdgeNodeEntry): Edg
   return omitNulls({
     name: view.name,
     alive: view.liveness === "alive",
+    unknown: view.liveness === "unknown" ? (true as const) : null,
     holding: view.isHolding,
     hostgroups: [...view.scope],
     zones_placed: view.zonesPlaced,

@@ -1,0 +1,95 @@
+/** What is wrong in a cluster, in words for people: to notify, and to show. Pure. */
+import type { BrainView, ClusterFault, ClusterView } from "./cluster-view.ts";
+import { CLOCKS_AGREE_MS } from "./peer-exchange.ts";
+
+/** A brain that restarts is not reported. */
+const SPLIT_MS = 15_000;
+const LAG_MS = 30_000;
+/** Two configurations are changed one after the other. */
+const DIFFERS_MS = 300_000;
+const CERTIFICATE_MS = 14 * 86_400_000;
+
+/** @param differsMs for how long the configuration of a brain has differed, ms. */
+export function clusterFaults(view: ClusterView, differsMs: (brain: string) => number, wallMs: number): ClusterFault[] {
+  const faults = view.brains.flatMap((brain) => [...faultsOf(brain, differsMs(brain.name), wallMs)]);
+  return [...faults, ...ownFaults(view, wallMs)];
+}
+
+function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generator<ClusterFault> {
+  const { name, isUp, sinceMs, problem, skewMs, unconfirmed, differs } = brain;
+  if (!isUp && wallMs - sinceMs >= SPLIT_MS) {
+    yield {
+      ...{ kind: "split", brain: name, found: `${name} cannot be reached: ${problem ?? "no connection yet"}` },
+      remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then`,
+    };
+  }
+  if (isUp && skewMs !== null && Math.abs(skewMs) > CLOCKS_AGREE_MS) {
+    const [seconds, way] = [(Math.abs(skewMs) / 1000).toFixed(1), skewMs > 0 ? "ahead" : "behind"];
+    yield {
+      ...{ kind: "clock", brain: name, found: `the clock of ${name} is ${seconds} s ${way}` },
+      remedy: "set both clocks by NTP: the newest of two orders is found by the clocks",
+    };
+  }
+  if (isUp && unconfirmed.oldestMs >= LAG_MS) {
+    yield {
+      ...{ kind: "lag", brain: name },
+      found: `${name} has not confirmed ${unconfirmed.orders} orders, the oldest for ${Math.round(unconfirmed.oldestMs / 1000)} s`,
+      remedy: `see the log and the disk of ${name}`,
+    };
+  }
+  if (isUp && differs !== null && differs.length > 0 && differsMs >= DIFFERS_MS) {
+    yield {
+      ...{ kind: "configuration", brain: name, found: `the configuration of ${name} differs in ${differs.join(", ")}` },
+      remedy: "make these sections the same at both and reload: until then each brain acts by its own",
+    };
+  }
+}
+
+function* ownFaults(
+  { name, orders, waiting, fault, certificateUntilMs }: ClusterView,
+  wallMs: number,
+): Generator<ClusterFault> {
+  const [first] = waiting;
+  if (first !== undefined) {
+    yield {
+      ...{ kind: "orders", brain: name },
+      found: `${orders.waiting} orders of other brains are not in force here, the first for ${first.table} ${first.key}`,
+      remedy: "make room by ending others, or make the configurations the same: they begin by themselves then",
+    };
+  }
+  if (fault !== null) {
+    yield {
+      ...{ kind: "listen", brain: name, found: fault },
+      remedy: "correct the files or the address of the section cluster: it is tried again each minute",
+    };
+  }
+  if (certificateUntilMs !== null && certificateUntilMs - wallMs < CERTIFICATE_MS) {
+    const days = Math.floor((certificateUntilMs - wallMs) / 86_400_000);
+    yield {
+      ...{ kind: "certificate", brain: name },
+      found:
+        days < 0
+          ? "the certificate of this brain is not valid any more"
+          : `the certificate of this brain ends in ${days} days`,
+      remedy: "sign a new one and replace the file: it is read within a minute",
+    };
+  }
+}
+
+/** Reports the begin and the end of each fault once. */
+export class ClusterFaultTurns {
+  #present = new Map<string, ClusterFault>();
+
+  take(faults: readonly ClusterFault[]): {
+    readonly begun: readonly ClusterFault[];
+    readonly over: readonly ClusterFault[];
+  } {
+    const now = new Map(faults.map((fault) => [`${fault.kind} ${fault.brain}`, fault]));
+    const before = this.#present;
+    this.#present = now;
+    return {
+      begun: [...now].flatMap(([key, fault]) => (before.has(key) ? [] : [fault])),
+      over: [...before].flatMap(([key, fault]) => (now.has(key) ? [] : [fault])),
+    };
+  }
+}

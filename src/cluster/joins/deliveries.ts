@@ -1,0 +1,227 @@
+/**
+ * Which brain sends what all of them have: the holder of the lease, and the others what is not marked as sent when it is
+ * gone, gives it up, or does not have it. Pure; times are those of the own monotonic clock, ms. Knows neither what is sent
+ * nor how.
+ */
+import { sameWithinMs } from "./event-keys.ts";
+
+/** One event for one target; equal at every brain. */
+export interface Delivery {
+  readonly key: string;
+  readonly target: string;
+}
+
+/** What brains say of deliveries: `done` by the sender, or given up; `offered` to the holder, and `granted` by it. */
+export type Word = "done" | "given_up" | "offered" | "granted";
+
+export interface Said {
+  readonly word: Word;
+  readonly deliveries: readonly Delivery[];
+  /** null: to all brains. */
+  readonly to: string | null;
+}
+
+export interface Outcome<Event> {
+  /** To be sent by this brain now. */
+  readonly send: readonly Entry<Event>[];
+  readonly say: readonly Said[];
+}
+
+export interface Entry<Event> extends Delivery {
+  readonly event: Event;
+}
+
+interface Known<Event> extends Entry<Event> {
+  readonly sinceMs: number;
+  /** `kept`: another brain sends it. `own`: this brain does while it holds; `granted`: or in any case. */
+  state: "kept" | "own" | "granted";
+  /** The brain that has been granted it; null: the holder sends it. */
+  by: string | null;
+  offeredMs: number | null;
+}
+
+export interface DeliveriesOptions {
+  /** Entries at once; over it the newest is not taken. */
+  readonly entriesMax: number;
+  readonly marksMax: number;
+  /** An entry that is older is given up, as a queue does. */
+  readonly ageMaxMs: number;
+}
+
+/** An event that the holder has not sent within this time is perhaps not known there. */
+export const OFFER_AFTER_MS = 2000;
+/** How long it is remembered what is sent. */
+export const MARK_MS = 3_600_000;
+
+const textOf = ({ key, target }: Delivery) => `${target} ${key}`;
+
+export class Deliveries<Event> {
+  readonly #options: DeliveriesOptions;
+  readonly #entries = new Map<string, Known<Event>>();
+  /** Until when each is remembered, the oldest first. */
+  readonly #marks = new Map<string, Delivery & { readonly untilMs: number }>();
+  /** Before this brain had the event: granted to another one, or (null) given up by the one that was to send it. */
+  readonly #grants = new Map<string, { readonly by: string | null; readonly untilMs: number }>();
+
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** `known`: it is sent, or waits. `dropped`: there is no room. */
+  add(entry: Entry<Event>, nowMs: number, holds: boolean): "send" | "kept" | "known" | "dropped" {
+    const text = textOf(entry);
+    if (this.#isMarked(text, nowMs) || this.#entries.has(text)) return "known";
+    if (this.#entries.size >= this.#options.entriesMax) return "dropped";
+    const grant = this.#grants.get(text);
+    this.#grants.delete(text);
+    const state = grant === undefined ? (holds ? "own" : "kept") : grant.by === null ? "granted" : "kept";
+    this.#entries.set(text, { ...entry, sinceMs: nowMs, state, by: grant?.by ?? null, offeredMs: null });
+    return state === "kept" ? "kept" : "send";
+  }
+
+  /** Whether this brain may send it now. */
+  maySend(delivery: Delivery, nowMs: number, holds: boolean): boolean {
+    const text = textOf(delivery);
+    const known = this.#entries.get(text);
+    if (known === undefined || this.#isMarked(text, nowMs)) return false;
+    if (known.state === "own" && !holds) known.state = "kept";
+    return known.state !== "kept";
+  }
+
+  /** This brain has sent them. */
+  sent(deliveries: readonly Delivery[], nowMs: number): Said {
+    for (const delivery of deliveries) this.#mark(delivery, nowMs);
+    return { word: "done", deliveries, to: null };
+  }
+
+  /** This brain could not send them: another one that has them does. */
+  gaveUp(deliveries: readonly Delivery[]): Said {
+    for (const delivery of deliveries) this.#entries.delete(textOf(delivery));
+    return { word: "given_up", deliveries, to: null };
+  }
+
+  /** What another brain says. */
+  take(from: string, word: Word, deliveries: readonly Delivery[], at: At): Outcome<Event> {
+    switch (word) {
+      case "done":
+        for (const delivery of deliveries) this.#mark(delivery, at.nowMs);
+        return NOTHING;
+      case "given_up":
+        for (const delivery of deliveries)
+          if (!this.#entries.has(textOf(delivery))) this.#grant(delivery, null, at.nowMs);
+        return { send: this.#begin(deliveries, (known) => known.state === "kept"), say: [] };
+      case "granted":
+        return { send: this.#begin(deliveries, (known) => known.state === "kept" && known.by === null), say: [] };
+      case "offered":
+        return at.holds ? { send: [], say: this.#answer(from, deliveries, at.nowMs) } : NOTHING;
+      default:
+        return word satisfies never;
+    }
+  }
+
+  /** It was out of reach, and may have been started again: what it was granted and still has it offers again. */
+  forgetGrants(brain: string): void {
+    for (const [text, { by }] of this.#grants) if (by === brain) this.#grants.delete(text);
+    for (const known of this.#entries.values()) if (known.by === brain) known.by = null;
+  }
+
+  /** What a brain needs to know when its connection begins. */
+  marked(nowMs: number): Said {
+    const deliveries = [...this.#marks.values()].filter(({ untilMs }) => untilMs > nowMs);
+    return { word: "done", deliveries: deliveries.map(({ key, target }) => ({ key, target })), to: null };
+  }
+
+  /**
+   * Call this once a second. @param isGone whether a brain that was granted something is out of reach, and will not send it.
+   */
+  tick({ nowMs, holds }: At, isGone: (brain: string) => boolean): Outcome<Event> & { readonly tooOld: number } {
+    const { ageMaxMs } = this.#options;
+    const send: Entry<Event>[] = [];
+    const offered: Delivery[] = [];
+    let tooOld = 0;
+    for (const [text, { by }] of this.#grants) if (by !== null && isGone(by)) this.#grants.delete(text);
+    for (const [text, known] of this.#entries) {
+      if (known.state === "kept" && nowMs - known.sinceMs > ageMaxMs) {
+        this.#entries.delete(text);
+        tooOld++;
+      }
+      if (known.state !== "kept") continue;
+      if (known.by !== null && isGone(known.by)) known.by = null;
+      if (known.by !== null) continue;
+      if (holds) {
+        known.state = "own";
+        send.push(known);
+      } else if (nowMs - (known.offeredMs ?? known.sinceMs) >= OFFER_AFTER_MS) {
+        known.offeredMs = nowMs;
+        offered.push({ key: known.key, target: known.target });
+      }
+    }
+    this.#forget(nowMs);
+    return { send, say: offered.length === 0 ? [] : [{ word: "offered", deliveries: offered, to: null }], tooOld };
+  }
+
+  #begin(deliveries: readonly Delivery[], isDue: (known: Known<Event>) => boolean): Entry<Event>[] {
+    return deliveries.flatMap((delivery) => {
+      const known = this.#entries.get(textOf(delivery));
+      if (known === undefined || !isDue(known)) return [];
+      known.state = "granted";
+      return [known];
+    });
+  }
+
+  /** What this brain has it sends; what it has sent it says so; what it does not have the other one sends. */
+  #answer(from: string, deliveries: readonly Delivery[], nowMs: number): Said[] {
+    const done = deliveries.filter((delivery) => this.#isMarked(textOf(delivery), nowMs));
+    const isUnknown = (delivery: Delivery) => {
+      const text = textOf(delivery);
+      if (this.#isMarked(text, nowMs) || this.#entries.has(text)) return false;
+      const grant = this.#grants.get(text);
+      return grant === undefined || grant.by === from;
+    };
+    const granted = deliveries.filter(isUnknown);
+    for (const delivery of granted) this.#grant(delivery, from, nowMs);
+    const said = (word: Word, of: readonly Delivery[]): Said[] =>
+      of.length === 0 ? [] : [{ word, deliveries: of, to: from }];
+    return [...said("done", done), ...said("granted", granted)];
+  }
+
+  #grant(delivery: Delivery, by: string | null, nowMs: number): void {
+    this.#grants.set(textOf(delivery), { by, untilMs: nowMs + this.#options.ageMaxMs });
+    this.#bound(this.#grants);
+  }
+
+  #mark({ key, target }: Delivery, nowMs: number): void {
+    const text = textOf({ key, target });
+    this.#entries.delete(text);
+    this.#grants.delete(text);
+    this.#marks.delete(text);
+    this.#marks.set(text, { key, target, untilMs: nowMs + (sameWithinMs(key) ?? MARK_MS) });
+    this.#bound(this.#marks);
+  }
+
+  #isMarked(text: string, nowMs: number): boolean {
+    return (this.#marks.get(text)?.untilMs ?? Number.NEGATIVE_INFINITY) > nowMs;
+  }
+
+  #bound(table: Map<string, unknown>): void {
+    const [oldest] = table.keys();
+    if (table.size > this.#options.marksMax && oldest !== undefined) table.delete(oldest);
+  }
+
+  #forget(nowMs: number): void {
+    for (const table of [this.#marks, this.#grants])
+      for (const [text, { untilMs }] of table) if (untilMs <= nowMs) table.delete(text);
+  }
+}
+
+export interface At {
+  readonly nowMs: number;
+  /** Whether this brain holds the lease. */
+  readonly holds: boolean;
+}
+
+const NOTHING = { send: [], say: [] } as const;

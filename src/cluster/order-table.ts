@@ -1,0 +1,35 @@
+/** What the register of orders must know of a table that brains share: its owner makes one of these. */
+import type { EndedBy } from "./order-exchange.ts";
+import type { Stamp } from "./stamp.ts";
+
+export interface OrderTable {
+  /** How long the end of an order is kept, ms: as long as an order of the table can last. */
+  readonly lifeMs: number;
+  /** Ends kept at most; beyond, the oldest go. */
+  readonly endedMax: number;
+  keyOf(record: unknown): string;
+  /** What a peer sent as a record; null: it cannot be one of this key. */
+  parse(value: unknown, key: string): unknown;
+  /** The record of what a caller ordered and is in force; null: there is none. */
+  present(key: string): unknown;
+  /** All of them. */
+  all(): Iterable<unknown>;
+  /** Wall clock, ms. */
+  beganAt(record: unknown): number;
+  /** null: it has no end by time. */
+  endsAt(record: unknown): number | null;
+  /** The same record on a clock that is `byMs` ahead. */
+  shifted(record: unknown, byMs: number): unknown;
+  /** Puts the record of another brain in force. Returns null, or why that is not possible now; then nothing has changed. */
+  adopt(record: unknown, wallMs: number): string | null;
+  /** Ends what is in force under the key. */
+  end(end: TableEnd, wallMs: number): void;
+}
+
+export interface TableEnd {
+  readonly key: string;
+  /** What began after it stays. */
+  readonly stamp: Stamp;
+  /** null: its time is over at another brain, or it is replaced by what this brain has no room for. */
+  readonly endedBy: EndedBy | null;
+}

@@ -1,0 +1,34 @@
+/** Checks what another brain sends as an order, before anything is done with it. */
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { EndedBy, SHARED_TABLES, type SharedRecord, type SharedTable } from "./order-exchange.ts";
+import type { OrderTable } from "./order-table.ts";
+
+const KEY_CHARACTERS_MAX = 300;
+const BRAIN_CHARACTERS_MAX = 63;
+
+const Shape = Type.Object({
+  table: Type.Unsafe<SharedTable>(Type.Union(SHARED_TABLES.map((table) => Type.Literal(table)))),
+  key: Type.String({ minLength: 1, maxLength: KEY_CHARACTERS_MAX }),
+  stamp: Type.Object({
+    ms: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    brain: Type.String({ minLength: 1, maxLength: BRAIN_CHARACTERS_MAX }),
+  }),
+  record: Type.Unknown(),
+  endedBy: Type.Optional(EndedBy),
+});
+const compiled = TypeCompiler.Compile(Shape);
+
+/** null: it is none. What is in `record` is checked by its table: recordFault(). */
+export function sharedRecordOf(value: unknown): SharedRecord | null {
+  if (!compiled.Check(value)) return null;
+  const { table, key, stamp, record, endedBy } = value;
+  return { table, key, stamp: { ms: stamp.ms, brain: stamp.brain }, record, ...(endedBy && { endedBy }) };
+}
+
+/** null: the table can take the record. */
+export function recordFault({ table: name, key, record, endedBy }: SharedRecord, table: OrderTable): string | null {
+  if (record === null) return null;
+  if (endedBy !== undefined) return `${name} ${key}: in force and ended at once`;
+  return table.parse(record, key) === null ? `${name} ${key}: a record that cannot be read` : null;
+}

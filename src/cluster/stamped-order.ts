@@ -1,0 +1,24 @@
+/** What a brain keeps of each order that brains share, beside the order itself. */
+import type { EndedBy, SharedTable } from "./order-exchange.ts";
+import type { Stamp } from "./stamp.ts";
+
+export interface StampedOrder {
+  readonly table: SharedTable;
+  readonly key: string;
+  readonly stamp: Stamp;
+  /**
+   * `in_force`: the record is in its table. `waiting`: this brain has no room for it, or its configuration does not allow
+   * it; the record is here. `ended`: kept so that an older record of the key does not come back.
+   */
+  readonly state: "in_force" | "waiting" | "ended";
+  readonly record: unknown;
+  /** A caller ended it. */
+  readonly endedBy?: EndedBy;
+  /** Wall clock, ms, since when it is in this state. */
+  readonly atMs: number;
+}
+
+/** Unique among all tables, as the key in the state database. */
+export function stampedName({ table, key }: Pick<StampedOrder, "table" | "key">): string {
+  return `${table} ${key}`;
+}

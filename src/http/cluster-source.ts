@@ -1,0 +1,14 @@
+/** What the API asks of the cluster: how it is, and what has become of an order there. */
+import type { ClusterReport } from "../cluster/cluster-view.ts";
+import type { SharedTable } from "../cluster/order-exchange.ts";
+import type { Settled } from "./wire/saved.ts";
+
+export interface ClusterSource {
+  /** null: this brain is alone. */
+  cluster(): ClusterReport | null;
+  /**
+   * What has become of an order that is in force, for its answer: waits for the other brains of a cluster, a second at most.
+   * @param key of the table; of bans the prefix
+   */
+  settled(isSaved: boolean, table: SharedTable, key: string): Promise<Settled>;
+}

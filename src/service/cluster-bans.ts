@@ -1,0 +1,276 @@
+/** Automatic bans of a cluster: brains say which ones they have, and each joins its own with those of the same prefix. */
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { firstRules, joinedTimes, type MadeRules, type RungTurn, rungTurn } from "../cluster/joins/bans.ts";
+import type { Lease } from "../cluster/lease.ts";
+import type { Peers } from "../cluster/peers.ts";
+import { ACTIVE_BANS_MAX } from "../limits.ts";
+import { type Ban, type BanChange, rungLeft } from "../mitigation/ban.ts";
+import type { ForeignBans, ForeignRung } from "../mitigation/foreign-bans.ts";
+import type { FlowspecMeasure } from "../mitigation/measure.ts";
+import { RULES_MAX, type Rule, rulesText, ruleToWire } from "../mitigation/rules/rule.ts";
+import { RuleProblem, readRule } from "../mitigation/rules/rule-reader.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Timers } from "../system/timers.ts";
+
+export interface ClusterBansOptions {
+  readonly peers: Peers;
+  readonly lease: Lease;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly onUnread: (kind: string, from: string) => void;
+}
+
+const KIND = "bans";
+const BANS_OF_MESSAGE = 200;
+/** Changes of one tick are one message. */
+const GATHER_MS = 20;
+/** Rules of another brain are tried for this time; then those that were found here stay. */
+export const TRIED_MS = 5000;
+
+const Text = Type.String({ maxLength: 64 });
+const Duration = Type.Number({ minimum: -86_400_000, maximum: 1e11 });
+const Row = Type.Object({
+  prefix: Text,
+  /** Durations, since the clocks of two machines differ. */
+  expires_in_ms: Duration,
+  hold_in_ms: Type.Optional(Duration),
+  repeat: Type.Integer({ minimum: 0 }),
+  step: Type.Integer({ minimum: 0 }),
+  eases: Type.Integer({ minimum: 0 }),
+  rules: Type.Optional(Type.Array(Type.Unknown(), { maxItems: RULES_MAX })),
+  rules_ago_ms: Type.Optional(Type.Number({ minimum: 0 })),
+});
+type Row = Static<typeof Row>;
+const Body = Type.Object({
+  /** The first message of all that the brain has: what it said before is over. */
+  is_first: Type.Boolean(),
+  active: Type.Array(Row, { maxItems: BANS_OF_MESSAGE }),
+  ended: Type.Array(Text, { maxItems: BANS_OF_MESSAGE }),
+});
+type Body = Static<typeof Body>;
+
+/** Times are monotonic, ms. */
+interface Foreign {
+  readonly expiresMs: number;
+  readonly holdMs: number | null;
+  readonly repeat: number;
+  readonly step: number;
+  readonly eases: number;
+  readonly rules: { readonly rules: readonly Rule[]; readonly text: string; readonly sinceMs: number } | null;
+}
+
+interface Own {
+  ban: Ban;
+  eases: number;
+  rulesText: string;
+  /** null: it has none to keep to. */
+  rulesSinceMs: number | null;
+  /** Rules of another brain that are being tried, or were. */
+  tried: { readonly text: string; readonly sinceMs: number } | null;
+}
+
+export class ClusterBans implements ForeignBans {
+  readonly #options: ClusterBansOptions;
+  /** By prefix. */
+  readonly #own = new Map<string, Own>();
+  /** By brain, by prefix. */
+  readonly #foreign = new Map<string, Map<string, Foreign>>();
+  readonly #changed = new Set<string>();
+  readonly #ended = new Set<string>();
+  #isDue = false;
+
+  constructor(options: ClusterBansOptions) {
+    const { peers, onUnread } = options;
+    this.#options = options;
+    peers.on(KIND, (from, body) => {
+      if (!Value.Check(Body, body)) return onUnread(KIND, from);
+      this.#take(from, body);
+    });
+    peers.onUp((name) => {
+      for (const body of this.#messages([...this.#own.keys()], [], true)) peers.send(name, KIND, body);
+    });
+  }
+
+  /** Call this for each change of a ban of this brain. */
+  banChanged(change: BanChange): void {
+    const { ban, previous } = change;
+    const moved = previous !== null && previous.prefix.text !== ban.prefix.text ? previous.prefix.text : null;
+    if (moved !== null) this.#end(moved);
+    const { text } = ban.prefix;
+    if (ban.state === "rejected") return;
+    if (ban.state !== "active" || ban.manual) {
+      this.#end(text);
+      return;
+    }
+    const known = this.#own.get(text);
+    const own = known ?? { ban, eases: 0, rulesText: "", rulesSinceMs: null, tried: null };
+    if (rungLeft(change) !== null) own.eases++;
+    own.ban = ban;
+    this.#followRules(own);
+    this.#own.set(text, own);
+    this.#ended.delete(text);
+    this.#changed.add(text);
+    this.#sayLater();
+  }
+
+  timed(ban: Ban, wallMs: number): Ban {
+    const nowMs = this.#options.clock.monotonicMs();
+    const onWall = (ms: number) => Math.round(wallMs + ms - nowMs);
+    const others = this.#on(ban.prefix.text).map(([, { expiresMs, holdMs, repeat }]) => ({
+      ...{ expiresAt: onWall(expiresMs), holdUntil: holdMs === null ? null : onWall(holdMs), repeat },
+    }));
+    return joinedTimes(ban, others);
+  }
+
+  rungOf({ prefix, step }: Pick<Ban, "prefix" | "step">): ForeignRung {
+    const own = this.#own.get(prefix.text);
+    const others = this.#on(prefix.text).map(([, { eases, step: on }]) => ({ eases, step: on }));
+    const turn: RungTurn = rungTurn({ eases: own?.eases ?? 0, step }, others);
+    if (own !== undefined) own.eases = turn.eases;
+    return turn;
+  }
+
+  mayEase(): boolean {
+    return this.#options.lease.holds();
+  }
+
+  rulesOf(prefix: string): readonly Rule[] | null {
+    const own = this.#own.get(prefix);
+    const first = this.#firstOn(prefix, own?.rulesSinceMs ?? null);
+    if (first === null) return null;
+    if (own === undefined) return first.rules;
+    const nowMs = this.#options.clock.monotonicMs();
+    const text = rulesText(first.rules);
+    if (own.rulesText === text) return first.rules;
+    if (own.tried?.text !== text) own.tried = { text, sinceMs: nowMs };
+    return nowMs - own.tried.sinceMs < TRIED_MS ? first.rules : null;
+  }
+
+  #firstOn(prefix: string, sinceMs: number | null): MadeRules<readonly Rule[]> | null {
+    const made = this.#on(prefix).flatMap(([brain, { rules }]) =>
+      rules === null ? [] : [{ brain, rules: rules.rules, sinceMs: rules.sinceMs }],
+    );
+    return firstRules({ brain: this.#options.peers.own, sinceMs }, made);
+  }
+
+  /** Rules that are those of another brain were made when they were there. */
+  #followRules(own: Own): void {
+    const rules = keptRules(own.ban);
+    const text = rules === null ? "" : rulesText(rules);
+    if (text === own.rulesText) return;
+    own.rulesText = text;
+    if (rules === null) {
+      own.rulesSinceMs = null;
+      return;
+    }
+    const same = this.#on(own.ban.prefix.text).flatMap(([, { rules: others }]) =>
+      others?.text === text ? [others.sinceMs] : [],
+    );
+    own.rulesSinceMs = Math.min(this.#options.clock.monotonicMs(), ...same);
+  }
+
+  #end(prefix: string): void {
+    if (!this.#own.delete(prefix)) return;
+    this.#changed.delete(prefix);
+    this.#ended.add(prefix);
+    this.#sayLater();
+  }
+
+  /** Bans of the prefix at other brains, that have not expired. */
+  #on(prefix: string): (readonly [brain: string, Foreign])[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#foreign].flatMap(([brain, bans]) => {
+      const ban = bans.get(prefix);
+      return ban === undefined || ban.expiresMs <= nowMs ? [] : [[brain, ban] as const];
+    });
+  }
+
+  #sayLater(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#options.timers.after(GATHER_MS, () => {
+      this.#isDue = false;
+      const [changed, ended] = [[...this.#changed], [...this.#ended]];
+      this.#changed.clear();
+      this.#ended.clear();
+      for (const body of this.#messages(changed, ended, false)) this.#options.peers.broadcast(KIND, body);
+    });
+  }
+
+  *#messages(prefixes: readonly string[], ended: readonly string[], isFirst: boolean): Generator<Body> {
+    const rows = prefixes.flatMap((prefix) => {
+      const own = this.#own.get(prefix);
+      return own === undefined ? [] : [this.#rowOf(own)];
+    });
+    const count = Math.max(1, Math.ceil(Math.max(rows.length, ended.length) / BANS_OF_MESSAGE));
+    for (let i = 0; i < count; i++) {
+      const [from, to] = [i * BANS_OF_MESSAGE, (i + 1) * BANS_OF_MESSAGE];
+      yield { is_first: isFirst && i === 0, active: rows.slice(from, to), ended: ended.slice(from, to) };
+    }
+  }
+
+  #rowOf({ ban, eases, rulesSinceMs }: Own): Row {
+    const { clock } = this.#options;
+    const wallMs = clock.wallMs();
+    const { prefix, expiresAt, holdUntil, repeat, step } = ban;
+    const rules = keptRules(ban);
+    return {
+      ...{ prefix: prefix.text, expires_in_ms: expiresAt - wallMs, repeat, step, eases },
+      ...(holdUntil === null ? {} : { hold_in_ms: holdUntil - wallMs }),
+      ...(rules !== null &&
+        rulesSinceMs !== null && {
+          rules: rules.map((rule) => ruleToWire(rule)),
+          rules_ago_ms: clock.monotonicMs() - rulesSinceMs,
+        }),
+    };
+  }
+
+  #take(from: string, { is_first: isFirst, active, ended }: Body): void {
+    const bans = (isFirst ? undefined : this.#foreign.get(from)) ?? new Map<string, Foreign>();
+    this.#foreign.set(from, bans);
+    for (const prefix of ended) bans.delete(prefix);
+    for (const row of active) {
+      const prefix = parsePrefix(row.prefix);
+      if (prefix === null) continue;
+      bans.delete(prefix.text);
+      if (bans.size >= ACTIVE_BANS_MAX) continue;
+      bans.set(prefix.text, this.#read(row, prefix, from));
+    }
+  }
+
+  #read(row: Row, prefix: Prefix, from: string): Foreign {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { expires_in_ms: expiresIn, hold_in_ms: holdIn, repeat, step, eases } = row;
+    const rules = this.#rulesIn(row, prefix, from);
+    return {
+      ...{ expiresMs: nowMs + expiresIn, holdMs: holdIn === undefined ? null : nowMs + holdIn, repeat, step, eases },
+      rules: rules === null ? null : { rules, text: rulesText(rules), sinceMs: nowMs - (row.rules_ago_ms ?? 0) },
+    };
+  }
+
+  #rulesIn({ rules }: Row, prefix: Prefix, from: string): readonly Rule[] | null {
+    if (rules === undefined || rules.length === 0) return null;
+    try {
+      return rules.map((rule) => readRule(rule, prefix));
+    } catch (cause) {
+      if (!(cause instanceof RuleProblem)) throw cause;
+      this.#options.onUnread(KIND, from);
+      return null;
+    }
+  }
+}
+
+/** Rules for packets to the prefix that were found of packets; null: there are none. */
+function keptRules({ measure }: Ban): readonly Rule[] | null {
+  const found: FlowspecMeasure | null =
+    measure.kind === "divert" || measure.kind === "scrub"
+      ? measure.rules
+      : measure.kind === "flowspec"
+        ? measure
+        : null;
+  const isKept = found !== null && !found.matchesAll && (found.separability?.estimatedBy ?? null) !== null;
+  const isIncoming = found?.rules.every(({ destination }) => destination !== null) === true;
+  return isKept && isIncoming && found.rules.length > 0 ? found.rules : null;
+}

@@ -1,0 +1,251 @@
+/** The notifications of two brains, with a receiver that counts what it gets. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { attackEvent, banEvent, scrubNodeEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
+import { attack } from "../../test/fixtures/views.ts";
+import type { NotifyEvent } from "../notify/event.ts";
+import { PairLease } from "./cluster-lease.ts";
+import { ClusterNotifications } from "./cluster-notifications.ts";
+
+const LEASE_MS = 15_000;
+
+let clock: ManualClock;
+let brains: JoinedBrains;
+let world: Record<string, TestBrain>;
+/** `kind id by brain` of all that was sent. */
+let received: string[];
+let ids: Set<string>;
+
+class TestBrain {
+  readonly name: string;
+  readonly notifications: ClusterNotifications;
+  /** Does nothing any more. */
+  isDead = false;
+  /** What the receiver does with its events. */
+  outcome: "taken" | "refused" | "unanswered" = "taken";
+  dropped = 0;
+  readonly #agreeing: (() => void)[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+    const peers = brains.of(name);
+    const reach = new PairLease(peers, clock);
+    this.notifications = new ClusterNotifications({
+      ...{
+        peers,
+        reach,
+        lease: { holds: () => !this.isDead && reach.holds() },
+        clock,
+        timers: new ManualTimers(clock),
+      },
+      ids: {
+        shown: (one) => ({ ...one, id: shownId(one.id) }),
+        shownId,
+        whenAgreed: (report) => {
+          let isDone = false;
+          const once = () => {
+            if (!isDone) report();
+            isDone = true;
+          };
+          this.#agreeing.push(once);
+          new ManualTimers(clock).after(250, once);
+        },
+        agreeNow: () => {
+          for (const report of this.#agreeing.splice(0)) report();
+        },
+      },
+      onUnread: () => {},
+      onDropped: (events) => {
+        this.dropped += events;
+      },
+    });
+    this.notifications.start((event, target) => this.#queue(event, target));
+  }
+
+  /** As a queue does: asks, sends, and says so. */
+  #queue(event: NotifyEvent, target: string): void {
+    const once = this.notifications.once(target);
+    new ManualTimers(clock).after(10, () => {
+      if (this.isDead || !once.maySend(event) || this.outcome === "unanswered") return;
+      if (this.outcome === "refused") {
+        once.gaveUp([event]);
+        return;
+      }
+      received.push(`${event.kind} by ${this.name}`);
+      ids.add(event.id);
+      once.sent([event]);
+    });
+  }
+}
+
+const shownId = (own: string) => own.replace(/-of-.*/, "");
+const at = (name: string) => world[name] as TestBrain;
+const both = () => Object.values(world);
+/** Each brain has its own id of the attack, and its own of the event. */
+function happensAt(brain: TestBrain, event: NotifyEvent = attackEvent()): void {
+  const named = { ...event, id: `${event.id} ${brain.name}` };
+  brain.notifications.add(
+    "attack" in named ? { ...named, attack: { ...named.attack, id: `${named.attack.id}-of-${brain.name}` } } : named,
+    ["hook"],
+  );
+}
+const happens = (event?: NotifyEvent) => {
+  for (const brain of both()) if (!brain.isDead) happensAt(brain, event);
+};
+
+beforeEach(() => {
+  clock = new ManualClock();
+  brains = new JoinedBrains("brain1", "brain2");
+  brains.nowMs = () => clock.monotonicMs();
+  [received, ids, world] = [[], new Set(), {}];
+  for (const name of brains.names) world[name] = new TestBrain(name);
+  clock.advance(1000);
+  brains.link("brain1", "brain2");
+  clock.advance(1000);
+});
+
+describe("without a fault", () => {
+  test("the first brain sends each event once, with one id", () => {
+    happens();
+    happens(banEvent());
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1", "ban_active by brain1"]);
+    expect([ids.size, ...both().map(({ notifications }) => notifications.kept)]).toEqual([2, 0, 0]);
+  });
+
+  test("one that the other brain has first, or later, is sent once", () => {
+    happensAt(at("brain2"));
+    clock.advance(1000);
+    happensAt(at("brain1"));
+    clock.advance(1000);
+    happensAt(at("brain1"), banEvent());
+    clock.advance(30_000);
+    happensAt(at("brain2"), banEvent());
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1", "ban_active by brain1"]);
+  });
+
+  test("one that only the other brain has is sent by that", () => {
+    happensAt(at("brain2"));
+    clock.advance(10_000);
+    expect(received).toEqual(["attack_started by brain2"]);
+    happensAt(at("brain1"));
+    clock.advance(60_000);
+    expect(received).toHaveLength(1);
+  });
+
+  test("what a brain sees of itself it sends itself", () => {
+    happens(sessionEvent());
+    clock.advance(60_000);
+    expect(received).toEqual(["bgp_session_lost by brain1", "bgp_session_lost by brain2"]);
+  });
+
+  test("a fault that both see is sent once, and again when it comes back", () => {
+    happens(scrubNodeEvent());
+    clock.advance(700_000);
+    happens(scrubNodeEvent({ atMs: scrubNodeEvent().atMs + 700_000 }));
+    clock.advance(60_000);
+    expect(received).toEqual(["scrub_node_fault by brain1", "scrub_node_fault by brain1"]);
+    expect(ids.size).toBe(2);
+  });
+
+  test("each change of an attack is an event of its own", () => {
+    for (let i = 0; i < 3; i++) happens(attackEvent({ kind: "attack_changed" }));
+    happens(attackEvent({ kind: "attack_ended", attack: attack({ id: "other" }) }));
+    clock.advance(60_000);
+    expect([received.length, ids.size]).toEqual([4, 4]);
+  });
+});
+
+describe("the death of the first brain", () => {
+  const kill = () => {
+    at("brain1").isDead = true;
+    brains.cut("brain1", "brain2");
+  };
+
+  test("before it sent: the other one sends 15 s later", () => {
+    at("brain1").outcome = "unanswered";
+    happens();
+    clock.advance(5000);
+    kill();
+    clock.advance(LEASE_MS - 1000);
+    expect(received).toEqual([]);
+    clock.advance(2000);
+    expect(received).toEqual(["attack_started by brain2"]);
+  });
+
+  test("after it sent: nothing is repeated", () => {
+    happens();
+    clock.advance(5000);
+    kill();
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1"]);
+    happens(attackEvent({ kind: "attack_ended" }));
+    clock.advance(1000);
+    expect(received).toEqual(["attack_started by brain1", "attack_ended by brain2"]);
+  });
+
+  test("after it granted one: it is sent all the same", () => {
+    happensAt(at("brain2"));
+    clock.advance(3100);
+    kill();
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain2"]);
+  });
+});
+
+test("the death of the other brain with what it was granted: the first one sends it, if it has it", () => {
+  at("brain2").outcome = "unanswered";
+  happensAt(at("brain2"));
+  clock.advance(5000);
+  happensAt(at("brain1"));
+  clock.advance(5000);
+  expect(received).toEqual([]);
+  at("brain2").isDead = true;
+  brains.cut("brain1", "brain2");
+  clock.advance(LEASE_MS + 2000);
+  expect(received).toEqual(["attack_started by brain1"]);
+});
+
+test("what the first brain cannot deliver, the other one does", () => {
+  at("brain1").outcome = "refused";
+  happens();
+  clock.advance(1000);
+  expect(received).toEqual(["attack_started by brain2"]);
+});
+
+describe("a split", () => {
+  beforeEach(() => {
+    brains.cut("brain1", "brain2");
+    clock.advance(LEASE_MS + 1000);
+  });
+
+  test("both brains send, with one id", () => {
+    happens();
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1", "attack_started by brain2"]);
+    expect(ids.size).toBe(1);
+  });
+
+  test("after it nothing is sent that the other one has sent", () => {
+    at("brain2").outcome = "unanswered";
+    happens();
+    clock.advance(5000);
+    at("brain2").outcome = "taken";
+    brains.link("brain1", "brain2");
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1"]);
+    happens(attackEvent({ kind: "attack_ended" }));
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_started by brain1", "attack_ended by brain1"]);
+  });
+});
+
+test("a brain that stops says what it could not deliver, and the other one sends it", () => {
+  happens();
+  at("brain1").outcome = "refused";
+  at("brain1").notifications.flush();
+  clock.advance(1000);
+  expect(received).toEqual(["attack_started by brain2"]);
+});

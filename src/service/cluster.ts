@@ -1,0 +1,275 @@
+/**
+ * The other brains of a cluster as the running service sees them: the link, the orders that go over it, and what is wrong
+ * with either. There is none of it without the section `cluster`.
+ */
+import type { ClusterConfig } from "../cluster/cluster-config.ts";
+import { ClusterFaultTurns, clusterFaults } from "../cluster/cluster-faults.ts";
+import {
+  type BrainView,
+  type ClusterFault,
+  type ClusterReport,
+  type ClusterView,
+  LACKS,
+  type OrderKept,
+} from "../cluster/cluster-view.ts";
+import type { Lease } from "../cluster/lease.ts";
+import { ClusterLink, type LinkObserver } from "../cluster/link/cluster-link.ts";
+import type { SharedTable } from "../cluster/order-exchange.ts";
+import { SHARED_TABLES } from "../cluster/order-exchange.ts";
+import { OrderRegister, type RegisterObserver } from "../cluster/order-register.ts";
+import { PeerExchange } from "../cluster/peer-exchange.ts";
+import type { PeerState } from "../cluster/peers.ts";
+import { stampedName } from "../cluster/stamped-order.ts";
+import type { Config } from "../config/config.ts";
+import { sectionHashes } from "../config/section-hashes.ts";
+import type { Levers } from "../edge/zones/levers.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { StateStore } from "../storage/state-store.ts";
+import type { Clock } from "../system/clock.ts";
+import { within } from "../system/deadline.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import { clusterTables } from "./cluster-tables.ts";
+import type { Floodwall } from "./floodwall.ts";
+
+/** How long an answer waits for the other brains, ms. */
+const SHARED_WAIT_MS = 1000;
+const TICK_MS = 1000;
+/** Waiting orders that are shown. */
+const WAITING_SHOWN = 20;
+/** Attempts to connect are spread over so much of their pause. */
+const SPREAD = 0.5;
+
+export interface ClusterParts {
+  readonly state: StateStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly limiter: Pick<Limiter, "pass">;
+  readonly metrics: Metrics;
+  readonly random: () => number;
+  readonly version: string;
+}
+
+export type ClusterFaultListener = (turn: "begun" | "over", fault: ClusterFault) => void;
+
+export class Cluster {
+  readonly peers: ClusterLink;
+  readonly register: OrderRegister;
+  /** Who does what must happen once. */
+  lease: Lease;
+  readonly #parts: ClusterParts;
+  readonly #exchange: PeerExchange;
+  readonly #turns = new ClusterFaultTurns();
+  readonly #listeners: ClusterFaultListener[] = [];
+  /** By brain: monotonic, ms, since when its configuration differs. */
+  readonly #differs = new Map<string, number>();
+  #sections: Record<string, string>;
+  #cancel: Cancel = () => {};
+
+  private constructor(section: ClusterConfig, config: Config, parts: ClusterParts) {
+    const { state, clock, timers, version, random } = parts;
+    this.#parts = parts;
+    this.#sections = sectionHashes(config);
+    this.register = new OrderRegister({
+      own: section.name,
+      wallMs: () => clock.wallMs(),
+      store: state.table("cluster_orders"),
+      observer: registerObserver(parts),
+    });
+    state.shareBy((table) => {
+      const shared = SHARED_TABLES.find((one) => one === table);
+      return shared === undefined ? null : this.register.sharing(shared);
+    });
+    this.peers = new ClusterLink({
+      config: section,
+      now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+      timers,
+      spread: () => 1 - SPREAD / 2 + SPREAD * random(),
+      introduction: () => ({ version, sections: this.#sections }),
+      observer: linkObserver(parts),
+    });
+    this.#exchange = new PeerExchange({
+      peers: this.peers,
+      wallMs: () => clock.wallMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      records: () => this.register.records(),
+      shifted: (record, byMs) => this.register.shifted(record, byMs),
+      garbled: (peer, what) => this.#garbled(peer, what),
+    });
+    this.register.join(this.#exchange, { decides: true });
+    this.lease = { holds: () => this.peers.states().every(({ name, isUp }) => !isUp || this.peers.own < name) };
+  }
+
+  /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
+  static open(config: Config, parts: ClusterParts): Cluster | null {
+    if (config.cluster !== null) return new Cluster(config.cluster, config, parts);
+    // What a cluster of before has left would be out of date if there is one again.
+    const { state } = parts;
+    for (const order of state.stored.cluster_orders) state.table("cluster_orders").queue(stampedName(order), null);
+    return null;
+  }
+
+  onFault(listener: ClusterFaultListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Once the service has restored its orders. */
+  start(floodwall: Floodwall, levers: Levers): void {
+    const { state, timers, metrics } = this.#parts;
+    const { bans, sourceBlocks, filterRules, protections, maintenance, now } = floodwall;
+    this.register.bind(clusterTables({ bans, sourceBlocks, filterRules, protections, maintenance, levers, now }));
+    this.register.restore(state.stored.cluster_orders);
+    floodwall.onReloaded((next) => {
+      this.#sections = sectionHashes(next);
+    });
+    metrics.beforeScrape(() => metrics.cluster.set(this.#readings(), this.register.counts));
+    this.#cancel = timers.every(TICK_MS, () => this.#tick());
+    void this.peers.start();
+  }
+
+  /** Before the owners of the tables stop: orders that arrive from now on are confirmed after the next start. */
+  stopOrders(): void {
+    this.#cancel();
+    this.register.stop();
+  }
+
+  /** After all parts that say something to other brains as they stop. */
+  stop(): void {
+    this.peers.stop();
+  }
+
+  /** What has become of the newest order of the key at the other brains; waits for them a second at most. */
+  async kept(table: SharedTable, key: string): Promise<OrderKept> {
+    const shared = this.register.isShared(table, key);
+    const isShared = await within(shared, SHARED_WAIT_MS, this.#parts.timers, () => false);
+    return { isShared, unconfirmedBy: this.register.unconfirmedBy(table, key) };
+  }
+
+  view(): ClusterView {
+    const waiting = this.register.waiting().slice(0, WAITING_SHOWN);
+    return {
+      ...{ name: this.peers.own, isLeading: this.lease.holds() },
+      brains: this.peers.states().map((state) => this.#brain(state)),
+      orders: this.register.counts,
+      waiting: waiting.map(({ table, key, stamp, atMs }) => ({ table, key, brain: stamp.brain, sinceMs: atMs })),
+      lacks: LACKS,
+      ...{ certificateUntilMs: this.peers.certificateUntilMs, fault: this.peers.fault },
+    };
+  }
+
+  report(): ClusterReport {
+    const { clock } = this.#parts;
+    const [view, nowMs] = [this.view(), clock.monotonicMs()];
+    const differsMs = (brain: string) => nowMs - (this.#differs.get(brain) ?? nowMs);
+    return { ...view, faults: clusterFaults(view, differsMs, clock.wallMs()) };
+  }
+
+  #brain({ name, isUp, sinceMs, receivedMs, skewMs, version, sections, problem }: PeerState): BrainView {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const lag = this.#exchange.lagOf(name);
+    return {
+      ...{ name, isUp, sinceMs, skewMs, version, problem },
+      silentMs: receivedMs === null ? null : nowMs - receivedMs,
+      unconfirmed: { orders: lag.orders, oldestMs: lag.sinceMs === null ? 0 : nowMs - lag.sinceMs },
+      differs: sections === null ? null : differing(this.#sections, sections),
+    };
+  }
+
+  #tick(): void {
+    const { clock, log } = this.#parts;
+    this.register.tick();
+    this.#exchange.tick();
+    const { brains, faults } = this.report();
+    for (const { name, differs } of brains) {
+      if (differs === null || differs.length === 0) this.#differs.delete(name);
+      else if (!this.#differs.has(name)) this.#differs.set(name, clock.monotonicMs());
+    }
+    const { begun, over } = this.#turns.take(faults);
+    for (const fault of begun) {
+      log.warn({ brain: fault.brain, fault: fault.kind, remedy: fault.remedy }, fault.found);
+      for (const listener of this.#listeners) listener("begun", fault);
+    }
+    for (const fault of over) {
+      log.info({ brain: fault.brain, fault: fault.kind }, "a fault of the cluster is over");
+      for (const listener of this.#listeners) listener("over", fault);
+    }
+  }
+
+  #garbled(peer: string, what: string): void {
+    const { limiter, log, metrics } = this.#parts;
+    metrics.cluster.messageDropped("garbled");
+    limiter.pass(`cluster garbled ${peer}`, (suppressed) =>
+      log.error({ brain: peer, what, suppressed }, "a brain sent what cannot be read"),
+    );
+  }
+
+  #readings() {
+    return this.view().brains.map(({ name, isUp, skewMs, unconfirmed, differs }) => ({
+      ...{ name, isUp, skewSeconds: skewMs === null ? null : skewMs / 1000, unconfirmed: unconfirmed.orders },
+      ...{ oldestSeconds: unconfirmed.oldestMs / 1000, differing: differs?.length ?? 0 },
+    }));
+  }
+}
+
+/** A section that only one of them knows is of another build, which is no difference. */
+function differing(own: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): string[] {
+  return Object.keys(own).filter((name) => name in other && own[name] !== other[name]);
+}
+
+function registerObserver({ limiter, log, metrics }: ClusterParts): RegisterObserver {
+  return {
+    refused: (cause, detail) => {
+      metrics.cluster.recordRefused(cause);
+      limiter.pass(`cluster refused ${cause}`, (suppressed) =>
+        log.error({ cause, detail, suppressed }, "an order of another brain is refused"),
+      );
+    },
+    waits: ({ table, key, stamp }, why) =>
+      limiter.pass(`cluster waits ${table}`, (suppressed) =>
+        log.warn(
+          { table, key, brain: stamp.brain, why, suppressed },
+          "an order of another brain is kept, and not in force here",
+        ),
+      ),
+    endsDropped: (table, count) => {
+      metrics.cluster.endsDropped(table, count);
+      limiter.pass(`cluster ends ${table}`, (suppressed) =>
+        log.warn({ table, count, suppressed }, "ends of orders are forgotten before their time: there are too many"),
+      );
+    },
+  };
+}
+
+function linkObserver({ limiter, log, metrics }: ClusterParts): LinkObserver {
+  return {
+    up: (brain) => log.info({ brain }, "another brain is reached"),
+    failed: (brain, cause) => {
+      metrics.cluster.linkFailed(brain);
+      limiter.pass(`cluster link ${brain}`, (suppressed) =>
+        log.warn({ brain, cause, suppressed }, "another brain is not reached: tried again"),
+      );
+    },
+    refused: (cause, address) => {
+      metrics.cluster.connectionRefused();
+      limiter.pass("cluster connections", (suppressed) =>
+        log.warn({ cause, address, suppressed }, "a connection of no other brain is refused"),
+      );
+    },
+    fault: (cause) =>
+      limiter.pass("cluster listen", (suppressed) =>
+        log.error({ cause, suppressed }, "other brains cannot reach this one: tried again each minute"),
+      ),
+    dropped: (why, kind, brain) => {
+      metrics.cluster.messageDropped(why);
+      limiter.pass(`cluster ${why} ${kind}`, (suppressed) =>
+        log.warn({ why, kind, brain, suppressed }, "a message between brains is dropped"),
+      );
+    },
+    listenerFailed: (cause) =>
+      limiter.pass("cluster listener", (suppressed) =>
+        log.error({ cause, suppressed }, "a message of another brain could not be used"),
+      ),
+  };
+}
