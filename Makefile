@@ -53,7 +53,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -115,6 +115,9 @@ exporters: setup $(STAMPS)/test-packages
 	SEED=$${SEED:-} CASES=$${CASES:-5000} $(BUN) test test/simulation/misbehaving-exporters.test.ts --timeout 36000000
 
 # One job, unless JOBS is set on the command line: its default is the number of cores, for the compilers.
+cluster-model: setup
+	HISTORIES=$${HISTORIES:-10000} SEED=$${SEED:-} $(BUN) test test/cluster/model.test.ts --timeout 36000000
+
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
 	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)

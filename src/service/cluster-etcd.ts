@@ -42,6 +42,8 @@ export interface ClusterEtcdOptions {
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
   readonly lifeMs: (table: SharedTable) => number;
+  readonly skewMs: (brain: string) => number | null;
+  readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
   /** null: no edge is configured. */
   readonly clearance: () => ClearanceKeys | null;
 }

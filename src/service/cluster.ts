@@ -96,6 +96,7 @@ export class Cluster {
       monotonicMs: () => clock.monotonicMs(),
       records: () => this.register.records(),
       shifted: (record, byMs) => this.register.shifted(record, byMs),
+      stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
       garbled: (peer, what) => this.#garbled(peer, what),
     });
     this.register.join(this.#exchange, { decides: true });

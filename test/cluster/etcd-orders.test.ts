@@ -199,9 +199,9 @@ describe.skipIf(reason !== null)(`orders in etcd${reason === null ? "" : `: ${re
     const put = (key: string, value: string) =>
       raw.txn({ compare: [], success: [{ kind: "put", key: `${PREFIX}orders/${key}`, value }], failure: [] });
     await put("bans/a", "{");
-    await put("bans/b", '{"stamp":{"ms":-1,"brain":"x"},"record":{}}');
-    await put("unknown/c", orderText(order("c", 1, "x")));
-    await put("bans/%E0%A4%A", orderText(order("d", 1, "x")));
+    await put("bans/b", '{"clock":"x","stamp":{"ms":-1,"brain":"x"},"record":{}}');
+    await put("unknown/c", orderText(order("c", 1, "x"), "x"));
+    await put("bans/%E0%A4%A", orderText(order("d", 1, "x"), "x"));
     const one = brain(etcd, "brain1");
     await one.order("a", 5);
     await eventually(() => one.given.length > 0, "nothing was compared");

@@ -4,7 +4,7 @@
  * takes a lease whose last holder, of the lost data, still counts on it.
  */
 
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import { EtcdFault } from "./etcd-fault.ts";
 import type { EtcdCompare, EtcdHeader } from "./etcd-wire.ts";
 import type { CallOptions } from "./gateway-client.ts";
@@ -20,7 +20,7 @@ export interface Generation {
 }
 
 interface GenerationOptions {
-  readonly calls: EtcdCalls;
+  readonly calls: EtcdApi;
   readonly prefix: string;
   readonly newId: () => string;
 }

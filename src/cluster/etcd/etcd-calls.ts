@@ -43,6 +43,9 @@ export interface WatchStart {
   readonly fromRevision: number;
 }
 
+/** What the parts that keep something in etcd need of it. */
+export type EtcdApi = Omit<EtcdCalls, "client">;
+
 export class EtcdCalls {
   readonly client: GatewayClient;
   /** The newest revision of all answers and changes: etcd never goes behind it while it has its data. */
@@ -50,6 +53,16 @@ export class EtcdCalls {
 
   constructor(client: GatewayClient) {
     this.client = client;
+  }
+
+  /** The member that calls go to now. */
+  get endpoint(): URL {
+    return this.client.endpoint;
+  }
+
+  /** It fails: calls go to the next one. */
+  leave(endpoint: URL, cause: EtcdFault): void {
+    this.client.leave(endpoint, cause);
   }
 
   get newestRevision(): number {

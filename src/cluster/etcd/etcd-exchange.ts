@@ -9,12 +9,13 @@ import type { Clock } from "../../system/clock.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { OrderExchange, SharedRecord, SharedTable } from "../order-exchange.ts";
+import { CLOCKS_AGREE_MS } from "../peer-exchange.ts";
 import { isNewer } from "../stamp.ts";
 import type { DataGeneration } from "./data-generation.ts";
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import { EtcdFault } from "./etcd-fault.ts";
 import type { EtcdChange, EtcdRecord } from "./etcd-wire.ts";
-import { orderIn, orderName } from "./order-record.ts";
+import { type OrderInEtcd, orderIn, orderName } from "./order-record.ts";
 import { OrderWriter, type OrderWriterObserver } from "./order-writer.ts";
 
 /** Keys of orders that are read; above the bounds of all tables together. */
@@ -23,18 +24,26 @@ const RETRY = { retryMinMs: 200, retryMaxMs: 3000 };
 /** A member that is frozen or cut off is noticed after this and the time of an attempt. */
 const LOOK_MS = 1000;
 const COMPARE_AGAIN_MS = 600_000;
+/** How often orders that this brain has from others are compared with what is known of etcd: their brain may be gone. */
+const GIVE_AGAIN_MS = 30_000;
 /** Records that are handed over at once. */
 const BATCH = 512;
 
 export interface EtcdExchangeOptions {
-  readonly calls: EtcdCalls;
+  readonly calls: EtcdApi;
   readonly generation: DataGeneration;
+  /** The name of this brain. */
+  readonly own: string;
   /** Of all keys of the cluster. */
   readonly prefix: string;
   readonly clock: Clock;
   readonly timers: Timers;
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
+  /** The wall clock of another brain minus that of this one, ms, as last measured; null: never. */
+  readonly skewMs: (brain: string) => number | null;
+  /** The record on a clock that is `byMs` ahead of the one that it is of. */
+  readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
   /** The longest that an order of the table lasts, ms; its end is kept as long again. */
   readonly lifeMs: (table: SharedTable) => number;
   readonly observer: ExchangeObserver;
@@ -47,6 +56,8 @@ export interface ExchangeObserver extends OrderWriterObserver {
   following(fault: EtcdFault | null): void;
 }
 
+type RecordListener = Parameters<OrderExchange["onRecords"]>[0];
+
 /** Why following ended. */
 type End = "fault" | "past_changed" | "compare_again";
 
@@ -55,7 +66,7 @@ export class EtcdExchange implements OrderExchange {
   readonly #writer: OrderWriter;
   readonly #pause: Pause;
   readonly #backoff = new Backoff(RETRY);
-  readonly #listeners: ((records: readonly SharedRecord[]) => void)[] = [];
+  readonly #listeners: RecordListener[] = [];
   #abort = new AbortController();
   #running: Promise<void> | null = null;
   #isClosed = false;
@@ -66,6 +77,7 @@ export class EtcdExchange implements OrderExchange {
   /** The last revision of which all changes were taken. */
   #revision = 0;
   #comparedMs = 0;
+  #givenMs = 0;
   /** Orders that did not find room among those that wait are found by the next comparison. */
   #hasLeftOut = false;
   #isLooking = false;
@@ -76,6 +88,7 @@ export class EtcdExchange implements OrderExchange {
     const { observer } = options;
     this.#writer = new OrderWriter({
       calls: options.calls,
+      own: options.own,
       timers: options.timers,
       prefix: `${options.prefix}orders/`,
       onNewer: (record) => this.#give([record]),
@@ -105,7 +118,7 @@ export class EtcdExchange implements OrderExchange {
     return this.#writer.write(record);
   }
 
-  onRecords(listener: (records: readonly SharedRecord[]) => void): void {
+  onRecords(listener: RecordListener): void {
     this.#listeners.push(listener);
   }
 
@@ -148,7 +161,7 @@ export class EtcdExchange implements OrderExchange {
   }
 
   async #compareAll(generationId: string): Promise<void> {
-    const { calls, records, observer, clock } = this.#options;
+    const { calls, observer, clock } = this.#options;
     // Their revisions may be those of data that are gone.
     this.#writer.forget();
     const { header, records: found } = await calls.list(this.#prefix, ORDER_KEYS_MAX);
@@ -156,27 +169,35 @@ export class EtcdExchange implements OrderExchange {
     const seen = found.map((record) => ({ record, order: this.#seen(record) }));
     const forgotten = seen.filter(({ order }) => order !== null && this.#isForgotten(order));
     this.#give(seen.flatMap(({ order }) => (order === null || this.#isForgotten(order) ? [] : [order])));
-    const lacking = [...records()].filter((own) => isNewer(own.stamp, this.#writer.stampOf(orderName(own))));
-    for (const own of lacking) void this.#writer.write(own);
+    const given = this.#giveLacking();
     this.#generationId = generationId;
     this.#revision = header.revision;
     this.#comparedMs = clock.monotonicMs();
     const unusable = seen.filter(({ order }) => order === null).length;
-    observer.compared({ found: found.length, given: lacking.length, unusable });
+    observer.compared({ found: found.length, given, unusable });
     await this.#remove(forgotten.map(({ record }) => record));
   }
 
+  /** Puts there what etcd lacks or has older, as far as is known. Returns the number of such orders. */
+  #giveLacking(): number {
+    const { records, clock } = this.#options;
+    const lacking = [...records()].filter((own) => isNewer(own.stamp, this.#writer.stampOf(orderName(own))));
+    for (const own of lacking) void this.#writer.write(own);
+    this.#givenMs = clock.monotonicMs();
+    return lacking.length;
+  }
+
   /** Its end too may be forgotten by every brain by now. */
-  #isForgotten({ table, stamp }: SharedRecord): boolean {
+  #isForgotten({ shared: { table, stamp } }: OrderInEtcd): boolean {
     const { lifeMs, clock } = this.#options;
     return clock.wallMs() - stamp.ms > 2 * lifeMs(table);
   }
 
   /** What a key holds; null: no order. */
-  #seen({ key, value, modRevision }: EtcdRecord): SharedRecord | null {
+  #seen({ key, value, modRevision }: EtcdRecord): OrderInEtcd | null {
     const name = key.slice(this.#prefix.length);
     const order = orderIn(name, value);
-    this.#writer.saw(name, { revision: modRevision, stamp: order?.stamp ?? null });
+    this.#writer.saw(name, { revision: modRevision, stamp: order?.shared.stamp ?? null });
     return order;
   }
 
@@ -197,7 +218,7 @@ export class EtcdExchange implements OrderExchange {
     const abort = this.#abort;
     if (this.#isClosed) return;
     let end: End = "fault";
-    const endpoint = calls.client.endpoint;
+    const endpoint = calls.endpoint;
     const stop = timers.every(LOOK_MS, () => {
       void this.#look(endpoint).then((found) => {
         if (found === null || abort.signal.aborted) return;
@@ -223,15 +244,16 @@ export class EtcdExchange implements OrderExchange {
   async #look(endpoint: URL): Promise<End | null> {
     if (this.#isLooking) return null;
     this.#isLooking = true;
-    const { generation, calls } = this.#options;
+    const { generation, calls, clock } = this.#options;
     try {
       const { id } = await generation.look({ endpoint });
       this.#followed(null);
       if (id !== this.#generationId) return "past_changed";
+      if (clock.monotonicMs() - this.#givenMs >= GIVE_AGAIN_MS) this.#giveLacking();
       return this.#isComparisonDue() ? "compare_again" : null;
     } catch (cause) {
       if (!(cause instanceof EtcdFault)) throw cause;
-      calls.client.leave(endpoint, cause);
+      calls.leave(endpoint, cause);
       this.#followed(cause);
       return "past_changed";
     } finally {
@@ -241,7 +263,7 @@ export class EtcdExchange implements OrderExchange {
 
   #take(changes: readonly EtcdChange[]): void {
     this.#followed(null);
-    const orders: SharedRecord[] = [];
+    const orders: OrderInEtcd[] = [];
     for (const change of changes) {
       if (change.kind === "put") {
         this.#revision = Math.max(this.#revision, change.record.modRevision);
@@ -255,11 +277,20 @@ export class EtcdExchange implements OrderExchange {
     this.#give(orders);
   }
 
-  #give(records: readonly SharedRecord[]): void {
+  #give(orders: readonly OrderInEtcd[]): void {
+    const records = orders.map((order) => this.#corrected(order));
     for (let from = 0; from < records.length; from += BATCH) {
       const batch = records.slice(from, from + BATCH);
-      for (const listener of this.#listeners) listener(batch);
+      // What a disk does not take at once waits there; nothing is to be confirmed to etcd.
+      for (const listener of this.#listeners) void listener(batch);
     }
+  }
+
+  /** Its times on the clock of this brain. */
+  #corrected({ shared, clock }: OrderInEtcd): SharedRecord {
+    const { own, skewMs, shifted } = this.#options;
+    const skew = clock === own ? 0 : (skewMs(clock) ?? 0);
+    return Math.abs(skew) < CLOCKS_AGREE_MS ? shared : shifted(shared, -skew);
   }
 
   #followed(fault: EtcdFault | null): void {

@@ -7,7 +7,7 @@ import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { Lease } from "../lease.ts";
 import type { DataGeneration } from "./data-generation.ts";
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import { EtcdFault } from "./etcd-fault.ts";
 import { isWithin, LEASE_SECONDS, type Moment, momentOf } from "./lease-terms.ts";
 
@@ -16,7 +16,7 @@ const RENEW_MS = 4000;
 const TRY_AGAIN_MS = 1000;
 
 export interface EtcdLeaseOptions {
-  readonly calls: EtcdCalls;
+  readonly calls: EtcdApi;
   readonly generation: DataGeneration;
   /** The whole key. */
   readonly key: string;

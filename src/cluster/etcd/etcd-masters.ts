@@ -3,7 +3,7 @@
  * each UTC day, made once by the brain that comes first, days ahead. What a brain has and etcd lacks it puts there.
  */
 import type { ClearanceMaster } from "../../edge/zones/clearance-keys.ts";
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import type { EtcdRecord } from "./etcd-wire.ts";
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
@@ -12,11 +12,11 @@ const KEPT_DAYS = 8;
 const KEYS_MAX = 4096;
 
 export class EtcdMasters {
-  readonly #calls: EtcdCalls;
+  readonly #calls: EtcdApi;
   readonly #prefix: string;
 
   /** @param prefix of all keys of the cluster */
-  constructor(calls: EtcdCalls, prefix: string) {
+  constructor(calls: EtcdApi, prefix: string) {
     this.#calls = calls;
     this.#prefix = `${prefix}clearance/`;
   }

@@ -1,7 +1,7 @@
 /** Slots of edge nodes in etcd: one key for each zone, bound to an etcd lease as long as a slot lasts. */
 import type { SlotAgreement, SlotClaim } from "../../edge/zones/slot-agreement.ts";
 import { SLOT_LEASE_MS, ZONES_MAX } from "../../limits.ts";
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import { EtcdFault } from "./etcd-fault.ts";
 import type { EtcdRecord } from "./etcd-wire.ts";
 
@@ -15,11 +15,11 @@ interface Slot {
 }
 
 export class EtcdSlots implements SlotAgreement {
-  readonly #calls: EtcdCalls;
+  readonly #calls: EtcdApi;
   readonly #prefix: string;
 
   /** @param prefix of all keys of the cluster */
-  constructor(calls: EtcdCalls, prefix: string) {
+  constructor(calls: EtcdApi, prefix: string) {
     this.#calls = calls;
     this.#prefix = `${prefix}acme/slots/`;
   }

@@ -7,9 +7,9 @@ import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { SharedRecord } from "../order-exchange.ts";
 import { compareStamps, isNewer, type Stamp } from "../stamp.ts";
-import type { EtcdCalls } from "./etcd-calls.ts";
+import type { EtcdApi } from "./etcd-calls.ts";
 import { EtcdFault } from "./etcd-fault.ts";
-import { ORDER_BYTES_MAX, orderIn, orderName, orderText } from "./order-record.ts";
+import { ORDER_BYTES_MAX, type OrderInEtcd, orderIn, orderName, orderText } from "./order-record.ts";
 
 /** Orders that wait at once; more are left to the next comparison of all orders. */
 export const WAITING_ORDERS_MAX = 65_536;
@@ -24,12 +24,14 @@ export interface Present {
 }
 
 export interface OrderWriterOptions {
-  readonly calls: EtcdCalls;
+  readonly calls: EtcdApi;
+  /** The name of this brain. */
+  readonly own: string;
   /** Of orders, with a slash at its end. */
   readonly prefix: string;
   readonly timers: Pick<Timers, "after">;
   /** A newer one than that which was to be written is there. */
-  readonly onNewer: (record: SharedRecord) => void;
+  readonly onNewer: (order: OrderInEtcd) => void;
   readonly observer: OrderWriterObserver;
 }
 
@@ -72,7 +74,7 @@ export class OrderWriter {
     const name = orderName(record);
     const waiting = this.#waiting.get(name);
     const hasRoom = waiting !== undefined || this.#waiting.size < WAITING_ORDERS_MAX;
-    if (this.#isClosed || !hasRoom || Buffer.byteLength(orderText(record)) > ORDER_BYTES_MAX) {
+    if (this.#isClosed || !hasRoom || Buffer.byteLength(orderText(record, this.#options.own)) > ORDER_BYTES_MAX) {
       this.#options.observer.leftOut(record);
       return Promise.resolve(false);
     }
@@ -169,13 +171,13 @@ export class OrderWriter {
 
   /** Resolves with true: it, or a newer one, is there. Rejects with an EtcdFault. */
   async #put(name: string, record: SharedRecord): Promise<boolean> {
-    const { calls, prefix, observer } = this.#options;
+    const { calls, own, prefix, observer } = this.#options;
     const key = prefix + name;
     for (;;) {
       const revision = this.#present.get(name)?.revision ?? 0;
       const { isDone, header, found } = await calls.txn({
         compare: [{ key, target: "MOD", revision }],
-        success: [{ kind: "put", key, value: orderText(record) }],
+        success: [{ kind: "put", key, value: orderText(record, own) }],
         failure: [{ kind: "range", key }],
       });
       if (isDone) {
@@ -186,8 +188,8 @@ export class OrderWriter {
       const there = found[0] ?? null;
       const order = there === null ? null : orderIn(name, there.value);
       // Not by saw(): after a loss of data revisions are lower than those that are known.
-      this.#present.set(name, { revision: there?.modRevision ?? 0, stamp: order?.stamp ?? null });
-      const age = order === null ? -1 : compareStamps(order.stamp, record.stamp);
+      this.#present.set(name, { revision: there?.modRevision ?? 0, stamp: order?.shared.stamp ?? null });
+      const age = order === null ? -1 : compareStamps(order.shared.stamp, record.stamp);
       if (order === null || age < 0) continue;
       if (age > 0) {
         observer.superseded();
