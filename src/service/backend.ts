@@ -384,9 +384,7 @@ export class ServiceBackend implements Backend {
   }
 
   /** Of an attack that is shown with this id. */
-  #ownId(shown: string): string {
-    return this.#floodwall.attackIds.ownIdOf(shown);
-  }
+  readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
   #banView(ban: Ban): BanView {
     const { bans, dataPlane, attackIds } = this.#floodwall;

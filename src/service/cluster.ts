@@ -22,7 +22,7 @@ import type { PeerState } from "../cluster/peers.ts";
 import { stampedName } from "../cluster/stamped-order.ts";
 import type { Config } from "../config/config.ts";
 import { sectionHashes } from "../config/section-hashes.ts";
-import type { Levers } from "../edge/zones/levers.ts";
+import type { Edge } from "../edge/edge.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -30,6 +30,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import type { Floodwall } from "./floodwall.ts";
 
@@ -57,8 +58,7 @@ export type ClusterFaultListener = (turn: "begun" | "over", fault: ClusterFault)
 export class Cluster {
   readonly peers: ClusterLink;
   readonly register: OrderRegister;
-  /** Who does what must happen once. */
-  lease: Lease;
+  readonly joins: ClusterJoins;
   readonly #parts: ClusterParts;
   readonly #exchange: PeerExchange;
   readonly #turns = new ClusterFaultTurns();
@@ -100,7 +100,7 @@ export class Cluster {
       garbled: (peer, what) => this.#garbled(peer, what),
     });
     this.register.join(this.#exchange, { decides: true });
-    this.lease = { holds: () => this.peers.states().every(({ name, isUp }) => !isUp || this.peers.own < name) };
+    this.joins = new ClusterJoins({ ...parts, peers: this.peers });
   }
 
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
@@ -117,11 +117,12 @@ export class Cluster {
   }
 
   /** Once the service has restored its orders. */
-  start(floodwall: Floodwall, levers: Levers): void {
+  start(floodwall: Floodwall, { levers, nodes }: Pick<Edge, "levers" | "nodes">): void {
     const { state, timers, metrics } = this.#parts;
     const { bans, sourceBlocks, filterRules, protections, maintenance, now } = floodwall;
     this.register.bind(clusterTables({ bans, sourceBlocks, filterRules, protections, maintenance, levers, now }));
     this.register.restore(state.stored.cluster_orders);
+    this.joins.follow(floodwall, nodes);
     floodwall.onReloaded((next) => {
       this.#sections = sectionHashes(next);
     });
@@ -139,6 +140,11 @@ export class Cluster {
   /** After all parts that say something to other brains as they stop. */
   stop(): void {
     this.peers.stop();
+  }
+
+  /** Who does what must happen once. */
+  get lease(): Lease {
+    return this.joins.lease;
   }
 
   /** What has become of the newest order of the key at the other brains; waits for them a second at most. */

@@ -83,7 +83,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
-  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
+  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
@@ -101,9 +101,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
-    ...config.api,
-    brain: config.cluster?.name ?? null,
-    backend,
+    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     tokens: () => floodwall.config.api.tokens,
     metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
@@ -119,7 +117,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     tenancy: () => backend.tenancy(),
     history,
     recorder,
-    ...{ updates, stateDamage: damage, faults },
+    ...{ updates, stateDamage: damage, faults, sharing: cluster?.joins.notifications ?? null },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const running = { floodwall, backend, http, reporting, files, edge, cluster };
@@ -152,7 +150,7 @@ function lifecycleOf(
     floodwall.start();
     files.start();
     edge.start();
-    cluster?.start(floodwall, edge.levers);
+    cluster?.start(floodwall, edge);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");

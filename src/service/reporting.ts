@@ -15,7 +15,7 @@ import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { Notifier } from "../notify/notifier.ts";
+import { type EventSharing, Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -49,6 +49,8 @@ export interface ReportingOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
+  /** null: there is one brain. */
+  readonly sharing: EventSharing | null;
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: Metrics;

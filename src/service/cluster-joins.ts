@@ -1,0 +1,92 @@
+/**
+ * What the brains of a cluster have together beside orders: ids of attacks, times, rungs and rules of bans, the nodes that
+ * poll them, and notifications. All of it is joined as messages come; nothing waits for another brain but reports, for a
+ * quarter of a second.
+ */
+import type { Lease } from "../cluster/lease.ts";
+import type { Peers } from "../cluster/peers.ts";
+import type { EdgeNodes } from "../edge/edge-nodes.ts";
+import type { EventSharing } from "../notify/notifier.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Timers } from "../system/timers.ts";
+import { ClusterAttacks } from "./cluster-attacks.ts";
+import { ClusterBans } from "./cluster-bans.ts";
+import { PairLease } from "./cluster-lease.ts";
+import { ClusterNotifications } from "./cluster-notifications.ts";
+import { sharePresence } from "./cluster-presence.ts";
+import type { Floodwall } from "./floodwall.ts";
+import type { FloodwallOptions } from "./floodwall-options.ts";
+
+export interface ClusterJoinsOptions {
+  readonly peers: Peers;
+  /** The lease where there is more than the connections to decide it; given that of the pair. Absent: that one. */
+  readonly leaseOver?: (pair: Lease) => Lease;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly limiter: Pick<Limiter, "pass">;
+  readonly metrics: Metrics;
+}
+
+/** Make it before the engines, which are given what it knows of other brains. */
+export class ClusterJoins {
+  readonly lease: Lease;
+  readonly notifications: EventSharing;
+  readonly #options: ClusterJoinsOptions;
+  readonly #attacks: ClusterAttacks;
+  readonly #bans: ClusterBans;
+
+  constructor(options: ClusterJoinsOptions) {
+    this.#options = options;
+    const { peers, clock, timers, leaseOver = (pair: Lease) => pair } = options;
+    const reach = new PairLease(peers, clock);
+    this.lease = leaseOver(reach);
+    const shared = { peers, clock, timers, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
+    this.#attacks = new ClusterAttacks(shared);
+    this.#bans = new ClusterBans({ ...shared, lease: this.lease });
+    this.notifications = new ClusterNotifications({
+      ...{ ...shared, lease: this.lease, reach, ids: this.#attacks },
+      onDropped: (events) => this.#dropped(events),
+    });
+  }
+
+  /** What the engines use of it. */
+  get engines(): Required<Pick<FloodwallOptions, "attackIds" | "foreignBans">> {
+    return { attackIds: this.#attacks, foreignBans: this.#bans };
+  }
+
+  /** Once the engines have restored what was before. */
+  follow(floodwall: Floodwall, edge: EdgeNodes): void {
+    // Attacks in progress come with their next tick.
+    floodwall.onAttackEvent((event) => this.#attacks.attackHappened(event));
+    for (const ban of floodwall.bans.active.values()) this.#bans.banChanged({ ban, previous: null });
+    floodwall.onBanChange((change) => this.#bans.banChanged(change));
+    sharePresence({
+      ...this.#options,
+      channels: { scrub: floodwall.scrub, edge },
+      onUnread: (kind, from) => this.#unread(kind, from),
+    });
+  }
+
+  #unread(kind: string, from: string): void {
+    const { limiter, log, metrics } = this.#options;
+    metrics.cluster.messageDropped("garbled");
+    limiter.pass(`cluster garbled ${kind}`, (suppressed) =>
+      log.error(
+        { brain: from, kind, suppressed },
+        "a message of another brain is in a form that this build does not read",
+      ),
+    );
+  }
+
+  #dropped(events: number): void {
+    const { limiter, log, metrics } = this.#options;
+    metrics.notify.dropped("cluster", events);
+    limiter.pass("cluster notifications", (suppressed) =>
+      log.error({ events, suppressed }, "notifications that another brain was to send are given up: see its log"),
+    );
+  }
+}
