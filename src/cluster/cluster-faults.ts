@@ -70,7 +70,7 @@ function* ownFaults(
       found:
         days < 0
           ? "the certificate of this brain is not valid any more"
-          : `the certificate of this brain ends in ${days} days`,
+          : `the certificate of this brain ends in less than ${days + 1} days`,
       remedy: "sign a new one and replace the file: it is read within a minute",
     };
   }

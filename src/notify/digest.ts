@@ -34,6 +34,8 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
   file_fault: ["file that cannot be used", "files that cannot be used"],
   file_fault_over: ["file that can be used again", "files that can be used again"],
+  cluster_fault: ["fault of the cluster", "faults of the cluster"],
+  cluster_fault_over: ["fault of the cluster that is over", "faults of the cluster that are over"],
   test: ["test", "tests"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };

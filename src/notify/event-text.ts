@@ -12,6 +12,7 @@ import type {
   AttackEvent,
   BanEvent,
   CapEvent,
+  ClusterEvent,
   ExporterEvent,
   FileEvent,
   NotifyEvent,
@@ -65,6 +66,9 @@ function describe(event: NotifyEvent): EventText {
     case "file_fault":
     case "file_fault_over":
       return describeFile(event);
+    case "cluster_fault":
+    case "cluster_fault_over":
+      return describeCluster(event);
     case "test":
       return { headline: "Test of a notification", details: [`Ordered by ${event.orderedBy}`, timeText(event.atMs)] };
     default:
@@ -254,6 +258,13 @@ function describeFile({ kind, file, atMs }: FileEvent): EventText {
   return kind === "file_fault_over"
     ? { headline: `The file of ${key} can be used again`, details: [timeText(atMs)] }
     : { headline: `The file of ${key} cannot be used: ${error}`, details: [effect, timeText(atMs)] };
+}
+
+function describeCluster({ kind, cluster, atMs }: ClusterEvent): EventText {
+  const { brain, fault, found, remedy } = cluster;
+  return kind === "cluster_fault_over"
+    ? { headline: `Cluster: the fault of ${brain} (${fault}) is over`, details: [timeText(atMs)] }
+    : { headline: `Cluster: ${found}`, details: [`To do: ${remedy}`, timeText(atMs)] };
 }
 
 /** The parts of the traffic in metric names. */

@@ -3,7 +3,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
-import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
+import type { CapReached, FaultyCluster, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
 import type { Severity } from "./notify-config.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 
@@ -28,6 +28,7 @@ export interface EventWire {
   readonly exporter?: FaultyExporter;
   readonly scrub_node?: FaultyScrubNode;
   readonly file?: FaultyFile;
+  readonly cluster?: FaultyCluster;
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -64,7 +65,10 @@ export function linkOf(event: NotifyEvent, pageUrl: string | null): string | nul
 
 function subject(
   event: NotifyEvent,
-): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node" | "file"> {
+): Pick<
+  EventWire,
+  "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node" | "file" | "cluster"
+> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -97,6 +101,9 @@ function subject(
     case "file_fault":
     case "file_fault_over":
       return { file: event.file };
+    case "cluster_fault":
+    case "cluster_fault_over":
+      return { cluster: event.cluster };
     case "test":
       return {};
     default:

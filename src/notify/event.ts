@@ -12,6 +12,7 @@ export type NotifyEvent =
   | ExporterEvent
   | ScrubNodeEvent
   | FileEvent
+  | ClusterEvent
   | TestEvent;
 
 interface Occasion {
@@ -104,6 +105,22 @@ export interface FaultyFile {
   /** The finding, and the setting that holds in its place; empty: it can be used again. */
   readonly error: string;
   readonly effect: string;
+}
+
+export interface ClusterEvent extends Occasion {
+  readonly kind: "cluster_fault" | "cluster_fault_over";
+  readonly cluster: FaultyCluster;
+}
+
+/** A fault between this brain and another, or of its own place in the cluster. */
+export interface FaultyCluster {
+  /** The other brain, or this one. */
+  readonly brain: string;
+  /** `split` and other kinds (docs/interface.md#cluster). */
+  readonly fault: string;
+  /** The finding and its remedy; empty: the fault is over. */
+  readonly found: string;
+  readonly remedy: string;
 }
 
 /** Ordered by a person, to see whether a target can be reached. */

@@ -30,8 +30,10 @@ import type {
   BanEvent,
   CapEvent,
   CapReached,
+  ClusterEvent,
   Damage,
   ExporterEvent,
+  FaultyCluster,
   FaultyExporter,
   FileEvent,
   Neighbor,
@@ -111,6 +113,7 @@ type NewEvent =
   | Pick<ExporterEvent, "kind" | "exporter">
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
   | Pick<FileEvent, "kind" | "file">
+  | Pick<ClusterEvent, "kind" | "cluster">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -229,6 +232,12 @@ export class Notifier {
   fileChanged(kind: FileEvent["kind"], { key, error, effect }: FileFault): void {
     const isOver = kind === "file_fault_over";
     this.#enqueue({ kind, file: { key, error: isOver ? "" : error, effect: isOver ? "" : effect } });
+  }
+
+  /** @param cluster the fault, which ends by itself. */
+  clusterChanged(kind: ClusterEvent["kind"], { brain, fault, found, remedy }: FaultyCluster): void {
+    const isOver = kind === "cluster_fault_over";
+    this.#enqueue({ kind, cluster: { brain, fault, found: isOver ? "" : found, remedy: isOver ? "" : remedy } });
   }
 
   /** Call this after start(). */

@@ -20,6 +20,8 @@ export const EVENT_KINDS = [
   "scrub_node_fault_over",
   "file_fault",
   "file_fault_over",
+  "cluster_fault",
+  "cluster_fault_over",
   "test",
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

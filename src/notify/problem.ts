@@ -32,6 +32,12 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "file_fault":
     case "file_fault_over":
       return { key: `file ${event.file.key}`, isOver: event.kind === "file_fault_over" };
+    case "cluster_fault":
+    case "cluster_fault_over":
+      return {
+        key: `cluster ${event.cluster.brain} ${event.cluster.fault}`,
+        isOver: event.kind === "cluster_fault_over",
+      };
     case "ban_rejected":
     case "state_damaged":
     case "cap_reached":

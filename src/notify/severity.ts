@@ -17,6 +17,7 @@ export function severityOf(event: NotifyEvent): Severity {
     }
     case "bgp_session_lost":
     case "scrub_node_fault":
+    case "cluster_fault":
     case "state_damaged":
     case "cap_reached":
     case "ban_rejected":
@@ -31,6 +32,7 @@ export function severityOf(event: NotifyEvent): Severity {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "cluster_fault_over":
     case "test":
       return "info";
     default:
@@ -62,6 +64,7 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "cap_reached":
       return "Raise the cap, or ban a prefix";
     case "exporter_fault":
+    case "cluster_fault":
       return null;
     case "file_fault":
       return "Mend or replace the file: it is read again by itself";
@@ -72,6 +75,7 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "exporter_fault_over":
     case "scrub_node_fault_over":
     case "file_fault_over":
+    case "cluster_fault_over":
     case "test":
       return null;
     default:

@@ -117,7 +117,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     tenancy: () => backend.tenancy(),
     history,
     recorder,
-    ...{ updates, stateDamage: damage, faults, sharing: cluster?.joins.notifications ?? null },
+    ...{ updates, stateDamage: damage, faults, sharing: cluster?.joins.notifications ?? null, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const running = { floodwall, backend, http, reporting, files, edge, cluster };

@@ -1,4 +1,5 @@
 /** Faults of the files that a configuration names, other than the zones file. */
+import { LinkFileError, readLinkFiles } from "../cluster/link/certificate.ts";
 import type { Config } from "../config/config.ts";
 import { originFindings } from "../geo/origins.ts";
 import { readTlsPair, TlsFileError } from "../http/server/tls-files.ts";
@@ -11,8 +12,18 @@ export function fileFindings(config: Config): Finding[] {
 }
 
 /** Without prefix sets, which take long to read: warnings of a reload. */
-export function quickFileFindings({ samples, api }: Config): Finding[] {
-  return [...originFindings(samples), ...tlsFindings(api.tls)];
+export function quickFileFindings({ samples, api, cluster }: Config): Finding[] {
+  return [...originFindings(samples), ...tlsFindings(api.tls), ...linkFindings(cluster)];
+}
+
+function linkFindings(cluster: Config["cluster"]): Finding[] {
+  try {
+    if (cluster !== null) readLinkFiles(cluster);
+    return [];
+  } catch (cause) {
+    if (!(cause instanceof LinkFileError)) throw cause;
+    return [{ path: ["cluster", cause.key], rule: cause.message }];
+  }
 }
 
 function tlsFindings(files: Config["api"]["tls"]): Finding[] {

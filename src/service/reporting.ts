@@ -29,6 +29,7 @@ import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
 import { CapReadings } from "./cap-readings.ts";
+import type { Cluster } from "./cluster.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { RouteChanges } from "./route-changes.ts";
@@ -46,6 +47,8 @@ export interface ReportingOptions {
   /** The fault of the state database at the start; null: none. */
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
+  /** null or absent: this brain is alone. */
+  readonly cluster?: Pick<Cluster, "onFault"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -108,12 +111,18 @@ export class Reporting {
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
-    const { history, updates, stateDamage, faults } = this.#options;
+    const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
     this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
       this.notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
+    );
+    cluster?.onFault((turn, { kind, ...fault }) =>
+      this.notifier.clusterChanged(turn === "begun" ? "cluster_fault" : "cluster_fault_over", {
+        fault: kind,
+        ...fault,
+      }),
     );
     this.#options.recorder?.start();
     updates.start();

@@ -6,6 +6,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { Authority } from "../fixtures/cluster/authority.ts";
 import { ServicePair } from "../fixtures/cluster/service-pair.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
+
+const MORE = `
+dataplane: { interfaces: [fw-absent0] }
+scrub_profiles: [{ name: voice, tcp: reset, services: [{ protocol: udp, ports: ["5060"] }] }]
+`;
+const ZONES = "zones: [{ name: shop.example.net, origins: ['192.0.2.80:443'] }]\n";
+const IP = "192.0.2.7";
+const [SOURCE, VICTIM] = ["198.51.100.9", "192.0.2.9"];
+
+type Row = Readonly<Record<string, unknown>>;
 
 let authority: Authority;
 let pair: ServicePair;
@@ -16,29 +27,174 @@ beforeAll(() => {
 });
 afterAll(() => authority.remove());
 beforeEach(async () => {
-  pair = await ServicePair.start(authority);
+  const zones = authority.path("zones.yaml");
+  await Bun.write(zones, ZONES);
+  pair = await ServicePair.start(authority, `${MORE}edge: { zones_file: ${zones}, nodes: [{ name: e1 }] }\n`);
 });
 afterEach(() => pair.stop());
 
-const IP = "192.0.2.7";
+async function rows(service: ServiceProcess, path: string): Promise<readonly Row[]> {
+  const { body } = await service.get<Readonly<Record<string, readonly Row[]>>>(`/api/v1/${path}`);
+  return Object.values(body).find(Array.isArray) ?? [];
+}
 
-describe("an order at one brain is in force at the other", () => {
-  test("a ban, with its id's begin and end, and its unban", async () => {
-    const answer = await pair.first.post<BanWire>("/api/v1/ban", { ip: IP, reason: "ticket 7" });
+/** Until the other brain shows such rows; orders are confirmed before they are answered, unless a brain was away. */
+async function shows(service: ServiceProcess, path: string, expected: readonly Row[]): Promise<void> {
+  let last: readonly Row[] = [];
+  await eventually(
+    async () => {
+      last = await rows(service, path);
+      return Bun.deepMatch(expected, last) && last.length === expected.length;
+    },
+    () => `${JSON.stringify(last)} for ${JSON.stringify(expected)}`,
+  );
+}
+
+const ban = (service: ServiceProcess, reason: string) =>
+  service.post<BanWire>("/api/v1/ban", { ip: IP, ttl_seconds: 3600, reason });
+const unban = (service: ServiceProcess) => service.post<BanWire>("/api/v1/unban", { ip: IP, reason: "done" });
+
+describe("an order at one brain is in force at the other when it is answered", () => {
+  test("a ban, with its begin and end, and its unban, which says who and why", async () => {
+    const answer = await ban(pair.first, "ticket 7");
     expect([answer.status, "shared" in answer.body, "unconfirmed_by" in answer.body]).toEqual([200, false, false]);
-    const there = await pair.bansAt(pair.second);
-    expect(there).toMatchObject([
-      {
-        target: IP,
-        state: "active",
-        manual: true,
-        order_reason: "ticket 7",
-        started_at: answer.body.started_at,
-        expires_at: answer.body.expires_at,
-      },
+    const { started_at, expires_at } = answer.body;
+    expect(await pair.bansAt(pair.second)).toMatchObject([
+      { target: IP, state: "active", manual: true, order_reason: "ticket 7", started_at, expires_at },
     ]);
-    const lifted = await pair.second.post<BanWire>("/api/v1/unban", { ip: IP });
+    const lifted = await unban(pair.second);
     expect([lifted.status, lifted.body.state, "shared" in lifted.body]).toEqual([200, "withdrawn", false]);
-    expect(await pair.bansAt(pair.first)).toMatchObject([{ target: IP, state: "withdrawn", reason: "manual unban" }]);
+    expect(await pair.bansAt(pair.first)).toMatchObject([
+      { target: IP, state: "withdrawn", reason: "manual unban", end_reason: "done" },
+    ]);
   });
+
+  test("orders of every other table, and their ends", async () => {
+    const pairOf = { source: SOURCE, victim: VICTIM };
+    const orders: readonly [
+      place: () => Promise<{ status: number }>,
+      path: string,
+      row: Row,
+      end: () => Promise<{ status: number }>,
+    ][] = [
+      [
+        () => pair.first.post("/api/v1/dataplane/sources", { ...pairOf, ttl_seconds: 600, reason: "a" }),
+        "dataplane/sources",
+        { ...pairOf, reason: "a" },
+        () => pair.second.post("/api/v1/dataplane/sources/unblock", pairOf),
+      ],
+      [
+        () =>
+          pair.second.post("/api/v1/filter-rules", {
+            ...{ name: "no-chargen", action: "drop", protocol: "udp", source_ports: ["19"], ttl_seconds: 600 },
+          }),
+        "filter-rules",
+        { name: "no-chargen", origin: "order" },
+        () => pair.first.order("DELETE", "/api/v1/filter-rules/no-chargen", {}),
+      ],
+      [
+        () => pair.first.order("PUT", "/api/v1/protection/192.0.2.0%2F25", { profile: "voice", note: "n" }),
+        "protection",
+        { prefix: "192.0.2.0/25", choice: { profile: "voice", note: "n" } },
+        () => pair.second.order("DELETE", "/api/v1/protection/192.0.2.0%2F25", {}),
+      ],
+      [
+        () => pair.first.post("/api/v1/maintenance", { name: "move", quiet: true, ttl_seconds: 600 }),
+        "maintenance",
+        { name: "move", quiet: true, open: true },
+        () => pair.second.order("DELETE", "/api/v1/maintenance/move", {}),
+      ],
+    ];
+    for (const [place, path, row, end] of orders) {
+      expect(await place()).toMatchObject({ status: 200 });
+      for (const service of [pair.first, pair.second]) expect(await rows(service, path)).toMatchObject([row]);
+      expect(await end()).toMatchObject({ status: 200 });
+      for (const service of [pair.first, pair.second]) expect(await rows(service, path)).toEqual([]);
+    }
+  });
+
+  test("a lever", async () => {
+    const path = "/api/v1/edge/zones/shop.example.net/challenge";
+    const levers = async (service: ServiceProcess) =>
+      (await rows(service, "edge/zones/status")).map(({ override }) => override);
+    expect((await pair.first.post(path, { mode: "manual", ttl_seconds: 600, reason: "r" })).status).toBe(200);
+    for (const service of [pair.first, pair.second]) expect(await levers(service)).toMatchObject([{ reason: "r" }]);
+    expect((await pair.second.order("DELETE", path, {})).status).toBe(200);
+    for (const service of [pair.first, pair.second]) expect(await levers(service)).toEqual([undefined]);
+  });
+});
+
+describe("a brain that was away", () => {
+  test("gets what was ordered meanwhile, whichever of them it is; the answer says that it has not", async () => {
+    for (const away of ["second", "first"] as const) {
+      const here = away === "first" ? "second" : "first";
+      await pair.end(away);
+      const answer = await ban(pair[here], `while ${away} is away`);
+      expect(answer.body).toMatchObject({ shared: false, unconfirmed_by: [away === "first" ? "brain1" : "brain2"] });
+      await pair.again(away);
+      await shows(pair[away], "bans", [{ target: IP, state: "active", order_reason: `while ${away} is away` }]);
+    }
+  });
+
+  test("does not bring back what was ended meanwhile", async () => {
+    await ban(pair.first, "a");
+    await pair.end("first", "SIGKILL");
+    const lifted = await unban(pair.second);
+    expect(lifted.body).toMatchObject({ state: "withdrawn", shared: false, unconfirmed_by: ["brain1"] });
+    await pair.again("first");
+    await shows(pair.first, "bans", [{ target: IP, state: "withdrawn" }]);
+    await shows(pair.second, "bans", [{ target: IP, state: "withdrawn" }]);
+  });
+
+  test("killed after it answered, it has lost nothing, and the other has it", async () => {
+    expect((await ban(pair.first, "a")).body.state).toBe("active");
+    await pair.end("first", "SIGKILL");
+    expect(await pair.bansAt(pair.second)).toMatchObject([{ target: IP, state: "active", order_reason: "a" }]);
+    await pair.again("first");
+    expect(await pair.bansAt(pair.first)).toMatchObject([{ target: IP, state: "active", order_reason: "a" }]);
+    expect((await pair.clusterAt(pair.first)).orders).toMatchObject({ in_force: 1, waiting: 0, ended: 0 });
+  });
+});
+
+describe("in a split", () => {
+  test("each brain takes orders, and afterwards the newest of a key is in force at both", async () => {
+    await pair.apart();
+    const window = (reason: string) => ({ name: "move", quiet: true, ttl_seconds: 600, reason });
+    expect((await ban(pair.first, "older")).body).toMatchObject({ shared: false, unconfirmed_by: ["brain2"] });
+    expect((await pair.second.post("/api/v1/maintenance", window("older"))).body).toMatchObject({ shared: false });
+    await Bun.sleep(5);
+    await ban(pair.second, "newer");
+    await pair.first.post("/api/v1/maintenance", window("newer"));
+    await pair.joined();
+    for (const service of [pair.first, pair.second]) {
+      await shows(service, "bans", [{ target: IP, state: "active", order_reason: "newer" }]);
+      await shows(service, "maintenance", [{ name: "move", reason: "newer" }]);
+      await eventually(
+        async () => (await pair.clusterAt(service)).brains?.[0]?.unconfirmed_orders === 0,
+        () => service.output,
+      );
+    }
+  });
+
+  test("an unban names the brain that has not confirmed it, and the ban there ends once it is reached", async () => {
+    await ban(pair.first, "a");
+    await pair.apart();
+    expect((await unban(pair.first)).body).toMatchObject({ shared: false, unconfirmed_by: ["brain2"] });
+    expect(await pair.bansAt(pair.second)).toMatchObject([{ state: "active" }]);
+    await pair.joined();
+    await shows(pair.second, "bans", [{ target: IP, state: "withdrawn", reason: "manual unban" }]);
+  });
+});
+
+test("the cluster as a brain shows it, and its metrics", async () => {
+  await ban(pair.first, "a");
+  const { brains, ...cluster } = await pair.clusterAt(pair.first);
+  expect(cluster).toMatchObject({
+    ...{ enabled: true, name: "brain1", leading: true, waiting: [], faults: [], orders: { in_force: 1 } },
+    lacks: ["acme_slots", "one_notification_in_a_split"],
+  });
+  expect(brains).toMatchObject([{ name: "brain2", state: "up", differs: [], unconfirmed_orders: 0 }]);
+  expect((await pair.clusterAt(pair.second)).leading).toBe(false);
+  const metrics = await (await fetch(`http://127.0.0.1:${pair.first.port}/metrics`)).text();
+  expect(metrics).toContain('svc_cluster_brain_up{brain="brain2"} 1');
 });

@@ -6,6 +6,7 @@ import { isLoopback } from "../../schema/text-forms.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
+import { clusterWarnings } from "./cluster.ts";
 import { hiddenRuleWarnings } from "./filter-rules.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
@@ -30,6 +31,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...tlsWarnings(config),
     ...notifyWarnings(config, read),
     ...edgeWarnings(config),
+    ...clusterWarnings(config),
     ...unsetVariables(config, read).map(({ name, path }) => ({
       path,
       rule: `the variable ${name} is not set here: the service does not start without it`,

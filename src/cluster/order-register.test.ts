@@ -1,0 +1,346 @@
+/** Which of two orders is in force, by two registers over tables in memory; nothing here knows a socket. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { forgettingTable } from "../system/record-table.ts";
+import type { OrderExchange, SharedRecord, SharedTable, TakeOutcome } from "./order-exchange.ts";
+import { OrderRegister, type OrderTables, WAITING_MAX } from "./order-register.ts";
+import type { OrderTable } from "./order-table.ts";
+import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
+import type { StampedOrder } from "./stamped-order.ts";
+import { orderTable } from "./typed-table.ts";
+
+interface Order {
+  readonly name: string;
+  readonly text: string;
+  readonly endsAt: number;
+}
+const NOON = 1_700_000_000_000;
+const LIFE_MS = 1_000_000;
+
+/** One brain: each of its tables takes ROOM orders. */
+const ROOM = 2;
+class Brain {
+  wallMs = NOON;
+  isBroken = false;
+  readonly tables = new Map<string, Map<string, Order>>();
+  readonly rows = new Map<string, StampedOrder>();
+  readonly events: string[] = [];
+  readonly published: SharedRecord[] = [];
+  readonly register: OrderRegister;
+
+  constructor(name: string, rows: Iterable<StampedOrder> = [], orders: readonly Order[] = []) {
+    this.register = new OrderRegister({
+      own: name,
+      wallMs: () => this.wallMs,
+      store: {
+        ...forgettingTable<StampedOrder>(),
+        queue: (key, row) => void (row === null ? this.rows.delete(key) : this.rows.set(key, row)),
+        save: async (key, row) => {
+          if (row !== null && !this.isBroken) this.rows.set(key, row);
+          return !this.isBroken;
+        },
+      },
+      observer: {
+        refused: (cause, detail) => void this.events.push(`refused ${cause}: ${detail}`),
+        waits: ({ key }, why) => void this.events.push(`waits ${key}: ${why}`),
+        endsDropped: (table, count) => void this.events.push(`dropped ${count} ends of ${table}`),
+      },
+    });
+    for (const order of orders) this.of("levers").set(order.name, order);
+    this.register.bind({
+      ...{ bans: this.#table("bans"), source_blocks: this.#table("source_blocks") },
+      ...{ filter_rules: this.#table("filter_rules"), protections: this.#table("protections") },
+      ...{ levers: this.#table("levers"), maintenance: this.#table("maintenance") },
+    } satisfies OrderTables);
+    const exchange: OrderExchange = {
+      publish: async (record) => this.published.push(record) > 0,
+      onRecords: () => {},
+    };
+    this.register.join(exchange, { decides: true });
+    this.register.restore(rows);
+  }
+
+  of(table: SharedTable): Map<string, Order> {
+    const orders = this.tables.get(table) ?? new Map<string, Order>();
+    this.tables.set(table, orders);
+    return orders;
+  }
+
+  /** As an owner does for a caller. */
+  place(name: string, text: string, endsAt = NOON + 60_000): void {
+    const order = { name, text, endsAt };
+    const begin = this.register.sharing<Order>("levers").begins(name, order);
+    this.of("levers").set(name, order);
+    begin.inForce();
+  }
+
+  end(name: string): void {
+    const order = this.of("levers").get(name);
+    if (order === undefined) throw new Error(`no order ${name}`);
+    this.register.sharing<Order>("levers").ends(name, order);
+    this.of("levers").delete(name);
+  }
+
+  /** Gives all that this brain has to another, as after a split. */
+  async giveTo(other: Brain): Promise<readonly TakeOutcome[]> {
+    return other.register.take(structuredClone([...this.register.records()]));
+  }
+
+  get texts(): string[] {
+    return [...this.of("levers").values()].map(({ name, text }) => `${name} ${text}`).sort();
+  }
+
+  #table(name: SharedTable): OrderTable {
+    const orders = this.of(name);
+    return orderTable<Order>({
+      ...{ lifeMs: LIFE_MS, endedMax: 3 },
+      keyOf: (order) => order.name,
+      parse: (value, key) =>
+        typeof value === "object" && value !== null && "name" in value && value.name === key ? (value as Order) : null,
+      present: (key) => orders.get(key) ?? null,
+      all: () => orders.values(),
+      beganAt: () => NOON - 5000,
+      endsAt: ({ endsAt }) => endsAt,
+      shifted: (order, byMs) => ({ ...order, endsAt: order.endsAt + byMs }),
+      adopt: (order) => {
+        if (order.text === "explosive") throw new Error("boom");
+        if (!orders.has(order.name) && orders.size >= ROOM) return "full";
+        orders.set(order.name, order);
+        return null;
+      },
+      endAdopted: ({ name: key }) => void orders.delete(key),
+    });
+  }
+}
+
+let [a, b] = [new Brain("a"), new Brain("b")];
+beforeEach(() => {
+  [a, b] = [new Brain("a"), new Brain("b")];
+});
+const bothHave = (...texts: string[]) => expect([a.texts, b.texts]).toEqual([texts, texts]);
+async function meet(): Promise<void> {
+  await a.giveTo(b);
+  await b.giveTo(a);
+}
+const foreign = (more: Partial<SharedRecord> = {}): SharedRecord => ({
+  ...{ table: "levers", key: "x", stamp: { ms: NOON, brain: "c" } },
+  record: { name: "x", text: "c", endsAt: NOON + 60_000 },
+  ...more,
+});
+
+describe("of two orders for one key", () => {
+  test("the newest is in force at both, in whatever order they arrive", async () => {
+    a.place("x", "older");
+    b.wallMs += 1;
+    b.place("x", "newer");
+    await b.giveTo(a);
+    await a.giveTo(b);
+    bothHave("x newer");
+  });
+
+  test("of one millisecond that of the brain with the later name", async () => {
+    a.place("x", "a");
+    b.place("x", "b");
+    await meet();
+    bothHave("x b");
+  });
+
+  test("an end that is newer wins, also over a copy that comes back much later", async () => {
+    a.place("x", "1");
+    await meet();
+    const stale = structuredClone([...b.register.records()]);
+    a.wallMs += 10;
+    a.end("x");
+    await meet();
+    bothHave();
+    await a.register.take(stale);
+    expect(a.texts).toEqual([]);
+  });
+
+  test("an order after an end wins again", async () => {
+    a.place("x", "1");
+    await meet();
+    b.end("x");
+    await meet();
+    a.place("x", "2");
+    await meet();
+    bothHave("x 2");
+  });
+
+  test("stamps follow the largest seen: the last order counts, though its brain's clock is an hour behind", async () => {
+    b.wallMs += 3_600_000;
+    b.place("x", "ahead", b.wallMs + 60_000);
+    await meet();
+    a.place("x", "after it", b.wallMs + 60_000);
+    await meet();
+    bothHave("x after it");
+  });
+});
+
+describe("what changes by itself is not shared", () => {
+  test("an order whose time is over does not end one that a caller renewed elsewhere", async () => {
+    a.place("x", "short", NOON + 1000);
+    await meet();
+    a.place("x", "renewed", NOON + 90_000);
+    b.wallMs += 2000;
+    b.of("levers").delete("x");
+    b.register.tick();
+    await meet();
+    bothHave("x renewed");
+  });
+
+  test("and it does not come back from a brain whose clock is behind", async () => {
+    a.place("x", "1", NOON + 1000);
+    await meet();
+    a.wallMs += 2000;
+    a.of("levers").delete("x");
+    a.register.tick();
+    await meet();
+    expect(a.texts).toEqual([]);
+  });
+});
+
+describe("a brain without room", () => {
+  test("keeps the order, says so, and puts it in force when there is", async () => {
+    for (const name of ["p", "q"]) a.place(name, "own");
+    expect(await a.register.take([foreign()])).toEqual(["taken"]);
+    expect(a.texts).toEqual(["p own", "q own"]);
+    expect([a.events, a.register.counts.waiting]).toEqual([["waits x: full"], 1]);
+    expect(a.register.get("levers", "x")?.record).toMatchObject({ text: "c" });
+    a.end("p");
+    a.register.tick();
+    expect([a.texts, a.register.counts]).toEqual([["q own", "x c"], { in_force: 2, waiting: 0, ended: 1 }]);
+  });
+
+  test("forgets it when its time is over, or when it was ended", async () => {
+    for (const name of ["p", "q"]) a.place(name, "own", NOON + 900_000);
+    await a.register.take([foreign()]);
+    await a.register.take([
+      foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, endedBy: { operator: "", reason: "" } }),
+    ]);
+    expect(a.register.counts).toEqual({ in_force: 2, waiting: 0, ended: 1 });
+    await a.register.take([foreign({ key: "y", record: { name: "y", text: "c", endsAt: NOON + 60_000 } })]);
+    a.wallMs += 61_000;
+    a.register.tick();
+    expect(a.register.counts).toEqual({ in_force: 2, waiting: 0, ended: 2 });
+  });
+
+  test("refuses more than its bound, and counts that", async () => {
+    for (const name of ["p", "q"]) a.place(name, "own");
+    const many = Array.from({ length: WAITING_MAX + 2 }, (_, i) =>
+      foreign({ key: `k${i}`, record: { name: `k${i}`, text: "c", endsAt: NOON + 60_000 } }),
+    );
+    const outcomes = await a.register.take(many);
+    expect([outcomes.filter((one) => one === "refused").length, a.register.counts.waiting]).toEqual([2, WAITING_MAX]);
+    expect(a.events.filter((event) => event.startsWith("refused full"))).toHaveLength(2);
+  });
+});
+
+describe("a record of another brain is refused", () => {
+  test.each([
+    [
+      "a stamp more than a day ahead",
+      foreign({ stamp: { ms: NOON + STAMP_AHEAD_MAX_MS + 1, brain: "c" } }),
+      "refused ahead: an order of c",
+    ],
+    ["a record of another key", foreign({ key: "y" }), "refused invalid: levers y: a record that cannot be read"],
+    ["no record", foreign({ record: 7 }), "refused invalid: levers x: a record that cannot be read"],
+    [
+      "one that its table throws at",
+      foreign({ record: { name: "x", text: "explosive", endsAt: NOON + 9 } }),
+      "refused failed: levers x: Error: boom",
+    ],
+  ])("%s", async (_, record, event) => {
+    a.place("p", "own");
+    expect(await a.register.take([record])).toEqual(["refused"]);
+    expect([a.events, a.texts, a.register.counts.in_force]).toEqual([[event], ["p own"], 1]);
+    a.place("x", "own");
+    expect(a.published.at(-1)?.stamp.ms).toBe(NOON + 1);
+  });
+
+  test("one that is exactly a day ahead is taken, and later orders here are newer still", async () => {
+    const stamp = { ms: NOON + STAMP_AHEAD_MAX_MS, brain: "c" };
+    expect(await a.register.take([foreign({ stamp })])).toEqual(["taken"]);
+    a.place("x", "own");
+    expect(a.published.at(-1)?.stamp).toEqual({ ms: stamp.ms + 1, brain: "a" });
+  });
+});
+
+describe("over a restart", () => {
+  test("stamps and ends are there again", async () => {
+    a.place("x", "1");
+    a.place("y", "2");
+    a.end("y");
+    const again = new Brain("a", a.rows.values(), [...a.of("levers").values()]);
+    expect([...again.register.records()]).toEqual([...a.register.records()]);
+    expect(await b.giveTo(again)).toEqual([]);
+    again.place("z", "3");
+    expect(again.published.at(-1)?.stamp.ms).toBe(NOON + 3);
+  });
+
+  test("orders from before the cluster get the time at which they began", () => {
+    const old = new Brain("a", [], [{ name: "x", text: "old", endsAt: NOON + 60_000 }]);
+    expect([...old.register.records()]).toMatchObject([{ key: "x", stamp: { ms: NOON - 5000, brain: "a" } }]);
+  });
+
+  test("stamps of a clock that was days ahead are made again, so that other brains take them", async () => {
+    a.wallMs += 3 * STAMP_AHEAD_MAX_MS;
+    a.place("x", "1", NOON + 60_000);
+    expect(await a.giveTo(b)).toEqual(["refused"]);
+    a.wallMs = NOON;
+    a.register.tick();
+    expect(await a.giveTo(b)).toEqual(["taken"]);
+    bothHave("x 1");
+    const again = new Brain(
+      "a",
+      [{ ...([...a.rows.values()][0] as StampedOrder), stamp: { ms: NOON * 2, brain: "a" } }],
+      [...a.of("levers").values()],
+    );
+    expect([...again.register.records()][0]?.stamp.ms).toBe(NOON);
+  });
+});
+
+describe("an order that does not come about", () => {
+  test("leaves the stamp of the one before, here and on disk", () => {
+    a.place("x", "1");
+    const [before, rows] = [[...a.register.records()], new Map(a.rows)];
+    a.register.sharing<Order>("levers").begins("x", { name: "x", text: "2", endsAt: 0 }).dropped();
+    expect([[...a.register.records()], a.rows, a.published.length]).toEqual([before, rows, 1]);
+  });
+
+  test("and one that took effect after another brain's arrived is the newest", async () => {
+    const begin = a.register.sharing<Order>("levers").begins("x", { name: "x", text: "own", endsAt: NOON + 9000 });
+    await a.register.take([foreign({ stamp: { ms: NOON + 500, brain: "c" } })]);
+    a.of("levers").set("x", { name: "x", text: "own", endsAt: NOON + 9000 });
+    begin.inForce();
+    expect(a.published).toMatchObject([{ stamp: { ms: NOON + 501, brain: "a" }, record: { text: "own" } }]);
+  });
+});
+
+test("a record that the disk does not take is confirmed only once it does", async () => {
+  a.isBroken = true;
+  expect(await a.register.take([foreign()])).toEqual(["unsaved"]);
+  expect(a.texts).toEqual(["x c"]);
+  a.isBroken = false;
+  expect(await a.register.take([foreign()])).toEqual(["taken"]);
+  a.register.stop();
+  expect(await a.register.take([foreign({ key: "y" })])).toEqual(["unsaved"]);
+});
+
+test("ends are kept for the life of their table, and the oldest go first over the bound", () => {
+  for (const name of ["p", "q", "r", "s"]) {
+    a.place(name, "1");
+    a.end(name);
+    a.wallMs += 1;
+  }
+  a.register.tick();
+  expect([...a.register.records()].map(({ key }) => key)).toEqual(["q", "r", "s"]);
+  expect(a.events).toEqual(["dropped 1 ends of levers"]);
+  a.wallMs += LIFE_MS;
+  a.register.tick();
+  expect([[...a.register.records()], a.rows.size]).toEqual([[], 0]);
+});
+
+test("a record is corrected by what clocks differ", () => {
+  expect(a.register.shifted(foreign(), -1000).record).toMatchObject({ endsAt: NOON + 59_000 });
+  expect(a.register.shifted(foreign({ record: null }), -1000)).toEqual(foreign({ record: null }));
+});

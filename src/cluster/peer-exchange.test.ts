@@ -1,0 +1,212 @@
+/** Orders over a link in memory, whose messages a test delivers. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { MESSAGE_BYTES_MAX } from "./chunks.ts";
+import type { SharedRecord, TakeOutcome } from "./order-exchange.ts";
+import { PeerExchange } from "./peer-exchange.ts";
+import type { Peers } from "./peers.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** One brain of three, whose peers are p and q. */
+class Brain {
+  wallMs = 1000;
+  monotonicMs = 0;
+  readonly up = new Set<string>(["p", "q"]);
+  readonly sent: { readonly to: string; readonly kind: string; readonly body: Body }[] = [];
+  readonly garbled: string[] = [];
+  readonly taken: SharedRecord[] = [];
+  outcomes: readonly TakeOutcome[] = ["taken"];
+  records: readonly SharedRecord[] = [];
+  readonly exchange: PeerExchange;
+  readonly #listeners = new Map<string, (from: string, body: unknown) => void>();
+  #onUp: (name: string) => void = () => {};
+  #onDown: (name: string) => void = () => {};
+
+  constructor() {
+    const peers: Pick<Peers, "states" | "send" | "on" | "onUp" | "onDown"> = {
+      states: () =>
+        ["p", "q"].map((name) => ({
+          ...{ name, isUp: this.up.has(name), sinceMs: 0, receivedMs: null, skewMs: null },
+          ...{ version: null, sections: null, problem: null },
+        })),
+      send: (to, kind, body) => void this.sent.push({ to, kind, body: body as Body }),
+      on: (kind, listener) => void this.#listeners.set(kind, listener),
+      onUp: (listener) => {
+        this.#onUp = listener;
+      },
+      onDown: (listener) => {
+        this.#onDown = listener;
+      },
+    };
+    this.exchange = new PeerExchange({
+      peers: { ...peers, own: "o", broadcast: () => {} },
+      wallMs: () => this.wallMs,
+      monotonicMs: () => this.monotonicMs,
+      records: () => this.records,
+      shifted: (record, byMs) => ({ ...record, record: { shiftedBy: byMs } }),
+      garbled: (peer, what) => void this.garbled.push(`${peer} ${what}`),
+    });
+    this.exchange.onRecords(async (records) => {
+      this.taken.push(...records);
+      return records.map((_, i) => this.outcomes[i] ?? "taken");
+    });
+  }
+
+  goes(name: string, way: "up" | "down"): void {
+    if (way === "up") this.up.add(name);
+    else this.up.delete(name);
+    (way === "up" ? this.#onUp : this.#onDown)(name);
+  }
+
+  /** A message of a peer, and all that follows from it. */
+  async receives(from: string, kind: string, body: unknown): Promise<void> {
+    this.#listeners.get(kind)?.(from, body);
+    await Bun.sleep(0);
+  }
+
+  /** The peer answers the last part that it was sent. */
+  confirms(from: string, ...outcomes: string[]): Promise<void> {
+    const { batch } = this.sent.findLast(({ to, kind }) => to === from && kind === "orders")?.body ?? {};
+    return this.receives(from, "orders_taken", { batch, outcomes });
+  }
+
+  /** Keys of the records of each part that the peer was sent. */
+  parts(to: string): string[][] {
+    const own = this.sent.filter((message) => message.to === to && message.kind === "orders");
+    return own.map(({ body }) => (body["records"] as SharedRecord[]).map(({ key }) => key));
+  }
+}
+
+const record = (key: string, ms = 5): SharedRecord => ({
+  table: "levers",
+  key,
+  stamp: { ms, brain: "o" },
+  record: { key },
+});
+
+let brain = new Brain();
+beforeEach(() => {
+  brain = new Brain();
+});
+
+describe("an order", () => {
+  test("is shared once every peer has it on disk", async () => {
+    const published = brain.exchange.publish(record("x"));
+    expect(brain.exchange.unconfirmedBy("levers", "x")).toEqual(["p", "q"]);
+    await brain.confirms("p", "taken");
+    expect(brain.exchange.unconfirmedBy("levers", "x")).toEqual(["q"]);
+    await brain.confirms("q", "taken");
+    expect([await published, brain.exchange.unconfirmedBy("levers", "x")]).toEqual([true, []]);
+  });
+
+  test("is not while one is away, at once, and goes there when it is back, with all others", async () => {
+    brain.goes("q", "down");
+    const published = brain.exchange.publish(record("x"));
+    await brain.confirms("p", "taken");
+    expect([await published, brain.exchange.lagOf("q").orders]).toEqual([false, 1]);
+    brain.records = [record("w"), record("x")];
+    brain.goes("q", "up");
+    expect(brain.parts("q")).toEqual([["x", "w"]]);
+    await brain.confirms("q", "taken", "taken");
+    expect(brain.exchange.lagOf("q")).toEqual({ orders: 0, sinceMs: null });
+  });
+
+  test("is not if the peer goes while it waits, or refuses it", async () => {
+    const first = brain.exchange.publish(record("x"));
+    await brain.confirms("p", "taken");
+    brain.goes("q", "down");
+    expect(await first).toBe(false);
+    brain.goes("q", "up");
+    await brain.confirms("q", "taken");
+    const second = brain.exchange.publish(record("y"));
+    await brain.confirms("p", "taken");
+    await brain.confirms("q", "refused");
+    expect([await second, brain.exchange.lagOf("q").orders]).toEqual([false, 0]);
+  });
+
+  test("is sent again while the peer's disk does not take it, or it does not answer", async () => {
+    const published = brain.exchange.publish(record("x"));
+    await brain.confirms("q", "taken");
+    await brain.confirms("p", "unsaved");
+    brain.monotonicMs += 4999;
+    brain.exchange.tick();
+    expect(brain.parts("p")).toEqual([["x"]]);
+    for (let i = 0; i < 2; i++) {
+      brain.monotonicMs += 5000;
+      brain.exchange.tick();
+    }
+    expect(brain.parts("p")).toEqual([["x"], ["x"], ["x"]]);
+    await brain.confirms("p", "taken");
+    expect(await published).toBe(true);
+  });
+
+  test("is replaced by a newer one of its key while it waits", async () => {
+    const first = brain.exchange.publish(record("x", 5));
+    const second = brain.exchange.publish(record("x", 6));
+    for (const peer of ["p", "q"]) await brain.confirms(peer, "taken");
+    expect(brain.exchange.unconfirmedBy("levers", "x")).toEqual(["p", "q"]);
+    for (const peer of ["p", "q"]) await brain.confirms(peer, "taken");
+    expect(await Promise.all([first, second])).toEqual([true, true]);
+  });
+});
+
+test("a state larger than a message goes in parts, each after the one before is confirmed", async () => {
+  const text = "x".repeat(MESSAGE_BYTES_MAX / 10);
+  brain.records = Array.from({ length: 5 }, (_, i) => ({ ...record(`k${i}`), record: { text } }));
+  brain.goes("p", "up");
+  expect(brain.parts("p")).toEqual([["k0", "k1"]]);
+  await brain.confirms("p", "taken", "taken");
+  await brain.confirms("p", "taken", "taken");
+  expect(brain.parts("p")).toEqual([["k0", "k1"], ["k2", "k3"], ["k4"]]);
+});
+
+describe("orders of a peer", () => {
+  const batch = (records: readonly unknown[], sentMs = 1000) => ({ batch: 7, sent_ms: sentMs, records });
+  const answer = () => brain.sent.findLast(({ kind }) => kind === "orders_taken")?.body;
+
+  test("are answered with what became of each", async () => {
+    brain.outcomes = ["taken", "unsaved", "refused"];
+    await brain.receives("p", "orders", batch([record("a"), record("b"), record("c")]));
+    expect(answer()).toEqual({ batch: 7, outcomes: ["taken", "unsaved", "refused"] });
+  });
+
+  test("have their times corrected where the clocks differ by a second and more", async () => {
+    await brain.receives("p", "orders", batch([record("a")], 1999));
+    await brain.receives("p", "orders", batch([record("b")], 2000));
+    await brain.receives("p", "orders", batch([record("c")], -3_599_000));
+    expect(brain.taken.map(({ key, record: one }) => [key, one])).toEqual([
+      ["a", { key: "a" }],
+      ["b", { shiftedBy: -1000 }],
+      ["c", { shiftedBy: 3_600_000 }],
+    ]);
+  });
+
+  test("that cannot be read are refused one by one, and the others taken", async () => {
+    const garbage: unknown[] = [
+      7,
+      null,
+      { ...record("x"), table: "attacks" },
+      { ...record("x"), stamp: { ms: -1, brain: "o" } },
+    ];
+    await brain.receives("p", "orders", batch([...garbage, record("a")]));
+    expect(answer()).toEqual({ batch: 7, outcomes: [...garbage.map(() => "refused"), "taken"] });
+    expect([brain.taken.map(({ key }) => key), brain.garbled]).toEqual([["a"], ["p 4 orders"]]);
+  });
+
+  test.each([
+    ["orders", null],
+    ["orders", { batch: 1, sent_ms: "now", records: [] }],
+    ["orders", { batch: 1, sent_ms: 1, records: Array(10_001).fill(0) }],
+    ["orders_taken", { batch: 1, outcomes: ["maybe"] }],
+  ])("in a message that is none are not taken: %s", async (kind, body) => {
+    await brain.receives("p", kind, body);
+    expect([brain.garbled, brain.sent, brain.taken]).toEqual([[`p ${kind}`], [], []]);
+  });
+
+  test("an answer to another part than the last is of no effect", async () => {
+    void brain.exchange.publish(record("x"));
+    await brain.receives("p", "orders_taken", { batch: 99, outcomes: ["taken"] });
+    await brain.receives("stranger", "orders_taken", { batch: 1, outcomes: ["taken"] });
+    expect(brain.exchange.unconfirmedBy("levers", "x")).toEqual(["p", "q"]);
+  });
+});
