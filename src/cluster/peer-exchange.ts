@@ -169,9 +169,9 @@ export class PeerExchange implements OrderExchange {
     const known = read.filter((record) => record !== null);
     if (known.length < read.length) garbled(from, `${read.length - known.length} orders`);
     const corrected = Math.abs(aheadMs) < CLOCKS_AGREE_MS ? known : known.map((record) => shifted(record, aheadMs));
-    const news = corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key)));
+    const newer = corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key)));
     const outcomes = [...(await this.#listener(corrected))];
-    this.#relay(from, news);
+    this.#relay(from, newer);
     peers.send(from, ORDERS_TAKEN, {
       batch,
       outcomes: read.map((record) => (record === null ? "refused" : (outcomes.shift() ?? "unsaved"))),
@@ -179,10 +179,10 @@ export class PeerExchange implements OrderExchange {
   }
 
   /** Its brain may be gone before it has reached the third one. */
-  #relay(from: string, news: readonly SharedRecord[]): void {
+  #relay(from: string, newer: readonly SharedRecord[]): void {
     for (const [name, unconfirmed] of this.#unconfirmed) {
-      if (name === from || news.length === 0) continue;
-      for (const record of news) this.#add(unconfirmed, record);
+      if (name === from || newer.length === 0) continue;
+      for (const record of newer) this.#add(unconfirmed, record);
       this.#send(name, unconfirmed);
     }
   }

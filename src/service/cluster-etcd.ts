@@ -25,6 +25,8 @@ import type { Cancel, Timers } from "../system/timers.ts";
 
 /** Without etcd for this long brains go by what they see of each other. */
 const FALLBACK_MS = 30_000;
+/** A fault that lasts: elections take about two seconds. */
+const PROBLEM_MS = 10_000;
 /** How often masters of coming days are agreed on; after a failure sooner. */
 const MASTERS_MS = 3_600_000;
 const MASTERS_AGAIN_MS = 30_000;
@@ -38,14 +40,12 @@ export interface ClusterEtcdOptions {
   readonly environment: Environment;
   readonly log: Log;
   readonly limiter: Pick<Limiter, "pass">;
-  readonly metrics: EtcdMetrics;
+  readonly metrics: { readonly etcd: EtcdMetrics };
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
   readonly lifeMs: (table: SharedTable) => number;
   readonly skewMs: (brain: string) => number | null;
   readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
-  /** null: no edge is configured. */
-  readonly clearance: () => ClearanceKeys | null;
 }
 
 export class ClusterEtcd {
@@ -95,10 +95,19 @@ export class ClusterEtcd {
     return silenceMs >= FALLBACK_MS;
   }
 
-  start(): void {
+  /** Why it cannot be used, and what to do; null: it can. A member that is replaced by another is no reason. */
+  get problem(): { readonly found: string; readonly remedy: string } | null {
+    const { clock } = this.#options;
+    const fault = this.exchange.fault;
+    if (fault === null || clock.monotonicMs() - fault.sinceMs < PROBLEM_MS) return null;
+    return { found: fault.fault.message, remedy: ETCD_REMEDIES[fault.fault.kind] };
+  }
+
+  /** @param clearance null: no edge is configured. */
+  start(clearance: () => ClearanceKeys | null): void {
     this.exchange.start();
     this.#lease.start();
-    void this.#agreeOnMasters();
+    void this.#agreeOnMasters(clearance);
   }
 
   async stop(): Promise<void> {
@@ -111,11 +120,11 @@ export class ClusterEtcd {
   /** Called before each scrape. */
   fillMetrics(): void {
     const { waiting, isFollowing } = this.exchange;
-    this.#options.metrics.set({ waiting, isFollowing, holdsLease: this.#lease.holds() });
+    this.#options.metrics.etcd.set({ waiting, isFollowing, holdsLease: this.#lease.holds() });
   }
 
-  async #agreeOnMasters(): Promise<void> {
-    const { clearance, clock, timers, log, limiter } = this.#options;
+  async #agreeOnMasters(clearance: () => ClearanceKeys | null): Promise<void> {
+    const { clock, timers, log, limiter } = this.#options;
     const keys = clearance();
     let nextMs = MASTERS_MS;
     try {
@@ -128,7 +137,7 @@ export class ClusterEtcd {
         log.warn({ cause, suppressed }, "brains cannot agree on the masters of clearance keys: each uses its own"),
       );
     }
-    if (!this.#isClosed) this.#cancelMasters = timers.after(nextMs, () => void this.#agreeOnMasters());
+    if (!this.#isClosed) this.#cancelMasters = timers.after(nextMs, () => void this.#agreeOnMasters(clearance));
   }
 }
 
@@ -138,9 +147,9 @@ function clientOf({ config, clock, timers, environment, metrics, log, limiter }:
     secrets: new EtcdSecrets(config, environment, clock),
     timers,
     observer: {
-      called: (fault) => metrics.called(fault),
+      called: (fault) => metrics.etcd.called(fault),
       movedTo(endpoint, cause) {
-        metrics.moved();
+        metrics.etcd.moved();
         limiter.pass("etcd moved", (suppressed) =>
           log.warn({ endpoint: endpoint.host, cause, suppressed }, "a member of etcd fails: another one is used"),
         );
@@ -155,20 +164,20 @@ function exchangeObserver({ log, limiter, metrics }: ClusterEtcdOptions): Exchan
       log.error({ cause: fault, remedy: ETCD_REMEDIES[fault.kind], suppressed }, message),
     );
   return {
-    written: () => metrics.order("written"),
-    superseded: () => metrics.order("superseded"),
+    written: () => metrics.etcd.order("written"),
+    superseded: () => metrics.etcd.order("superseded"),
     failed(fault) {
-      metrics.order("failed");
+      metrics.etcd.order("failed");
       failed(fault, "an order is not in etcd yet: it is tried again");
     },
     leftOut({ table, key }) {
-      metrics.order("left_out");
+      metrics.etcd.order("left_out");
       limiter.pass("etcd left out", (suppressed) =>
         log.warn({ table, key, suppressed }, "an order is shared later: too many wait for etcd, or it is too large"),
       );
     },
     compared(counts) {
-      metrics.compared(counts);
+      metrics.etcd.compared(counts);
       log.info(counts, "orders were compared with those in etcd");
     },
     following(fault) {

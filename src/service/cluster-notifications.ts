@@ -192,6 +192,8 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "cap_reached":
     case "file_fault":
     case "file_fault_over":
+    case "cluster_fault":
+    case "cluster_fault_over":
     case "test":
       return null;
     default:

@@ -77,10 +77,24 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
+  const cluster = Cluster.open(config, {
+    state,
+    limiter,
+    environment,
+    random: Math.random,
+    version: VERSION,
+    ...parts,
+  });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
+  const edge = await openEdge(config, {
+    ...parts,
+    state,
+    history,
+    limiter,
+    faults,
+    agreement: cluster?.etcd?.slots ?? null,
+  });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
@@ -163,7 +177,7 @@ function lifecycleOf(
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();
-    cluster?.stop();
+    await cluster?.stop();
   };
   return { start, stop };
 }
@@ -205,7 +219,10 @@ function followReloads(floodwall: Floodwall, { environment, edge, machine, files
   floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
 }
 
-type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
+type EdgeParts = Pick<
+  EdgeChannelOptions,
+  "agreement" | "state" | "history" | "limiter" | "clock" | "timers" | "log"
+> & {
   readonly metrics: Metrics;
   readonly faults: FileFaults;
 };

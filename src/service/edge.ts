@@ -5,7 +5,12 @@ import type { EdgeConfig } from "../edge/edge-config.ts";
 import { EdgeNodes } from "../edge/edge-nodes.ts";
 import type { EdgeReports } from "../edge/reports/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";
-import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/zones/acme-issuance.ts";
+import {
+  AcmeIssuance,
+  type AcmeObserver,
+  type ChallengeOrder,
+  type PublishedChallenge,
+} from "../edge/zones/acme-issuance.ts";
 import { AgreedIssuance } from "../edge/zones/agreed-issuance.ts";
 import { ClearanceKeys, type ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { type Lever, type LeverObserver, Levers } from "../edge/zones/levers.ts";
@@ -50,6 +55,7 @@ export class EdgeChannel implements Edge {
   readonly feed: ZoneFeed;
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
+  readonly #publishedListeners: ((challenge: PublishedChallenge) => void)[] = [];
   /** null: no edge has been configured yet. */
   #keys: ClearanceKeys | null;
 
@@ -68,7 +74,12 @@ export class EdgeChannel implements Edge {
     const observer = leverObserver(options);
     this.levers = new Levers({ store, isConfigured, onChange, observer }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
-    this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
+    const acmeCalls = acmeObserver(options);
+    const published = (challenge: PublishedChallenge) => {
+      acmeCalls.published(challenge);
+      for (const listener of this.#publishedListeners) listener(challenge);
+    };
+    this.acme = new AcmeIssuance({ serves, onChange, observer: { ...acmeCalls, published } });
     this.issuance = new AgreedIssuance(this.acme, options.agreement ?? null, () => clock.wallMs());
     this.feed = new ZoneFeed({
       nodes: this.nodes,
@@ -83,6 +94,11 @@ export class EdgeChannel implements Edge {
     this.#reporting = new EdgeReporting({ ...options, nodes: this.nodes, levers: this.levers, history });
   }
 
+  /** A node publishes a challenge here. */
+  readonly onPublished = (listener: (challenge: PublishedChallenge) => void): void => {
+    this.#publishedListeners.push(listener);
+  };
+
   /** Rejects with ClearanceFileError. */
   static async open(options: EdgeChannelOptions): Promise<EdgeChannel> {
     return new EdgeChannel(options, options.config.edge === null ? null : await openKeys(options));
@@ -93,9 +109,7 @@ export class EdgeChannel implements Edge {
   }
 
   /** null: no edge has been configured yet. */
-  get clearance(): ClearanceKeys | null {
-    return this.#keys;
-  }
+  readonly clearance = (): ClearanceKeys | null => this.#keys;
 
   /** From the last report of a node; null: none yet. */
   reportedDryRun(node: string): boolean | null {

@@ -72,6 +72,7 @@ export class EtcdExchange implements OrderExchange {
   #isClosed = false;
   /** null: not known yet. */
   #isFollowing: boolean | null = null;
+  #fault: { readonly fault: EtcdFault; readonly sinceMs: number } | null = null;
   /** Of the data that were compared; null: they are to be compared. */
   #generationId: string | null = null;
   /** The last revision of which all changes were taken. */
@@ -107,6 +108,11 @@ export class EtcdExchange implements OrderExchange {
   /** Whether changes of other brains arrive. */
   get isFollowing(): boolean {
     return this.#isFollowing === true;
+  }
+
+  /** Why changes do not arrive, and since when (monotonic, ms); null: they do, or it has not been tried yet. */
+  get fault(): { readonly fault: EtcdFault; readonly sinceMs: number } | null {
+    return this.#fault;
   }
 
   /** Orders that are not in etcd yet. */
@@ -294,6 +300,8 @@ export class EtcdExchange implements OrderExchange {
   }
 
   #followed(fault: EtcdFault | null): void {
+    const sinceMs = this.#fault?.sinceMs ?? this.#options.clock.monotonicMs();
+    this.#fault = fault === null ? null : { fault, sinceMs };
     if (this.#isFollowing === (fault === null)) return;
     this.#isFollowing = fault === null;
     if (fault === null) this.#backoff.reset();

@@ -106,15 +106,18 @@ export class GatewayClient {
     for (const abort of this.#open) abort.abort();
   }
 
-  /** A token that is refused (a member was restarted, or users were changed) is renewed once. */
+  /**
+   * A token that is refused (a member was restarted, or users were changed) is renewed once. One of data that are gone is
+   * not even refused: etcd waits until its log is as long as it was then. So no token outlives a call without an answer.
+   */
   async #signedIn(target: URL, path: string, body: Json): Promise<Json> {
     const held = this.#token;
     try {
       return await this.#answer(target, path, body, await this.#tokenFor(target));
     } catch (cause) {
-      if (!(cause instanceof EtcdFault) || cause.kind !== "sign_in") throw cause;
+      const isSignIn = cause instanceof EtcdFault && cause.kind === "sign_in";
       if (this.#token === held) this.#token = null;
-      if (held === null || this.#options.secrets.login() === null) throw cause;
+      if (!isSignIn || held === null || this.#options.secrets.login() === null) throw cause;
       return this.#answer(target, path, body, await this.#tokenFor(target));
     }
   }
