@@ -6,6 +6,8 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   lab-routers  routers of other projects, each with its own policy, and what each holds by its own tool
+#   lab-cluster  two brains, an etcd and routers under floods, while each part is killed, frozen or cut off, as a table (ONLY=text)
+#   cluster-model  ten thousand histories of a cluster by seeds (SEED, HISTORIES)
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
@@ -73,6 +75,9 @@ lab-attacks: setup $(STAMPS)/test-packages $(STAMPS)/attack-packages
 
 lab-routers: setup $(STAMPS)/fresh-packages
 	@$(BUN) test/lab/routers/lab.ts
+
+lab-cluster: setup $(STAMPS)/test-packages
+	@$(BUN) test/lab/cluster/lab.ts
 
 lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
 	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')
