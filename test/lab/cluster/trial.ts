@@ -6,8 +6,8 @@ import { type Brain, type ClusterWorld, THRESHOLD_PPS, VICTIMS } from "./cluster
 
 export interface Fault {
   readonly name: string;
-  begin(world: ClusterWorld): Promise<unknown> | unknown;
-  end(world: ClusterWorld): Promise<unknown> | unknown;
+  begin(world: ClusterWorld): unknown;
+  end(world: ClusterWorld): unknown;
   /** Where orders are given meanwhile; default: the second brain. */
   readonly orderAt?: 0 | 1;
 }
@@ -97,7 +97,7 @@ async function orderAt({ service }: Brain, isOver: () => boolean): Promise<Order
 }
 
 export async function tryFault(world: ClusterWorld, fault: Fault): Promise<TrialResult> {
-  const heardBefore = world.webhook.output.length;
+  const outputBefore = world.webhook.output.length;
   const floods = startFloods(world);
   const [first, second] = world.brains as [Brain, Brain];
   const { router } = world;
@@ -130,7 +130,7 @@ export async function tryFault(world: ClusterWorld, fault: Fault): Promise<Trial
     gapMs: { router: router_ ?? 0, first: first_ ?? 0, second: second_ ?? 0 },
     orders: { acknowledged: ordered.acknowledged.length, unshared: ordered.unshared, failed: ordered.failed, lost },
     slowestOrderMs: Math.round(ordered.slowestMs),
-    events: eventsIn(world.webhook.output.slice(heardBefore)),
+    events: eventsIn(world.webhook.output.slice(outputBefore)),
     looks: watches.reduce((sum, { looks }) => sum + looks, 0),
   };
 }
