@@ -1,6 +1,7 @@
-/** The sign-in form, with the reason if a token is refused. */
+/** The sign-in by the identity provider or a token, with the reason if one is refused. */
 import { useState } from "preact/hooks";
 import { signIn } from "./api/session.ts";
+import { beginUrl, type Provider, signInFailure, useProvider } from "./api/sign-in.ts";
 import { LostContact } from "./banners.tsx";
 import { t } from "./language.ts";
 import { Button } from "./parts/button.tsx";
@@ -10,7 +11,8 @@ import { LanguageChoice } from "./parts/language-choice.tsx";
 
 export function SignIn({ why }: { readonly why: string | null }) {
   const [secret, setSecret] = useState("");
-  const [refusal, setRefusal] = useState(why);
+  const [refusal, setRefusal] = useState(why ?? signInFailure());
+  const provider = useProvider();
   const [isBusy, setBusy] = useState(false);
   const submit = async () => {
     setBusy(true);
@@ -23,6 +25,12 @@ export function SignIn({ why }: { readonly why: string | null }) {
     <main class="sign-in">
       <LostContact />
       <h1>Floodwall</h1>
+      {refusal !== null && (
+        <Callout tone="danger" title={t`Not signed in`} isAlert>
+          {refusal}
+        </Callout>
+      )}
+      {provider !== null && <ByProvider provider={provider} />}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -38,14 +46,21 @@ export function SignIn({ why }: { readonly why: string | null }) {
           hint={t`The secret of one of api.tokens in Floodwall's configuration. It is kept until the last tab of this page is closed.`}
           isRequired
         />
-        {refusal !== null && (
-          <Callout tone="danger" title={t`Not signed in`} isAlert>
-            {refusal}
-          </Callout>
-        )}
-        <Button type="submit" look="primary" isBusy={isBusy}>{t`Sign in`}</Button>
+        <Button type="submit" look={provider === null ? "primary" : "plain"} isBusy={isBusy}>{t`Sign in`}</Button>
       </form>
       <LanguageChoice />
     </main>
   );
+}
+
+/** A link, since the browser leaves the page. */
+function ByProvider({ provider }: { readonly provider: Provider }) {
+  if (!provider.available) {
+    return (
+      <Callout tone="warn" title={t`${provider.name} does not answer`}>
+        {t`Sign in with a token until it does. The log of Floodwall has the reason.`}
+      </Callout>
+    );
+  }
+  return <a class="button button-primary" href={beginUrl(provider)}>{t`Sign in with ${provider.name}`}</a>;
 }

@@ -201,6 +201,7 @@ function otherValues(value: unknown): unknown[] {
       ["/path"],
       ["443"],
       ["gre"],
+      ["openid"],
       ["02:00:5e:10:00:01"],
       ["https://192.0.2.9"],
       ...LISTED,

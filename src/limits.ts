@@ -92,6 +92,12 @@ export const SHARED_LINKS_MAX = 256;
 export const SHARED_LINK_SECONDS_MIN = 60;
 export const SHARED_LINK_SECONDS_MAX = 2_592_000;
 export const SHARED_LINK_REASON_MAX = 200;
+/** Browsers in which a user is signed in, of all users and of one; and sign-ins at once that ask the provider. */
+export const SESSIONS_MAX = 1024;
+export const SESSIONS_PER_USER = 8;
+export const SIGN_INS_AT_ONCE_MAX = 32;
+/** Lines of `api.oidc.roles`. */
+export const SIGN_IN_ROLES_MAX = 1000;
 /** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */
 export const INCIDENTS_KEPT = 500;
 export const INCIDENT_MEMBERS_KEPT = 1000;

@@ -17,12 +17,14 @@ const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
 const NOUNS = words(
-  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema cluster",
+  "net traffic detection incident mitigation sourceblock nodes scrub edge access audit machine telemetry schema targets cluster",
 );
 /** Folders within a noun that talk to the outside: a scrub node's agent, and what a brain exchanges with others. */
 const RIMS_WITHIN = words("scrub/agent cluster/link cluster/etcd");
 /** Where the world begins. */
-const RIMS = words("http bgp dataplane storage geo prefixset notify release observability system").concat(RIMS_WITHIN);
+const RIMS = words("http bgp divert dataplane storage geo prefixset notify release observability oidc system").concat(
+  RIMS_WITHIN,
+);
 /** The configuration file: it knows nouns and rims by what their sections say, and no noun or rim knows it. */
 const CONFIG = "config";
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
@@ -44,7 +46,7 @@ const GROUND = [
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   ...{ elysia: "http", "@elysiajs": "http", pino: "observability", "prom-client": "observability" },
   ...{ "@connectrpc": "bgp", "@bufbuild": "bgp", "bun:sqlite": "storage", "@clickhouse": "storage" },
-  ...{ nodemailer: "notify", "mmdb-lib": "geo", yaml: "config", "ipaddr.js": "net" },
+  ...{ nodemailer: "notify", "openid-client": "oidc", "mmdb-lib": "geo", yaml: "config", "ipaddr.js": "net" },
 };
 
 /** The native side: what each folder may include of ours. */

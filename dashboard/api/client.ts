@@ -1,5 +1,5 @@
 /**
- * Sends one request to the API, with the token, and returns how it ended. Never throws for a failure of the service or
+ * Sends one request to the API, with the token or the cookie of the sign-in, and returns how it ended. Never throws for a failure of the service or
  * the network.
  */
 
@@ -83,7 +83,13 @@ function refused(answer: Response, body: { readonly json: unknown } | null): Fai
 async function reach(path: string, init: RequestInit): Promise<Response | null> {
   try {
     const signal = AbortSignal.timeout(DEADLINE_MS);
-    const answer = await fetch(path, { ...init, signal, cache: "no-store", credentials: "omit", redirect: "error" });
+    const answer = await fetch(path, {
+      ...init,
+      signal,
+      cache: "no-store",
+      credentials: "same-origin",
+      redirect: "error",
+    });
     answered(answer.headers.get("date"));
     return answer;
   } catch {

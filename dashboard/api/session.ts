@@ -2,7 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
 import { t } from "../language.ts";
-import { type Failure, read, tokensRefused } from "./client.ts";
+import { command, type Failure, read, tokensRefused } from "./client.ts";
 import { contact } from "./contact.ts";
 import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
 import { forgetToken, keepToken, token } from "./token.ts";
@@ -17,9 +17,12 @@ export const session = signal<Session>({ kind: "unknown" });
 
 const UNKNOWN_TOKEN = t`Floodwall does not know this token, or two of its tokens with different rights have this secret. Ask its administrator.`;
 const ENDED = t`The token is not valid any more: it was changed or taken out of the configuration. Sign in with the new one.`;
+const SIGN_IN_ENDED = t`Your sign-in has ended. Sign in again.`;
 const NODE_TOKEN = t`This is the token of a node. Nodes cannot read: sign in with a viewer's or an operator's token.`;
 
 const RETRY_MS = 2000;
+/** How often a browser that is signed in asks for its session, by which the service replaces its cookie. */
+const RENEW_MS = 5 * 60_000;
 
 /** With the token of this tab, of another one, or without one if the API is open. */
 export async function beginSession(): Promise<void> {
@@ -27,7 +30,7 @@ export async function beginSession(): Promise<void> {
     secret: () => (session.peek().kind === "signed_in" ? token.peek() : null),
     onSignedOut: () => {
       signOuts++;
-      if (token.peek() !== null) signOut();
+      if (token.peek() !== null || isByProvider()) signOut();
     },
   });
   await tryToBegin();
@@ -75,8 +78,17 @@ export function signOut(why: string | null = null): void {
 
 /** By the user: of all tabs, which would else give the token on to the next one. */
 export function signOutAll(): void {
+  // The token of this tab would count in place of the cookie.
+  const isOfBrowser = isByProvider();
   signOut();
   sendSignedOut();
+  if (isOfBrowser) void command("/api/v1/sign-out");
+}
+
+/** Whether the user has signed in by the identity provider. */
+function isByProvider(): boolean {
+  const value = session.peek();
+  return value.kind === "signed_in" && value.who.signed_in_until !== undefined;
 }
 
 /** A token may be removed or get other rights at any time, and a service that comes back may have other tokens. */
@@ -86,6 +98,9 @@ function watch(): void {
     const [isInTouch, isRefused] = [contact.value.kind === "in_touch", tokensRefused.value > 0];
     if ((isInTouch || isRefused) && session.peek().kind === "signed_in") void checkSession();
   });
+  setInterval(() => {
+    if (isByProvider()) void checkSession();
+  }, RENEW_MS);
 }
 
 let isChecking = false;
@@ -98,7 +113,9 @@ async function checkSession(): Promise<void> {
   // The user may have signed out in the meantime.
   if (session.peek().kind !== "signed_in") return;
   if (answer.kind === "answer") session.value = { kind: "signed_in", who: answer.data };
-  if (answer.kind === "refused" && answer.status === 401) signOut(token.peek() === null ? null : ENDED);
+  if (answer.kind !== "refused" || answer.status !== 401) return;
+  if (token.peek() !== null) signOut(ENDED);
+  else signOut(isByProvider() ? SIGN_IN_ENDED : null);
 }
 
 export function mayAct(): boolean {

@@ -11,6 +11,8 @@ import { useResource } from "../api/resource.ts";
 import { mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
+import { looksLikeAddress } from "../text/format/address.ts";
+import { packetRate, percent } from "../text/format/numbers.ts";
 import {
   filterFacts,
   maySayWhen,
@@ -18,6 +20,7 @@ import {
   profileText,
   protectionOrder,
   protectionPath,
+  receivesText,
   sourceText,
   WHENS,
   type When,
@@ -126,6 +129,7 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
         {maySayWhen(known) && <ChoiceField label={t`When`} value={when} options={WHENS} onChange={setWhen} />}
       </div>
       <Facts facts={filterFacts(profile.filter)} />
+      {isPrefix(prefix) && <Received prefix={prefix.trim()} />}
       <TextField
         label={t`Note`}
         value={note}
@@ -134,6 +138,29 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
         fault={fault?.field === "note" ? fault.rule : null}
       />
     </Confirm>
+  );
+}
+
+/** An address, or a prefix. */
+function isPrefix(text: string): boolean {
+  const [address = "", length, ...more] = text.trim().split("/");
+  return looksLikeAddress(address) && (length === undefined || /^\d{1,3}$/.test(length)) && more.length === 0;
+}
+
+/** What the choice is for. */
+function Received({ prefix }: { readonly prefix: string }) {
+  const { value } = useResource<ProtectionWire>(protectionPath(prefix), 0).state;
+  if (value.kind !== "ready") return null;
+  const { receives } = value.data;
+  if (receives === undefined) return <p class="muted">{t`What it receives now is not known.`}</p>;
+  const { attacked_share: attacked } = receives;
+  return (
+    <Facts
+      facts={[
+        [t`Receives now`, `${packetRate(receives.pps)}: ${receivesText(receives)}`],
+        ...(attacked > 0 ? [[t`To attacked hosts`, percent(attacked)] as const] : []),
+      ]}
+    />
   );
 }
 

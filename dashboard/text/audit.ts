@@ -17,7 +17,9 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   packet_download: t`Packet download`,
   incident: t`Incident`,
   shared_link: t`Shared link`,
+  sign_in: t`Sign-in`,
   notify_test: t`Test of a notification`,
+  notify_target: t`Target of notifications of a tenant`,
   maintenance: t`Maintenance window`,
   hostgroup_settings: t`Hostgroup settings`,
 };

@@ -5,6 +5,7 @@ import { t } from "../language.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
+import { movesWithText } from "./wider-prefix.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
@@ -16,6 +17,7 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
     ban.dry_run
       ? t`Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
+    ...movedSentences(ban),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [t`Not as planned: ${ban.fallback}.`]),
     ...(refresh
@@ -23,6 +25,14 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
+  ];
+}
+
+function movedSentences(ban: BanWire): string[] {
+  const moved = movesWithText(ban);
+  return [
+    ...(moved === null ? [] : [t`More moves with it: ${moved}.`]),
+    ...(ban.not_announced === undefined ? [] : [`${ban.not_announced}.`]),
   ];
 }
 

@@ -6,11 +6,11 @@ import { type Range, rangeOf, rangeQuery, rangeSpan } from "./format/ranges.ts";
 
 export type Grouping = "protocol" | "hostgroup" | "host" | PartGrouping;
 /** By where incoming traffic comes from: of all hosts together, for callers without a tenant. */
-export type PartGrouping = "asn" | "country" | "prefix" | "interface";
-const PARTS: readonly Grouping[] = ["asn", "country", "prefix", "interface"];
+export type PartGrouping = (typeof PARTS)[number];
+const PARTS = ["asn", "country", "prefix", "interface", "exporter", "src_port", "dst_port"] as const;
 
 export function isPart(by: Grouping): by is PartGrouping {
-  return PARTS.includes(by);
+  return PARTS.some((part) => part === by);
 }
 
 export type Unit = "pps" | "mbps" | "flows_per_sec";
@@ -35,7 +35,7 @@ export const EARLIER_SECONDS: Readonly<Record<Comparison, number>> = { none: 0, 
 
 /** Settings that are not valid are ignored. */
 export function explorationOf(query: URLSearchParams): Exploration {
-  const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host", "asn", "country", "prefix", "interface"]);
+  const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host", ...PARTS]);
   const named = namesOf(query.get("only"));
   const only = by === "host" ? named.filter(looksLikeAddress) : named;
   const unit = oneOf(query.get("unit"), ["pps", "mbps", "flows_per_sec"]);

@@ -1,6 +1,7 @@
 /** The protection of a prefix, in words. Pure. */
 import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { t } from "../language.ts";
+import { percent } from "./format/numbers.ts";
 
 type Setting = NonNullable<ProtectionWire["setting"]>;
 export type FilterWire = Setting["filter"];
@@ -54,6 +55,11 @@ export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
     [t`Limits`, limits.length === 0 ? t`none` : limits.join(" · ")],
     ...(countsOnly === true ? [[t`Dry run`, t`nothing is dropped, only counted`] as const] : []),
   ];
+}
+
+/** `tcp/443 61 % · udp/53 20 %`, of the packets of the last minute. */
+export function receivesText({ pps, services }: NonNullable<ProtectionWire["receives"]>): string {
+  return services.map(({ service, pps: own }) => `${service} ${percent(pps > 0 ? own / pps : 0)}`).join(" · ");
 }
 
 /** In the order of the form: as it is, always, while attacked. */

@@ -4,7 +4,7 @@ export type Role = "viewer" | "operator" | "agent";
 
 export interface Principal {
   readonly kind: "principal";
-  /** Name of the token, for the audit trail; empty on an open API. */
+  /** Name of the token or the user, for the audit trail; empty on an open API. */
   readonly operator: string;
   readonly role: Role;
   /** null: not bound to a tenant. */
@@ -13,6 +13,8 @@ export interface Principal {
   readonly node: string | null;
   /** Id of the shared link that is its only right; absent: it has a token. */
   readonly link?: string;
+  /** Id of the browser session in which its user signed in; absent: it has a token. */
+  readonly session?: string;
 }
 
 /** The roles that a route serves; `link`: callers with the secret of a shared link, who use no other route. The node routes are for agents, and for admins to see what a node sees. */

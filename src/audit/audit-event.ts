@@ -17,9 +17,11 @@ export const AUDIT_ACTIONS = [
   "packet_download",
   "incident",
   "notify_test",
+  "notify_target",
   "maintenance",
   "hostgroup_settings",
   "shared_link",
+  "sign_in",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -47,6 +49,7 @@ export const AUDIT_TARGET_TYPES = [
   "window",
   "hostgroup",
   "link",
+  "user",
   "global",
 ] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];

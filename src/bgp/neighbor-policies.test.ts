@@ -182,3 +182,23 @@ describe("a neighbor", () => {
     expect(external.problemOf(blackhole(V4))).toBeNull();
   });
 });
+
+describe("a route that encloses a longer prefix", () => {
+  const short = { lengths: { 4: { from: 8, to: 24 }, 6: { from: 0, to: 48 } } };
+  const wide = (encloses: number) => blackhole("203.0.113.0/24", { encloses });
+
+  test("is for the neighbors alone whose policy takes that one's length not, but its own", () => {
+    expect(policies(short).refusalAt(AT, wide(32))).toBeNull();
+    expect(policies(short).refusalAt(AT, wide(24))).toBe("it takes the /24 itself");
+    expect(policies({}).refusalAt(AT, wide(32))).toBe("it takes the /32 itself");
+    expect(policies(null).refusalAt(AT, wide(32))).toBe("it takes the /32 itself");
+    const shorter = { lengths: { ...short.lengths, 4: { from: 8, to: 22 } } };
+    expect(policies(shorter).refusalAt(AT, wide(32))).toBe("its policy p takes no /24, only /8-/22");
+  });
+
+  test("that is not announced is the reason beside the length", () => {
+    const narrow = blackhole(V4, { notEnclosed: "203.0.113.0/24 is not announced: so" });
+    const cause = "its policy p takes no /32, only /8-/24; 203.0.113.0/24 is not announced: so";
+    expect(policies(short).refusalAt(AT, narrow)).toBe(cause);
+  });
+});

@@ -77,7 +77,8 @@ export class NeighborPolicies {
       return "the order is for other neighbors";
     if (neighbor.dryRun === true) return "it is in dry run";
     if (!isForReader(route, address)) return "it has other rules, within what its policy says";
-    return neighbor.policy === undefined ? null : refusalBy(neighbor.policy, route);
+    if (neighbor.policy !== undefined) return refusalBy(neighbor.policy, route);
+    return route.kind === "unicast" && route.encloses !== undefined ? takesNarrower(route.encloses) : null;
   }
 
   /** Whether the neighbor is to get routes of the method, as far as its policy goes. */
@@ -180,9 +181,14 @@ function refusalBy(policy: NeighborPolicy, route: Route): string | null {
     return lacking === null ? null : `${by} cannot match ${lacking}`;
   }
   const lengths = policy.lengths[route.prefix.family];
-  return isWithin(route.prefix.length, lengths)
-    ? null
-    : `${by} takes no /${route.prefix.length}, only ${slashed(lengths)}`;
+  if (isWithin(route.prefix.length, lengths))
+    return route.encloses !== undefined && isWithin(route.encloses, lengths) ? takesNarrower(route.encloses) : null;
+  const why = route.notEnclosed === undefined ? "" : `; ${route.notEnclosed}`;
+  return `${by} takes no /${route.prefix.length}, only ${slashed(lengths)}${why}`;
+}
+
+function takesNarrower(length: number): string {
+  return `it takes the /${length} itself`;
 }
 
 function slashed(lengths: NeighborPolicy["lengths"][4]): string {

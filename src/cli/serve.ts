@@ -1,8 +1,9 @@
 /** `floodwall serve`: runs the service from its configuration file to its exit code, and handles signals. */
 import { warningLines } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
-import { type LoadedConfig, loadAtStart } from "../config/load/load.ts";
+import type { LoadedConfig } from "../config/load/load.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
+import { loadAtStart } from "../config/load/start.ts";
 import { needsOf } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
@@ -32,7 +33,7 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
   const log = openLog({ level: "info", clock: systemClock });
   const limiter = new Limiter(systemClock);
   const environment = new ServiceEnvironment({ clock: systemClock, log, limiter });
-  const { loaded, zonesProblems } = loadAtStart(configPath, readKeptZones);
+  const { loaded, zonesProblems, settingsProblems } = loadAtStart(configPath, readKeptZones);
   if (loaded.kind === "valid") environment.follow(loaded.config.api.envFile);
   const problems = startProblems(configPath, loaded, environment);
   if (loaded.kind === "invalid" || problems.length > 0) {
@@ -51,6 +52,7 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
     const nice = raisePriority();
     const faults = new FileFaults({ log, wallMs: () => systemClock.wallMs() });
     faults.replace("zones", zonesFaults(configPath, loaded.config, zonesProblems));
+    faults.replace("hostgroup_settings", settingsFaults(configPath, settingsProblems));
     const { config } = loaded;
     const service = await composeService({ config, configPath, warned, log, limiter, environment, faults, nice });
     let isStopping = false;
@@ -96,6 +98,17 @@ function zonesFaults(configPath: string, { edge }: Config, problems: readonly Co
     problems.map((problem) => describeProblem(configPath, problem)),
   );
   return [{ key: "edge.zones_file", error: first ?? "", effect }];
+}
+
+function settingsFaults(configPath: string, problems: readonly ConfigProblem[]): FileFault[] {
+  if (problems.length === 0) return [];
+  const [first] = firstLines(
+    configPath,
+    problems.map((problem) => describeProblem(configPath, problem)),
+  );
+  const effect =
+    "what the API set for these hostgroups is not in force, but for their never-banned addresses; set it again, or mend the configuration and reload";
+  return [{ key: "state_dir", error: first ?? "", effect }];
 }
 
 function stopSignal(): Promise<void> {

@@ -102,6 +102,7 @@ class Brain {
       endsAt: ({ endsAt }) => endsAt,
       shifted: (order, byMs) => ({ ...order, endsAt: order.endsAt + byMs }),
       adopt: (order) => {
+        this.events.push(...(this.register.isAdopting ? [] : ["not seen as adopted"]));
         if (order.text === "explosive") throw new Error("boom");
         if (!orders.has(order.name) && orders.size >= ROOM) return "full";
         orders.set(order.name, order);

@@ -59,6 +59,7 @@ export class OrderRegister {
   readonly #published = new Map<string, Promise<boolean>>();
   #tables: OrderTables | null = null;
   #isStopped = false;
+  #isAdopting = false;
 
   constructor(options: OrderRegisterOptions) {
     this.#options = options;
@@ -100,6 +101,11 @@ export class OrderRegister {
   /** Nothing is taken any more. */
   stop(): void {
     this.#isStopped = true;
+  }
+
+  /** An order of another brain takes effect in this turn: who is notified of orders was so by that brain. */
+  get isAdopting(): boolean {
+    return this.#isAdopting;
   }
 
   /** All that a brain must have, ends included. */
@@ -247,13 +253,22 @@ export class OrderRegister {
       return this.#unsaved.has(name) ? this.#saved(known) : "taken";
     }
     try {
-      const adopted = this.#adopted(shared, known, wallMs);
+      const adopted = this.#adopting(() => this.#adopted(shared, known, wallMs));
       if (adopted === null) return this.#refused("full", `${this.#orders.counts.waiting} orders wait already`);
       this.#clock.see(shared.stamp);
       this.#orders.set(adopted);
       return await this.#saved(adopted);
     } catch (cause) {
       return this.#refused("failed", `${name}: ${String(cause)}`);
+    }
+  }
+
+  #adopting<T>(effect: () => T): T {
+    this.#isAdopting = true;
+    try {
+      return effect();
+    } finally {
+      this.#isAdopting = false;
     }
   }
 
@@ -300,7 +315,8 @@ export class OrderRegister {
     const table = this.#of(order.table);
     const settled = { ...order, record: null, atMs: wallMs };
     if (isOver(order.record, table, wallMs)) this.#keep({ ...settled, state: "ended" });
-    else if (table.adopt(order.record, wallMs) === null) this.#keep({ ...settled, state: "in_force" });
+    else if (this.#adopting(() => table.adopt(order.record, wallMs)) === null)
+      this.#keep({ ...settled, state: "in_force" });
   }
 
   #sweep(order: StampedOrder, wallMs: number): void {

@@ -6,6 +6,7 @@ import type { DataplaneConfig } from "../dataplane/dataplane-config.ts";
 import type { SamplesConfig } from "../detection/attack/samples-config.ts";
 import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { DetectionConfig } from "../detection/judge/detection-config.ts";
+import type { HookConfig } from "../divert/divert-config.ts";
 import type { EdgeConfig } from "../edge/edge-config.ts";
 import type { OriginFiles } from "../geo/origin-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
@@ -63,6 +64,8 @@ export interface Config {
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */
   readonly scrubbing: ScrubbingConfig | null;
+  /** What diverts prefixes to a scrubbing center; null: routes alone do. */
+  readonly diversionHook: HookConfig | null;
   /** null: no edge nodes. */
   readonly edge: EdgeConfig | null;
   readonly notify: NotifyConfig;

@@ -5,6 +5,8 @@ import { SettingsFile } from "../mitigation/group-settings.ts";
 import { takeShape } from "../schema/shape.ts";
 
 const STATE_DIR_DEFAULT = "/var/lib/floodwall";
+/** The name of the file in `state_dir`. */
+export const SETTINGS_FILE = "hostgroup-settings.json";
 
 /** A line for each hostgroup of which something is set, for people. */
 export function settingsLines(
@@ -36,5 +38,5 @@ export function readSettings(path: string): SettingsFile["hostgroups"] | null {
 
 /** @param stateDir as in the configuration; null: the default. */
 export function settingsPath(stateDir: string | null): string {
-  return join(stateDir ?? STATE_DIR_DEFAULT, "hostgroup-settings.json");
+  return join(stateDir ?? STATE_DIR_DEFAULT, SETTINGS_FILE);
 }

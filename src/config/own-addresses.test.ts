@@ -24,6 +24,9 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
   "notify.routes[].hours": "a part of the day",
+  "notify.targets[].template": "words for people",
+  "notify.tenant_targets.hosts[]": "of receivers of tenants",
+  "notify.tenant_targets.private_networks[]": "where receivers of tenants may be",
   "order_templates[].rules[].source": "sources that the rule is for",
   "order_templates[].neighbors[]": "names of neighbors, whose addresses are own already",
   "order_templates[].reason": "words for people",
@@ -34,6 +37,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "maintenance[].weekly.at": "a time",
   "cluster.etcd.prefix": "names of keys",
   "cluster.etcd.user": "a name",
+  "api.oidc.roles[].value": "a value of a claim",
   "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
   "bgp.policies[].description": "words for people",
@@ -57,7 +61,7 @@ function* textKeys(schema: TSchema, path = ""): Generator<string> {
 const CONFIG = `
 networks: [10.0.0.0/8, "2001:db8::/32"]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
-api: { listen: "10.0.1.8:8080", token_env: TOKEN }
+api: { listen: "10.0.1.8:8080", token_env: TOKEN, oidc: { issuer: "https://10.0.1.9/", client_id: f, public_url: "https://10.0.1.10", roles: [{ value: noc, role: viewer }] } }
 capture:
   interfaces: [{ name: eth0, mode: mirror }]
   tunnels: [{ address: 10.0.5.1, from: [10.0.5.2/32, 10.0.6.0/24, 10.16.0.0/12] }]

@@ -68,6 +68,7 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   }
   for (const [i, node] of (scrubbing?.nodes ?? []).entries()) yield* nextHops(node, ["scrubbing", "nodes", i]);
   yield one(api.host, ["api", "listen"]);
+  yield* literal(api.oidc?.publicUrl ?? null, ["api", "oidc", "public_url"]);
   if (cluster !== null) yield one(cluster.listen.host, ["cluster", "listen"]);
   for (const [i, { address }] of (cluster?.brains ?? []).entries()) {
     yield one(address.host, ["cluster", "brains", i, "address"]);
@@ -95,10 +96,11 @@ function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddres
 }
 
 /** Servers that the service sends to, where they are named by their addresses. */
-function* servers({ storage, notify, updateCheck, cluster }: Named): Generator<OwnAddress> {
+function* servers({ api, storage, notify, updateCheck, cluster }: Named): Generator<OwnAddress> {
   for (const [i, endpoint] of (cluster?.etcd?.endpoints ?? []).entries()) {
     yield* literal(endpoint, ["cluster", "etcd", "endpoints", i]);
   }
+  yield* literal(api.oidc?.issuer ?? null, ["api", "oidc", "issuer"]);
   if (storage.driver?.kind === "clickhouse") yield* literal(storage.driver.url, ["storage", "clickhouse", "url"]);
   for (const { place, settings } of notify.targets) {
     if ("host" in settings) yield* literal(settings.host, [...place, "host"]);

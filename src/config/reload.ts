@@ -166,7 +166,13 @@ function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"]
  */
 function keepApi(running: ApiConfig, next: ApiConfig): ApiConfig {
   const { host, port, tls, tokens, isShorthand } = running;
-  return { ...next, host, port, tls, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
+  return {
+    ...next,
+    host,
+    port,
+    tls,
+    ...(opensRoutable(running, next) ? { tokens, isShorthand, callers: tokens } : {}),
+  };
 }
 
 function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {

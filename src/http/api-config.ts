@@ -1,4 +1,5 @@
 /** What the section `api` says: where the API listens, and who may call it. */
+import type { SignInConfig } from "../access/sign-in-config.ts";
 import type { TokenConfig } from "../access/token-config.ts";
 import type { IpAddress } from "../net/address.ts";
 
@@ -19,4 +20,8 @@ export interface ApiConfig {
   readonly metricsToken: boolean;
   /** Whether people without a token may see what a caller shares with them. */
   readonly sharedLinks: boolean;
+  /** null: people sign in by a token. */
+  readonly oidc: SignInConfig | null;
+  /** Who fills what is bounded: the tokens, and for each tenant of users who sign in two more. */
+  readonly callers: readonly Pick<TokenConfig, "tenant">[];
 }

@@ -7,7 +7,6 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
-import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -29,17 +28,16 @@ import type {
 } from "../edge/reports/edge-history.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
-import type { MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
+import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { MovedAlong } from "../mitigation/enclosing.ts";
 import type { Method } from "../mitigation/escalation.ts";
 import type { GroupSettings } from "../mitigation/group-settings.ts";
 import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { BanOrder } from "../mitigation/order/ban-order.ts";
-import type { OrderFile } from "../mitigation/order/order-file.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -52,6 +50,7 @@ import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
+import type { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
@@ -60,7 +59,9 @@ import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import type { ClusterSource } from "./cluster-source.ts";
+import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
+import type { SignInSource } from "./routes/sign-in.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 import type { Settled } from "./wire/saved.ts";
 
@@ -69,6 +70,8 @@ export interface NotifyTargets {
   list(): readonly NotifyTargetView[];
   /** Returns whether there is such a target. */
   test(target: string, orderedBy: string): boolean;
+  /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
+  readonly own: Pick<TenantTargets, "set" | "remove">;
 }
 
 export interface Backend extends ClusterSource {
@@ -88,6 +91,8 @@ export interface Backend extends ClusterSource {
   readonly incidents: Pick<Incidents, "views" | "get" | "order" | "note">;
   /** Links for people without a token. Changes reject with a BackendFault if they could not be saved. */
   readonly sharedLinks: Pick<SharedLinks, "isAllowed" | "all" | "of" | "share" | "revoke">;
+  /** People sign in by an identity provider. */
+  readonly signIn: SignInSource;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */
@@ -347,11 +352,6 @@ export interface Configured
   readonly groupSettings?: Readonly<Record<string, GroupSettings>>;
 }
 
-/** `unknown`: nothing is known of the last minute's traffic. */
-export type OrderEffect =
-  | { readonly kind: "unknown"; readonly reason: string }
-  | { readonly kind: "known"; readonly effect: RuleEffect };
-
 export interface FilterRulePreview extends RuleOrderPreview {
   readonly effect: OrderEffect;
 }
@@ -363,18 +363,6 @@ export interface SourceBlockPreview {
   readonly effect: OrderEffect;
 }
 
-/** What orders of bans are judged by, and shown with. */
-export interface OrderSources {
-  /** Of the configuration, by name. */
-  templates(): ReadonlyMap<string, OrderFile>;
-  /** What a ban would do to the traffic of the last minute, as far as the caller may see it. */
-  effect(ban: Ban, by: Principal): OrderEffect;
-  /** The neighbors that are not to get such a route, and why. */
-  keptFrom(route: Route): readonly MissingNeighbor[];
-  /** Routes that others put into the speaker; null: none answers. */
-  foreignRoutes(): Promise<ForeignRoutes | null>;
-}
-
 export interface BanPreview {
   /** Rejected if policy would refuse it. */
   readonly ban: Ban;
@@ -382,10 +370,12 @@ export interface BanPreview {
   readonly group: string | null;
   /** The address has a ban: the command would extend it and make it a manual one. */
   readonly isRefresh: boolean;
+  readonly movesWith?: MovedAlong | null;
 }
 
 export interface BanView extends Dropping {
   readonly ban: Ban;
+  readonly movesWith?: MovedAlong | null;
   /** null: nothing is to be announced, or there is no announcer. */
   readonly routeState: RouteState | null;
   /** Number of its rules that its scrub node does not get, and that nothing replaces; absent: not known. */

@@ -2,7 +2,7 @@
  * The filters of a list: each is a parameter of the query with its description, and decides which items are wanted.
  * Items that satisfy all given filters are in the answer.
  */
-import { isWithin, parseTarget, TARGET_FORM, type Target } from "../net/target.ts";
+import { parseTarget, TARGET_FORM, type Target, targetMatcher } from "../net/target.ts";
 import { parseTimestamp } from "../schema/timestamp.ts";
 import type { Refusal } from "./refusal.ts";
 import type { ParameterDescription } from "./route-description.ts";
@@ -42,12 +42,17 @@ export function word<Item, const Words extends readonly string[]>(
 }
 
 /** Items at an address, or inside a prefix. @param of addresses and prefixes of the item, in canonical form */
-export function within<Item>(text: string, of: (item: Item) => readonly (string | null)[]): Filter<Item> {
+export function within<Item>(text: string, of: (item: Item) => Iterable<string | null>): Filter<Item> {
   return {
     ...{ text, schema: TargetText, form: TARGET_FORM },
     wanted: (value) => {
       const target = parseTarget(value);
-      return target === null ? null : (item) => of(item).some((own) => own !== null && isWithin(own, target));
+      if (target === null) return null;
+      const isInside = targetMatcher(target);
+      return (item) => {
+        for (const own of of(item)) if (own !== null && isInside(own)) return true;
+        return false;
+      };
     },
   };
 }

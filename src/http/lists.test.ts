@@ -6,7 +6,7 @@ import * as callers from "../../test/fixtures/http/callers.ts";
 import { expectError, TestServer } from "../../test/fixtures/http/http.ts";
 import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import { isWithin, parseTarget } from "../net/target.ts";
+import { parseTarget, targetMatcher } from "../net/target.ts";
 import { AttacksWire, type AttackWire } from "./wire/attack.ts";
 
 let server: TestServer;
@@ -54,7 +54,7 @@ test.each([
 ])("%s is at %s: %p", (own, target, isIn) => {
   const parsed = parseTarget(target);
   if (parsed === null) throw new Error(target);
-  expect(isWithin(own, parsed)).toBe(isIn);
+  expect(targetMatcher(parsed)(own)).toBe(isIn);
 });
 
 describe("GET /api/v1/attacks with filters #get-api-v1-attacks-filters", () => {

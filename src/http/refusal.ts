@@ -19,12 +19,17 @@ import type { WindowRefusal } from "../mitigation/maintenance/maintenance-window
 import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionRefusal } from "../mitigation/protection/protections.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
+import { TENANT_TARGETS_MAX, TENANT_TARGETS_PER_TENANT, type TenantTargetRefusal } from "../targets/tenant-targets.ts";
 import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
   | { readonly kind: "unknown_path" }
   /** On an open API: Host or Origin names another machine. */
   | { readonly kind: "foreign_host" }
+  /** With the cookie of a signed-in browser: not from the dashboard's own page. */
+  | { readonly kind: "foreign_page" }
+  | { readonly kind: "no_browser_session" }
+  | { readonly kind: "unknown_browser_session" }
   /** Missing, unknown or ambiguous: the caller does not learn which. */
   | { readonly kind: "no_valid_token" }
   | { readonly kind: "insufficient_role" }
@@ -59,6 +64,7 @@ export type Refusal =
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_incident" }
   | { readonly kind: "unknown_notify_target" }
+  | { readonly kind: "notify_target_refused"; readonly refusal: TenantTargetRefusal }
   | { readonly kind: "unknown_hostgroup" }
   | { readonly kind: "no_group_settings" }
   /** What is to be shared, or was, does not exist, or is another tenant's. */
@@ -136,6 +142,14 @@ const FILTER_RULE_REFUSALS: Readonly<Record<RuleOrderRefusal, string>> = {
   outside_networks: "a destination is outside configured networks",
   unknown_set: "source_sets or not_source_sets names a set that prefix_sets of the configuration does not have",
   too_many_rules: `${FILTER_RULE_ORDERS_MAX} rules are ordered: remove one of them`,
+};
+
+const NOTIFY_TARGET_REFUSALS: Readonly<Record<TenantTargetRefusal, string>> = {
+  not_of_tenant: "targets of a tenant are set with its token: those of the operator are in notify of the configuration",
+  kind_not_allowed: "tenants may not set targets of this kind: ask your operator for notify.tenant_targets",
+  host_not_allowed: "tenants may not set targets at this host: ask your operator for notify.tenant_targets",
+  too_many_of_tenant: `your tenant has ${TENANT_TARGETS_PER_TENANT} targets: remove one of them`,
+  too_many_targets: `tenants have ${TENANT_TARGETS_MAX} targets: remove one of them`,
 };
 
 const NOT_ONE_HOSTGROUP = "prefix is not within one of networks and one hostgroup";
@@ -217,6 +231,7 @@ const SHARED_LINK_REFUSALS = {
 
 const FORBIDDEN = {
   foreign_host: "Host or Origin names another machine: use localhost, or configure a token",
+  foreign_page: "a signed-in browser may send this from the dashboard's own page only: see api.oidc.public_url",
   insufficient_role: "this token's role may not perform this action",
   unscoped_only: "restricted to unscoped tokens",
   other_node: "this token is bound to another node",
@@ -236,6 +251,7 @@ const ABSENT = {
   no_group_settings: "nothing is set for this hostgroup",
   unknown_subject: "unknown attack, incident, tenant or hostgroup",
   unknown_shared_link: "unknown shared link",
+  unknown_browser_session: "no such browser is signed in",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
@@ -275,6 +291,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 404, error: "not found" };
     case "no_valid_token":
       return { status: 401, error: "missing or invalid bearer token" };
+    case "no_browser_session":
+      return { status: 409, error: "this caller has a token: only a signed-in browser can sign out" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
     case "invalid_url":
@@ -297,6 +315,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "protection_refused":
       return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
+    case "notify_target_refused":
+      return { status: 409, error: NOTIFY_TARGET_REFUSALS[refusal.refusal] };
     case "shared_link_refused":
       return { status: 409, error: SHARED_LINK_REFUSALS[refusal.refusal] };
     case "incident_refused":

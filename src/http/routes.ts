@@ -18,6 +18,7 @@ import { bgpRoutesRoute } from "./routes/bgp-routes.ts";
 import { clusterRoute } from "./routes/cluster.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
+import { diversionsRoute } from "./routes/diversions.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
 import { edgeEventsRoute } from "./routes/edge/events.ts";
 import { edgeHistoryRoute, edgeSourcesRoute } from "./routes/edge/history.ts";
@@ -49,6 +50,7 @@ import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
+import { signInRoutes } from "./routes/sign-in.ts";
 import { sourceBlockPreviewRoute, sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
@@ -82,7 +84,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
   const levers = { backend, access: zoneAccess, clock };
   const routes: readonly Route[] = [
     statusRoute(backend),
-    sessionRoute(),
+    sessionRoute(backend.signIn),
+    ...signInRoutes(backend.signIn),
     attacksRoute(backend, { pages, slicing }),
     endedAttacksRoute(backend, clock),
     attackRoute(backend),
@@ -98,12 +101,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostsRoute(backend, { hosts, pages, snapshots }),
     hostgroupsRoute(backend),
     ...groupSettingsRoutes(backend),
-    prefixSetsRoute(backend, clock),
-    clusterRoute(backend),
-    ...notifyRoutes(backend),
-    telemetryRoute(backend),
-    configRoute(backend),
-    bgpRoutesRoute(backend),
+    ...installationRoutes(backend, clock),
     bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
@@ -160,5 +158,18 @@ function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock 
     edgeHistoryRoute(history),
     edgeSourcesRoute(history),
     edgeEventsRoute({ backend, nodes, clock }),
+  ];
+}
+
+/** What this installation consists of. */
+function installationRoutes(backend: Backend, clock: Pick<Clock, "wallMs">): readonly Route[] {
+  return [
+    prefixSetsRoute(backend, clock),
+    clusterRoute(backend),
+    ...notifyRoutes(backend, clock),
+    telemetryRoute(backend),
+    configRoute(backend),
+    bgpRoutesRoute(backend),
+    diversionsRoute(backend),
   ];
 }

@@ -3,12 +3,18 @@ import { type Callers, Shares } from "../access/shares.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
 import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
 import { type Ban, holderOf, isWatching } from "./ban.ts";
+import type { EnclosingPrefixes } from "./circumstances.ts";
 import { CountedBans } from "./counted-bans.ts";
+import { EnclosedBans } from "./enclosed-bans.ts";
+import { notAnnounced, OVER_FRACTION } from "./enclosing.ts";
+import type { MitigationPolicy } from "./policy.ts";
 
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
   /** Number of those that take a place: all but those that only watch. */
   places = 0;
+  /** The bans for which a wider prefix is announced. */
+  readonly #enclosed = new EnclosedBans();
   /** The tenants' shares of manual bans. */
   readonly shares: Shares;
   /** The same of their addresses. */
@@ -47,11 +53,26 @@ export class ActiveBans extends CountedBans<string> {
     const { family } = ban.prefix;
     const addresses = by * addressesOf(ban);
     if (!isWatching(ban)) this.places += by;
-    this.#addresses[family] += addresses;
+    this.#addresses[family] += addresses + this.#enclosed.count(ban, by);
     const holder = holderOf(ban);
     if (holder === null) return;
     this.shares.take(holder, by);
     if (addresses !== 0) this.addressShares[family].take(holder, addresses);
+  }
+
+  /** What is announced for narrower bans, as these and the policy say. */
+  enclosing(policy: MitigationPolicy): EnclosingPrefixes {
+    return {
+      refusalOf: (prefix, isDropped) => {
+        const refusal = policy.enclosingRefusal(prefix);
+        const isBounded = isDropped && policy.maxBannedFraction > 0 && !this.#enclosed.isDropped(prefix);
+        if (refusal !== null || !isBounded) return refusal;
+        const most = policy.addresses(prefix.family) * policy.maxBannedFraction;
+        const dropped = this.addresses(prefix.family) + addressesIn(prefix);
+        return dropped > most ? notAnnounced(prefix, OVER_FRACTION) : null;
+      },
+      nodeOf: (prefix) => this.#enclosed.nodeOf(prefix),
+    };
   }
 
   addresses(family: Prefix["family"]): number {

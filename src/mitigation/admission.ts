@@ -91,7 +91,10 @@ export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: 
   const unbannable = unbannableFor(prefix, policy, isOrdered);
   if (unbannable !== null) return refused(unbannable);
   const isOver = request.isVirtual !== true && isOverFraction(prefix, policy, bans);
-  if (bans.isBanned && request.isBecomingReal === true && isOver) return refused("max_banned_fraction reached");
+  if (bans.isBanned && request.isBecomingReal === true) {
+    if (isCoolingDown) return refused("cooldown after unban");
+    if (isOver) return refused("max_banned_fraction reached");
+  }
   if (bans.isBanned) return { kind: "refresh" };
   if (isCoolingDown) return refused("cooldown after unban");
   if (request.isWatching === true) return { kind: "admitted" };

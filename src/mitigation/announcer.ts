@@ -34,6 +34,13 @@ export interface UnicastRoute extends RouteAttributes {
   readonly isDivert?: true;
   /** In place of the communities that policies of neighbors give, for some of these. Absent: none. */
   readonly communitiesAt?: readonly CommunitiesAt[];
+  /**
+   * It is for the neighbors alone that take no prefix of this length, that of the ban which it encloses, but this one.
+   * Absent: it is for all.
+   */
+  readonly encloses?: number;
+  /** Why neighbors that do not take its prefix get no enclosing one. Absent: they do, or none is configured. */
+  readonly notEnclosed?: string;
 }
 
 /** Routers apply the rule's action to the packets that it matches. */

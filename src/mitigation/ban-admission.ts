@@ -44,6 +44,14 @@ export interface AttackAdmission {
   readonly replaced: readonly { readonly ban: Ban; readonly reason: string }[];
 }
 
+/** Of the ban that the attack has. */
+interface PresentBan {
+  /** It has only watched, and takes a place now. */
+  readonly isClimbing?: boolean;
+  /** It was virtual by order, and takes its addresses now. */
+  readonly isBecomingReal?: boolean;
+}
+
 export class BanAdmission {
   readonly #tables: Tables;
   /** Made at the first need in a tick. */
@@ -101,10 +109,16 @@ export class BanAdmission {
     return this.#admit({ prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs) }, [ban]);
   }
 
-  /** @param isClimbing its ban has only watched, and takes a place now. At a cap call it for the largest attack first: the room and the replacements are bounded. */
-  ofAttack(attack: Attack, prefix: Prefix, wallMs: number, isClimbing = false): AttackAdmission {
+  /** At a cap call it for the largest attack first: the room and the replacements are bounded. */
+  ofAttack(
+    attack: Attack,
+    prefix: Prefix,
+    wallMs: number,
+    { isClimbing = false, isBecomingReal = false }: PresentBan = {},
+  ): AttackAdmission {
     const isWatching = !isClimbing && termsFor(this.#tables.policy(), prefix).ladder[0]?.action === "none";
-    const request = { prefix, isCoolingDown: this.#isCoolingDown(prefix, wallMs), isClimbing, isWatching };
+    const isCoolingDown = this.#isCoolingDown(prefix, wallMs);
+    const request = { prefix, isCoolingDown, isClimbing, isWatching, isBecomingReal };
     const first = this.#admit(request, []);
     const cap = capOf(first);
     if (cap === null) return { admission: first, replaced: [] };

@@ -4,11 +4,13 @@ import type { RecordTable } from "../system/record-table.ts";
 import type { Announcer } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
 import type { Circumstances } from "./circumstances.ts";
+import type { Diverter } from "./diversion.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
 type Sources = Pick<Circumstances, "observed" | "makeRules" | "foreign" | "divertTo" | "nodeRules" | "neighborRules">;
 
 export interface BanEngineOptions extends Sources {
+  readonly diversions: Diverter;
   readonly policy: MitigationPolicy;
   readonly store: RecordTable<Ban>;
   readonly announcer: Announcer | null;

@@ -12,13 +12,13 @@ import type { Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
+import { announce } from "./announced-routes.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next, wantedRoutes } from "./ban.ts";
+import { type Ban, type BanEvent, haveRoutesChanged, isWatching, MANUAL_UNBAN, next } from "./ban.ts";
 import { type AttackAdmission, BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
 import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
-import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
@@ -41,7 +41,6 @@ export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans(() => this.#policy.callers);
-  /** By the text of their prefix. */
   readonly active: ReadonlyMap<string, Ban> = this.#active;
   /** Refused bans by attack in progress. Each tick requests them again. */
   readonly #refused = new CountedBans<string>();
@@ -61,7 +60,7 @@ export class BanEngine {
     this.#options = options;
     this.#policy = options.policy;
     this.#unsaved = options.store;
-    this.#routes = new RouteWatch(options.announcer, options.isHere);
+    this.#routes = new RouteWatch(options);
     this.#rungs = new RungClock(options.overThresholdMs, options.foreign);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
@@ -186,10 +185,10 @@ export class BanEngine {
     }
   }
 
-  /** Active, refused and ended bans, unordered. */
+  /** Also refused and ended ones, unordered. */
   all = (): Ban[] => [...this.#active.values(), ...this.#refused.values(), ...this.#ended.bans.values()];
 
-  /** The number of bans in all() by state and method, in constant time. */
+  /** By state and method, in constant time. */
   counts = (): BanCount[] => countBans([this.#active, this.#refused, this.#ended.bans]);
 
   /** The current or last ban of an attack. */
@@ -236,7 +235,7 @@ export class BanEngine {
     const [attack] = this.#attacks.of(ban.heldBy);
     if (!isWatching(ban) || isWatching(climbed) || climbed.state !== "active") return climbed;
     if (attack === undefined) return this.#active.places < this.#policy.maxActiveBans ? climbed : ban;
-    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, true);
+    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, { isClimbing: true });
     if (admission.kind === "refused") return ban;
     this.#replace(replaced, wallMs);
     return climbed;
@@ -249,13 +248,17 @@ export class BanEngine {
     }
   }
 
-  #takenIfNeeded(ban: Ban, wallMs: number): Ban {
-    const attack = takingOver(ban, this.#attacks.of(ban.heldBy), this.#policy);
+  /** @param isPreview of a reload: nothing ends for it. */
+  #takenIfNeeded(ban: Ban, wallMs: number, isPreview = false): Ban {
+    const attack = takingOver(ban, this.#attacks.of(ban.heldBy), this.#policy, (id) => this.#attacks.isExcluded(id));
     if (attack === null) return ban;
+    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, { isBecomingReal: true });
+    if (admission.kind === "refused" || (isPreview && replaced.length > 0)) return ban;
+    this.#replace(replaced, wallMs);
     const { hasEscalation, ladder } = termsFor(this.#policy, ban.prefix);
-    const escalation = hasEscalation ? ladder : null;
+    const taken = { kind: "taken_over", attack, escalation: hasEscalation ? ladder : null } as const;
     this.#rungs.forget(ban.id);
-    return this.#replanned(next(ban, { kind: "taken_over", attack, escalation }, wallMs), wallMs);
+    return this.#replanned(next(ban, taken, wallMs), wallMs);
   }
 
   /** The attack is now spread over another prefix. Returns the ban that it keeps in force from now on. */
@@ -317,7 +320,7 @@ export class BanEngine {
   #applyPolicy(was: Ban, before: MitigationPolicy, wallMs: number): Ban {
     const unbannable = unbannableFor(was.prefix, this.#policy, was.ordered !== undefined);
     if (unbannable !== null) return next(was, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
-    const ban = this.#takenIfNeeded(was, wallMs);
+    const ban = this.#takenIfNeeded(was, wallMs, true);
     const dryRun = isVirtual(ban, this.#attacks.of(ban.heldBy), this.#policy);
     const terms = termsOfBan(this.#policy, ban);
     // New terms: try a refused method again.
@@ -346,9 +349,9 @@ export class BanEngine {
   }
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
-    const { evidenceWaitMs } = this.#policy;
-    const attacks = this.#attacks.of(heldBy);
-    return { ...this.#options, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
+    const [attacks, { evidenceWaitMs }] = [this.#attacks.of(heldBy), this.#policy];
+    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy) };
+    return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -363,7 +366,6 @@ export class BanEngine {
     if (ban !== undefined) this.#change(ban, next(ban, event, wallMs));
   }
 
-  /** An automatic change. */
   #change(ban: Ban, changed: Ban): void {
     if (changed === ban) return;
     this.#put(changed, ban);
@@ -386,7 +388,7 @@ export class BanEngine {
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
-    this.#options.announcer?.want([...this.#active.values()].sort(mostValuableFirst).flatMap(wantedRoutes));
+    announce(this.#options, this.#active.values());
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {

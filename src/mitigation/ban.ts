@@ -293,8 +293,9 @@ function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] 
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
-/** Whether the measure has no routes now: this machine does it itself, or its rules wait for a classification. */
+/** Whether the measure has no routes now: this machine or a hook does it, or its rules wait for a classification. */
 export function takesPlaceLater(measure: Measure): boolean {
+  if (measure.kind === "divert") return measure.diversion !== undefined;
   return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }
 
@@ -325,6 +326,12 @@ export function wantedRoutes(ban: Ban): readonly Route[] {
   if (ban.state !== "active" || ban.dryRun) return [];
   const routes = routesOf(ban.measure, ban.prefix);
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
+}
+
+/** The prefix that a hook is to divert for the ban; null: none, as of virtual bans. */
+export function wantedDiversion({ state, dryRun, measure }: Ban): Prefix | null {
+  if (state !== "active" || dryRun || measure.kind !== "divert") return null;
+  return measure.diversion ?? null;
 }
 
 /** When the last wanted route expires, if nothing extends it; null: there is none. */

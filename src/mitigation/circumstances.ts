@@ -7,6 +7,8 @@ import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
+import type { DiversionSource } from "./diversion.ts";
+import type { EnclosingRefusal } from "./enclosing.ts";
 import type { Method } from "./escalation.ts";
 import type { ForeignBans } from "./foreign-bans.ts";
 import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
@@ -92,7 +94,20 @@ export interface Circumstances {
   readonly neighborRules: (request: RulesForReaders<NeighborRules>) => RulesAtNeighbors;
   /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
+  readonly enclosing: EnclosingPrefixes;
+  /** The hook that diverts prefixes. */
+  readonly diversions: Pick<DiversionSource, "isHooked" | "faultOf">;
 }
+
+/** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */
+export interface EnclosingPrefixes {
+  /** null: it may be announced. @param isDropped all of its traffic would be dropped, not diverted. */
+  refusalOf(prefix: Prefix, isDropped: boolean): EnclosingRefusal | null;
+  /** The scrub node that its traffic is diverted to already; null: none is. */
+  nodeOf(prefix: Prefix): string | null;
+}
+
+export const NO_ENCLOSING: EnclosingPrefixes = { refusalOf: () => null, nodeOf: () => null };
 
 export interface DivertRequest {
   readonly prefix: Prefix;

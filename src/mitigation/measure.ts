@@ -13,7 +13,7 @@ export type Measure =
   /** No measure yet: the attack is only watched. */
   | { readonly kind: "none" }
   /** null: there is no speaker. */
-  | { readonly kind: "blackhole"; readonly route: UnicastRoute | null }
+  | BlackholeMeasure
   | DivertMeasure
   | FlowspecMeasure
   | ScrubMeasure;
@@ -25,10 +25,22 @@ export interface ScrubMeasure {
   readonly filter: ScrubFilter;
 }
 
+export interface BlackholeMeasure {
+  readonly kind: "blackhole";
+  /** null: there is no speaker. */
+  readonly route: UnicastRoute | null;
+  /** For the neighbors that do not take the prefix of `route`. Absent: none. */
+  readonly enclosing?: UnicastRoute;
+}
+
 export interface DivertMeasure {
   readonly kind: "divert";
-  /** null: no next hop of this address family is configured. */
+  /** null: no next hop of this address family is configured, or `notAnnounced` says why. */
   readonly route: UnicastRoute | null;
+  /** The prefix that the scrubbing hook diverts. Absent: none is configured. */
+  readonly diversion?: Prefix;
+  /** Why the prefix that is to be announced is not. Absent: it is. */
+  readonly notAnnounced?: string;
   /** The scrub node, kept while it is alive; null: a configured next hop is used, or there is none. */
   readonly node: string | null;
   /** The rules for scrub nodes. They are not announced to routers. */
@@ -91,13 +103,28 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
     case "scrub":
       return [];
     case "blackhole":
+      return blackholeRoutes(measure);
     case "divert":
-      return measure.route === null ? [] : [measure.route];
+      return measure.route === null ? NO_ROUTES : [measure.route];
     case "flowspec":
       return flowspecRoutes(measure, prefix);
     default:
       return measure satisfies never;
   }
+}
+
+const NO_ROUTES: readonly Route[] = [];
+
+function blackholeRoutes({ route, enclosing }: BlackholeMeasure): readonly Route[] {
+  if (route === null) return NO_ROUTES;
+  return enclosing === undefined ? [route] : [route, enclosing];
+}
+
+/** The wider prefix that is announced for the ban, to some neighbors or to all; null: none is. */
+export function enclosingIn(measure: Measure, prefix: Prefix): Prefix | null {
+  if (measure.kind === "blackhole") return measure.enclosing?.prefix ?? null;
+  const announced = measure.kind === "divert" ? (measure.route?.prefix ?? measure.diversion) : undefined;
+  return announced !== undefined && announced.length < prefix.length ? announced : null;
 }
 
 /**
@@ -233,8 +260,12 @@ function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
 
 /** What some nodes and neighbors have instead, and for whom a route is: a change of that is not reported. */
 export function isSameForEach(a: Measure, b: Measure): boolean {
-  if (a.kind === "divert" && b.kind === "divert") return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route);
-  if (a.kind === "blackhole" && b.kind === "blackhole") return isSameRoute(a.route, b.route);
+  if (a.kind === "divert" && b.kind === "divert") {
+    return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route) && a.notAnnounced === b.notAnnounced;
+  }
+  if (a.kind === "blackhole" && b.kind === "blackhole") {
+    return isSameRoute(a.route, b.route) && isSameRoute(a.enclosing ?? null, b.enclosing ?? null);
+  }
   return (
     (a.kind === "flowspec" ? a.neighborRules : undefined) === (b.kind === "flowspec" ? b.neighborRules : undefined)
   );
@@ -273,8 +304,9 @@ export function measureText(measure: Measure): string {
     case "none":
       return "";
     case "blackhole":
+      return [measure.route, measure.enclosing ?? null].map(routeText).filter(Boolean).join("; ");
     case "divert":
-      return routeText(measure.route);
+      return [routeText(measure.route), hookText(measure)].filter(Boolean).join("; ");
     case "flowspec":
       return rulesText(measure.rules, measure.routers);
     case "scrub":
@@ -282,6 +314,10 @@ export function measureText(measure: Measure): string {
     default:
       return measure satisfies never;
   }
+}
+
+function hookText({ diversion }: DivertMeasure): string {
+  return diversion === undefined ? "" : `${diversion.text} by the scrubbing hook`;
 }
 
 /** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */

@@ -10,6 +10,7 @@ import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 import type { Direction } from "../traffic/rates.ts";
 import type { CommunitiesAt } from "./announcer.ts";
+import type { EnclosingLengths } from "./enclosing.ts";
 import type { Action, Ladder, Method } from "./escalation.ts";
 import type { RouterAction, RuleAction } from "./rules/action.ts";
 import type { ScrubConfig, ScrubProfile, Selectable } from "./scrub/scrub-config.ts";
@@ -74,6 +75,8 @@ export interface RouteTerms {
   readonly communitiesAt?: readonly CommunitiesAt[];
   /** 0: not set. */
   readonly localPref: number;
+  /** Of diverts in place of a ban's own prefix; of blackholes for neighbors that do not take it. Absent: none. */
+  readonly enclosing?: EnclosingLengths;
 }
 
 /** Limits of the whole table of bans. */
@@ -107,7 +110,7 @@ export interface MitigationSections {
   readonly own: OwnInfrastructure;
   readonly ban: BanBounds;
   readonly samples: { readonly enabled: boolean };
-  readonly api: { readonly tokens: readonly Pick<TokenConfig, "tenant">[] };
+  readonly api: { readonly callers: readonly Pick<TokenConfig, "tenant">[] };
   /** null: nothing is dropped on this machine. */
   readonly dataplane: { readonly enabled: boolean } | null;
   /** null: no speaker. */

@@ -68,7 +68,11 @@ export function newBan(
 
 /** null: the ban can take a measure. */
 export function refusalOf(ban: Ban): Refusal | null {
-  return hasNoScrubTarget(ban) ? noTargetOf(ban) : null;
+  if (hasNoScrubTarget(ban)) return noTargetOf(ban);
+  const { ordered, measure } = ban;
+  // Nothing takes the place of a method that was ordered.
+  const refused = ordered?.method === "divert" && measure.kind === "divert" ? measure.notAnnounced : undefined;
+  return refused === undefined ? null : `order: ${refused}`;
 }
 
 export function rejected(ban: Ban, reason: Refusal): Ban {

@@ -8,6 +8,7 @@ import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
+import { enclosingOf } from "./enclosing.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
   type FlowspecMeasure,
@@ -43,11 +44,13 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
 /** Routes are configured, and none for this family. */
 function hasNoNextHop({ measure }: Plan, terms: BanTerms): boolean {
   const isUnicast = measure.kind === "divert" || measure.kind === "blackhole";
-  return isUnicast && measure.route === null && terms[measure.kind] !== null;
+  const isHooked = measure.kind === "divert" && measure.diversion !== undefined;
+  return isUnicast && !isHooked && measure.route === null && terms[measure.kind] !== null;
 }
 
 function isActing({ measure, prefix }: PlannedBan): boolean {
-  return measure.kind === "scrub" || routesOf(measure, prefix).length > 0;
+  const isHooked = measure.kind === "divert" && measure.diversion !== undefined;
+  return measure.kind === "scrub" || isHooked || routesOf(measure, prefix).length > 0;
 }
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -63,15 +66,22 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
     return announced;
   };
   const refused = fallbackCause(ban, { step, action }, terms, circumstances);
-  const isWithout =
-    refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed);
+  const missingOf = (wanted: Action) => {
+    if (wanted === "divert") return notDiverted(ban, terms, circumstances);
+    return wanted === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed) ? NO_RULES_FOUND : null;
+  };
+  const missing = refused === null ? missingOf(action) : null;
+  const isWithout = missing !== null;
   // The next rung at once, and on the last one the fallback.
   const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
   if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next, terms)) return next;
-  const cause = isWithout && hasFallback(ban, action, terms) ? NO_RULES_FOUND : refused;
+  const cause = isWithout && hasFallback(ban, action, terms) ? missing : refused;
   const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
-  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: cause };
+  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, {
+    terms,
+    isHooked: circumstances.diversions.isHooked,
+  }) ?? { done: wanted, fallback: cause };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
@@ -151,6 +161,17 @@ function fallbackCause(
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
 
+/** Why the prefix that is announced for the ban is not diverted; null: it is, as far as is known. */
+function notDiverted(
+  { prefix }: PlannedBan,
+  { divert }: BanTerms,
+  { enclosing, diversions }: Circumstances,
+): string | null {
+  const wider = enclosingOf(prefix, divert?.enclosing);
+  const refusal = wider === null ? null : enclosing.refusalOf(wider, false);
+  return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
+}
+
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
 type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 
@@ -158,15 +179,18 @@ type Scrubbing = Scrubber | Extract<NodeTarget, { kind: "lost" }>;
 function scrubberFor(
   { prefix, measure }: PlannedBan,
   terms: BanTerms,
-  { divertTo }: Circumstances,
+  { divertTo, enclosing }: Circumstances,
   rules: () => FlowspecMeasure,
 ): Scrubbing {
-  const currentNode = measure.kind === "divert" ? measure.node : null;
+  const announced = enclosingOf(prefix, terms.divert?.enclosing) ?? prefix;
+  // Bans within one announced prefix share its route, and so the node.
+  const own = measure.kind === "divert" ? measure.node : null;
+  const currentNode = announced === prefix ? own : (enclosing.nodeOf(announced) ?? own);
   const target = divertTo({ prefix, group: terms.group, currentNode, rules: () => narrowRules(rules()) });
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
-  const route = routeOf(prefix, terms.divert, nextHop, terms.ordered);
+  const route = routeOf(announced, terms.divert, nextHop, terms.ordered);
   return { route: route && { ...route, isDivert: true }, node: target?.name ?? null };
 }
 
@@ -175,7 +199,7 @@ function divertSubstitute(
   wanted: Action,
   scrubber: Scrubbing | null,
   { prefix, dryRun, ordered }: PlannedBan,
-  { ban: { fallback } }: BanTerms,
+  { terms, isHooked }: { readonly terms: BanTerms; readonly isHooked: boolean },
 ): { readonly done: Action | null; readonly fallback: string } | null {
   if (scrubber === null) return null;
   if ("kind" in scrubber) {
@@ -183,7 +207,8 @@ function divertSubstitute(
     const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix) && ordered?.method === undefined;
     return { done: isInstead ? scrubber.instead : null, fallback: scrubber.why ?? ALL_NODES_LOST };
   }
-  const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
+  const { fallback } = terms.ban;
+  const isLeft = scrubber.route !== null || isHooked || dryRun || fallback === "none" || fallback === wanted;
   return isLeft ? null : { done: fallback, fallback: `scrubbing has no next hop for IPv${prefix.family}` };
 }
 
@@ -199,21 +224,41 @@ function measureOf(
   switch (action) {
     case "none":
       return NO_MEASURE;
-    case "blackhole": {
-      const { blackhole, ordered } = terms;
-      return { kind: action, route: routeOf(prefix, blackhole, nextHopOf(prefix, blackhole), ordered) };
-    }
+    case "blackhole":
+      return blackholeOf(prefix, terms, circumstances);
     case "divert": {
-      const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
+      const notAnnounced = notDiverted(ban, terms, circumstances);
+      const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
-      return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }), ...filter };
+      const announced = enclosingOf(prefix, terms.divert?.enclosing) ?? prefix;
+      const hooked = circumstances.diversions.isHooked ? { diversion: announced } : {};
+      const refused = notAnnounced === null ? hooked : { notAnnounced };
+      return {
+        kind: action,
+        route,
+        node,
+        rules: rules(),
+        ...refused,
+        ...(nodeRules.length === 0 ? {} : { nodeRules }),
+        ...filter,
+      };
     }
     case "scrub":
       return { kind: action, rules: rules(), filter: scrubbedHere(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
+}
+
+function blackholeOf(prefix: Prefix, { blackhole, ordered }: BanTerms, { enclosing }: Circumstances): Measure {
+  const made = (announced: Prefix) => routeOf(announced, blackhole, nextHopOf(prefix, blackhole), ordered);
+  const wider = enclosingOf(prefix, blackhole?.enclosing);
+  const [route, wide] = [made(prefix), wider && made(wider)];
+  if (route === null || wider === null || wide === null) return { kind: "blackhole", route };
+  const refusal = enclosing.refusalOf(wider, true);
+  if (refusal !== null) return { kind: "blackhole", route: { ...route, notEnclosed: refusal } };
+  return { kind: "blackhole", route, enclosing: { ...wide, encloses: prefix.length } };
 }
 
 /** A filter that is always in force stays in force as a whole. */

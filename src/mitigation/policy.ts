@@ -8,6 +8,7 @@ import type { AdmissionPolicy } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
+import { EnclosingBounds, type EnclosingRefusal } from "./enclosing.ts";
 import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
 import { type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
@@ -15,6 +16,8 @@ import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
+  /** Why a wider prefix is not announced for a ban in it; null: it may be. */
+  enclosingRefusal(prefix: Prefix): EnclosingRefusal | null;
   readonly dryRun: boolean;
   /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
   isDryRun(prefix: Prefix, direction: Direction): boolean;
@@ -72,16 +75,18 @@ export function mitigationPolicy(
   const chosenTerms = new ChosenTerms(chosen);
   const global = terms[0] as BanTerms;
   const termsOf = (prefix: Prefix) => terms[config.lookup.group(prefix.address)] ?? global;
+  const enclosing = new EnclosingBounds(config);
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
+    enclosingRefusal: (prefix) => enclosing.refusalOf(prefix),
     isDryRun: (prefix, direction) => config.dryRun || termsOf(prefix).dryRunDirections.includes(direction),
     isWatched: (prefix) => windows.isWatchOnly({ prefix, group: termsOf(prefix).group }),
     evidenceWaitMs: config.samples.enabled ? EVIDENCE_WAIT_MS : 0,
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,
     addresses: (family) => addresses[family],
-    callers: callersOf(config.api.tokens),
+    callers: callersOf(config.api.callers),
     tenantOf: (prefix) => config.hostgroups[config.lookup.groupOf(prefix)]?.tenant ?? null,
     spread: spreadPolicy(config, terms, chosenTerms),
     isInNetworks: (target) => config.lookup.holds(target),

@@ -3,7 +3,8 @@
  * may be tried again.
  */
 import type { Announcer, LimitedNeighbor, MissingNeighbor, Route, RouteState } from "./announcer.ts";
-import { type Ban, wantedRoutes } from "./ban.ts";
+import { type Ban, wantedDiversion, wantedRoutes } from "./ban.ts";
+import type { DiversionSource } from "./diversion.ts";
 import type { Method } from "./escalation.ts";
 import { foundNone, isForReader, type Measure, NO_RULES_FOUND, routesOf } from "./measure.ts";
 
@@ -52,6 +53,12 @@ export const NOT_TRIED: RoutesStatus = { isOut: false, isSettled: false, refusal
 /** The state of several routes is the first of these that occurs. */
 const WORST_FIRST = ["failed", "speaker_down", "pending", "no_session", "announced"] as const;
 
+export interface RouteSources {
+  readonly announcer: Announcer | null;
+  readonly isHere: (ban: Ban) => boolean;
+  readonly diversions: Pick<DiversionSource, "stateOf">;
+}
+
 export class RouteWatch {
   readonly #announcer: Announcer | null;
   readonly #isHere: (ban: Ban) => boolean;
@@ -60,16 +67,23 @@ export class RouteWatch {
   /** By ban whose method was refused. */
   readonly #retries = new Map<string, Retry>();
 
+  readonly #diversions: Pick<DiversionSource, "stateOf">;
+
   /** @param isHere whether what this machine itself does for a ban is in force. */
-  constructor(announcer: Announcer | null, isHere: (ban: Ban) => boolean) {
+  constructor({ announcer, isHere, diversions }: RouteSources) {
     this.#announcer = announcer;
     this.#isHere = isHere;
+    this.#diversions = diversions;
   }
 
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
-    if (this.#announcer !== null && isWithoutRules(ban)) return { kind: "failed", cause: NO_RULES_FOUND };
-    if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
+    const without = isWithoutRules(ban) ? NO_RULES_FOUND : notAnnouncedOf(ban);
+    const diverted = this.#diversionOf(ban);
+    const isOut = this.#announcer !== null || diverted !== null || notAnnouncedOf(ban) !== null;
+    if (isOut && without !== null) return { kind: "failed", cause: without };
+    if (diverted !== null && diverted.kind !== "announced") return diverted;
+    if (this.#announcer === null || wantedRoutes(ban).length === 0) return diverted;
     const state = this.#stateOf(ban.measure, routesOf(ban.measure, ban.prefix));
     return state?.kind === "announced" ? atNeighbors(this.#announcer, ban) : state;
   }
@@ -84,6 +98,8 @@ export class RouteWatch {
   statusOf(ban: Ban, wallMs: number): RoutesStatus {
     const routes = wantedRoutes(ban).length === 0 ? [] : routesOf(ban.measure, ban.prefix);
     const announcer = this.#announcer;
+    const diverted = this.#diversionOf(ban);
+    if (diverted !== null && (diverted.kind !== "announced" || routes.length === 0)) return hookStatus(diverted);
     if (announcer === null) return WITHOUT_SPEAKER;
     const isTakenAgain = (method: Method) => this.#isTakenAgain({ announcer, ban, method, wallMs });
     if (routes.length === 0) return { ...NOT_TRIED, isTakenAgain, isSettled: this.#isSettledHere(ban) };
@@ -95,6 +111,12 @@ export class RouteWatch {
       refusal: this.#refusal(ban.id, this.#stateOf(ban.measure, routes), wallMs),
       isTakenAgain,
     };
+  }
+
+  /** null: the hook has nothing to divert for it. */
+  #diversionOf(ban: Ban): RouteState | null {
+    const prefix = wantedDiversion(ban);
+    return prefix === null ? null : this.#diversions.stateOf(prefix);
   }
 
   /** Routes of a harder measure can be withdrawn: this machine does what takes their place. */
@@ -145,9 +167,21 @@ export class RouteWatch {
   }
 }
 
+/** What was announced before can be withdrawn once the hook has confirmed the diversion. A failed one is planned otherwise. */
+function hookStatus({ kind }: RouteState): RoutesStatus {
+  const isDone = kind === "announced";
+  return { ...NOT_TRIED, isOut: isDone, isSettled: isDone };
+}
+
 /** It is to act by rules, and none were found. */
 function isWithoutRules({ state, dryRun, measure }: Ban): boolean {
   return state === "active" && !dryRun && measure.kind === "flowspec" && foundNone(measure);
+}
+
+/** Why nothing of it is announced; null: it is. */
+function notAnnouncedOf({ state, dryRun, measure }: Ban): string | null {
+  const isToAct = state === "active" && !dryRun && measure.kind === "divert";
+  return isToAct ? (measure.notAnnounced ?? null) : null;
 }
 
 /** The first of WORST_FIRST. A rule for which there is no room is left out while another one is announced. */
@@ -161,6 +195,7 @@ function worstOf(states: readonly RouteState[]): RouteState | null {
 
 /** The routes of the neighbors that have the same ones. */
 function audiences(measure: Measure, routes: readonly Route[]): readonly (readonly Route[])[] {
+  if (measure.kind === "blackhole") return routes.map((route) => [route]);
   const limited = measure.kind === "flowspec" ? (measure.neighborRules ?? []) : [];
   if (limited.length === 0) return [routes];
   const readers = [null, ...limited.map(({ neighbors }) => neighbors[0] ?? null)];

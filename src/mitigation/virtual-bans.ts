@@ -25,10 +25,20 @@ export function isVirtualAtFirst(prefix: Prefix, attack: Attack | null, policy: 
   return policy.isWatched(prefix) || policy.isDryRun(prefix, attack.direction);
 }
 
-/** The attack that needs in earnest a ban that was ordered in dry run, where attacks may be banned; null: none does. */
-export function takingOver(ban: Ban, attacks: readonly Attack[], policy: MitigationPolicy): Attack | null {
+/**
+ * The attack that needs in earnest a ban that was ordered in dry run, where attacks may be banned; null: none does.
+ * @param isExcluded whether an operator ended a ban of the attack
+ */
+export function takingOver(
+  ban: Ban,
+  attacks: readonly Attack[],
+  policy: MitigationPolicy,
+  isExcluded: (attackId: string) => boolean,
+): Attack | null {
   const { isVirtualOrder, prefix } = ban;
   if (isVirtualOrder !== true || policy.isWatched(prefix)) return null;
   if (!areBanned(policy, prefix) || unbannableFor(prefix, policy) !== null) return null;
-  return attacks.find(({ direction }) => !policy.isDryRun(prefix, direction)) ?? null;
+  const isNeeding = ({ id, direction, calmSinceMs }: Attack) =>
+    calmSinceMs === null && !isExcluded(id) && !policy.isDryRun(prefix, direction);
+  return attacks.find(isNeeding) ?? null;
 }

@@ -1,6 +1,6 @@
 /** Which routes bans announce or withdraw when they change. Pure. */
 import { type Ban, wantedRoutes } from "./ban.ts";
-import { anyRouteText, routeKey } from "./measure.ts";
+import { anyRouteText, enclosingIn, routeKey } from "./measure.ts";
 
 /** Routes as text, in one list. */
 export const ROUTES_LISTED_MAX = 100;
@@ -19,7 +19,8 @@ export const NO_CHANGES: WantedChanges = { announces: [], withdraws: [], moreAnn
 export function wantedChanges(pairs: Iterable<readonly [before: Ban, after: Ban]>): WantedChanges {
   const [was, is] = [new Map<string, string>(), new Map<string, string>()];
   for (const [before, after] of pairs) {
-    if (before === after) continue;
+    // A ban that stays may share the route of a wider prefix with one that ends.
+    if (before === after && enclosingIn(before.measure, before.prefix) === null) continue;
     for (const route of wantedRoutes(before)) was.set(routeKey(route), anyRouteText(route));
     for (const route of wantedRoutes({ ...after, retiring: [] })) is.set(routeKey(route), anyRouteText(route));
   }

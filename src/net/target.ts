@@ -1,6 +1,6 @@
 /** What a list is searched by: an address, or all addresses of a prefix. */
-import { addressFamily, type IpAddress, parseAddress } from "./address.ts";
-import { canonicalPrefix, type Prefix, parsePrefixLoosely, prefixContains } from "./prefix.ts";
+import { type IpAddress, parseAddress } from "./address.ts";
+import { canonicalPrefix, type Prefix, parsePrefixLoosely, prefixContains, prefixMatcher } from "./prefix.ts";
 
 export type Target = IpAddress | Prefix;
 
@@ -12,14 +12,16 @@ export function parseTarget(text: string): Target | null {
 }
 
 /**
- * Whether an address or a prefix is inside the target. A prefix is also at each of its own addresses.
- * @param own in canonical form
+ * Whether an address or a prefix, in canonical form, is inside the target. A prefix is also at each of its own addresses.
  */
-export function isWithin(own: string, target: Target): boolean {
-  const [address, length] = own.split("/") as [IpAddress, string?];
+export function targetMatcher(target: Target): (own: string) => boolean {
   if (typeof target === "string") {
-    return length === undefined ? own === target : prefixContains(canonicalPrefix(own), target);
+    return (own) => own === target || (own.includes("/") && prefixContains(canonicalPrefix(own), target));
   }
-  if (addressFamily(address) !== target.family || Number(length ?? target.length) < target.length) return false;
-  return prefixContains(target, address);
+  const isInside = prefixMatcher(target);
+  return (own) => {
+    const slash = own.indexOf("/");
+    if (slash < 0) return isInside(own as IpAddress);
+    return Number(own.slice(slash + 1)) >= target.length && isInside(own.slice(0, slash) as IpAddress);
+  };
 }

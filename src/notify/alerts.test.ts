@@ -31,8 +31,8 @@ async function sent(settings: (url: string) => TargetSettings, ...events: readon
   server = new Receiver();
   const context: ChannelContext = {
     environment: { read: (name) => (name === "KEY" ? "s3cret" : (server?.url ?? null)) },
-    ...{ wallMs: () => NOON, instance: "box1", pageUrl: "https://fw.example.net/" },
-    ...{ telegramApi: "", authority: null },
+    ...{ wallMs: () => NOON, instance: "box1", pageUrl: "https://fw.example.net/", template: null },
+    ...{ telegramApi: "", authority: null, template: null, reach: null },
   };
   const channel = channelOf(settings(server.url), context);
   await channel.deliver(events, new AbortController().signal);

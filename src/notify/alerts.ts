@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
+import { conditionOf } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent, hintsOf } from "./event-text.ts";
 import { eventToWire } from "./event-wire.ts";
@@ -53,7 +54,7 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
         const key = keyOf(context.instance, problem.key);
         const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
-        await post({ ...request, signal, authority: context.authority });
+        await post({ ...request, signal, authority: context.authority, reach: context.reach });
       }
     },
   };
@@ -129,6 +130,9 @@ export function alertmanagerChannel(config: AlertmanagerConfig, context: Channel
 const JSON_TYPE = { "content-type": "application/json" } as const;
 
 /** The same at begin and end. */
-function problemName({ kind }: NotifyEvent): string {
-  return kind.replace(/_(started|changed|lasts|ended|lost|restored|over|fault|fault_over)$/, "").replace(/_fault$/, "");
+function problemName(event: NotifyEvent): string {
+  if ("condition" in event) return conditionOf(event.kind);
+  const isOfAttack = "attack" in event || (event.kind === "rules_not_found" && event.ban.attackId !== null);
+  if (isOfAttack) return "attack";
+  return event.kind.replace(/_(lost|restored|over|fault|fault_over)$/, "").replace(/_fault$/, "");
 }

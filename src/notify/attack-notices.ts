@@ -12,6 +12,10 @@ export const CHANGE_PAUSE_MS = 10_000;
 export const KIND_WAIT_MS = 500;
 const CHANGE_FACTOR = 2;
 
+/** How long more than the threshold must get through an attack's ban before it is notified, and between two notices, ms. */
+export const NOT_HELD_MS = 10_000;
+export const NOT_HELD_PAUSE_MS = 600_000;
+
 export type AttackTurn = "started" | "lasts" | "classified" | "ended";
 
 interface Notice {
@@ -25,6 +29,18 @@ export class AttackNotices {
   readonly #last = new Map<string, Notice>();
   /** Attacks whose start is not notified yet, with the time when they started. */
   readonly #waiting = new Map<string, number>();
+
+  /** When it was last notified that an attack is not held. */
+  readonly #notHeld = new Map<string, number>();
+
+  /** Whether to notify that an attack with a ban in force is not held. Called for each active attack in each tick. */
+  isNotHeld({ id }: Attack, overThresholdMs: number, monotonicMs: number): boolean {
+    if (overThresholdMs < NOT_HELD_MS || !this.#last.has(id)) return false;
+    const lastMs = this.#notHeld.get(id);
+    if (lastMs !== undefined && monotonicMs - lastMs < NOT_HELD_PAUSE_MS) return false;
+    this.#notHeld.set(id, monotonicMs);
+    return true;
+  }
 
   /** Returns the notifications to send, which may be none. Called for each active attack in each tick. */
   take(turn: AttackTurn, attack: Attack, monotonicMs: number): readonly AttackEvent["kind"][] {
@@ -43,6 +59,7 @@ export class AttackNotices {
     }
     if (turn === "ended") {
       this.#last.delete(id);
+      this.#notHeld.delete(id);
       return ["attack_ended"];
     }
     return this.#hasChanged(attack, monotonicMs) ? ["attack_changed"] : [];

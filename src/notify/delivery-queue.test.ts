@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { attackEvent, events, observation } from "../../test/fixtures/notify/notify.ts";
+import { attack } from "../../test/fixtures/views.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
-import { DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
+import { DeliveryQueue, type DeliveryQueueOptions, type DeliveryTimes, JOINED_AFTER_MS } from "./delivery-queue.ts";
+import type { NotifyEvent } from "./event.ts";
 
 const TIMES: DeliveryTimes = {
   gatherMs: 500,
@@ -22,6 +24,7 @@ class Receiver implements Channel {
   readonly audience: Channel["audience"];
   /** Ids of the events of each delivery. */
   readonly deliveries: string[][] = [];
+  readonly events: NotifyEvent[] = [];
   outcome: (signal: AbortSignal) => Promise<void> = async () => {};
 
   constructor(audience: Channel["audience"]) {
@@ -30,11 +33,15 @@ class Receiver implements Channel {
 
   deliver(batch: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
     this.deliveries.push(batch.map(({ id }) => id));
+    this.events.push(...batch);
     return this.outcome(signal);
   }
 }
 
-function setup(audience: Channel["audience"] = "programs") {
+type Changes = Partial<Pick<DeliveryQueueOptions, "burst" | "keep">>;
+
+function setup(audience: Channel["audience"] = "programs", { burst = null, keep = null }: Changes = {}) {
+  let ids = 0;
   const clock = new ManualClock();
   const channel = new Receiver(audience);
   const observed = observation(clock);
@@ -48,6 +55,9 @@ function setup(audience: Channel["audience"] = "programs") {
     limiter: observed.limiter,
     metrics: observed.metrics.notify,
     random: () => 1,
+    newId: () => `joined${ids++}`,
+    burst,
+    keep,
   });
   /** Advances the clock, and runs what was waiting. */
   const advance = async (ms: number) => {
@@ -170,17 +180,44 @@ describe("a queue for programs", () => {
     expect(queue.length).toBe(0);
   });
 
-  test("takes as many events as its bound, and counts what it has no place for", async () => {
-    const { channel, queue, advance, counted, lines } = setup();
+  test("takes as many events as its bound, and joins what it has no place for into one", async () => {
+    const { channel, queue, advance, counted } = setup();
     channel.outcome = hangs;
     for (const event of events(NOTIFY_QUEUE_MAX)) queue.add(event);
     await advance(0);
+    expect(queue.length).toBe(NOTIFY_QUEUE_MAX);
+    queue.add(attackEvent());
+    queue.add(attackEvent({ kind: "attack_ended" }));
     expect(await counted("dropped_total")).toBeNaN();
-    queue.add(attackEvent());
-    queue.add(attackEvent());
-    expect(await counted("dropped_total")).toBe(2);
-    expect(await counted("queue_length")).toBe(NOTIFY_QUEUE_MAX);
-    expect(lines.filter((line) => line.includes("the queue is full"))).toHaveLength(1);
+    expect(await counted("queue_length")).toBe(NOTIFY_QUEUE_MAX + 1);
+  });
+
+  test("a storm of 10,000 attacks is a hundred alerts and a few that count the rest: none is lost, and their ends follow", async () => {
+    const { channel, queue, advance, counted } = setup("programs", { burst: 100 });
+    const storm = (kind: "attack_started" | "attack_ended") =>
+      events(10_000).map((event) => ({ ...event, id: `${kind} ${event.id}`, kind }) as NotifyEvent);
+    for (const event of storm("attack_started")) queue.add(event, "acme");
+    queue.add(attackEvent({ id: "other", attack: attack({ id: "other" }) }), "other");
+    for (const event of storm("attack_ended")) queue.add(event, "acme");
+    for (let i = 0; i < 400; i++) await advance(i < 300 ? 0 : JOINED_AFTER_MS);
+    const sent = channel.events;
+    expect(sent.filter(({ kind }) => kind !== "events_joined")).toHaveLength(201);
+    const joined = sent.flatMap((event) => (event.kind === "events_joined" ? [event.joined.counts] : []));
+    expect(joined).toEqual([{ attack_started: 9900, attack_ended: 9900 }]);
+    expect(sent.map(({ id }) => id)).toContain("other");
+    expect(await counted("dropped_total")).toBeNaN();
+    expect(queue.length).toBe(0);
+  });
+
+  test("an end whose begin was sent is sent, and of a tenant in a storm one more in a while", async () => {
+    const { channel, queue, advance } = setup("programs", { burst: 1 });
+    for (const event of events(2)) queue.add(event);
+    await advance(0);
+    await advance(6_000);
+    queue.add(attackEvent({ id: "later", attack: attack({ id: "later" }) }));
+    queue.add(attackEvent({ id: "end", kind: "attack_ended", attack: attack({ id: "a0" }) }));
+    for (let i = 0; i < 4; i++) await advance(0);
+    expect(channel.deliveries.flat()).toEqual(["e0", "later", "end"]);
   });
 });
 
@@ -288,11 +325,11 @@ describe("5,000 events of one tenant drown none of another's", () => {
   };
 
   test("for programs", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance } = setup();
     flood(queue);
     for (let i = 0; i < 4; i++) await advance(0);
     expect(channel.deliveries.flat().sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
-    expect(await counted("dropped_total")).toBe(5002 - NOTIFY_QUEUE_MAX);
+    expect(queue.length).toBe(NOTIFY_QUEUE_MAX - 4 + 1);
   });
 
   test("for people, in whose message they are among the first", async () => {

@@ -13,7 +13,9 @@ import { within } from "../system/deadline.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
-import type { NotifyEvent } from "./event.ts";
+import type { JoinedEvent, NotifyEvent } from "./event.ts";
+import type { QueueKeep } from "./kept-notification.ts";
+import { joinedWith, StormGate } from "./storm-gate.ts";
 
 /** What the queues count: events, except for `failed`, which counts attempts. */
 export interface DeliveryMetrics {
@@ -56,6 +58,11 @@ export interface DeliveryQueueOptions {
   readonly metrics: DeliveryMetrics;
   /** 0 to 1, for random pauses, so that not all queues call a recovered receiver at once. */
   readonly random: () => number;
+  readonly newId: () => string;
+  /** Events of a tenant that may begin problems one by one before the rest is joined; null: each is sent. */
+  readonly burst: number | null;
+  /** null: what waits is in memory alone. */
+  readonly keep: QueueKeep | null;
   /** null or absent: this brain sends all of them. */
   readonly once?: SentOnce | null;
 }
@@ -69,6 +76,9 @@ export interface QueueState {
   /** null: nothing was delivered since the start. */
   readonly deliveredAt: number | null;
 }
+
+/** From the first event that is joined to the event that counts them, ms. */
+export const JOINED_AFTER_MS = 30_000;
 
 interface Waiting {
   readonly event: NotifyEvent;
@@ -91,6 +101,9 @@ export class DeliveryQueue {
   #isStopping = false;
   /** null: there was none. */
   #lastFault: QueueState["lastFault"] = null;
+  readonly #storm: StormGate;
+  #joined: JoinedEvent | null = null;
+  #cancelJoined: Cancel | null = null;
   #deliveredWallMs: number | null = null;
   readonly #emptied = Promise.withResolvers<void>();
 
@@ -98,10 +111,12 @@ export class DeliveryQueue {
     this.#options = options;
     this.#channel = options.channel;
     this.#backoff = new Backoff(options.times, () => 0.5 + options.random() / 2);
+    this.#storm = new StormGate(options.burst);
+    this.#takeKept();
   }
 
   get length(): number {
-    return this.#waiting.size + this.#batch.length;
+    return this.#waiting.size + this.#batch.length + (this.#joined === null ? 0 : 1);
   }
 
   get state(): QueueState {
@@ -109,16 +124,53 @@ export class DeliveryQueue {
     return { name, waiting: this.length, lastFault: this.#lastFault, deliveredAt: this.#deliveredWallMs };
   }
 
-  /** In a full queue the newest event of the tenant with the most is dropped. @param tenant that it is about. */
+  /**
+   * In a full queue, and of too many that come at once for a service that keeps alerts, the newest events of the tenant
+   * with the most are joined into one that counts them. @param tenant that it is about.
+   */
   add(event: NotifyEvent, tenant: Tenant = null): void {
     if (this.#isStopping) return;
-    this.#waiting.push(tenant, { event, sinceMs: this.#options.clock.monotonicMs() });
-    if (this.length > NOTIFY_QUEUE_MAX) {
-      const dropped = this.#waiting.dropOfLargest();
-      this.#drop(dropped === undefined ? [] : [dropped], "the queue is full");
+    const { clock, keep } = this.#options;
+    if (!this.#storm.admits(event, tenant, clock.monotonicMs())) this.#join(event);
+    else {
+      keep?.added(event, tenant, clock.wallMs());
+      this.#push(event, tenant, clock.monotonicMs());
     }
     this.#reportLength();
+  }
+
+  /** What an earlier process had not delivered: its age goes on. */
+  #takeKept(): void {
+    const { clock, keep } = this.#options;
+    for (const { event, tenant, sinceMs } of keep?.wasKept ?? [])
+      this.#push(event, tenant, clock.monotonicMs() - Math.max(0, clock.wallMs() - sinceMs));
+  }
+
+  #push(event: NotifyEvent, tenant: Tenant, sinceMs: number): void {
+    this.#waiting.push(tenant, { event, sinceMs });
+    if (this.#waiting.size + this.#batch.length > NOTIFY_QUEUE_MAX) {
+      const left = this.#waiting.dropOfLargest();
+      if (left !== undefined) this.#join(left.event);
+    }
     if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
+  }
+
+  /** Into the one event that counts those that are not sent one by one. It is on disk at any time. */
+  #join(event: NotifyEvent): void {
+    const { clock, keep, newId, timers, once } = this.#options;
+    this.#joined = joinedWith(this.#joined, event, { newId, wallMs: clock.wallMs() });
+    keep?.added(this.#joined, null, clock.wallMs());
+    if (event.id !== this.#joined.id) keep?.done([event]);
+    once?.sent([event]);
+    this.#cancelJoined ??= timers.after(JOINED_AFTER_MS, () => this.#sendJoined());
+  }
+
+  #sendJoined(): void {
+    this.#cancelJoined?.();
+    this.#cancelJoined = null;
+    const joined = this.#joined;
+    this.#joined = null;
+    if (joined !== null) this.#push(joined, null, this.#options.clock.monotonicMs());
   }
 
   /** Used from the next attempt on. */
@@ -128,8 +180,9 @@ export class DeliveryQueue {
 
   /** Tries the remaining events once, without a pause; events not delivered within `ms` are given up. */
   async stop(ms: number): Promise<void> {
+    this.#sendJoined();
     this.#isStopping = true;
-    const cancel = this.#options.timers.after(ms, () => this.#giveUpAll("the service stops"));
+    const cancel = this.#options.timers.after(ms, () => this.#leaveAll());
     if (this.#delivery === null) {
       this.#cancelPause?.();
       this.#goOnAfter(0);
@@ -140,6 +193,7 @@ export class DeliveryQueue {
 
   /** The channel is not configured any more. */
   close(): void {
+    this.#sendJoined();
     this.#isStopping = true;
     this.#giveUpAll("the channel was removed");
   }
@@ -206,14 +260,19 @@ export class DeliveryQueue {
   }
 
   #maySend({ event }: Waiting): boolean {
-    return this.#options.once?.maySend(event) ?? true;
+    const { once = null, keep } = this.#options;
+    const maySend = once?.maySend(event) ?? true;
+    if (!maySend) keep?.done([event]);
+    return maySend;
   }
 
   /** Returns how long to wait before the next delivery, ms. */
   #delivered(): number {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
-    this.#options.once?.sent(this.#batch.map(({ event }) => event));
+    const events = this.#batch.map(({ event }) => event);
+    this.#options.keep?.done(events);
+    this.#options.once?.sent(events);
     this.#deliveredMs = clock.monotonicMs();
     this.#deliveredWallMs = clock.wallMs();
     this.#lastFault = null;
@@ -232,7 +291,7 @@ export class DeliveryQueue {
     limiter.pass(`notify ${name} failed`, (suppressed) =>
       log.warn({ channel: name, cause, attempt: this.#attempts, suppressed }, "a notification was not delivered"),
     );
-    if (this.#isStopping) this.#giveUpAll("the service stops");
+    if (this.#isStopping) this.#leaveAll();
     else if (fault.isFinal) this.#endBatch(cause);
     else if (this.#attempts >= times.attemptsMax) this.#endBatch("too many attempts");
     return Math.max(this.#backoff.next(), Math.min(fault.retryAfterMs, times.retryAfterMaxMs));
@@ -244,24 +303,33 @@ export class DeliveryQueue {
     this.#attempts = 0;
   }
 
-  #giveUpAll(cause: string): void {
+  /** The service stops. What is on disk is delivered by the next process. */
+  #leaveAll(): void {
+    if (this.#options.keep === null) this.#giveUpAll("the service stops");
+    else this.#giveUpAll(null);
+  }
+
+  /** @param cause null: it is kept for the next process. */
+  #giveUpAll(cause: string | null): void {
     this.#cancelPause?.();
     this.#cancelPause = null;
     this.#delivery?.abort();
     this.#delivery = null;
-    const waiting = this.#waiting.takeOldestWhile(() => true);
-    const all = [...this.#batch, ...waiting];
+    const all = [...this.#batch, ...this.#waiting.takeOldestWhile(() => true)];
     this.#batch = [];
-    if (all.length > 0) this.#drop(all, cause);
+    if (all.length > 0 && cause !== null) this.#drop(all, cause);
+    // Another brain may send it before the next process of this one does.
+    else this.#options.once?.gaveUp(all.map(({ event }) => event));
     this.#reportLength();
     this.#emptied.resolve();
   }
 
-  #drop(dropped: readonly Waiting[], cause: string): void {
-    const { name, log, limiter, metrics, once } = this.#options;
-    const events = dropped.length;
+  #drop(given: readonly Waiting[], cause: string): void {
+    const { name, log, limiter, metrics, keep, once } = this.#options;
+    const events = given.length;
+    keep?.done(given.map(({ event }) => event));
     metrics.dropped(name, events);
-    once?.gaveUp(dropped.map(({ event }) => event));
+    once?.gaveUp(given.map(({ event }) => event));
     limiter.pass(`notify ${name} dropped`, (suppressed) =>
       log.error({ channel: name, events, cause, suppressed }, "notifications were given up"),
     );

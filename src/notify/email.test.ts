@@ -50,6 +50,8 @@ function send({ port, config, signal = new AbortController().signal, authority, 
       instance: "box1",
       pageUrl: null,
       telegramApi: "",
+      template: null,
+      reach: null,
       authority: authority === undefined ? certificate.cert : authority,
     },
   );

@@ -4,7 +4,9 @@ import {
   attackEvent,
   banEvent,
   capEvent,
+  conditionEvent,
   exporterEvent,
+  orderEvent,
   scrubNodeEvent,
   sessionEvent,
   stateEvent,
@@ -206,4 +208,40 @@ test("a scrub node that refuses bans, and its end", () => {
     "Scrub node s1 enforces what it gets again",
     "2026-03-01 12:01:00 UTC",
   ]);
+});
+
+test("a part that ceases to work, and works again", () => {
+  expect(text(conditionEvent())).toEqual([
+    "Scrub node s1 is lost: no poll for 15 s",
+    "Bans that divert to it go to other nodes, or as scrubbing.on_all_nodes_lost says",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  expect(text(conditionEvent({ kind: "speaker_up", condition: { name: "(managed)", found: "" } }))).toEqual([
+    "BGP speaker (managed) answers again",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("orders, one and many", () => {
+  expect(text(orderEvent())).toEqual([
+    "Filter rule r1 was ordered by noc",
+    "Reason: ticket 7",
+    "Until 2026-03-01 13:00:00 UTC",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  const many = { type: "source_block", count: 240, targets: ["a->b", "c->d"], operator: "", reason: "" } as const;
+  expect(text(orderEvent({ ...many, end: "expired" }, "order_ended"))).toEqual([
+    "240 source blocks ended: expired",
+    "a->b, c->d and 238 more",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("an attack that is not held, and a ban whose search found no rules", () => {
+  expect(text(attackEvent({ kind: "attack_not_held" }))[0]).toBe(
+    "Attack on 192.0.2.1 is not held, more than its threshold gets through what this machine drops: 1,500 packets/s, threshold 1,000",
+  );
+  expect(text(banEvent({ kind: "rules_not_found" }))[0]).toBe(
+    "No rules for the ban of 192.0.2.1: no rule separates the attack from the users of its victim",
+  );
 });

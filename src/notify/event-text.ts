@@ -8,19 +8,24 @@ import { type FlowspecMeasure, foundNone, hasLooked, measureText, NO_RULES_FOUND
 import { NOTHING_KNOWN } from "../mitigation/separability.ts";
 import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
+import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type {
   AttackEvent,
   BanEvent,
   CapEvent,
   ClusterEvent,
+  ConditionEvent,
   ExporterEvent,
   FileEvent,
+  JoinedEvent,
   NotifyEvent,
+  OrderEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
 } from "./event.ts";
 import { linkOf } from "./event-wire.ts";
+import { durationText, numberText, timeText } from "./number-text.ts";
 import { adviceOf } from "./severity.ts";
 
 export interface EventText {
@@ -44,11 +49,13 @@ function describe(event: NotifyEvent): EventText {
     case "attack_started":
     case "attack_changed":
     case "attack_lasts":
+    case "attack_not_held":
     case "attack_ended":
       return describeAttack(event);
     case "ban_active":
     case "ban_withdrawn":
     case "ban_rejected":
+    case "rules_not_found":
       return describeBan(event);
     case "bgp_session_lost":
     case "bgp_session_restored":
@@ -69,6 +76,27 @@ function describe(event: NotifyEvent): EventText {
     case "cluster_fault":
     case "cluster_fault_over":
       return describeCluster(event);
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return describeCondition(event);
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
+      return describeOrders(event);
+    case "events_joined":
+      return describeJoined(event);
     case "test":
       return { headline: "Test of a notification", details: [`Ordered by ${event.orderedBy}`, timeText(event.atMs)] };
     default:
@@ -108,6 +136,7 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
 function turnText(kind: Exclude<AttackEvent["kind"], "attack_ended">, isNewKind: boolean): string {
   if (kind === "attack_started") return "";
   if (kind === "attack_lasts") return " goes on";
+  if (kind === "attack_not_held") return " is not held, more than its threshold gets through what this machine drops";
   return isNewKind ? " changes" : " grows";
 }
 
@@ -195,6 +224,11 @@ function describeBan({ kind, ban }: BanEvent): EventText {
       };
     case "ban_rejected":
       return { headline: `Ban of ${banned(ban)} is refused: ${ban.reason ?? "by policy"}`, details: [cause, since] };
+    case "rules_not_found":
+      return {
+        headline: `No rules for the ban of ${banned(ban)}: ${NO_RULES_FOUND}`,
+        details: [cause, `${ban.method}: ${announcementText(ban)}`, since],
+      };
     default:
       return kind satisfies never;
   }
@@ -267,6 +301,54 @@ function describeCluster({ kind, cluster, atMs }: ClusterEvent): EventText {
     : { headline: `Cluster: ${found}`, details: [`To do: ${remedy}`, timeText(atMs)] };
 }
 
+function describeCondition({ kind, condition, atMs }: ConditionEvent): EventText {
+  const { subject, begins, ends, effect } = CONDITIONS[conditionOf(kind)];
+  const { name, found } = condition;
+  return isConditionEnd(kind)
+    ? { headline: `${subject} ${name} ${ends}`, details: [timeText(atMs)] }
+    : { headline: `${subject} ${name} ${begins}: ${found}`, details: [effect, timeText(atMs)] };
+}
+
+/** `840 more events: 500 attack started, 340 attack ended`. */
+function describeJoined({ joined: { counts, sinceMs }, atMs }: JoinedEvent): EventText {
+  const kinds = Object.entries(counts);
+  const all = kinds.reduce((sum, [, count]) => sum + count, 0);
+  const named = kinds.map(([kind, count]) => `${numberText(count)} ${kind.replaceAll("_", " ")}`);
+  return {
+    headline: `${numberText(all)} more events, too many to be sent one by one: ${named.join(", ")}`,
+    details: [`From ${timeText(sinceMs)} to ${timeText(atMs)}`],
+  };
+}
+
+const ORDER_NOUNS = {
+  source_block: ["Source block", "source blocks"],
+  filter_rule: ["Filter rule", "filter rules"],
+  protection: ["Protection of", "protections"],
+  lever: ["Lever of zone", "levers"],
+  ban: ["Ban by hand of", "bans by hand"],
+  maintenance: ["Maintenance window", "maintenance windows"],
+} as const;
+
+/** `Filter rule r1 was ordered by noc`, `240 source blocks ended: expired`. */
+function describeOrders({ kind, orders, atMs }: OrderEvent): EventText {
+  const { type, count, targets, operator, reason, end, expiresAt } = orders;
+  const [one, many] = ORDER_NOUNS[type];
+  const turn = { order_made: "ordered", order_changed: "changed", order_ended: "ended" }[kind];
+  const verb = kind === "order_ended" ? turn : `${count === 1 ? "was" : "were"} ${turn}`;
+  const by = operator === "" ? "" : ` by ${operator}`;
+  const why = end === "" ? "" : `: ${end.replaceAll("_", " ")}`;
+  const more = count > targets.length ? ` and ${numberText(count - targets.length)} more` : "";
+  return {
+    headline: `${count === 1 ? `${one} ${targets[0] ?? ""}` : `${numberText(count)} ${many}`} ${verb}${by}${why}`,
+    details: [
+      ...(count === 1 ? [] : [`${targets.join(", ")}${more}`]),
+      ...(reason === "" ? [] : [`Reason: ${reason}`]),
+      ...(kind === "order_ended" || expiresAt === null ? [] : [`Until ${timeText(expiresAt)}`]),
+      timeText(atMs),
+    ],
+  };
+}
+
 /** The parts of the traffic in metric names. */
 const PART_NAMES: readonly (readonly [prefix: string, name: string])[] = [
   ["tcp_syn_", "SYN "],
@@ -280,30 +362,6 @@ function rateText(metric: Metric, rate: number): string {
   if (metric === "flows_per_sec") return `${numberText(rate)} new flows/s`;
   const part = PART_NAMES.find(([prefix]) => metric.startsWith(prefix))?.[1] ?? "";
   return `${numberText(rate)} ${part}${metric.endsWith("pps") ? "packets/s" : "Mbit/s"}`;
-}
-
-/** 32,178 or 0.5: no decimals from 100 on. */
-function numberText(value: number): string {
-  return value.toLocaleString("en-US", { maximumFractionDigits: value < 100 ? 2 : 0 });
-}
-
-function timeText(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-}
-
-function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  const parts = [
-    [Math.floor(seconds / 3600), "h"],
-    [Math.floor(seconds / 60) % 60, "min"],
-    [seconds % 60, "s"],
-  ] as const;
-  return (
-    parts
-      .filter(([count]) => count > 0)
-      .map(([count, unit]) => `${count} ${unit}`)
-      .join(" ") || "0 s"
-  );
 }
 
 /** Reasons may contain text from a BGP speaker. */

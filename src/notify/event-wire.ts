@@ -3,8 +3,10 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
+import type { Severity } from "../targets/target-words.ts";
+import { CONDITIONS, type Condition, conditionOf } from "./condition.ts";
 import type { CapReached, FaultyCluster, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
-import type { Severity } from "./notify-config.ts";
+import type { Orders } from "./order-notices.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 
 export interface EventWire {
@@ -29,11 +31,25 @@ export interface EventWire {
   readonly scrub_node?: FaultyScrubNode;
   readonly file?: FaultyFile;
   readonly cluster?: FaultyCluster;
+  readonly condition?: Condition;
+  readonly orders?: OrdersWire;
+  readonly joined?: { readonly counts: Readonly<Record<string, number>>; readonly since: string };
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
     readonly salvaged: Readonly<Record<string, number>>;
   };
+}
+
+export interface OrdersWire {
+  readonly type: Orders["type"];
+  readonly count: number;
+  /** The first of them. */
+  readonly targets: readonly string[];
+  readonly operator?: string;
+  readonly reason?: string;
+  readonly end?: string;
+  readonly expires_at?: string;
 }
 
 /** Of the machine that sends. */
@@ -59,20 +75,28 @@ export function eventToWire(event: NotifyEvent, { instance, pageUrl }: WireConte
 /** null: without `notify.page_url`. */
 export function linkOf(event: NotifyEvent, pageUrl: string | null): string | null {
   if (pageUrl === null) return null;
-  const view = "attack" in event ? `attacks/${encodeURIComponent(event.attack.id)}` : "ban" in event ? "bans" : "";
-  return `${pageUrl.replace(/\/$/, "")}/#/${view}`;
+  return `${pageUrl.replace(/\/$/, "")}/#/${viewOf(event)}`;
 }
 
-function subject(
-  event: NotifyEvent,
-): Pick<
-  EventWire,
-  "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node" | "file" | "cluster"
-> {
+/** The path of the dashboard's view. */
+function viewOf(event: NotifyEvent): string {
+  if ("attack" in event) return `attacks/${encodeURIComponent(event.attack.id)}`;
+  if ("ban" in event) return "bans";
+  if ("exporter" in event) return "telemetry";
+  if ("scrubNode" in event) return "scrub";
+  if ("condition" in event) return CONDITIONS[conditionOf(event.kind)].view;
+  if ("orders" in event) return event.orders.type === "lever" ? "edge" : "mitigation";
+  return "";
+}
+
+type Common = "id" | "event" | "at" | "instance" | "dry_run" | "severity" | "hostgroup" | "tenant" | "link" | "advice";
+
+function subject(event: NotifyEvent): Omit<EventWire, Common> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
     case "attack_lasts":
+    case "attack_not_held":
     case "attack_ended": {
       const { attack, ban } = event;
       return { attack: attackToWire({ attack, ban }), ...(ban === null ? {} : { ban: banRow(ban) }) };
@@ -80,6 +104,7 @@ function subject(
     case "ban_active":
     case "ban_withdrawn":
     case "ban_rejected":
+    case "rules_not_found":
       return { ban: banRow(event.ban) };
     case "bgp_session_lost":
     case "bgp_session_restored": {
@@ -104,11 +129,44 @@ function subject(
     case "cluster_fault":
     case "cluster_fault_over":
       return { cluster: event.cluster };
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return { condition: event.condition };
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
+      return { orders: ordersToWire(event.orders) };
+    case "events_joined": {
+      const { counts, sinceMs } = event.joined;
+      return { joined: { counts, since: timestamp(sinceMs) } };
+    }
     case "test":
       return {};
     default:
       return event satisfies never;
   }
+}
+
+function ordersToWire({ type, count, targets, operator, reason, end, expiresAt }: Orders): OrdersWire {
+  return {
+    ...{ type, count, targets },
+    ...(operator === "" ? {} : { operator }),
+    ...(reason === "" ? {} : { reason }),
+    ...(end === "" ? {} : { end }),
+    ...(expiresAt === null ? {} : { expires_at: timestamp(expiresAt) }),
+  };
 }
 
 /** Without the announcement state, which changes moments later. */

@@ -2,6 +2,9 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { Severity } from "../targets/target-words.ts";
+import type { Condition, ConditionEnd, ConditionKind } from "./condition.ts";
+import type { Orders } from "./order-notices.ts";
 
 export type NotifyEvent =
   | AttackEvent
@@ -13,6 +16,9 @@ export type NotifyEvent =
   | ScrubNodeEvent
   | FileEvent
   | ClusterEvent
+  | ConditionEvent
+  | OrderEvent
+  | JoinedEvent
   | TestEvent;
 
 interface Occasion {
@@ -29,7 +35,7 @@ interface Occasion {
 }
 
 export interface AttackEvent extends Occasion {
-  readonly kind: "attack_started" | "attack_changed" | "attack_lasts" | "attack_ended";
+  readonly kind: "attack_started" | "attack_changed" | "attack_lasts" | "attack_not_held" | "attack_ended";
   readonly attack: Attack;
   /** For `attack_changed`: whether the kind of attack changed; otherwise its rate has grown. */
   readonly isNewKind: boolean;
@@ -38,7 +44,7 @@ export interface AttackEvent extends Occasion {
 }
 
 export interface BanEvent extends Occasion {
-  readonly kind: "ban_active" | "ban_withdrawn" | "ban_rejected";
+  readonly kind: "ban_active" | "ban_withdrawn" | "ban_rejected" | "rules_not_found";
   readonly ban: Ban;
 }
 
@@ -121,6 +127,32 @@ export interface FaultyCluster {
   /** The finding and its remedy; empty: the fault is over. */
   readonly found: string;
   readonly remedy: string;
+}
+
+export interface ConditionEvent extends Occasion {
+  readonly kind: ConditionKind | ConditionEnd;
+  readonly condition: Condition;
+}
+
+/** Of standing orders, and bans by hand. */
+export interface OrderEvent extends Occasion {
+  readonly kind: "order_made" | "order_changed" | "order_ended";
+  readonly orders: Orders;
+}
+
+/** Events that one target did not get one by one, since they were too many. */
+export interface JoinedEvent extends Occasion {
+  readonly kind: "events_joined";
+  readonly joined: Joined;
+}
+
+export interface Joined {
+  /** By kind. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Of the most urgent. */
+  readonly severity: Severity;
+  /** Wall clock, ms: of the first. */
+  readonly sinceMs: number;
 }
 
 /** Ordered by a person, to see whether a target can be reached. */

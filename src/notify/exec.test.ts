@@ -28,6 +28,7 @@ function run(command: string, batch = [attackEvent()], signal = new AbortControl
     wallMs: () => 0,
     ...BOX,
     telegramApi: "",
+
     authority: null,
   };
   return execChannel({ kind: "exec", command, timeoutSeconds: 10 }, context)

@@ -16,19 +16,23 @@ export function execChannel(config: ExecConfig, context: ChannelContext): Channe
     audience: "programs",
     deadlineMs: config.timeoutSeconds * 1000,
     async deliver(events, signal) {
-      for (const event of events) await run(config.command, `${JSON.stringify(eventToWire(event, context))}\n`, signal);
+      for (const event of events) {
+        const code = await runProgram(config.command, `${JSON.stringify(eventToWire(event, context))}\n`, signal);
+        if (code !== 0) throw new DeliveryFault(`ended with code ${code}`);
+      }
     },
   };
 }
 
-async function run(command: string, input: string, signal: AbortSignal): Promise<void> {
+/** Returns its exit code. Rejects with a DeliveryFault where it cannot be started or is not done in time. */
+export async function runProgram(command: string, input: string, signal: AbortSignal): Promise<number> {
   const child = start(command, input);
   const abort = () => endGroup(child.pid);
   signal.addEventListener("abort", abort);
   try {
     const code = await child.exited;
     if (signal.aborted) throw new DeliveryFault("not done in time");
-    if (code !== 0) throw new DeliveryFault(`ended with code ${code}`);
+    return code;
   } finally {
     signal.removeEventListener("abort", abort);
     // Processes that it left running would accumulate with each event.

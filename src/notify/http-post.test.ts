@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 
 function posted(signal = new AbortController().signal): Promise<unknown> {
-  return post({ url: new URL(server.url), headers: { a: "b" }, body: "x", signal, authority: null }).then(
+  return post({ url: new URL(server.url), headers: { a: "b" }, body: "x", signal, authority: null, reach: null }).then(
     () => "taken",
     (fault: unknown) => fault,
   );

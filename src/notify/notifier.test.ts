@@ -3,9 +3,10 @@ import { createHmac } from "node:crypto";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
 import { NO_TARGETS, observation, Receiver, targets } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, classification, NOON, udpRules } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { attackToWire } from "../http/wire/attack.ts";
+import { NOTHING_KNOWN } from "../mitigation/separability.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
 import { DEFAULT_TIMES, Notifier } from "./notifier.ts";
@@ -40,6 +41,7 @@ function started(config: NotifyConfig, variables: Record<string, string>, telegr
     tenancy: () => ({ ownerOf: () => null, tenantOf: () => null, groupOf: () => "global" }),
     config,
     dryRun: () => isDryRun,
+    overThresholdMs: () => Number(variables["OVER_MS"] ?? 0),
     isQuiet: ({ group }) => group === variables["QUIET"],
     instance: "box1",
     clock: systemClock,
@@ -145,6 +147,27 @@ describe("the webhook", () => {
     });
     expect(bodies[0]?.ban).not.toHaveProperty("announced");
     expect(server.received[0]?.headers.has("x-floodwall-signature")).toBe(false);
+  });
+
+  test("gets a ban without rules once, and an attack that is not held", async () => {
+    const server = receiver();
+    const { notifier } = started(targets({ ...WEBHOOK, secretEnv: null }), {
+      WEBHOOK_URL: server.url,
+      OVER_MS: "10000",
+    });
+    const byRules = ban({ method: "flowspec", measure: udpRules() });
+    const without = ban({ method: "flowspec", measure: { ...udpRules(), rules: [], separability: NOTHING_KNOWN } });
+    notifier.banChanged({ ban: without, previous: byRules });
+    notifier.banChanged({ ban: { ...without, expiresAt: NOON + 1 }, previous: without });
+    notifier.attackChanged("started", classified(), without);
+    for (let tick = 0; tick < 3; tick++) notifier.attackChanged("lasts", classified(), without);
+    await eventually(() => server.received.length === 3, "not all was delivered");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as { event: string; severity: string });
+    expect(bodies.map(({ event, severity }) => [event, severity])).toEqual([
+      ["rules_not_found", "critical"],
+      ["attack_started", "warning"],
+      ["attack_not_held", "critical"],
+    ]);
   });
 
   test("gets a cap that is reached once", async () => {

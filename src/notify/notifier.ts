@@ -1,13 +1,14 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state,
- * with a queue for each target. Its callers never wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, orders, BGP sessions, caps, exporters, nodes, faults and lost state, with a queue for each target. Its callers never wait: events are only put into the queues.
  */
+import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
+import { foundNone, NO_RULES_FOUND } from "../mitigation/measure.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
@@ -15,9 +16,12 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
+import type { TenantTarget } from "../targets/tenant-target.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import type { ChannelContext } from "./channel.ts";
+import type { Channel, ChannelContext } from "./channel.ts";
+import { CONDITION_ENDS } from "./condition.ts";
+import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
 import {
   type DeliveryMetrics,
   DeliveryQueue,
@@ -31,23 +35,28 @@ import type {
   CapEvent,
   CapReached,
   ClusterEvent,
+  ConditionEvent,
   Damage,
   ExporterEvent,
-  FaultyCluster,
   FaultyExporter,
   FileEvent,
   Neighbor,
   NotifyEvent,
+  OrderEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
   TestEvent,
 } from "./event.ts";
+import type { KeptNotifications } from "./kept-notification.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
-import { Routing } from "./routing.ts";
+import { type OrderChange, OrderNotices } from "./order-notices.ts";
+import type { Reach } from "./reach.ts";
+import { KEEP_ALERTS, Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { channelOf } from "./target.ts";
 import { TELEGRAM_API } from "./telegram.ts";
+import { readSecretOf, settingsOf } from "./tenant-settings.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
@@ -67,6 +76,12 @@ export interface NotifierOptions {
   readonly random: () => number;
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
+  /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
+  readonly overThresholdMs?: (attack: Attack) => number;
+  /** That tenants set, in force, and which addresses these reach. Absent: there are none. */
+  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reach: Reach };
+  /** Absent: what waits is in memory alone. */
+  readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
   /** null or absent: there is one brain. */
   readonly sharing?: EventSharing | null;
@@ -91,6 +106,8 @@ export interface EventSharing {
 
 export interface TargetState extends QueueState {
   readonly kind: TargetKind;
+  /** That set it; null: it is of the configuration. */
+  readonly tenant: Tenant;
 }
 
 export const DEFAULT_TIMES: DeliveryTimes = {
@@ -103,6 +120,12 @@ export const DEFAULT_TIMES: DeliveryTimes = {
   ageMaxMs: 900_000,
 };
 
+/** The label of the targets of tenants in metrics; no name of the configuration has a space. */
+const OF_TENANTS = "of tenants";
+
+/** Problems of a tenant that may begin at once as alerts of their own. */
+export const ALERT_BURST = 100;
+
 /** An event without the common fields. */
 type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
@@ -114,6 +137,8 @@ type NewEvent =
   | Pick<ScrubNodeEvent, "kind" | "scrubNode">
   | Pick<FileEvent, "kind" | "file">
   | Pick<ClusterEvent, "kind" | "cluster">
+  | Pick<ConditionEvent, "kind" | "condition">
+  | Pick<OrderEvent, "kind" | "orders">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -122,12 +147,14 @@ const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: Omit<ChannelContext, "pageUrl">;
+  readonly #context: Omit<ChannelContext, "pageUrl" | "template" | "reach">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
   readonly #begunQuietly = new Set<string>();
   readonly #capNotices = new CapNotices();
+  readonly #conditions = new ConditionWatch();
+  readonly #orderNotices: OrderNotices;
   readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<string, DeliveryQueue>();
   #config: NotifyConfig;
@@ -138,6 +165,7 @@ export class Notifier {
     this.#options = options;
     this.#config = config;
     this.#routing = new Routing(config);
+    this.#routing.reconfigure(config, options.own?.inForce());
     this.#context = {
       environment,
       wallMs: () => clock.wallMs(),
@@ -149,6 +177,10 @@ export class Notifier {
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
     });
+    this.#orderNotices = new OrderNotices({
+      timers,
+      notify: (turn, orders, owner) => this.#enqueue({ kind: `order_${turn}`, orders }, owner),
+    });
   }
 
   /** Before start(), no notification is sent. */
@@ -158,10 +190,15 @@ export class Notifier {
     this.#options.sharing?.start((event, target) => this.#queues.get(target)?.add(event, event.tenant));
   }
 
+  /** Tenants changed theirs. */
+  ownChanged(): void {
+    this.reconfigure(this.#config);
+  }
+
   /** Targets that stay keep their waiting events; those of removed targets are discarded. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
-    this.#routing.reconfigure(config);
+    this.#routing.reconfigure(config, this.#options.own?.inForce());
     if (this.#isRunning) this.#openQueues(config);
   }
 
@@ -185,7 +222,11 @@ export class Notifier {
     if (isQuiet && turn !== "ended" && !kinds.includes("attack_started")) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
     for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, owner);
-    if (turn !== "lasts" || kinds.length > 0) return;
+    if (turn !== "lasts") return;
+    const overMs = ban?.state === "active" && !ban.dryRun ? (this.#options.overThresholdMs?.(attack) ?? 0) : 0;
+    if (this.#attackNotices.isNotHeld(attack, overMs, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: "attack_not_held", attack, ban, isNewKind: false }, owner);
+    if (kinds.length > 0) return;
     const lasts = this.#eventOf({ kind: "attack_lasts", attack, ban, isNewKind: false }, owner);
     this.#add(lasts, this.#routing.dueFor(lasts));
   }
@@ -196,14 +237,28 @@ export class Notifier {
    */
   banChanged(change: BanChange): void {
     const kind = banChangeKind(change);
-    if (kind === null || kind === "changed") return;
     const { ban } = change;
+    const hasLostRules = isWithoutRules(ban) && (change.previous === null || !isWithoutRules(change.previous));
+    if ((kind === null || kind === "changed") && !hasLostRules) return;
     const tenancy = this.#options.tenancy();
     const owner = { tenant: tenancy.tenantOf(ban.target), group: tenancy.groupOf(ban.target) };
     const event = { kind: `ban_${ban.state}`, ban } as const;
     const isQuiet = this.#options.isQuiet?.({ prefix: ban.prefix, group: owner.group ?? "" }) === true;
     if (isQuiet && !(ban.state === "withdrawn" && this.#routing.hasNotified(`ban ${ban.id}`))) return;
-    this.#enqueue(event, owner);
+    if (kind !== null && kind !== "changed") this.#enqueue(event, owner);
+    if (hasLostRules) this.#enqueue({ kind: "rules_not_found", ban }, owner);
+  }
+
+  /** Of standing orders and of bans by hand. */
+  ordersChanged(changes: readonly OrderChange[]): void {
+    if (this.#isRunning && this.#queues.size > 0) this.#orderNotices.take(changes);
+  }
+
+  /** The state of all parts that are watched. Call this once a second. */
+  conditionsRead(readings: Iterable<ConditionReading>): void {
+    if (!this.#isRunning) return;
+    for (const { kind, name, found, isOver } of this.#conditions.take(readings, this.#options.clock.monotonicMs()))
+      this.#enqueue({ kind: isOver ? CONDITION_ENDS[kind] : kind, condition: { name, found } });
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -234,11 +289,7 @@ export class Notifier {
     this.#enqueue({ kind, file: { key, error: isOver ? "" : error, effect: isOver ? "" : effect } });
   }
 
-  /** @param cluster the fault, which ends by itself. */
-  clusterChanged(kind: ClusterEvent["kind"], { brain, fault, found, remedy }: FaultyCluster): void {
-    const isOver = kind === "cluster_fault_over";
-    this.#enqueue({ kind, cluster: { brain, fault, found: isOver ? "" : found, remedy: isOver ? "" : remedy } });
-  }
+  clusterChanged = (event: Pick<ClusterEvent, "kind" | "cluster">): void => this.#enqueue(event);
 
   /** Call this after start(). */
   stateDamaged(damage: Damage): void {
@@ -254,14 +305,17 @@ export class Notifier {
 
   /** In the order of the configuration. */
   list(): readonly TargetState[] {
-    return this.#config.targets.flatMap(({ name, settings: { kind } }) => {
+    const configured = this.#config.targets.map(({ name, settings: { kind } }) => ({ name, kind, tenant: null }));
+    const own = (this.#options.own?.inForce() ?? []).map(({ id, kind, tenant }) => ({ name: id, kind, tenant }));
+    return [...configured, ...own].flatMap(({ name, kind, tenant }) => {
       const state = this.#queues.get(name)?.state;
-      return state === undefined ? [] : [{ ...state, kind }];
+      return state === undefined ? [] : [{ ...state, kind, tenant }];
     });
   }
 
   /** Delivers what it can within STOP_STEP_MS. */
   async stop(): Promise<void> {
+    this.#orderNotices.stop();
     this.#isRunning = false;
     this.#sessionNotices.stop();
     this.#options.sharing?.flush();
@@ -282,39 +336,65 @@ export class Notifier {
 
   #add(event: NotifyEvent, targets: readonly string[]): void {
     const { sharing = null } = this.#options;
-    if (sharing !== null) {
-      sharing.add(event, targets);
-      return;
-    }
-    for (const target of targets) this.#queues.get(target)?.add(event, event.tenant);
+    // All brains have the targets of the configuration, and this one those that tenants set here.
+    const isOfAll = (target: string) => sharing !== null && this.#config.targets.some(({ name }) => name === target);
+    if (targets.some(isOfAll)) sharing?.add(event, targets.filter(isOfAll));
+    for (const target of targets) if (!isOfAll(target)) this.#queues.get(target)?.add(event, event.tenant);
   }
 
   #openQueues({ targets, pageUrl }: NotifyConfig): void {
-    const context = { ...this.#context, pageUrl };
-    const kept = new Set(targets.map(({ name }) => name));
+    const own = this.#options.own?.inForce() ?? [];
+    const kept = new Set([...targets.map(({ name }) => name), ...own.map(({ id }) => id)]);
     for (const [name, queue] of this.#queues) {
       if (kept.has(name)) continue;
       queue.close();
       this.#queues.delete(name);
     }
-    for (const { name, settings } of targets) {
-      const channel = channelOf(settings, context);
-      const queue = this.#queues.get(name);
-      if (queue !== undefined) queue.replaceChannel(channel);
-      else
-        this.#queues.set(
-          name,
-          new DeliveryQueue({ ...this.#options, name, channel, times: this.#times(), once: this.#once(name) }),
-        );
+    for (const { name, settings, template } of targets) {
+      this.#openQueue(name, settings.kind, channelOf(settings, { ...this.#context, pageUrl, template, reach: null }));
     }
-    this.#options.metrics.setChannels(new Map([...this.#queues].map(([name, { length }]) => [name, length])));
+    for (const target of own) this.#openOwn(target, pageUrl);
+    this.#options.kept?.forgetOthers();
+    const lengths = targets.map(({ name }) => [name, this.#queues.get(name)?.length ?? 0] as const);
+    this.#options.metrics.setChannels(new Map([...lengths, ...(own.length > 0 ? [[OF_TENANTS, 0] as const] : [])]));
   }
 
-  #once(target: string): SentOnce | null {
-    return this.#options.sharing?.once(target) ?? null;
+  #openOwn(target: TenantTarget, pageUrl: string | null): void {
+    const { own, metrics } = this.#options;
+    const environment = readSecretOf(target);
+    const context = { ...this.#context, environment, pageUrl, template: null, reach: own?.reach ?? null };
+    this.#openQueue(target.id, target.kind, channelOf(settingsOf(target), context), metricsOfTenants(metrics));
   }
 
-  #times(): DeliveryTimes {
-    return this.#options.times ?? DEFAULT_TIMES;
+  /** A queue that is open goes on with the channel. */
+  #openQueue(name: string, kind: TargetKind, channel: Channel, metrics = this.#options.metrics): void {
+    const queue = this.#queues.get(name);
+    if (queue !== undefined) {
+      queue.replaceChannel(channel);
+      return;
+    }
+    const { times = DEFAULT_TIMES, kept = null, sharing = null } = this.#options;
+    // A tenant set its target at this brain alone.
+    const once = metrics === this.#options.metrics ? (sharing?.once(name) ?? null) : null;
+    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
+    const keep = kept?.queueOf(name) ?? null;
+    this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, metrics, times, burst, keep, once }));
   }
+}
+
+/** Tenants choose the names of theirs: they are counted together. */
+function metricsOfTenants(metrics: DeliveryMetrics): DeliveryMetrics {
+  return {
+    sent: (_, events) => metrics.sent(OF_TENANTS, events),
+    failed: () => metrics.failed(OF_TENANTS),
+    dropped: (_, events) => metrics.dropped(OF_TENANTS, events),
+    setQueueLength: () => {},
+    setChannels: () => {},
+  };
+}
+
+/** An active ban for which rules were searched and none was found, whether something is done in their place or not. */
+function isWithoutRules({ state, measure, fallback }: Ban): boolean {
+  const hasNone = measure.kind === "flowspec" && foundNone(measure);
+  return state === "active" && (hasNone || fallback === NO_RULES_FOUND);
 }

@@ -1,44 +1,55 @@
 /** What the section `notify` says: the targets, and which events go to which of them. */
+
+import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
+import type { EventKind, Severity } from "../targets/target-words.ts";
+import type { TenantTargetRules } from "../targets/tenant-target.ts";
 
-/** Each event is of one of these kinds. */
-export const EVENT_KINDS = [
-  "attack_started",
-  "attack_changed",
-  "attack_lasts",
-  "attack_ended",
-  "ban_active",
-  "ban_withdrawn",
-  "ban_rejected",
-  "cap_reached",
-  "bgp_session_lost",
-  "bgp_session_restored",
-  "state_damaged",
-  "exporter_fault",
-  "exporter_fault_over",
-  "scrub_node_fault",
-  "scrub_node_fault_over",
-  "file_fault",
-  "file_fault_over",
-  "cluster_fault",
-  "cluster_fault_over",
-  "test",
+/** Kinds of targets whose messages people read. */
+export const KINDS_FOR_PEOPLE = ["slack", "teams", "telegram", "email"] as const satisfies readonly TargetKind[];
+
+/** Values of an event that templates may use. */
+const TEMPLATE_VALUE_NAMES = [
+  "event",
+  "id",
+  "severity",
+  "headline",
+  "details",
+  "advice",
+  "link",
+  "instance",
+  "time",
+  "dry_run",
+  "tenant",
+  "hostgroup",
+  "target",
+  "direction",
+  "vector",
+  "metric",
+  "rate",
+  "threshold",
+  "pps",
+  "mbps",
+  "started",
+  "duration",
+  "ban_state",
+  "ban_method",
+  "name",
 ] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
-
-/** The least urgent first. */
-export const SEVERITIES = ["info", "warning", "critical"] as const;
-export type Severity = (typeof SEVERITIES)[number];
+export type TemplateName = (typeof TEMPLATE_VALUE_NAMES)[number];
+export const TEMPLATE_NAMES: ReadonlySet<string> = new Set(TEMPLATE_VALUE_NAMES);
 
 export const PAGERDUTY_URL = "https://events.pagerduty.com";
 export const OPSGENIE_URL = "https://api.opsgenie.com";
 
 export interface NotifyConfig {
   readonly targets: readonly NotifyTarget[];
-  /** Read from the first on. null: each event goes to all targets. */
+  /** Read from the first on. null: each event but those of orders goes to all targets. */
   readonly routes: readonly NotifyRoute[] | null;
   /** Where people reach the dashboard, for links; null: there are none. */
   readonly pageUrl: string | null;
+  /** null: tenants set no targets of their own. */
+  readonly tenantTargets: TenantTargetRules | null;
 }
 
 export interface NotifyTarget {
@@ -47,6 +58,8 @@ export interface NotifyTarget {
   /** The keys of its settings in the configuration. */
   readonly place: ConfigPath;
   readonly settings: TargetSettings;
+  /** Of messages for people; null: the texts are those of the service. */
+  readonly template: Template | null;
 }
 
 export type TargetSettings =

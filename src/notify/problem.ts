@@ -1,4 +1,5 @@
 /** Events of one problem have one key, from its begin to its end: receivers join them by it. */
+import { conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 
 export interface Problem {
@@ -12,6 +13,7 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "attack_started":
     case "attack_changed":
     case "attack_lasts":
+    case "attack_not_held":
     case "attack_ended":
       return { key: `attack ${event.attack.id}`, isOver: event.kind === "attack_ended" };
     case "ban_active":
@@ -38,7 +40,29 @@ export function problemOf(event: NotifyEvent): Problem | null {
         key: `cluster ${event.cluster.brain} ${event.cluster.fault}`,
         isOver: event.kind === "cluster_fault_over",
       };
+    case "rules_not_found":
+      // Its alert ends with the attack.
+      return event.ban.attackId === null ? null : { key: `attack ${event.ban.attackId}`, isOver: false };
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
     case "ban_rejected":
+    case "events_joined":
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
     case "state_damaged":
     case "cap_reached":
     case "test":

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attackEvent, banEvent, events, sessionEvent, targets } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, banEvent, events, orderEvent, sessionEvent, targets } from "../../test/fixtures/notify/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { AttackEvent, NotifyEvent } from "./event.ts";
 import type { NotifyConfig, NotifyRoute, RouteMatch } from "./notify-config.ts";
@@ -25,6 +25,11 @@ const ended = (changes: Partial<AttackEvent> = {}) => started({ kind: "attack_en
 
 test("without routes each event goes to all targets", () => {
   expect(new Routing(CONFIG).targetsOf(sessionEvent())).toEqual(["slack", "teams", "webhook"]);
+});
+
+test("orders go where a route sends them, and nowhere without routes", () => {
+  expect(new Routing(CONFIG).targetsOf(orderEvent())).toEqual([]);
+  expect(routing(route({}, ["slack"])).targetsOf(orderEvent())).toEqual(["slack"]);
 });
 
 test("the first route that matches decides, unless it goes on, and what none takes goes to no target", () => {

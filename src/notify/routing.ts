@@ -3,6 +3,7 @@
  * The end of a problem goes to the targets that got its begin, whatever the routes say by then. Knows no clock.
  */
 import type { Tenant } from "../access/fair-queue.ts";
+import type { TenantTarget } from "../targets/tenant-target.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { Hours, NotifyConfig, NotifyRoute, RouteMatch, TargetKind } from "./notify-config.ts";
@@ -15,7 +16,7 @@ const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
 /** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
-const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
+export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
 
 interface Notified {
   /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */
@@ -26,6 +27,8 @@ interface Notified {
 
 export class Routing {
   #config: NotifyConfig;
+  /** That tenants set, in force. */
+  #own: readonly TenantTarget[] = [];
   /** By problem. The one whose last event is oldest is first. */
   readonly #notified = new Map<string, Notified>();
 
@@ -33,15 +36,15 @@ export class Routing {
     this.#config = config;
   }
 
-  reconfigure(config: NotifyConfig): void {
+  reconfigure(config: NotifyConfig, own: readonly TenantTarget[] = []): void {
     this.#config = config;
+    this.#own = own;
   }
 
   /** Names, each once, in the order of the configuration. */
   targetsOf(event: NotifyEvent): readonly string[] {
-    const { targets } = this.#config;
     const wanted = this.#wanted(event);
-    return targets.map(({ name }) => name).filter((name) => wanted.has(name));
+    return this.#names().filter((name) => wanted.has(name));
   }
 
   /** Those targets of an attack that lasts for which a repetition is due. */
@@ -55,7 +58,7 @@ export class Routing {
         if (repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs) due.add(target);
       }
     for (const target of due) notified.set(target, event.atMs);
-    return this.#config.targets.map(({ name }) => name).filter((name) => due.has(name));
+    return this.#names().filter((name) => due.has(name));
   }
 
   /** Whether targets got the begin of the problem. */
@@ -68,10 +71,10 @@ export class Routing {
     const notified = problem === null ? undefined : this.#notified.get(problem.key);
     const byRoutes = this.#matching(event).flatMap(({ targets }) => targets);
     if (problem === null) return new Set(byRoutes);
-    const known = this.#config.targets.filter(({ name }) => notified?.at.has(name) === true).map(({ name }) => name);
+    const known = this.#names().filter((name) => notified?.at.has(name) === true);
     if (problem.isOver) {
       this.#notified.delete(problem.key);
-      return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts()]);
+      return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts(event)]);
     }
     const isSameOwner = notified === undefined || notified.tenant === event.tenant;
     const wanted = new Set([...(isSameOwner ? known : []), ...byRoutes]);
@@ -80,13 +83,29 @@ export class Routing {
   }
 
   /** An end whose begin is not known, as after a restart, must close alerts all the same. */
-  #alerts(): readonly string[] {
-    return this.#config.targets.filter(({ settings }) => KEEP_ALERTS.has(settings.kind)).map(({ name }) => name);
+  #alerts({ tenant }: NotifyEvent): readonly string[] {
+    const own = this.#own.filter((target) => target.tenant === tenant && KEEP_ALERTS.has(target.kind));
+    const configured = this.#config.targets.filter(({ settings }) => KEEP_ALERTS.has(settings.kind));
+    return [...configured.map(({ name }) => name), ...own.map(({ id }) => id)];
   }
 
+  /** Those of tenants after those of the configuration. */
+  #names(): readonly string[] {
+    return [...this.#config.targets.map(({ name }) => name), ...this.#own.map(({ id }) => id)];
+  }
+
+  /** Tenants get what is of them, whatever the routes of the configuration say, and nothing else. */
   #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
+    const own = this.#own
+      .filter((target) => isForTenant(target, event))
+      .map(({ id }) => ({ targets: [id], repeatMs: null }));
+    return [...this.#configured(event), ...own];
+  }
+
+  #configured(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
     const { routes, targets } = this.#config;
-    if (routes === null) return [{ targets: targets.map(({ name }) => name), repeatMs: null }];
+    // Orders are many, and people who place them know of them: only a route sends them.
+    if (routes === null) return "orders" in event ? [] : [{ targets: targets.map(({ name }) => name), repeatMs: null }];
     const matching: NotifyRoute[] = [];
     for (const route of routes) {
       if (!isMatched(route.match, event)) continue;
@@ -103,6 +122,11 @@ export class Routing {
     const [oldest] = this.#notified.keys();
     if (this.#notified.size > PROBLEMS_MAX && oldest !== undefined) this.#notified.delete(oldest);
   }
+}
+
+function isForTenant({ tenant, severity = "info", events }: TenantTarget, event: NotifyEvent): boolean {
+  const isWanted = events === undefined ? !("orders" in event) : events.includes(event.kind);
+  return event.tenant === tenant && isWanted && isAtLeast(severityOf(event), severity);
 }
 
 function isMatched(match: RouteMatch, event: NotifyEvent): boolean {

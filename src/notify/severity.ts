@@ -1,7 +1,8 @@
 /** How urgent an event is, and what a person can do about it. */
 import { attackRate } from "../detection/attack/attack.ts";
+import { SEVERITIES, type Severity } from "../targets/target-words.ts";
+import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
-import { SEVERITIES, type Severity } from "./notify-config.ts";
 
 /** An attack of as many times its threshold is critical. */
 const CRITICAL_TIMES = 10;
@@ -15,6 +16,7 @@ export function severityOf(event: NotifyEvent): Severity {
       const isMitigated = ban !== null && ban.state === "active";
       return isMitigated && attackRate(attack) < CRITICAL_TIMES * attack.threshold ? "warning" : "critical";
     }
+    case "attack_not_held":
     case "bgp_session_lost":
     case "scrub_node_fault":
     case "cluster_fault":
@@ -22,9 +24,13 @@ export function severityOf(event: NotifyEvent): Severity {
     case "cap_reached":
     case "ban_rejected":
       return "critical";
+    case "rules_not_found":
+      return event.ban.fallback === null ? "critical" : "warning";
     case "exporter_fault":
     case "file_fault":
       return "warning";
+    case "events_joined":
+      return event.joined.severity;
     case "attack_ended":
     case "ban_active":
     case "ban_withdrawn":
@@ -33,8 +39,26 @@ export function severityOf(event: NotifyEvent): Severity {
     case "scrub_node_fault_over":
     case "file_fault_over":
     case "cluster_fault_over":
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
     case "test":
       return "info";
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
     default:
       return event satisfies never;
   }
@@ -53,6 +77,10 @@ export function adviceOf(event: NotifyEvent): string | null {
       return event.ban === null || event.ban.state !== "active"
         ? "No ban is in force: look at the attack's page and decide"
         : "See on the attack's page whether the rest is below the threshold";
+    case "attack_not_held":
+      return "Choose a stricter profile, or ban by a blackhole or a divert";
+    case "rules_not_found":
+      return "See on the attack's page whether what is done in place of rules is enough";
     case "ban_rejected":
       return "The attack goes on without a ban: see the reason, and ban by hand if it is right";
     case "bgp_session_lost":
@@ -63,6 +91,8 @@ export function adviceOf(event: NotifyEvent): string | null {
       return "Compare the bans in force with your routers";
     case "cap_reached":
       return "Raise the cap, or ban a prefix";
+    case "events_joined":
+      return "See all of them on the dashboard";
     case "exporter_fault":
     case "cluster_fault":
       return null;
@@ -76,8 +106,26 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "scrub_node_fault_over":
     case "file_fault_over":
     case "cluster_fault_over":
+    case "order_made":
+    case "order_changed":
+    case "order_ended":
     case "test":
       return null;
+    case "scrub_node_lost":
+    case "scrub_node_found":
+    case "edge_node_lost":
+    case "edge_node_found":
+    case "edge_node_fault":
+    case "edge_node_fault_over":
+    case "capture_lost":
+    case "capture_restored":
+    case "capture_losing":
+    case "capture_losing_over":
+    case "speaker_down":
+    case "speaker_up":
+    case "disk_nearly_full":
+    case "disk_nearly_full_over":
+      return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
     default:
       return event satisfies never;
   }

@@ -31,7 +31,7 @@ async function receiver(make: (onSocket: (socket: Socket) => void) => Server) {
 
 function send(settings: Pick<SyslogConfig, "port" | "transport">, authority: string | null = null): Promise<void> {
   const context: ChannelContext = {
-    ...{ environment: { read: () => null }, wallMs: () => 0, telegramApi: "", authority },
+    ...{ environment: { read: () => null }, wallMs: () => 0, telegramApi: "", authority, template: null, reach: null },
     ...{ ...BOX, instance: "box 1" },
   };
   const channel = syslogChannel({ kind: "syslog", host: "127.0.0.1", facility: 16, ...settings }, context);

@@ -7,7 +7,7 @@ import { urlOf } from "./secret.ts";
 const DEADLINE_MS = 10_000;
 
 export function teamsChannel({ urlEnv }: { readonly urlEnv: string }, context: ChannelContext): Channel {
-  const { environment, authority } = context;
+  const { environment, authority, reach } = context;
   return {
     audience: "people",
     deadlineMs: DEADLINE_MS,
@@ -18,6 +18,7 @@ export function teamsChannel({ urlEnv }: { readonly urlEnv: string }, context: C
         body: JSON.stringify(cardOf(digest(events, context).text)),
         signal,
         authority,
+        reach,
       }),
   };
 }

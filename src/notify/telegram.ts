@@ -10,7 +10,7 @@ export const TELEGRAM_API = "https://api.telegram.org";
 const DEADLINE_MS = 10_000;
 
 export function telegramChannel(config: TelegramConfig, context: ChannelContext): Channel {
-  const { environment, telegramApi, authority } = context;
+  const { environment, telegramApi, authority, reach } = context;
   return {
     audience: "people",
     deadlineMs: DEADLINE_MS,
@@ -29,6 +29,7 @@ export function telegramChannel(config: TelegramConfig, context: ChannelContext)
         }),
         signal,
         authority,
+        reach,
       });
     },
   };

@@ -13,7 +13,7 @@ import { secretOf, urlOf } from "./secret.ts";
 const DEADLINE_MS = 10_000;
 
 export function webhookChannel(config: WebhookConfig, context: ChannelContext): Channel {
-  const { environment, wallMs, authority } = context;
+  const { environment, wallMs, authority, reach } = context;
   return {
     audience: "programs",
     deadlineMs: DEADLINE_MS,
@@ -25,7 +25,7 @@ export function webhookChannel(config: WebhookConfig, context: ChannelContext): 
           const secret = secretOf(environment, config.secretEnv);
           headers["x-floodwall-signature"] = signature(body, secret, Math.floor(wallMs() / 1000));
         }
-        await post({ url: urlOf(environment, config.urlEnv), headers, body, signal, authority });
+        await post({ url: urlOf(environment, config.urlEnv), headers, body, signal, authority, reach });
       }
     },
   };

@@ -23,6 +23,7 @@ import { NotifyMetrics } from "./notify-metrics.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
 import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
+import { SignInMetrics } from "./sign-in-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 import { TelemetryMetrics } from "./telemetry-metrics.ts";
@@ -52,6 +53,7 @@ export class Metrics {
   readonly telemetry: TelemetryMetrics;
   #cluster: ClusterMetrics | null = null;
   #etcd: EtcdMetrics | null = null;
+  readonly signIn: SignInMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -82,6 +84,7 @@ export class Metrics {
     this.prefixSets = new PrefixSetMetrics(this.#registry);
     this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
+    this.signIn = new SignInMetrics(this.#registry);
   }
 
   /** Made at the first use: a service without a cluster shows none of them. */

@@ -3,6 +3,7 @@
 import type { Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
 import { CAPS, type Cap } from "../mitigation/admission.ts";
+import { DIVERSION_PHASES, type DiversionPhase } from "../mitigation/diversion.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 export interface BanReading {
@@ -65,6 +66,7 @@ export class MitigationMetrics extends MetricGroup {
     "Configured BGP neighbors by the state of their session.",
     "state",
   );
+  readonly #diversions = this.gauge("svc_diversions", "Prefixes by what the scrubbing hook does for them.", "phase");
   readonly #wanted = this.gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
   readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
   readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
@@ -128,6 +130,13 @@ export class MitigationMetrics extends MetricGroup {
   /** For the first ban of an attack. */
   announcedAfterDetection(seconds: number): void {
     this.#announcement.observe(seconds);
+  }
+
+  /** @param phases of all diversions */
+  setDiversions(phases: readonly DiversionPhase[]): void {
+    for (const phase of DIVERSION_PHASES) {
+      this.#diversions.set({ phase }, phases.filter((each) => each === phase).length);
+    }
   }
 
   setBgp({ connected, neighbors, routesWanted, routesAnnounced }: BgpReading): void {

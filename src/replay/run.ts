@@ -16,6 +16,7 @@ import { ENDED_BANS_KEPT, HOST_IDLE_MS } from "../limits.ts";
 import { type Ban, type BanChange, type BanChangeKind, banChangeKind } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { NO_NEIGHBOR_RULES } from "../mitigation/circumstances.ts";
+import { NO_HOOK } from "../mitigation/diversion.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import type { Now } from "../system/now.ts";
@@ -157,6 +158,7 @@ class ReplayRun {
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
       overThresholdMs: () => 0,
       isHere: () => true,
+      diversions: NO_HOOK,
       // A capture contains no information about nodes.
       divertTo: () => null,
       nodeRules: () => [],

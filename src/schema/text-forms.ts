@@ -75,11 +75,24 @@ export const TEXT_FORMS = {
       : "must be names of letters, digits, dots, dashes or underscores between slashes, with a slash at both ends: /floodwall/",
   etcdUser: (text: string) =>
     /^[A-Za-z0-9._@-]{1,63}$/.test(text) ? null : "must be 1 to 63 letters, digits, dots, dashes, underscores or @",
+  issuerUrl: issuerRule,
+  publicUrl: publicUrlRule,
+  claimName: descriptionRule,
+  clientName: descriptionRule,
+  providerName: descriptionRule,
+  scopeName: (text: string) =>
+    /^[!#-[\]-~]{1,100}$/.test(text)
+      ? null
+      : "must be the name of a scope: visible ASCII without spaces, quotes or backslashes",
   databaseName: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)
       ? null
       : "must be 1 to 63 letters, digits or underscores, the first no digit",
   targetName: nameRule,
+  hostPattern: (text: string) =>
+    text === "*" || /^(\*\.)?[a-z0-9]([a-z0-9.:-]*[a-z0-9])?$/i.test(text)
+      ? null
+      : "must be a host, *. and a name for all names below it, or * for each: hooks.example.net",
   partOfDay: (text: string) =>
     parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
   mailAddress: (text: string) =>
@@ -155,6 +168,31 @@ function httpServerRule(text: string): string | null {
   if (rule !== null) return rule;
   const { pathname, search, hash } = new URL(text);
   return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
+}
+
+/** OpenID Connect Discovery 1.0: no query and no fragment. */
+function issuerRule(text: string): string | null {
+  const rule = httpUrlRule(text) ?? plainHttpRule(text);
+  if (rule !== null) return rule;
+  const { search, hash } = new URL(text);
+  if (text.includes("/.well-known/")) return "must be the issuer alone: leave out /.well-known/ and what follows";
+  return search + hash === "" && !/[?#]/.test(text) ? null : "must be the issuer alone, without ? and #";
+}
+
+function publicUrlRule(text: string): string | null {
+  const rule = httpUrlRule(text) ?? plainHttpRule(text);
+  if (rule !== null) return rule;
+  const { origin } = new URL(text);
+  return text === origin ? null : `must be scheme, host and port alone, as browsers write them: ${origin}`;
+}
+
+/** What goes by it can be read and changed on the way. */
+function plainHttpRule(text: string): string | null {
+  const { protocol, hostname } = new URL(text);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return protocol === "https:" || host === "localhost" || isLoopback(host as IpAddress)
+    ? null
+    : "must be https: plain http is for localhost and loopback addresses alone";
 }
 
 function redirectRule(text: string): string | null {

@@ -2,6 +2,7 @@
 import type { SharedLinks } from "../access/guest-links.ts";
 import type { Edge } from "../edge/edge.ts";
 import type { NotifyTargets, UpdateView } from "../http/backend.ts";
+import type { SignInSource } from "../http/routes/sign-in.ts";
 import type { Item } from "../machine/item.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
@@ -17,6 +18,8 @@ export interface BackendSources {
   readonly edge: Edge;
   /** Absent: none are allowed. */
   readonly sharedLinks?: SharedLinks;
+  /** Absent: there is no provider. */
+  readonly signIn?: SignInSource;
   /** Absent: storage is off. */
   readonly history?: History | null;
   /** Traffic that is not stored yet; null: no traffic is recorded. */

@@ -6,8 +6,6 @@ import type { Principal } from "../access/principal.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
-import type { ClusterReport } from "../cluster/cluster-view.ts";
-import type { SharedTable } from "../cluster/order-exchange.ts";
 import type { Config } from "../config/config.ts";
 import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
@@ -29,13 +27,14 @@ import type {
   GroupRatesView,
   HostView,
   NotifyTargets,
-  OrderSources,
   SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
-import { SETTLED, type Settled } from "../http/wire/saved.ts";
+import type { SignInSource } from "../http/routes/sign-in.ts";
+import { SETTLED } from "../http/wire/saved.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -66,12 +65,14 @@ import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
-import type { Cluster } from "./cluster.ts";
+import { clusterSource } from "./cluster-source.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
+import { movedAlong } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
+import { noSignIn } from "./sign-in.ts";
 
 /** Rows read from the addon in one crossing when all hosts are read. */
 const HOST_CHUNK_ROWS = 65_536;
@@ -79,6 +80,13 @@ const HOST_CHUNK_ROWS = 65_536;
 /** Rejects if it cannot answer; the store logs and counts the failure. */
 /** Rows whose baselines are read at once: it takes a small part of the time of a request's turn. */
 const BASELINES_READ = 1024;
+
+/** Nothing is notified. */
+const noNotifyTargets = () => ({
+  list: () => [],
+  test: () => false,
+  own: { set: async () => ({ kind: "refused", refusal: "kind_not_allowed" }) as const, remove: async () => null },
+});
 
 export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
@@ -90,6 +98,7 @@ export class ServiceBackend implements Backend {
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
   readonly sharedLinks: SharedLinks;
+  readonly signIn: SignInSource;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly notifyTargets: () => NotifyTargets;
   readonly orders: OrderSources;
@@ -102,7 +111,8 @@ export class ServiceBackend implements Backend {
   /** One row for each hostgroup. */
   #sums: HostRows | null = null;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
-  readonly #cluster: Pick<Cluster, "report" | "kept"> | null;
+  readonly cluster: Backend["cluster"];
+  readonly settled: Backend["settled"];
   ready = false;
 
   constructor(floodwall: Floodwall, version: string, sources: BackendSources) {
@@ -113,6 +123,7 @@ export class ServiceBackend implements Backend {
     this.maintenance = floodwall.maintenance;
     this.orders = orderSources(floodwall, () => this.tenancy());
     this.sharedLinks = sources.sharedLinks ?? noSharedLinks();
+    this.signIn = sources.signIn ?? noSignIn();
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
@@ -120,9 +131,9 @@ export class ServiceBackend implements Backend {
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.prefixSets = sources.prefixSets ?? (() => []);
-    this.notifyTargets = sources.notifyTargets ?? (() => ({ list: () => [], test: () => false }));
+    this.notifyTargets = sources.notifyTargets ?? noNotifyTargets;
     this.#machineProblems = machineProblems ?? (() => null);
-    this.#cluster = sources.cluster ?? null;
+    ({ cluster: this.cluster, settled: this.settled } = clusterSource(sources.cluster ?? null));
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 
@@ -274,14 +285,9 @@ export class ServiceBackend implements Backend {
     return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
   }
 
-  cluster = (): ClusterReport | null => this.#cluster?.report() ?? null;
-
-  async settled(isSaved: boolean, table: SharedTable, key: string): Promise<Settled> {
-    return this.#cluster === null ? { isSaved } : { isSaved, kept: await this.#cluster.kept(table, key) };
-  }
-
   bans(): BanView[] {
-    return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
+    const movesWith = movedAlong(this.#floodwall);
+    return this.#floodwall.bans.all().map((ban) => this.#banView(ban, movesWith));
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
@@ -292,8 +298,10 @@ export class ServiceBackend implements Backend {
   banPreview(order: BanOrder, by: Holder): BanPreview {
     const { bans, config } = this.#floodwall;
     const { prefix } = order;
+    const ban = bans.preview(order, this.#floodwall.now().wallMs, by);
     return {
-      ban: bans.preview(order, this.#floodwall.now().wallMs, by),
+      ban,
+      movesWith: movedAlong(this.#floodwall)(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
     };
@@ -386,10 +394,11 @@ export class ServiceBackend implements Backend {
   /** Of an attack that is shown with this id. */
   readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
-  #banView(ban: Ban): BanView {
+  #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
     const { bans, dataPlane, attackIds } = this.#floodwall;
     return {
       ban: shownBan(ban, attackIds),
+      movesWith: ban.state === "active" ? movesWith(ban) : null,
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),

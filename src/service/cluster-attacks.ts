@@ -27,6 +27,9 @@ const GATHER_MS = 5;
 /** Brains that detect an attack at the same time agree within this time: beyond it the link is slow. */
 const AGREED_MS = 250;
 
+/** A smaller difference of clocks is not corrected, ms. */
+const SKEW_MS = 1000;
+
 const Id = Type.String({ maxLength: 64 });
 const Row = Type.Object({
   id: Id,
@@ -35,8 +38,8 @@ const Row = Type.Object({
   target: Type.String({ maxLength: 256 }),
   /** Of a prefix. */
   bits: Type.Optional(Type.String({ maxLength: 128, pattern: "^[01]*$" })),
-  /** A duration, since the clocks of two machines differ, ms. */
-  started_ago_ms: Type.Number(),
+  /** Wall clock of the sender, ms. */
+  started_ms: Type.Number(),
 });
 type Row = Static<typeof Row>;
 const Body = Type.Object({
@@ -137,14 +140,13 @@ export class ClusterAttacks implements AttackIds {
   }
 
   *#messages(active: readonly OwnAttack[], ended: readonly string[], isFirst: boolean): Generator<Body> {
-    const nowMs = this.#options.clock.wallMs();
     const rows = active.map((own): Row => {
       const { direction, target, bits } = own.subject;
       const joined = this.#joins.joinedOf(own.id) ?? own;
       return {
         ...{ id: own.id, joined_id: joined.id, direction, target },
         ...(bits === null ? {} : { bits }),
-        started_ago_ms: nowMs - joined.startedAt,
+        started_ms: joined.startedAt,
       };
     });
     const count = Math.max(1, Math.ceil(Math.max(rows.length, ended.length) / ATTACKS_OF_MESSAGE));
@@ -155,14 +157,20 @@ export class ClusterAttacks implements AttackIds {
   }
 
   #take(from: string, { is_first: isFirst, active, ended }: Body): void {
-    const nowMs = this.#options.clock.wallMs();
+    const skewMs = this.#skewOf(from);
     if (isFirst) this.#joins.forget(from);
     this.#joins.endForeign(from, ended);
-    const foreign = active.map(({ id, joined_id: joinedId, direction, target, bits, started_ago_ms: agoMs }) => ({
+    const foreign = active.map(({ id, joined_id: joinedId, direction, target, bits, started_ms: startedMs }) => ({
       ...{ id, joinedId, subject: { direction, target, bits: bits ?? null } },
-      startedAt: Math.round(nowMs - agoMs),
+      startedAt: startedMs - skewMs,
     }));
     for (const { id } of this.#joins.putForeign(from, foreign)) this.#sayOf(id);
+  }
+
+  /** Its wall clock minus the own one. Clocks that are as near as NTP keeps them show the same times. */
+  #skewOf(brain: string): number {
+    const skewMs = this.#options.peers.states().find(({ name }) => name === brain)?.skewMs ?? 0;
+    return Math.abs(skewMs) < SKEW_MS ? 0 : Math.round(skewMs);
   }
 
   #agreeLater(): void {

@@ -173,6 +173,7 @@ export class Cluster {
 
   /** After all parts that say something to other brains as they stop. */
   async stop(): Promise<void> {
+    this.joins.stop();
     this.peers.stop();
     await this.etcd?.stop();
   }

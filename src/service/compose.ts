@@ -29,6 +29,7 @@ import { StateThread } from "../storage/state-thread.ts";
 import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
+import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
 import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
@@ -39,6 +40,7 @@ import { ForeignFiles } from "./foreign-files.ts";
 import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
+import { openSignIn } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
@@ -77,49 +79,45 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const cluster = Cluster.open(config, {
-    state,
-    limiter,
-    environment,
-    random: Math.random,
-    version: VERSION,
-    ...parts,
-  });
+  const clustered = { state, limiter, environment, random: Math.random, version: VERSION };
+  const cluster = Cluster.open(config, { ...clustered, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = await openEdge(config, {
-    ...parts,
-    state,
-    history,
-    limiter,
-    faults,
-    agreement: cluster?.etcd?.slots ?? null,
-  });
+  const trail = auditTrailOf(history, cluster);
+  const agreement = cluster?.etcd?.slots ?? null;
+  const edge = await openEdge(config, { ...parts, state, history, limiter, faults, agreement });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
-  followReloads(floodwall, { environment, edge, machine, files });
+  followReloads(floodwall, { environment, edge, machine, files, faults });
+  const { signIn, provider } = openSignIn({
+    ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
+    ...{ environment, audit: history, faults, limiter, ...parts },
+  });
+  floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
+    signIn,
     history,
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
-    notifyTargets: () => reporting.notifier,
+    notifyTargets: () => reporting.targets,
     cluster,
     ...files.views,
   });
   const http: HttpServer = new HttpServer({
     ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     tokens: () => floodwall.config.api.tokens,
+    callers: () => floodwall.config.api.callers,
     metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
-    audit: history,
+    audit: trail,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     limitConnections: connectionLimiter(log),
@@ -129,14 +127,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
-    history,
-    recorder,
-    ...{ updates, stateDamage: damage, faults, sharing: cluster?.joins.notifications ?? null, cluster },
+    ...{ history, trail, recorder, updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
-  const running = { floodwall, backend, http, reporting, files, edge, cluster };
+  const running = { floodwall, backend, http, reporting, files, edge, cluster, provider };
   const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    reloadAudited(floodwall, trail).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
   // Before packets are captured and requests are answered.
   await looked;
@@ -151,10 +147,11 @@ interface Running {
   readonly files: ForeignFiles;
   readonly edge: EdgeChannel;
   readonly cluster: Cluster | null;
+  readonly provider: ReturnType<typeof openSignIn>["provider"];
 }
 
 function lifecycleOf(
-  { floodwall, backend, http, reporting, files, edge, cluster }: Running,
+  { floodwall, backend, http, reporting, files, edge, cluster, provider }: Running,
   { config, log, nice }: Pick<ServiceOptions, "config" | "log" | "nice">,
 ): Pick<ComposedService, "start" | "stop"> {
   const start = () => {
@@ -165,17 +162,19 @@ function lifecycleOf(
     files.start();
     edge.start();
     cluster?.start(floodwall, edge);
+    provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   };
   const stop = async () => {
     floodwall.reloader.stop();
+    provider.follow(null);
     await http.stop();
     cluster?.stopOrders();
     for (const part of [edge, files]) part.stop();
     await reporting.stopReading();
-    await floodwall.stop();
+    await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
     await cluster?.stop();
   };
@@ -209,10 +208,12 @@ interface Followers {
   readonly machine: MachineWatch;
   readonly edge: EdgeChannel;
   readonly files: ForeignFiles;
+  readonly faults: FileFaults;
 }
 
-function followReloads(floodwall: Floodwall, { environment, edge, machine, files }: Followers): void {
+function followReloads(floodwall: Floodwall, { environment, edge, machine, files, faults }: Followers): void {
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  floodwall.onReloaded(() => faults.replace("hostgroup_settings", []));
   files.setUsers(() => floodwall.packetPath?.users() ?? null);
   floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));

@@ -8,12 +8,12 @@ import type { Finding } from "../schema/shape.ts";
 
 /** All of them, for an operator who checks a configuration. A start and a reload do not depend on them. */
 export function fileFindings(config: Config): Finding[] {
-  return [...quickFileFindings(config), ...prefixSetFindings(config.prefixSets)];
+  return [...quickFileFindings(config), ...linkFindings(config.cluster), ...prefixSetFindings(config.prefixSets)];
 }
 
-/** Without prefix sets, which take long to read: warnings of a reload. */
-export function quickFileFindings({ samples, api, cluster }: Config): Finding[] {
-  return [...originFindings(samples), ...tlsFindings(api.tls), ...linkFindings(cluster)];
+/** Without prefix sets, which take long to read, and what only a start uses: warnings of a reload. */
+export function quickFileFindings({ samples, api }: Config): Finding[] {
+  return [...originFindings(samples), ...tlsFindings(api.tls)];
 }
 
 function linkFindings(cluster: Config["cluster"]): Finding[] {

@@ -24,6 +24,7 @@ import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import { EdgeReporting } from "./edge-reports.ts";
 import { faultingTable } from "./faults.ts";
+import { leverSubject, noticed, type OnOrders } from "./order-changes.ts";
 
 export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
@@ -56,6 +57,7 @@ export class EdgeChannel implements Edge {
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
   readonly #publishedListeners: ((challenge: PublishedChallenge) => void)[] = [];
+  #onOrders: OnOrders = () => {};
   /** null: no edge has been configured yet. */
   #keys: ClearanceKeys | null;
 
@@ -71,7 +73,16 @@ export class EdgeChannel implements Edge {
     const onChange = () => this.feed.changed();
     const store = faultingTable(state.table("levers"));
     const isConfigured = (zone: string) => this.nodes.zone(zone) !== null;
-    const observer = leverObserver(options);
+    const ownerOf = (zone: string) => this.nodes.zone(zone);
+    const observer = noticed(
+      leverObserver(options),
+      (lever) =>
+        leverSubject(lever, {
+          tenant: ownerOf(lever.zone)?.tenant ?? null,
+          group: ownerOf(lever.zone)?.hostgroup ?? null,
+        }),
+      (changes) => this.#onOrders(changes),
+    );
     this.levers = new Levers({ store, isConfigured, onChange, observer }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
     const acmeCalls = acmeObserver(options);
@@ -110,6 +121,10 @@ export class EdgeChannel implements Edge {
 
   /** null: no edge has been configured yet. */
   readonly clearance = (): ClearanceKeys | null => this.#keys;
+  /** Sets the listener for changes of levers. */
+  onOrders(listener: OnOrders): void {
+    this.#onOrders = listener;
+  }
 
   /** From the last report of a node; null: none yet. */
   reportedDryRun(node: string): boolean | null {

@@ -13,6 +13,7 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
+import { noticed, type OnOrders, ruleSubject } from "./order-changes.ts";
 
 export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly config: Config;
@@ -20,15 +21,17 @@ export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly onEnded: FilterRulesObserver["ended"];
+  readonly onOrders: OnOrders;
 }
 
-export function openFilterRules({ config, state, log, metrics, onChange, onEnded }: FilterRulesParts): FilterRules {
+export function openFilterRules(parts: FilterRulesParts): FilterRules {
+  const { config, state, log, metrics, onChange, onEnded, onOrders } = parts;
   metrics.filterRules.declare(RULE_ORDER_REFUSALS);
   const store = faultingTable(state.table("filter_rules"));
   const terms = {
     policy: filterRulesPolicy(config),
     read: readFilterRule,
-    observer: observerOf(log, metrics.filterRules, onEnded),
+    observer: noticed(observerOf(log, metrics.filterRules, onEnded), ruleSubject, onOrders),
   };
   return new FilterRules({ ...terms, store, onChange }, state.stored.filter_rules);
 }

@@ -12,6 +12,7 @@ import { AttackLog } from "../detection/attack/attack-log.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/reload-views.ts";
 import type { Incidents } from "../incident/incidents.ts";
@@ -42,6 +43,7 @@ import type { FloodwallOptions } from "./floodwall-options.ts";
 import { GroupSettingsStore } from "./group-settings.ts";
 import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
+import type { OnOrders, OrderedChange } from "./order-changes.ts";
 import type { PacketPath } from "./packet-path.ts";
 import { buildParts, type Later, type Parts } from "./parts.ts";
 import { Reloader } from "./reloader.ts";
@@ -57,6 +59,7 @@ export class Floodwall implements Parts {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
+  readonly diversions: Diversions;
   readonly rules: RuleFinder;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
@@ -82,6 +85,7 @@ export class Floodwall implements Parts {
   readonly #attackEvents: Listeners<AttackEvent>;
   readonly #banChanges: Listeners<BanChange>;
   readonly #orderEnds: Listeners<readonly OrderEnd[]>;
+  readonly #orderChanges: Listeners<readonly OrderedChange[]>;
   readonly #reloads: Listeners<Config>;
   readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
@@ -102,6 +106,7 @@ export class Floodwall implements Parts {
     this.#attackEvents = listeners({ limiter, log });
     this.#banChanges = listeners({ limiter, log });
     this.#orderEnds = listeners({ limiter, log });
+    this.#orderChanges = listeners({ limiter, log });
     this.#reloads = listeners({ limiter, log });
     this.#ticks = listeners({ limiter, log });
     this.#storedAttacks = state.table("attacks");
@@ -110,6 +115,7 @@ export class Floodwall implements Parts {
     const parts = buildParts({ options, limiter, later });
     this.detector = parts.detector;
     this.bans = parts.bans;
+    this.diversions = parts.diversions;
     this.rules = parts.rules;
     this.timelines = parts.timelines;
     this.incidents = parts.incidents;
@@ -131,6 +137,7 @@ export class Floodwall implements Parts {
       protectionChanged: () => this.#protectionChanged(),
       banChanged: (change) => this.#banChanges.emit(change),
       ordersEnded: (ends) => this.#orderEnds.emit(ends),
+      ordersChanged: (changes) => this.#orderChanges.emit(changes),
       attacksChanged: (changes, now) => this.#attacksChanged(changes, now),
       attackHappened: (event, now) => this.#attackHappened(event, now),
       ticked: () => this.#ticks.emit(),
@@ -179,6 +186,10 @@ export class Floodwall implements Parts {
     this.#orderEnds.add(listener);
   }
 
+  onOrders(listener: OnOrders): void {
+    this.#orderChanges.add(listener);
+  }
+
   onBanChange(listener: (change: BanChange) => void): void {
     this.#banChanges.add(listener);
   }
@@ -219,6 +230,7 @@ export class Floodwall implements Parts {
     this.announcer?.onChange(() => this.announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.onChange(() => this.timelines.routesChanged(clock.wallMs()));
     this.announcer?.start();
+    this.diversions.start();
     this.dataPlane?.start();
     this.packetPath?.start();
     this.telemetry?.start();
@@ -252,19 +264,24 @@ export class Floodwall implements Parts {
     log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
-  /** Bans stay in force: a managed speaker keeps their routes, and the next start restores them. */
-  async stop(): Promise<void> {
+  /**
+   * Bans stay in force: a managed speaker keeps their routes, and the next start restores them. @param lastly what still
+   * writes state: it is closed after that.
+   */
+  async stop(lastly: () => Promise<void> = async () => {}): Promise<void> {
     this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
     this.telemetry?.stop();
     await this.packetPath?.stop();
     this.rules.stop();
+    this.diversions.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     this.incidents.save();
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
-    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
+    const stateStopped = lastly().then(() => this.state.stop());
+    await Promise.all([this.announcer?.stop({ withdraw }), stateStopped, this.packetPath?.saveBaselines()]);
   }
 
   /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */

@@ -3,7 +3,7 @@
  * (config/group-settings.ts) until the configuration has taken them, and then in place of those before: a service that is
  * killed meanwhile starts with settings that were valid.
  */
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Holder } from "../access/shares.ts";
 import { readSettings, settingsPath } from "../config/group-settings.ts";
@@ -92,8 +92,19 @@ export class GroupSettingsStore {
   #accept(): void {
     try {
       renameSync(this.#ordered, this.#path);
+      syncFolder(dirname(this.#path));
     } catch (cause) {
       throw new BackendFault(`${this.#path} cannot be written, and is lost with the next reload: ${messageOf(cause)}`);
     }
+  }
+}
+
+/** Makes a rename in it durable. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }

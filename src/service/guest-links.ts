@@ -14,20 +14,20 @@ export interface SharedLinksParts {
   /** Of the configuration in force. */
   readonly api: () => ApiConfig;
   /** Default: those of `api`. */
-  readonly tokens?: () => readonly TokenConfig[];
+  readonly callers?: () => readonly Pick<TokenConfig, "tenant">[];
   readonly clock: Pick<Clock, "wallMs">;
   readonly log: { error(fields: object, message: string): void };
 }
 
 export function openSharedLinks(
   stateDir: string,
-  { api, tokens = () => api().tokens, log, clock }: SharedLinksParts,
+  { api, callers = () => api().callers, log, clock }: SharedLinksParts,
 ): SharedLinks {
   const file = new SharedLinkFile(stateDir);
   return new SharedLinks(
     {
       isAllowed: () => api().sharedLinks,
-      callers: callersNow(tokens),
+      callers: callersNow(callers),
       save: (links) =>
         file.save(links).catch((cause: unknown) => {
           throw new BackendFault(`the link could not be saved: ${messageOf(cause)}; nothing was changed`, { cause });

@@ -31,7 +31,7 @@ export function openIncidents({ state, present, attacks, wallMs, ...observing }:
     newId: randomUUIDv7,
     ownerOf: tenancyNow(present),
     linkMbps: () => present().capture?.linkMbps ?? null,
-    callers: callersNow(() => present().api.tokens),
+    callers: callersNow(() => present().api.callers),
     ...{ attacks, wallMs },
     observer: observerOf(observing),
   });

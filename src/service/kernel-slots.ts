@@ -16,7 +16,7 @@ interface Present {
 }
 
 export function kernelSlots({ dataplane }: Config, present: Present): KernelSlots {
-  const callers = callersNow(() => present.config().api.tokens);
+  const callers = callersNow(() => present.config().api.callers);
   const shares = new Shares(callers);
   const slots = { shares, room: present.room, of: standingSlots };
   return { shares, ofChoices: { callers, ...(dataplane !== null && { slots }) } };

@@ -1,11 +1,12 @@
 /** Maintenance windows as the service runs them: logs their changes. */
 import type { Config } from "../config/config.ts";
-import { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
+import { MaintenanceWindows, type WindowObserver } from "../mitigation/maintenance/maintenance-windows.ts";
 import { windowText } from "../mitigation/maintenance/window.ts";
 import type { Log } from "../observability/log.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import { faultingTable } from "./faults.ts";
+import { noticed, type OnOrders, windowSubject } from "./order-changes.ts";
 
 export interface MaintenanceParts {
   readonly config: Config;
@@ -13,24 +14,36 @@ export interface MaintenanceParts {
   readonly clock: Pick<Clock, "wallMs">;
   readonly log: Log;
   readonly onChange: () => void;
+  readonly onOrders: OnOrders;
 }
 
-export function openMaintenance({ config, state, clock, log, onChange }: MaintenanceParts): MaintenanceWindows {
+export function openMaintenance({
+  config,
+  state,
+  clock,
+  log,
+  onChange,
+  onOrders,
+}: MaintenanceParts): MaintenanceWindows {
   return new MaintenanceWindows(
     {
       configured: config.maintenance,
       store: faultingTable(state.table("maintenance")),
       wallMs: () => clock.wallMs(),
       onChange,
-      observer: {
-        began: ({ name, window, expiresAt, operator }) =>
-          log.info({ name, what: windowText(window), expires_at: expiresAt, operator }, "maintenance window opened"),
-        refused: (refusal) => log.info({ reason: refusal }, "maintenance window refused"),
-        ended: (end, orders) => {
-          for (const { name } of orders) log.info({ name, reason: end }, "maintenance window closed");
-        },
-      },
+      observer: noticed(observerOf(log), windowSubject, onOrders),
     },
     state.stored.maintenance,
   );
+}
+
+function observerOf(log: Log): WindowObserver {
+  return {
+    began: ({ name, window, expiresAt, operator }) =>
+      log.info({ name, what: windowText(window), expires_at: expiresAt, operator }, "maintenance window opened"),
+    refused: (refusal) => log.info({ reason: refusal }, "maintenance window refused"),
+    ended: (end, orders) => {
+      for (const { name } of orders) log.info({ name, reason: end }, "maintenance window closed");
+    },
+  };
 }

@@ -1,7 +1,8 @@
 /** What an order would have done to the last minute's traffic, as the running service knows it. */
 import { ADMINISTRATOR } from "../access/shares.ts";
 import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
-import type { OrderEffect, SourceBlockPreview } from "../http/backend.ts";
+import type { SourceBlockPreview } from "../http/backend.ts";
+import type { OrderEffect } from "../http/order-sources.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { type Measure, scrubbedRules } from "../mitigation/measure.ts";
 import type { OperatorRule, RateLimit } from "../mitigation/operator/operator-rule.ts";

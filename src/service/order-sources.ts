@@ -1,6 +1,7 @@
 /** What orders of bans are judged by and shown with, of the running service. */
 import type { Tenancy } from "../access/tenancy.ts";
-import type { OrderSources } from "../http/backend.ts";
+import type { OrderSources } from "../http/order-sources.ts";
+import { receivedServices } from "../mitigation/protection/received-services.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banEffect } from "./order-effects.ts";
 
@@ -9,6 +10,11 @@ export function orderSources(floodwall: Floodwall, tenancy: () => Tenancy): Orde
     templates: () => new Map(floodwall.config.orderTemplates.map(({ name, order }) => [name, order])),
     effect: (ban, by) => banEffect(ban, floodwall, (host) => tenancy().owns(by, host)),
     keptFrom: (route) => floodwall.announcer?.keptFrom(route) ?? [],
+    received: (prefix) => {
+      const minute = floodwall.packetPath?.minute() ?? null;
+      return minute === null ? null : receivedServices(minute, prefix);
+    },
+    diversions: () => floodwall.diversions.views(),
     foreignRoutes: async () => (await floodwall.announcer?.foreignRoutes()) ?? null,
   };
 }

@@ -11,6 +11,7 @@ import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { AttackEvent, NewAttackId } from "../detection/attack/attack.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import { ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
@@ -32,6 +33,7 @@ import { openAnnouncer } from "./announcer.ts";
 import { OWN_IDS } from "./attack-ids.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
+import { openDiversions } from "./diversions.ts";
 import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
 import { openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
@@ -39,6 +41,7 @@ import { openIncidents } from "./incidents.ts";
 import { type KernelSlots, kernelSlots } from "./kernel-slots.ts";
 import type { Late } from "./late.ts";
 import { openMaintenance } from "./maintenance.ts";
+import type { OrderedChange } from "./order-changes.ts";
 import { blocksEnded, rulesEnded } from "./order-ends.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -55,6 +58,7 @@ export interface Parts {
   readonly protections: Protections;
   readonly rules: RuleFinder;
   readonly bans: BanEngine;
+  readonly diversions: Diversions;
   readonly maintenance: MaintenanceWindows;
   readonly timelines: AttackTimelines;
   readonly incidents: Incidents;
@@ -79,6 +83,7 @@ export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks"
   readonly banChanged: (change: BanChange) => void;
   readonly windowsChanged: () => void;
   readonly ordersEnded: (ends: readonly OrderEnd[]) => void;
+  readonly ordersChanged: (changes: readonly OrderedChange[]) => void;
   /** All changes of one tick. */
   readonly attacksChanged: (changes: readonly AttackChange[], now: Now) => void;
   readonly attackHappened: (event: AttackEvent, now: Now) => void;
@@ -102,7 +107,8 @@ export function buildParts(given: Given): Parts {
   const protections = makeProtections(given, slots);
   const maintenance = makeMaintenance(given);
   const rules = makeRules(given);
-  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance });
+  const diversions = openDiversions(given.options, () => given.later.get().config());
+  const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance, diversions });
   const timelines = new AttackTimelines(bans);
   const incidents = makeIncidents(given, { detector });
   const announcements = makeAnnouncements(given, { bans });
@@ -116,6 +122,7 @@ export function buildParts(given: Given): Parts {
   const ofMitigation = {
     maintenance,
     announcer,
+    diversions,
     scrub,
     protections,
     rules,
@@ -152,11 +159,16 @@ function makeScrub({ options, later }: Given, { detector }: Made<"detector">): S
 }
 
 function makeProtections({ options, later }: Given, slots: KernelSlots): Protections {
-  return openProtections({ ...options, ...slots.ofChoices, onChange: () => later.get().protectionChanged() });
+  return openProtections({
+    ...options,
+    ...slots.ofChoices,
+    onChange: () => later.get().protectionChanged(),
+    ...onOrders(later),
+  });
 }
 
 function makeMaintenance({ options, later }: Given): MaintenanceWindows {
-  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged() });
+  return openMaintenance({ ...options, onChange: () => later.get().windowsChanged(), ...onOrders(later) });
 }
 
 function makeRules({ options, limiter, later }: Given): RuleFinder {
@@ -169,14 +181,15 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
 
 function makeBans(
   { options, limiter, later }: Given,
-  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance">,
+  made: Made<"announcer" | "detector" | "scrub" | "protections" | "rules" | "maintenance" | "diversions">,
 ): BanEngine {
   const { config, state, log } = options;
-  const { announcer, detector, scrub, protections, rules, maintenance } = made;
+  const { announcer, detector, scrub, protections, rules, maintenance, diversions } = made;
   return new BanEngine({
     policy: mitigationPolicy(config, protections, maintenance),
     store: faultingTable(state.table("bans")),
     announcer,
+    diversions,
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
     ...(options.foreignBans && { foreign: options.foreignBans }),
@@ -211,6 +224,7 @@ function makeFilterRules({ options, later }: Given): FilterRules {
     ...options,
     onChange: () => later.get().dataPlane?.rulesChanged(),
     onEnded: (...ended) => later.get().ordersEnded(rulesEnded(...ended, later.get())),
+    ...onOrders(later),
   });
 }
 
@@ -241,7 +255,12 @@ function makeSourceBlocks(
     ...{ store: faultingTable(state.table("source_blocks")), installer: dataPlane, slots: slots.shares },
     filterRuleSlots: () => filterRules.places,
     onEnded: (...ended) => later.get().ordersEnded(blocksEnded(...ended, later.get())),
+    ...onOrders(later),
   });
+}
+
+function onOrders(later: Late<Later>) {
+  return { onOrders: (changes: readonly OrderedChange[]) => later.get().ordersChanged(changes) };
 }
 
 function makeNow(

@@ -10,20 +10,27 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { ProtectionMetrics } from "../observability/protection-metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
+import { noticed, type OnOrders, protectionSubject } from "./order-changes.ts";
 
 export interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "onChange" | "callers" | "slots"> {
   readonly state: Pick<StateStore, "table">;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly onOrders: OnOrders;
 }
 
 /** Choices that one log line lists; it counts the rest. */
 const CHOICES_LOGGED = 20;
 
-export function openProtections({ config, state, log, metrics, ...options }: ProtectingOptions): Protections {
+export function openProtections({ config, state, log, metrics, onOrders, ...options }: ProtectingOptions): Protections {
   metrics.protection.declare(PROTECTION_REFUSALS);
   const store = faultingTable(state.table("protections"));
-  return new Protections({ ...options, config, store, observer: observerOf(log, metrics.protection) });
+  return new Protections({
+    ...options,
+    config,
+    store,
+    observer: noticed(observerOf(log, metrics.protection), protectionSubject, onOrders),
+  });
 }
 
 function observerOf(log: Log, metrics: ProtectionMetrics): ProtectionObserver {

@@ -10,37 +10,52 @@ import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
+import type { NotifyTargets } from "../http/backend.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
 import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { type EventSharing, Notifier } from "../notify/notifier.ts";
+import { KeptNotifications } from "../notify/kept-notification.ts";
+import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { UpdateCheck } from "../release/update-check.ts";
+import { attackOfRecord } from "../storage/attack-record.ts";
+import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
 import type { StateDamage } from "../storage/damaged-state.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
+import { diskSpace } from "../system/disk-space.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
+import type { ServiceTrail } from "./audit-trail.ts";
 import { CapReadings } from "./cap-readings.ts";
 import type { Cluster } from "./cluster.ts";
+import { ConditionReadings } from "./condition-readings.ts";
+import type { EdgeChannel } from "./edge.ts";
+import { faultingTable } from "./faults.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
 import { RouteChanges } from "./route-changes.ts";
+import { reachOfTenants } from "./tenant-reach.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
+  readonly edge: EdgeChannel;
   /** Of the configuration in force. */
   readonly tenancy: () => Tenancy;
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
+  /** null: storage is off. */
+  readonly trail: ServiceTrail | null;
   /** null: no traffic is recorded. */
   readonly recorder: HistoryRecorder | null;
   readonly updates: UpdateCheck;
@@ -48,37 +63,52 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "joins" | "register"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
-  /** null: there is one brain. */
-  readonly sharing: EventSharing | null;
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
 }
 
-/** Time between two readings of the caps: a notification has what happened in that time, ms. */
-const CAPS_EVERY_MS = 1000;
+/** Time between two readings of caps and conditions: a notification has what happened in that time, ms. */
+const READ_EVERY_MS = 1000;
 
 export class Reporting {
   readonly #options: ReportingOptions;
   readonly notifier: Notifier;
+  readonly #tenantTargets: TenantTargets;
   readonly #caps = new CapReadings();
+  readonly #conditions: ConditionReadings;
   readonly #routeChanges: RouteChanges;
-  #cancelCaps: Cancel = () => {};
+  #cancelReadings: Cancel = () => {};
   readonly #attackHistory: AttackHistory | null;
 
   constructor(options: ReportingOptions) {
-    const { floodwall, history } = options;
+    const { floodwall, history, edge } = options;
     const { config, attackLog } = floodwall;
     this.#options = options;
+    this.#conditions = new ConditionReadings({ floodwall, edge, diskSpace });
+    this.#tenantTargets = new TenantTargets({
+      store: faultingTable(floodwall.state.table("notify_targets")),
+      stored: floodwall.state.stored.notify_targets,
+      rules: () => floodwall.config.notify.tenantTargets,
+      onChange: () => this.notifier.ownChanged(),
+    });
     this.notifier = new Notifier({
       ...options,
+      sharing: options.cluster?.joins.notifications ?? null,
       config: config.notify,
       dryRun: () => floodwall.config.dryRun,
       isQuiet: (subject) => floodwall.maintenance.isQuiet(subject),
+      overThresholdMs: ({ id }) => floodwall.detector.meters.overThresholdMs(id, options.clock.wallMs()),
+      kept: new KeptNotifications({
+        table: floodwall.state.table("notifications"),
+        stored: floodwall.state.stored.notifications,
+        records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
+      }),
+      own: { inForce: () => this.#tenantTargets.inForce(), reach: reachOfTenants(floodwall) },
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -103,27 +133,41 @@ export class Reporting {
     floodwall.onBanChange((change) => this.#banChanged(change));
     floodwall.incidents.onChange((view) => this.#incidentChanged(view));
     floodwall.onOrderEnds((ends) => this.#ordersEnded(ends));
+    floodwall.onOrders((changes) => this.#ordersChanged(changes));
+    edge.onOrders((changes) => this.#ordersChanged(changes));
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
     floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
     floodwall.scrub.onFaults((node, faults) => this.notifier.scrubNodeChanged(node, faults));
   }
 
+  get targets(): NotifyTargets {
+    const { notifier } = this;
+    return {
+      list: () => notifier.list(),
+      test: (target, orderedBy) => notifier.test(target, orderedBy),
+      own: this.#tenantTargets,
+    };
+  }
+
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
     const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
-    this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
+    this.#cancelReadings = this.#options.timers.every(READ_EVERY_MS, () => this.#read());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
       this.notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
     );
-    cluster?.onFault((turn, { kind, ...fault }) =>
-      this.notifier.clusterChanged(turn === "begun" ? "cluster_fault" : "cluster_fault_over", {
-        fault: kind,
-        ...fault,
-      }),
-    );
+    cluster?.onFault((turn, { kind: fault, brain, found, remedy }) => {
+      const [begun, over] = [
+        { found, remedy },
+        { found: "", remedy: "" },
+      ];
+      const isBegun = turn === "begun";
+      const kind = isBegun ? "cluster_fault" : "cluster_fault_over";
+      this.notifier.clusterChanged({ kind, cluster: { brain, fault, ...(isBegun ? begun : over) } });
+    });
     this.#options.recorder?.start();
     updates.start();
     history?.onUp(() => void this.#attackHistory?.restore());
@@ -140,13 +184,18 @@ export class Reporting {
     this.notifier.stateDamaged(damage);
   }
 
-  /** After the listener, whose last calls still write rows, and after the service, whose last changes are events. */
+  /** After the last changes of the service, which are events, and before the state is closed. */
+  async stopNotifying(): Promise<void> {
+    this.#cancelReadings();
+    await this.notifier.stop();
+  }
+
+  /** After the listener, whose last calls still write rows, and after the service. */
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
     this.#routeChanges.stop();
-    this.#cancelCaps();
-    await Promise.all([this.notifier.stop(), history?.stop()]);
+    await history?.stop();
   }
 
   /** Before the packet counter is closed. */
@@ -154,8 +203,10 @@ export class Reporting {
     await this.#options.recorder?.stop();
   }
 
-  #readCaps(): void {
-    const { config, packetPath } = this.#options.floodwall;
+  #read(): void {
+    const { floodwall, clock } = this.#options;
+    const { config, packetPath } = floodwall;
+    this.notifier.conditionsRead(this.#conditions.read(clock.monotonicMs()));
     this.notifier.capsRead(this.#caps.read(config.ban, packetPath?.detection ?? null));
   }
 
@@ -176,16 +227,27 @@ export class Reporting {
 
   #banChanged(change: BanChange): void {
     const { ban } = change;
-    const { history, clock } = this.#options;
+    const { floodwall, trail, clock } = this.#options;
     this.#routeChanges.placed(ban, this.#publishBan(ban));
     this.notifier.banChanged(change);
     this.#caps.banChanged(change);
+    const ordered = banOrderChange(change);
+    if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
-    if (event !== null) void history?.recordAudit(event);
+    const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
+    if (event !== null) trail?.recordAutomatic({ event, subject });
   }
 
   #incidentChanged(view: IncidentView): void {
     this.#options.feed.publish({ kind: "incident", view });
+  }
+
+  #ordersChanged(changes: readonly OrderedChange[]): void {
+    const { cluster } = this.#options;
+    // The brain that took the order notifies.
+    if (cluster?.register.isAdopting === true) return;
+    const tenancy = this.#options.tenancy();
+    this.notifier.ordersChanged(changes.map((change) => ownedBy(tenancy, change)));
   }
 
   #ordersEnded(ends: readonly OrderEnd[]): void {

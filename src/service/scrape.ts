@@ -2,6 +2,7 @@
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
+import type { Diversions } from "../divert/diversions.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
@@ -19,6 +20,7 @@ export interface ScrapedParts {
   readonly detector: Detector;
   readonly bans: BanEngine;
   readonly state: Pick<StateStore, "unsaved">;
+  readonly diversions: Pick<Diversions, "views">;
   readonly rules: Pick<RuleFinder, "waiting">;
   readonly sourceBlocks: SourceBlocks;
   readonly protections: Protections;
@@ -42,6 +44,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(state.unsaved);
+  metrics.mitigation.setDiversions(parts.diversions.views().map(({ phase }) => phase));
   metrics.mitigation.setRulesWaiting(parts.rules.waiting);
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.protection.set(protections.counts());

@@ -14,6 +14,7 @@ import {
   SourceBlocks,
   type SourceBlocksOptions,
 } from "../sourceblock/source-blocks.ts";
+import { blockSubject, noticed, type OnOrders } from "./order-changes.ts";
 
 export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy" | "observer"> {
   readonly config: Config;
@@ -21,18 +22,23 @@ export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy
   readonly limiter: Limiter;
   readonly metrics: SourceBlockMetrics;
   readonly onEnded: SourceBlockObserver["ended"];
+  readonly onOrders: OnOrders;
 }
 
 /** Pairs that one log line lists; it counts the rest. */
 const PAIRS_LOGGED = 20;
 
 export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
-  const { log: _log, limiter: _limiter, onEnded: _onEnded, metrics, ...parts } = options;
+  const { log: _log, limiter: _limiter, onEnded: _onEnded, onOrders, metrics, ...parts } = options;
   metrics.declare({ refusals: [...BLOCK_REFUSALS, "not_blocked"], ends: BLOCK_ENDS, operations: KERNEL_OPERATIONS });
   const policy = sourceBlockPolicy(config);
   const blocks: SourceBlocks = new SourceBlocks({
     ...{ policy, ...parts },
-    observer: observerOf(options, () => blocks.isDryRun),
+    observer: noticed(
+      observerOf(options, () => blocks.isDryRun),
+      blockSubject,
+      onOrders,
+    ),
   });
   return blocks;
 }

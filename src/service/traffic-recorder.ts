@@ -46,6 +46,7 @@ function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): 
         country: origin?.country ?? null,
         prefix: announcedPrefix(source),
         interface: from === null ? null : ingressText(from),
+        exporter: from === null ? null : from.exporter,
       };
     },
   });

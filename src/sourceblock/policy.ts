@@ -27,7 +27,7 @@ export function sourceBlockPolicy(config: SourceBlockSections): SourceBlockPolic
     maxActiveBans: ban.maxActiveBans,
     slotsPerBan: slotsPerBan(config),
     standingRules: standingRules(standingPlaces(config, []), [], 0).length,
-    callers: callersOf(config.api.tokens),
+    callers: callersOf(config.api.callers),
     isWhitelisted: (victim) => whitelist.find(victim) >= 0,
     isOwn: (victim) => own.refusalOf(victim) !== null,
     isAllowlisted: (source) => allowlist.find(source) >= 0,

@@ -1,7 +1,7 @@
 /** Audit events as rows of the table `audit`, which is the same in all databases. */
 import type { AuditEvent } from "../audit/audit-event.ts";
 import { parseAddress } from "../net/address.ts";
-import { isWithin, type Target } from "../net/target.ts";
+import { type Target, targetMatcher } from "../net/target.ts";
 import type { Identified } from "./history-driver.ts";
 
 export type AuditRow = Omit<AuditEvent, "wallMs" | "targetType" | "banState" | "dryRun"> & {
@@ -25,7 +25,8 @@ export function auditEventOf(row: AuditRow): AuditEvent {
   return { wallMs, action, result, ...who, target, targetType, reason, source, banState, dryRun: row.dry_run !== 0 };
 }
 
-/** Whether the target of the row, or the source or the victim in it, is inside. */
-export function auditTargetIsIn({ target: own }: Pick<AuditRow, "target">, target: Target): boolean {
-  return own.split("->").some((part) => parseAddress(part) !== null && isWithin(part, target));
+/** Whether the target of a row, or the source or the victim in it, is inside. */
+export function auditTargetMatcher(target: Target): (row: Pick<AuditRow, "target">) => boolean {
+  const isInside = targetMatcher(target);
+  return ({ target: own }) => own.split("->").some((part) => parseAddress(part) !== null && isInside(part));
 }

@@ -32,6 +32,8 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   incidents: { keys: ["id"], others: ["record"] },
   maintenance: { keys: ["name"], others: ["record"] },
   cluster_orders: { keys: ["name"], others: ["record"] },
+  notify_targets: { keys: ["id"], others: ["record"] },
+  notifications: { keys: ["id"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
 
@@ -98,6 +100,8 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
     incidents: 0,
     maintenance: 0,
     cluster_orders: 0,
+    notify_targets: 0,
+    notifications: 0,
   };
   db.transaction(() => {
     for (const [name, of] of rows) {

@@ -8,10 +8,13 @@ import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
+import type { TargetRecord } from "../targets/tenant-target.ts";
+import type { KeptNotification } from "./notification-records.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
- * of a protection, id of an incident, name of a maintenance window, stampedName() of an order that brains share.
+ * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one,
+ * stampedName() of an order that brains share.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -23,6 +26,8 @@ export interface StateRecords {
   readonly incidents: Incident;
   readonly maintenance: WindowOrder;
   readonly cluster_orders: StampedOrder;
+  readonly notify_targets: TargetRecord;
+  readonly notifications: KeptNotification;
 }
 
 export type StateTable = keyof StateRecords;

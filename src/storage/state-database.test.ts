@@ -248,7 +248,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 11");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 12");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -338,7 +338,9 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   for (const record of [ban, old]) {
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
-  raw.run("DROP TABLE cluster_orders; DROP TABLE maintenance; DROP TABLE incidents");
+  raw.run(
+    "DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+  );
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 5");
@@ -363,7 +365,9 @@ test("rules of a build before several protocols keep theirs", () => {
   });
   expect(old).toContain('"protocol":null');
   raw.query(INSERT_BAN).run("b2", old);
-  raw.run("DROP TABLE cluster_orders; DROP TABLE maintenance; DROP TABLE incidents");
+  raw.run(
+    "DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+  );
   raw.run("PRAGMA user_version = 7");
   raw.close();
   const state = new StateDatabase(dir);
@@ -381,7 +385,9 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
   raw.run("DROP TABLE levers");
-  raw.run("DROP TABLE cluster_orders; DROP TABLE maintenance; DROP TABLE incidents");
+  raw.run(
+    "DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+  );
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 3");

@@ -18,9 +18,11 @@ import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-b
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
+import type { TargetRecord } from "../targets/tenant-target.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
+import type { KeptNotification } from "./notification-records.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
 import {
@@ -31,6 +33,7 @@ import {
   LEVERS,
   MAINTENANCE,
   migrate,
+  NOTIFICATIONS,
   PROTECTIONS,
   SCHEMA_VERSION,
   SOURCE_BLOCKS,
@@ -46,6 +49,7 @@ const SCHEMA = `
   ${INCIDENTS}
   ${MAINTENANCE}
   ${CLUSTER_ORDERS}
+  ${NOTIFICATIONS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -105,6 +109,14 @@ export class StateDatabase {
       cluster_orders: this.#records(
         "SELECT record FROM cluster_orders",
         (record) => JSON.parse(record) as StampedOrder,
+      ),
+      notify_targets: this.#records(
+        "SELECT record FROM notify_targets ORDER BY id",
+        (record) => JSON.parse(record) as TargetRecord,
+      ),
+      notifications: this.#records(
+        "SELECT record FROM notifications ORDER BY id",
+        (record) => JSON.parse(record) as KeptNotification,
       ),
     };
   }
@@ -259,6 +271,11 @@ export class StateDatabase {
       case "cluster_orders":
         if (record === null) this.#write(`DELETE FROM ${table} WHERE name = ?`, [key]);
         else this.#write(`INSERT OR REPLACE INTO ${table} (name, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
+        break;
+      case "notify_targets":
+      case "notifications":
+        if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
+        else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;
       default:
         table satisfies never;

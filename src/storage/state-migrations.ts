@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 11;
+export const SCHEMA_VERSION = 12;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -31,6 +31,11 @@ export const MAINTENANCE = `
   CREATE TABLE maintenance (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const NOTIFICATIONS = `
+  CREATE TABLE notify_targets (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE notifications (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 export const CLUSTER_ORDERS = `
   CREATE TABLE cluster_orders (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
@@ -46,7 +51,8 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   7: (db) => rewriteBans(db, (ban) => withProtocols(ban) as Json),
   8: (db) => db.run(INCIDENTS),
   9: (db) => db.run(MAINTENANCE),
-  10: (db) => db.run(CLUSTER_ORDERS),
+  10: (db) => db.run(NOTIFICATIONS),
+  11: (db) => db.run(CLUSTER_ORDERS),
 };
 
 /** Whether the file can be migrated to this build's version. */

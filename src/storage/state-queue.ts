@@ -39,6 +39,8 @@ export class StateQueue {
     incidents: 0,
     maintenance: 0,
     cluster_orders: 0,
+    notify_targets: 0,
+    notifications: 0,
   };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
@@ -55,6 +57,8 @@ export class StateQueue {
       ...incidents.map(({ id }) => nameOf("incidents", id)),
       ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
       ...stored.cluster_orders.map((order) => nameOf("cluster_orders", stampedName(order))),
+      ...stored.notify_targets.map(({ id }) => nameOf("notify_targets", id)),
+      ...stored.notifications.map(({ id }) => nameOf("notifications", id)),
     ]);
   }
 

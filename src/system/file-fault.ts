@@ -8,7 +8,9 @@ export const FILE_KINDS = [
   "tls",
   "secrets",
   "clearance_masters",
+  "identity_provider",
   "authority",
+  "hostgroup_settings",
 ] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
 

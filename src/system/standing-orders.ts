@@ -23,8 +23,11 @@ export interface OrderIndex<R> {
 }
 
 export interface OrderObserver<R, Refusal, End> {
-  /** In force; on disk, or queued where the tables changed while it was written. */
-  began(order: R): void;
+  /**
+   * In force; on disk, or queued where the tables changed while it was written. @param before the order that it replaces;
+   * null: none.
+   */
+  began(order: R, before: R | null): void;
   refused(refusal: Refusal): void;
   ended(end: End, orders: readonly R[]): void;
 }
@@ -82,9 +85,10 @@ export class StandingOrders<R, Refusal, End> {
       decide,
       present: (key) => this.get(key),
       takeEffect: async (order) => {
+        const before = this.get(this.#options.keyOf(order));
         this.#put(order);
         await takeEffect(order);
-        observer.began(order);
+        observer.began(order, before);
       },
     });
     if (outcome.kind === "refused") observer.refused(outcome.refusal);
@@ -93,8 +97,9 @@ export class StandingOrders<R, Refusal, End> {
 
   /** An order of another brain, in place of the one of its key; its owner has checked that there is room. */
   adopt(order: R): void {
+    const before = this.get(this.#options.keyOf(order));
     this.#change(order);
-    this.#options.observer.began(order);
+    this.#options.observer.began(order, before);
   }
 
   /** Ends orders that are in force. */

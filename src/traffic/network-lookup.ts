@@ -107,6 +107,20 @@ export class NetworkLookup {
     return this.#prefixes.someIn(prefix, isOther) ? -1 : group;
   }
 
+  /** Indexes of the hostgroups that have addresses in a prefix within one network, in no order. Scans all prefixes. */
+  groupsIn(prefix: Prefix): number[] {
+    const { prefixes, groups } = this.#packed;
+    const around = groups[this.#prefixes.findAround(prefix)];
+    const found = new Set(around === undefined ? [] : [around]);
+    const length = mappedLength(prefix);
+    this.#prefixes.someIn(prefix, (row) => {
+      const group = groups[row];
+      if (group !== undefined && (prefixes.lengths[row] ?? 0) > length) found.add(group);
+      return false;
+    });
+    return [...found];
+  }
+
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside the networks. */
   group(ip: IpAddress): number {
     return this.#packed.groups[this.#prefixes.find(ip)] ?? -1;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
+import { ethernet, icmp, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../test/fixtures/packets/header-samples.ts";
 import { TrafficParts } from "./traffic-parts.ts";
 
@@ -16,6 +16,7 @@ function harness() {
       country: "DE",
       prefix: source,
       interface: ingress === undefined ? null : `edge${ingress.exporter} ${ingress.input}`,
+      exporter: ingress === undefined ? null : `edge${ingress.exporter}`,
     }),
   });
   parts.read(0);
@@ -52,6 +53,9 @@ test("the parts are the shares of the sampled packets and bytes, of what was cou
     "by prefix: 203.0.113.1": [250, 56],
     "by prefix: 198.51.100.1": [750, 24],
     "by interface: edge1 17": [250, 56],
+    "by exporter: edge1": [250, 56],
+    "by src_port: 40000": [1000, 80],
+    "by dst_port: 53": [1000, 80],
   });
   expect(taken()).toEqual({});
 });
@@ -61,7 +65,19 @@ test("a header counts once, in the reading after it", () => {
   headers.frames = [sampled("203.0.113.1", { ageMs: 1000 }), sampled("203.0.113.2", { ageMs: 900 })];
   parts.read(1000);
   parts.read(1000);
-  expect(Object.keys(taken())).toEqual(["by country: DE", "by prefix: 203.0.113.2"]);
+  expect(Object.keys(taken())).toEqual([
+    "by country: DE",
+    "by prefix: 203.0.113.2",
+    "by src_port: 40000",
+    "by dst_port: 53",
+  ]);
+});
+
+test("a packet of a protocol without ports is in no part by port", () => {
+  const { headers, parts, taken } = harness();
+  headers.frames = [{ frame: ethernet(ip({ src: "203.0.113.1", dst: VICTIM }, icmp())), wireBytes: 100 }];
+  parts.read(1000);
+  expect(Object.keys(taken())).toEqual(["by country: DE", "by prefix: 203.0.113.1"]);
 });
 
 test("of an interval without a sample there are no parts", () => {

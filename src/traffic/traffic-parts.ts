@@ -1,23 +1,25 @@
 /**
  * The incoming traffic of all hosts by where it comes from, estimated from sampled headers: the largest autonomous
- * systems, countries, prefixes and ingress interfaces of each interval, as totals of the traffic history.
+ * systems, countries, prefixes, ingress interfaces, exporters and ports of each interval, as totals of the traffic history.
  */
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "./header-record.ts";
 import type { ReportedByExporter } from "./ingress.ts";
 import { LargestKeys } from "./largest-keys.ts";
-import { decodeHeader } from "./packet-header.ts";
+import { decodeHeader, type PacketHeader } from "./packet-header.ts";
 import { type TotalRow, totalSeries } from "./traffic-history.ts";
 
 /**
- * Autonomous systems, countries, prefixes and interfaces, of each kind: counted at once (twice as many for a moment),
- * and stored of each interval. Of a counted key at most 1/1024 of all bytes is missing.
+ * Keys of each kind: counted at once (twice as many for a moment), and stored of each interval. Of a counted key at most
+ * 1/1024 of all bytes is missing.
  */
 const PART_KEYS_COUNTED = 1024;
 const PART_KEYS_STORED = 50;
 
-export const PART_KINDS = ["asn", "country", "prefix", "interface"] as const;
+export const PART_KINDS = ["asn", "country", "prefix", "interface", "exporter", "src_port", "dst_port"] as const;
 export type PartKind = (typeof PART_KINDS)[number];
+/** Those that every header has by itself, if its protocol has ports. */
+type PortKind = "src_port" | "dst_port";
 
 /** null: not known. */
 export type PartKeys = Readonly<Record<PartKind, string | null>>;
@@ -55,7 +57,7 @@ export interface TopPart {
 export interface TrafficPartsOptions {
   readonly headers: HeaderSamples;
   readonly isProtected: (host: IpAddress) => boolean;
-  readonly keysOf: (source: IpAddress, reported: ReportedByExporter) => PartKeys;
+  readonly keysOf: (source: IpAddress, reported: ReportedByExporter) => Omit<PartKeys, PortKind>;
 }
 
 /** Headers in one reading, the newest of all hosts: a few milliseconds with their lookups. */
@@ -97,7 +99,7 @@ export class TrafficParts {
       const bytes = packets * records.wireBytes(i);
       this.#packets += packets;
       this.#bytes += bytes;
-      const keys = keysOf(header.source, records.reported(i));
+      const keys = { ...keysOf(header.source, records.reported(i)), ...portKeys(header) };
       for (const kind of PART_KINDS) {
         const key = keys[kind];
         if (key !== null) this.#keys[kind].add(key, packets, bytes);
@@ -130,4 +132,12 @@ export class TrafficParts {
     while (first > 0 && this.#records.ageMs(first - 1) < elapsedMs) first--;
     return first;
   }
+}
+
+/** As the samples of attacks name them. */
+function portKeys({ ports }: PacketHeader): Pick<PartKeys, PortKind> {
+  return {
+    src_port: ports === null ? null : String(ports.source),
+    dst_port: ports === null ? null : String(ports.destination),
+  };
 }

@@ -15,6 +15,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   "src/sourceblock/block-index.ts": ["DYNAMIC_RULES_MAX", "VICTIMS_PER_SOURCE"],
   "src/mitigation/protection/protections.ts": ["PROTECTION_CHOICES_MAX", "PROTECTION_CHOICES_PER_TENANT"],
   "src/access/guest-links.ts": ["SHARED_LINKS_MAX"],
+  "src/access/browser-sessions.ts": ["SESSIONS_MAX", "SESSIONS_PER_USER"],
   "src/incident/work.ts": ["INCIDENT_NOTES_MAX"],
   "src/http/server/request-shares.ts": ["STATE_ORDERS_MAX", "HISTORY_READS_MAX"],
   "src/storage/sqlite/file-thread.ts": ["HISTORY_QUERY_MS"],
@@ -31,7 +32,7 @@ const words = (text: string) => text.trim().split(/\s+/);
 const REASONS: Readonly<Record<string, readonly string[]>> = {
   "the configuration alone fills it, which the administrator writes": words(`ORIGIN_FILE_BYTES_MAX PREFIX_SETS_MAX
     BASELINE_GROUPS_MAX PREFIXES_MAX HOSTGROUPS_MAX CAPTURE_INTERFACES_MAX BGP_INSTANCE_MAX BAN_SECONDS_MAX
-    COMMUNITIES_MAX SLOTS_PER_BAN ALLOWLIST_MAX SCRUB_SERVICES_MAX TOKENS_MAX NODES_MAX ZONES_MAX STALE_SECONDS_MAX`),
+    COMMUNITIES_MAX SLOTS_PER_BAN ALLOWLIST_MAX SCRUB_SERVICES_MAX TOKENS_MAX SIGN_IN_ROLES_MAX NODES_MAX ZONES_MAX STALE_SECONDS_MAX`),
   "only tokens without a tenant may fill it": words(
     "GROUP_WHITELIST_MAX FILTER_RULE_ORDERS_MAX MAINTENANCE_ORDERS_MAX HISTORY_LIST_STEP HISTORY_LIST_MAX",
   ),
@@ -58,6 +59,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "senders of packets fill it, not callers; the largest attacks have the room, or each attack the same": words(
     "ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX DOUBTFUL_TARGETS_MAX CARPETS_MAX INCIDENTS_KEPT INCIDENT_MEMBERS_KEPT",
   ),
+  "a sign-in takes part after its user was at the provider, and tokens stay as the way in":
+    words("SIGN_INS_AT_ONCE_MAX"),
   "an address fills it before its token is known: it is divided by address": words(
     "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX",
   ),

@@ -121,3 +121,24 @@ describe("a shared link", () => {
     expect(await share({ incident, ...DAY })).toMatchObject({ status: 409 });
   });
 });
+
+test("a shared incident that no tenant owned is not shown once a tenant owns one of its victims", async () => {
+  const free = ON.replace(", tenant: acme", "").replace(", tenant: other", "");
+  await fresh.reload(free);
+  const startedAt = fresh.clock.wallMs();
+  const { incidents } = fresh.running.floodwall;
+  const begins = (id: string, ip: string) =>
+    incidents.recorded({
+      kind: "started",
+      attack: attack({ id, target: address(ip), group: "mail", startedAt, classification: classification() }),
+    }).attack.incident ?? "";
+  const shared = begins("b1", "203.0.113.129");
+  expect(begins("b2", "203.0.113.200")).toBe(shared);
+  const { body } = await share({ incident: shared, ...DAY });
+  expect((await shown(body.secret)).incident?.id).toBe(shared);
+  const partly = free.replace("networks: [203.0.113.128/25]", "networks: [203.0.113.128/26]");
+  await fresh.reload(
+    `${partly.replace("api:", "  - { name: late, networks: [203.0.113.192/26], tenant: other }\napi:")}`,
+  );
+  expect((await shown(body.secret)).error).toBeString();
+});

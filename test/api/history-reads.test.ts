@@ -279,37 +279,27 @@ describe("GET /api/v1/traffic/top #get-api-v1-traffic-top", () => {
   });
 
   test.each([
-    ["traffic/top", "by must be one of asn, country, prefix, interface, exporter: it is absent"],
-    ["traffic/top?by=port", "by must be one of asn, country, prefix, interface, exporter: port"],
+    ["traffic/top", "by must be one of asn, country, prefix, interface, exporter, src_port, dst_port: it is absent"],
+    ["traffic/top?by=port", "by must be one of asn, country, prefix, interface, exporter, src_port, dst_port: port"],
     ["traffic/top?by=asn&limit=0", "limit must be a whole number from 1 to 100: 0"],
     ["traffic/top?by=asn&limit=101", "limit must be a whole number from 1 to 100: 101"],
     ["traffic/top?by=asn&from=2026-03-01T13:00:00Z", "to must be after from"],
   ])("/%s is 400", (path, error) => expectRefused(path, 400, error));
 });
 
-test("traffic top by exporter is that of its interfaces together, the largest first #traffic-top-exporter", async () => {
-  const limits: number[] = [];
+test.each([
+  ["exporter", "edge1"],
+  ["src_port", "53"],
+  ["dst_port", "443"],
+] as const)("traffic top and part by %s are of its own series #traffic-top-exporter", async (by, key) => {
   server.backend.onTraffic = () => [POINT];
-  server.backend.onTrafficTop = ({ by, limit }) => {
-    expect(by).toBe("interface");
-    limits.push(limit);
-    return [
-      { key: "edge2 Ethernet 1/2", pps: 90, mbps: 9 },
-      { key: "edge1 xe-0/0/1", pps: 60, mbps: 6 },
-      { key: "edge1 interface 17", pps: 50, mbps: 5 },
-      { key: "edge10 xe-0/0/1", pps: 10, mbps: 1 },
-    ];
-  };
-  const wire = (await (await get("traffic/top?by=exporter&limit=2")).json()) as TopTrafficWire;
-  expect([...Value.Errors(TopTrafficWire, wire)]).toEqual([]);
-  expect([wire.by, wire.parts]).toEqual([
-    "exporter",
-    [
-      { key: "edge1", pps: 110, mbps: 11 },
-      { key: "edge2", pps: 90, mbps: 9 },
-    ],
-  ]);
-  expect(limits[0]).toBeGreaterThan(1000);
+  server.backend.onTrafficTop = (query) => (query.by === by ? [{ key, pps: 90, mbps: 9 }] : []);
+  const top = (await (await get(`traffic/top?by=${by}`)).json()) as TopTrafficWire;
+  expect([...Value.Errors(TopTrafficWire, top)]).toEqual([]);
+  expect([top.by, top.parts]).toEqual([by, [{ key, pps: 90, mbps: 9 }]]);
+  const part = (await (await get(`traffic/part?by=${by}&key=${key}`)).json()) as PartTrafficWire;
+  expect([...Value.Errors(PartTrafficWire, part)]).toEqual([]);
+  expect(part).toMatchObject({ by, key });
 });
 
 describe("GET /api/v1/traffic/part #get-api-v1-traffic-part", () => {
@@ -336,8 +326,14 @@ describe("GET /api/v1/traffic/part #get-api-v1-traffic-part", () => {
 
   const ABSENT = "key is required: 1 to 200 characters";
   test.each([
-    ["traffic/part?key=DE", "by must be one of asn, country, prefix, interface: it is absent"],
-    ["traffic/part?by=exporter&key=edge1", "by must be one of asn, country, prefix, interface: exporter"],
+    [
+      "traffic/part?key=DE",
+      "by must be one of asn, country, prefix, interface, exporter, src_port, dst_port: it is absent",
+    ],
+    [
+      "traffic/part?by=port&key=53",
+      "by must be one of asn, country, prefix, interface, exporter, src_port, dst_port: port",
+    ],
     ["traffic/part?by=country", ABSENT],
     ["traffic/part?by=country&key=", ABSENT],
     [`traffic/part?by=country&key=${"x".repeat(201)}`, ABSENT],

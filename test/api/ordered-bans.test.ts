@@ -166,3 +166,31 @@ test("a preview says what each neighbor would get, and does nothing #ban-preview
   expect(await bans()).toEqual([]);
   expect((await post("/api/v1/bans/preview", given, "acme-noc")).body).not.toHaveProperty("neighbors");
 });
+
+test("many at once that name one ban in two ways are refused, with both names, and nothing is done", async () => {
+  await order({ prefix: "203.0.113.64/26", rules: RULES });
+  const twice: readonly (readonly [object, string])[] = [
+    [
+      { unban: [{ prefix: "203.0.113.64/26" }, { ip: "203.0.113.64" }] },
+      "203.0.113.64/26 and 203.0.113.64 name the same ban",
+    ],
+    [
+      { ban: [{ prefix: "203.0.113.64/26", ttl_seconds: 60 }], unban: [{ ip: "203.0.113.64" }] },
+      "203.0.113.64/26 and 203.0.113.64 name the same ban",
+    ],
+    [{ ban: [{ ip: "203.0.113.9" }, { prefix: "203.0.113.9/32" }] }, "203.0.113.9/32 is named twice"],
+  ];
+  for (const [body, error] of twice) {
+    const answer = await post("/api/v1/bans", body);
+    expect({ status: answer.status, error: answer.body["error"] }).toEqual({
+      status: 400,
+      error: expect.stringContaining(error),
+    });
+  }
+  expect(await active()).toHaveLength(1);
+  // The address has a ban of its own: that is another one.
+  await order({ ip: "203.0.113.64" });
+  const both = await post("/api/v1/bans", { unban: [{ prefix: "203.0.113.64/26" }, { ip: "203.0.113.64" }] });
+  expect(both.status).toBe(200);
+  expect(await active()).toEqual([]);
+});

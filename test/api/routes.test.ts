@@ -20,7 +20,7 @@ import {
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
-import { attack } from "../fixtures/views.ts";
+import { attack, NO_OWN_TARGETS } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";
@@ -68,15 +68,26 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   // It takes no token.
   ["GET /api/v1/shared", { viewer: 401, operator: 401, agent: 401, tenantViewer: 401, tenantOperator: 401 }],
   ["GET /api/v1/session", READ],
+  // Tokens have no session to end, and see none: none is open.
+  ["POST /api/v1/sign-out", { ...READ, viewer: 409, operator: 409, tenantViewer: 409, tenantOperator: 409 }],
+  ["GET /api/v1/sign-ins", READ],
+  ["DELETE /api/v1/sign-ins/none", { ...READ, viewer: 404, operator: 404, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
   ["GET /api/v1/cluster", UNSCOPED_READ],
-  ["GET /api/v1/notify/targets", UNSCOPED_READ],
-  ["POST /api/v1/notify/targets/noc/test", { ...COMMAND, tenantOperator: UNSCOPED }],
+  ["GET /api/v1/notify/targets", READ],
+  [
+    "PUT /api/v1/notify/targets/noc",
+    { ...COMMAND, operator: 409 },
+    { kind: "slack", url: "https://hooks.example.net" },
+  ],
+  ["DELETE /api/v1/notify/targets/noc", COMMAND],
+  ["POST /api/v1/notify/targets/noc/test", COMMAND],
   ["GET /api/v1/telemetry", UNSCOPED_READ],
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bgp/routes", UNSCOPED_READ],
+  ["GET /api/v1/diversions", UNSCOPED_READ],
   ["GET /api/v1/bans", READ],
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
@@ -136,7 +147,9 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["POST /api/v1/config/reload/preview", { ...COMMAND, tenantOperator: UNSCOPED }],
 ];
 /** Without a token (docs/interface.md#open-without-a-token). */
-const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/main.js"];
+const OPEN = ["GET /api/v1/sign-in", "GET /metrics", "GET /healthz", "GET /", "GET /assets/main.js"];
+/** By which people sign in: there is no provider here. */
+const SIGN_IN = ["GET /api/v1/sign-in/begin", "GET /api/v1/sign-in/callback"];
 const LINES = MATRIX.map(([line]) => line);
 /** `GET /api/v1/shared` takes no token. */
 const BY_TOKEN = LINES.filter((line) => !line.endsWith("/shared"));
@@ -174,7 +187,7 @@ beforeAll(() => {
   admitCallers(server);
   const { backend } = server;
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
-  backend.notifyTargets = () => ({ list: () => [], test: () => true });
+  backend.notifyTargets = () => ({ list: () => [], test: () => true, own: NO_OWN_TARGETS });
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);
@@ -189,12 +202,19 @@ beforeEach(() => {
 
 test("the matrix of roles has every route, and no other #role-matrix", () => {
   const names = (lines: readonly string[]) => lines.map((line) => routeOf(line)?.name ?? "");
-  expect(names([...LINES, ...OPEN]).toSorted()).toEqual(server.http.routes.map(({ name }) => name).toSorted());
-  expect(names(OPEN)).toEqual(server.http.routes.filter(({ access }) => access === "open").map(({ name }) => name));
+  expect(names([...LINES, ...OPEN, ...SIGN_IN]).toSorted()).toEqual(
+    server.http.routes.map(({ name }) => name).toSorted(),
+  );
+  const open = server.http.routes.filter(({ access }) => access === "open").map(({ name }) => name);
+  expect(names([...OPEN, ...SIGN_IN]).toSorted()).toEqual(open.toSorted());
 });
 
 test.each(OPEN)("%s answers anyone #role-matrix", async (line) => {
   for (const headers of [{}, bearer("wrong"), as("agent")]) expect((await ask(line, headers)).status).toBe(200);
+});
+
+test.each(SIGN_IN)("%s answers anyone that there is no provider #role-matrix", async (line) => {
+  for (const headers of [{}, bearer("wrong"), as("agent")]) await expectError(ask(line, headers), 404, "not found");
 });
 
 const EACH = MATRIX.flatMap(([line, answers]) =>

@@ -6,6 +6,7 @@ import { COMMANDS, COMMON, ctl, EXIT } from "../../src/cli/ctl/ctl.ts";
 import { manualPage } from "../../src/cli/ctl/help.ts";
 import { plain, short, since } from "../../src/cli/ctl/table.ts";
 import { systemClock } from "../../src/system/clock.ts";
+import { Receiver } from "../fixtures/notify/notify.ts";
 import { freePort, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 
@@ -15,14 +16,17 @@ networks: [203.0.113.0/24]
 protected_whitelist: [203.0.113.99]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 `;
+const NOTIFY = "notify: { targets: [{ name: noc, webhook: { url_env: HOOK } }] }\n";
 const TOKENS = "tokens: [{ name: noc, token_env: NOC, role: operator }, { name: eye, token_env: EYE, role: viewer }]";
 const SECRETS = { NOC: "noc-secret-0123456789", EYE: "eye-secret-0123456789" };
 
 const undo = new Undo();
+const hook = new Receiver();
+undo.add(() => hook.stop());
 let service: ServiceProcess;
 
 beforeAll(async () => {
-  service = await ServiceProcess.start({ config: CONFIG, api: TOKENS, env: SECRETS });
+  service = await ServiceProcess.start({ config: CONFIG + NOTIFY, api: TOKENS, env: { ...SECRETS, HOOK: hook.url } });
   undo.add(() => service.remove());
 });
 afterAll(() => undo.all());
@@ -55,6 +59,7 @@ describe("commands that read", () => {
     ["rules", /^No filter rule\.$/],
     ["nodes", /^No node is configured\.$/],
     ["zones", /^No zone is configured\.$/],
+    ["notify", /^TARGET +KIND .*\nnoc +webhook +- +0/],
     ["audit --target 203.0.113.200/30 --operator noc --result ok", /^No entry\.$/],
     ["watch --times 2 --every 1s", /No attack\.[\s\S]*No attack\./],
   ])("%s says in words what there is, and with --json what the interface answers", async (line, text) => {
@@ -171,6 +176,20 @@ test("an error of a proxy before the service says nothing of the order", async (
   const { code, complaint } = await run(["ban", "203.0.113.7", "--url", `http://127.0.0.1:${front.port}`]);
   expect(code).toBe(EXIT.unreachable);
   expect(complaint).toMatch(/is answered 504; whether it was carried out is not known/);
+});
+
+test("notify sends a test to a target, waits for its delivery, and says why it failed", async () => {
+  const done = await run(["notify", "test", "noc"]);
+  expect([done.code, done.out, done.complaint]).toEqual([EXIT.done, "the test was delivered to noc", ""]);
+  expect(hook.received.map(({ body }) => (JSON.parse(body) as { event: string }).event)).toContain("test");
+  hook.answers = [() => new Response(null, { status: 410 })];
+  const failed = await run(["notify", "test", "noc"]);
+  expect([failed.code, failed.complaint]).toEqual([EXIT.refused, "floodwall ctl: noc: answered 410"]);
+  expect(await run(["notify", "test", "nobody"])).toMatchObject({
+    code: EXIT.refused,
+    complaint: "floodwall ctl: unknown target of notifications: GET /api/v1/notify/targets lists them",
+  });
+  expect((await run(["notify", "everyone"])).code).toBe(EXIT.usage);
 });
 
 test.each([

@@ -160,3 +160,53 @@ test("rules of an attack are in the words of each, and the ladder's blackhole is
   };
   await eventually(isSaid, () => `no ban that says who takes no blackhole: ${JSON.stringify(bans)}`);
 });
+
+test("a neighbor that takes no /32 holds the enclosing /24, until its last ban ends, and a divert is that /24 everywhere", async () => {
+  const { birds, bgp } = await peered();
+  const short = bgp().replace("methods: [blackhole]\n", "methods: [blackhole, divert]\n      ipv4_lengths: 8-24\n");
+  const config = (more: string) => `${BASE}${short}${more}`;
+  const wide = "203.0.113.0/24";
+  const narrow = (...hosts: readonly number[]) => hosts.map((i) => `${victim(i)}/32 192.0.2.1 65535:666`);
+  const hole = [`${wide} 192.0.2.66 ${HOLE}`];
+  const first = await scene.start(config("").replace("bgp:\n", "bgp:\n  announce_v4: 24\n"));
+  for (const i of [7, 8]) expect((await first.post("/api/v1/ban", { ip: victim(i) })).status).toBe(200);
+  await holds(birds, { all: narrow(7, 8), ports: [], ten: [], hole });
+  let bans: readonly Row[] = [];
+  const isSaid = async () => {
+    bans = await bansOf(first);
+    return bans.every(
+      (ban) => (ban["sent_to"] as string[] | undefined)?.sort().join() === [loopback(2), loopback(5)].join(),
+    );
+  };
+  await eventually(isSaid, () => `not at both neighbors: ${JSON.stringify(bans)}`);
+  expect(await bansOf(first)).toMatchObject(
+    [7, 8].map(() => ({ announced_prefix: wide, moves_with: { hostgroups: ["global"] } })),
+  );
+  await first.post("/api/v1/unban", { ip: victim(7) });
+  await holds(birds, { all: narrow(8), ports: [], ten: [], hole });
+
+  // A kill leaves it to the next one, whose file spares an address there.
+  await first.stop("SIGKILL");
+  const spared = "protected_whitelist: [203.0.113.200]\n";
+  const second = await scene.start(`${config(spared).replace("bgp:\n", "bgp:\n  announce_v4: 24\n")}`);
+  await holds(birds, { all: narrow(8), ports: [], ten: [], hole: [] });
+  const refusal = `${wide} is not announced: 203.0.113.200/32 of protected_whitelist would move with it`;
+  expect(await bansOf(second)).toContainEqual(expect.objectContaining({ state: "active", not_announced: refusal }));
+  const order = { prefix: `${victim(8)}/32`, method: "divert" };
+  await second.stop();
+
+  const divert = "scrubbing: { next_hop: 192.0.2.5, communities: [], announce_v4: 24 }\n";
+  const third = await scene.start(config(`${spared}${divert}`));
+  const refused = await third.post<Row>("/api/v1/ban", order);
+  expect({ status: refused.status, reason: refused.body["reason"] }).toEqual({
+    status: 409,
+    reason: `order: ${refusal}`,
+  });
+  await third.stop();
+  const fourth = await scene.start(config(divert));
+  for (const i of [8, 9]) await fourth.post("/api/v1/ban", { prefix: `${victim(i)}/32`, method: "divert" });
+  const diverted = [`${wide} 192.0.2.5`];
+  await holds(birds, { all: diverted, ports: [], ten: [], hole: diverted });
+  for (const i of [8, 9]) await fourth.post("/api/v1/unban", { ip: victim(i) });
+  await holds(birds, { all: [], ports: [], ten: [], hole: [] });
+});

@@ -45,8 +45,10 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
     case "hostgroup_settings":
       return <a href={linkTo(["settings", target])}>{t`hostgroup`}</a>;
     case "notify_test":
+    case "notify_target":
     case "config_reload":
     case "shared_link":
+    case "sign_in":
       return <>–</>;
     default:
       return action satisfies never;

@@ -15,13 +15,14 @@ import { type RungView, rungsOf } from "../../text/ladder.ts";
 import { droppedText } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
 import { maybeInvalidText, usersSparedText } from "../../text/separability.ts";
+import { movesWithText } from "../../text/wider-prefix.ts";
 import { RouteState } from "./bans-panel.tsx";
 
 type Rule = NonNullable<BanWire["flowspec"]>[number];
 
 export function BanDetail({ ban }: { readonly ban: BanWire }) {
   const { state } = ban;
-  const [usersSpared, maybeInvalid] = [usersSparedText(ban), maybeInvalidText(ban)];
+  const [usersSpared, maybeInvalid, moved] = [usersSparedText(ban), maybeInvalidText(ban), movesWithText(ban)];
   return (
     <>
       <Panel title={capital(formFor(1, "ban|bans"))}>
@@ -31,6 +32,8 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             [t`Route`, <RouteState ban={ban} />],
             ban.sent_to === undefined ? null : [t`Neighbors that have it`, ban.sent_to.join(", ")],
             ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [t`Not at ${neighbor}`, cause] as const),
+            moved === null ? null : [t`Moves with it`, moved],
+            ban.not_announced === undefined ? null : [t`Not announced`, ban.not_announced],
             maybeInvalid === null ? null : [t`May be invalid at`, maybeInvalid],
             ban.retiring === undefined ? null : [t`Being withdrawn`, ban.retiring.join("; ")],
             usersSpared === null ? null : [t`Users spared`, usersSpared],

@@ -47,6 +47,9 @@ const GROUPINGS = [
   ["country", t`Country`],
   ["prefix", t`Prefix`],
   ["interface", t`Interface`],
+  ["exporter", t`Exporter`],
+  ["src_port", t`Source port`],
+  ["dst_port", t`Destination port`],
 ] as const satisfies readonly (readonly [Grouping, string])[];
 const DIRECTIONS = [
   ["incoming", t`In`],

@@ -59,7 +59,15 @@ function HostChoice({ only }: Pick<ChoiceProps, "only">) {
   );
 }
 
-const PART_NAMES = { asn: t`Network`, country: t`Country`, prefix: t`Prefix`, interface: t`Interface` } as const;
+const PART_NAMES = {
+  asn: t`Network`,
+  country: t`Country`,
+  prefix: t`Prefix`,
+  interface: t`Interface`,
+  exporter: t`Exporter`,
+  src_port: t`Source port`,
+  dst_port: t`Destination port`,
+} as const;
 
 /** Offers the largest of the range. */
 function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: PartGrouping }) {

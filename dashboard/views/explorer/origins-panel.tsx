@@ -28,6 +28,8 @@ const KINDS = [
   ["prefix", t`Prefix`],
   ["interface", t`Interface`],
   ["exporter", t`Exporter`],
+  ["src_port", t`Source port`],
+  ["dst_port", t`Destination port`],
 ] as const;
 const MISSING = {
   asn: t`Networks are known with samples.asn_file.`,
@@ -35,6 +37,8 @@ const MISSING = {
   prefix: t`They are recorded while there is traffic, unless samples.enabled is false.`,
   interface: t`Interfaces are known of traffic that exporters of flow telemetry sample.`,
   exporter: t`Exporters are those of flow telemetry that sample.`,
+  src_port: t`They are recorded while there is traffic, unless samples.enabled is false.`,
+  dst_port: t`They are recorded while there is traffic, unless samples.enabled is false.`,
 } as const;
 
 export function OriginsPanel() {

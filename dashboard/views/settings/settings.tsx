@@ -8,10 +8,12 @@ import { isUnscoped, mayAct, session, signOutAll } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/field.tsx";
+import { Moment } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { chooseTheme, theme } from "../../theme.ts";
 import type { ViewProps } from "../../view.ts";
+import { BrowsersPanel } from "./settings-browsers.tsx";
 import { HostgroupPage, HostgroupTable } from "./settings-hostgroups.tsx";
 import { SharedPanel } from "./settings-links.tsx";
 import { ReloadPanel } from "./settings-reload.tsx";
@@ -53,6 +55,7 @@ function Whole({ config, onReloaded }: { readonly config: ConfiguredWire; readon
         <HostgroupTable hostgroups={hostgroups} />
       </Panel>
       <SharedPanel />
+      <BrowsersPanel />
       <div class="masonry">
         <SessionPanel />
         {service !== undefined && whole !== null && <ServicePanels service={service} status={whole} />}
@@ -64,12 +67,13 @@ function Whole({ config, onReloaded }: { readonly config: ConfiguredWire; readon
 function SessionPanel() {
   const { value } = session;
   if (value.kind !== "signed_in") return null;
-  const { open, name, role, tenant } = value.who;
+  const { open, name, role, tenant, signed_in_until: until } = value.who;
   return (
     <Panel title={t`You`} actions={!open && <Button onClick={signOutAll}>{t`Sign out`}</Button>}>
       <Facts
         facts={[
-          [t`Token`, open ? t`none: no sign-in` : (name ?? "")],
+          [until === undefined ? t`Token` : t`User`, open ? t`none: no sign-in` : (name ?? "")],
+          until === undefined ? null : [t`Signed in until`, <Moment at={until} />],
           [t`Role`, role],
           [t`Tenant`, tenant ?? t`none: the whole service`],
           [t`Zone of times`, Intl.DateTimeFormat().resolvedOptions().timeZone],

@@ -68,6 +68,8 @@ export class ManagedSpeaker implements Speaker {
   policies = ALL_NEIGHBORS;
   readonly #options: ManagedSpeakerOptions;
   #config: BgpConfig;
+  /** Of which the speaker has the export policy: neighbors of a newer one wait for theirs. */
+  #inForce: BgpConfig;
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
@@ -92,7 +94,7 @@ export class ManagedSpeaker implements Speaker {
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
-    this.#config = options.config;
+    this.#config = this.#inForce = options.config;
     this.#directory = new SpeakerDirectory(options.stateDir);
     this.#guard = new SpeakerGuard({
       ...options,
@@ -119,9 +121,10 @@ export class ManagedSpeaker implements Speaker {
     const client = await this.#connectIn(run);
     this.#guardRun(run);
     try {
-      const policies = new NeighborPolicies(this.#config);
+      const config = this.#config;
+      const policies = new NeighborPolicies(config);
       await client.setExportPolicy(policies.exportTerms());
-      this.policies = policies;
+      [this.policies, this.#inForce] = [policies, config];
       return client;
     } catch (fault) {
       client.close();
@@ -253,10 +256,10 @@ export class ManagedSpeaker implements Speaker {
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
     const nowMs = this.#options.clock.monotonicMs();
     const isLeftOut = ({ address }: BgpNeighbor) => this.#suspects.leftOutForMs(address, nowMs) > 0;
-    for (const { address } of this.#config.neighbors.filter(isLeftOut)) {
+    for (const { address } of this.#inForce.neighbors.filter(isLeftOut)) {
       faults.push(new SpeakerFault("gobgpd", `neighbor ${address}: left out for now, since gobgpd crashed over it`));
     }
-    const wanted = this.#config.neighbors.filter((neighbor) => !isLeftOut(neighbor));
+    const wanted = this.#inForce.neighbors.filter((neighbor) => !isLeftOut(neighbor));
     const configured = new Set<string>(wanted.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
     for (const neighbor of wanted) {
@@ -335,8 +338,7 @@ export class ManagedSpeaker implements Speaker {
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
-    const password = passwordOf(neighbor, this.#options.environment);
-    return toPeer(neighbor, password, this.#config.localAsn);
+    return toPeer(neighbor, passwordOf(neighbor, this.#options.environment), this.#inForce.localAsn);
   }
 
   async end(): Promise<void> {
@@ -383,15 +385,9 @@ function isLowPort(port: number): boolean {
 }
 
 /** null: not listening, or not configured yet. */
-async function connectIfReady({
-  path,
-  deadlineMs,
-}: {
-  path: string;
-  deadlineMs: number;
-}): Promise<SpeakerClient | null> {
+async function connectIfReady(of: { path: string; deadlineMs: number }): Promise<SpeakerClient | null> {
   try {
-    return await connectGobgp({ target: { kind: "unix", path }, deadlineMs });
+    return await connectGobgp({ target: { kind: "unix", path: of.path }, deadlineMs: of.deadlineMs });
   } catch (fault) {
     if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
     throw fault;

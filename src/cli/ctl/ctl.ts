@@ -9,10 +9,11 @@ import { BANNING } from "./banning.ts";
 import { type CtlCall, type CtlCommand, type CtlOption, CtlUsage } from "./command.ts";
 import { completion, SHELLS } from "./completion.ts";
 import { commandHelp, ctlHelp } from "./help.ts";
+import { NOTIFYING } from "./notifying.ts";
 import { ORDERING } from "./ordering.ts";
 import { JSON_OPTION, READING } from "./reading.ts";
 
-export const COMMANDS: readonly CtlCommand[] = [...READING, ...BANNING, ...ORDERING];
+export const COMMANDS: readonly CtlCommand[] = [...READING, ...BANNING, ...ORDERING, ...NOTIFYING];
 
 export const COMMON: readonly CtlOption[] = [
   JSON_OPTION,

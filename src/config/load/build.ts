@@ -24,6 +24,7 @@ import { MAX_HOSTS_DEFAULT } from "../sections/capture.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildCluster } from "../sections/cluster.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
+import { buildHook } from "../sections/diversion-hook.ts";
 import { buildEdge } from "../sections/edge.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
@@ -86,6 +87,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),
+    diversionHook: file.scrubbing?.hook === undefined ? null : buildHook(file.scrubbing.hook),
     edge: file.edge === undefined ? null : buildEdge(file.edge, zones),
     notify: buildNotify(file.notify),
     updateCheck: buildUpdateCheck(file.update_check),

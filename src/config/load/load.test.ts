@@ -125,10 +125,9 @@ describe("defaults", () => {
         retentionDays: 30,
         trafficIntervalSeconds: 10,
       },
-      scrubbing: null,
-      edge: null,
+      ...{ scrubbing: null, diversionHook: null, edge: null },
       ...{ orderTemplates: [], maintenance: [], filterRules: [] },
-      notify: { targets: [], routes: null, pageUrl: null },
+      notify: { targets: [], routes: null, pageUrl: null, tenantTargets: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: {
         host: "127.0.0.1",
@@ -139,6 +138,8 @@ describe("defaults", () => {
         envFile: null,
         dashboard: true,
         sharedLinks: false,
+        oidc: null,
+        callers: [],
         metricsToken: false,
       },
     });

@@ -16,7 +16,7 @@ import { ConfigFile } from "../sections/schema.ts";
 import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
 import { assemble, type ConfigFiles, type Place, type Surroundings } from "./assemble.ts";
-import { buildConfig, deepFreeze } from "./build.ts";
+import { buildConfig } from "./build.ts";
 import { CONFIG_BYTES_MAX, type InvalidFile, type ReadConfigFile, readConfigFile } from "./read-file.ts";
 import { readYaml } from "./yaml-document.ts";
 
@@ -60,39 +60,11 @@ export function parseRead(read: ReadConfigFile, path: string, settings?: string)
   return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile, around(path, settings)) : read;
 }
 
-function around(path: string, settings?: string): Surroundings {
+export function around(path: string, settings?: string): Surroundings {
   return { directory: dirname(resolve(path)), files: DISK, ...(settings !== undefined && { settings }) };
 }
 
 const DISK: ConfigFiles = { read: readConfigFile, list: (directory) => readdirSync(directory), exists: existsSync };
-
-export interface StartConfig {
-  readonly loaded: LoadedConfig;
-  /** Errors of the zones file, which do not hold up the start; empty: none. */
-  readonly zonesProblems: readonly ConfigProblem[];
-}
-
-/**
- * For a start, which must not depend on the zones file. @param kept the last good zones of a zones file, which a state
- * folder has; null: none.
- */
-export function loadAtStart(
-  path: string,
-  kept: (stateDir: string, zonesFile: string) => readonly Zone[] | null,
-): StartConfig {
-  const read = readConfigFile(path);
-  const loaded = parseRead(read, path);
-  if (loaded.kind === "valid" || read.kind !== "bytes") return { loaded, zonesProblems: [] };
-  const alone = parseConfig(read.bytes, undefined, around(path));
-  const edge = alone.kind === "valid" ? alone.config.edge : null;
-  if (alone.kind === "invalid" || edge === null || edge.zonesFile === null) return { loaded, zonesProblems: [] };
-  const zones = kept(alone.config.stateDir, edge.zonesFile);
-  const config = Object.freeze({
-    ...alone.config,
-    edge: deepFreeze({ ...edge, zones: zones ?? [], areZonesKnown: zones !== null }),
-  });
-  return { loaded: { ...alone, config }, zonesProblems: loaded.problems };
-}
 
 /**
  * @param readZones reads the zones file; absent: it is not read, and there are no zones.

@@ -27,6 +27,35 @@ export function* tokenNamesAreUnique({ api }: File): Generator<Finding> {
   yield* namesAreUnique(api?.tokens, ["api", "tokens"]);
 }
 
+/** Without a token the API would be open, and no one could call while the provider is away. */
+export function* oidcNeedsAToken({ api }: File): Generator<Finding> {
+  if (api?.oidc === undefined || api.token_env !== undefined || (api.tokens ?? []).length > 0) return;
+  yield {
+    path: ["api", "oidc"],
+    rule: "needs a token beside it, as the way in while the provider is away: set api.tokens",
+  };
+}
+
+/** OpenID Connect Core 1.0: without it a provider sends no ID token. */
+export function* scopesHaveOpenid({ api }: File): Generator<Finding> {
+  const scopes = api?.oidc?.scopes;
+  if (scopes === undefined || scopes.includes("openid") || scopes.includes(undefined)) return;
+  yield { path: ["api", "oidc", "scopes"], rule: "must have openid among them" };
+}
+
+/** A page that is not served can neither begin a sign-in nor say how one ended. */
+export function* oidcNeedsThePage({ api }: File): Generator<Finding> {
+  if (api?.oidc === undefined || api.dashboard !== false) return;
+  yield { path: ["api", "oidc"], rule: "goes with api.dashboard alone: remove it, or serve the dashboard" };
+}
+
+/** Browsers send `Secure` cookies by https alone, so a page that they reach by http could not keep them. */
+export function* publicUrlFitsTls({ api }: File): Generator<Finding> {
+  const url = api?.oidc?.public_url;
+  if (url === undefined || api?.tls === undefined || url.startsWith("https:")) return;
+  yield { path: ["api", "oidc", "public_url"], rule: "must be https, since api.tls serves the API by it" };
+}
+
 export function* agentsHaveNoTenant(file: File): Generator<Finding> {
   for (const { token, path } of placeTokens(file)) {
     if (token.role !== "agent" || token.tenant === undefined) continue;

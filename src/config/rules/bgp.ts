@@ -105,6 +105,7 @@ export function* policiesGoWithManaged({ bgp }: File): Generator<Finding> {
   if (bgp?.speaker !== "external") return;
   const rule = "goes with speaker managed only: an external speaker has an export policy of its own";
   if ((bgp.policies?.length ?? 0) > 0) yield { path: ["bgp", "policies"], rule };
+  for (const key of ["announce_v4", "announce_v6"] as const) if (key in bgp) yield { path: ["bgp", key], rule };
   for (const [i, neighbor] of (bgp.neighbors ?? []).entries()) {
     if (neighbor?.dry_run === true) yield { path: ["bgp", "neighbors", i, "dry_run"], rule };
   }

@@ -1,5 +1,7 @@
 /** Rules between the keys of `storage`, of `notify` and of `update_check`. */
 
+import { KINDS_FOR_PEOPLE, TEMPLATE_NAMES } from "../../notify/notify-config.ts";
+import { parseTemplate } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { TARGET_KINDS } from "../sections/notify.ts";
@@ -45,6 +47,18 @@ function* halfAccount(email: object = {}, path: ConfigPath): Generator<Finding> 
   const [has, lacks] = "username_env" in email ? ["username_env", "password_env"] : ["password_env", "username_env"];
   if (has in email && !(lacks in email))
     yield { path: [...path, lacks], rule: `goes with ${has}: an account has both` };
+}
+
+/** The line is that of the template: YAML may fold it. */
+export function* templatesCanBeUsed({ notify }: File): Generator<Finding> {
+  for (const [i, target] of (notify?.targets ?? []).entries()) {
+    if (target?.template === undefined) continue;
+    const path = ["notify", "targets", i, "template"];
+    if (!KINDS_FOR_PEOPLE.some((kind) => kind in target))
+      yield { path, rule: `goes with ${KINDS_FOR_PEOPLE.join(", ")} only: programs get each event as JSON` };
+    const parsed = parseTemplate(target.template, TEMPLATE_NAMES);
+    if (parsed.kind === "problem") yield { path, rule: `line ${parsed.problem.line}: ${parsed.problem.rule}` };
+  }
 }
 
 export function* targetsHaveOneKind({ notify }: File): Generator<Finding> {

@@ -12,8 +12,12 @@ import {
   hostgroupsOfNodesExist,
   nodeNamesAreUnique,
   nodesOfTokensExist,
+  oidcNeedsAToken,
+  oidcNeedsThePage,
   onlyAgentsHaveANode,
+  publicUrlFitsTls,
   routableListenNeedsAToken,
+  scopesHaveOpenid,
   tokenEnvGoesWithoutTokens,
   tokenNamesAreUnique,
 } from "./api.ts";
@@ -92,10 +96,16 @@ import {
   mailAccountIsWhole,
   storageKeysHaveAnEffect,
   targetsHaveOneKind,
+  templatesCanBeUsed,
   updateCheckHasAUrl,
 } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
-import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
+import {
+  divertHasANextHop,
+  groupNextHopsGoWithoutNodes,
+  hookIsWhole,
+  leastLoadedNeedsCapacities,
+} from "./scrubbing.ts";
 import {
   exporterNamesAreUnique,
   exporterPrefixesAreUnique,
@@ -160,6 +170,7 @@ const RULES: readonly Rule[] = [
   portsGoWithTheirProtocols,
   actionsAreWhole,
   divertHasANextHop,
+  hookIsWhole,
   groupNextHopsGoWithoutNodes,
   leastLoadedNeedsCapacities,
   carpetsWiden,
@@ -182,11 +193,16 @@ const RULES: readonly Rule[] = [
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
   targetsHaveOneKind,
+  templatesCanBeUsed,
   updateCheckHasAUrl,
   routableListenNeedsAToken,
+  scopesHaveOpenid,
   tokenEnvGoesWithoutTokens,
   tokenNamesAreUnique,
   agentsHaveNoTenant,
+  oidcNeedsAToken,
+  oidcNeedsThePage,
+  publicUrlFitsTls,
   onlyAgentsHaveANode,
   nodeNamesAreUnique,
   nodesOfTokensExist,

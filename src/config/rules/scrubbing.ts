@@ -11,6 +11,18 @@ type NextHops = { readonly next_hop?: string | undefined; readonly next_hop6?: s
 
 const NO_SCRUBBER = "divert needs scrubbing.next_hop, or next_hop6: where scrubbing is done";
 
+export function* hookIsWhole({ scrubbing }: File): Generator<Finding> {
+  const { hook, nodes = [] } = scrubbing ?? {};
+  if (hook === undefined) return;
+  const path = ["scrubbing", "hook"];
+  const [isProgram, isWeb] = ["command" in hook, "url_env" in hook];
+  if (isProgram && isWeb) yield { path: [...path, "url_env"], rule: "takes the place of command: remove one of them" };
+  if (!isProgram && !isWeb) yield { path: [...path, "command"], rule: "is required, or url_env: what diverts" };
+  if (isProgram && "secret_env" in hook)
+    yield { path: [...path, "secret_env"], rule: "goes with url_env: a program gets no signature" };
+  if (nodes.length > 0) yield { path, rule: "goes without scrubbing.nodes: one of them takes the traffic" };
+}
+
 /** A next hop of one family is enough: the other family uses the fallback, and the check warns about it. */
 export function* divertHasANextHop(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
@@ -29,6 +41,7 @@ type LevelOfGroup = Level & { readonly name?: string | undefined; readonly scrub
 function missingScrubber(file: File, { name = "global", scrubbing = {} }: LevelOfGroup): string | null {
   const global: NextHops = file.scrubbing ?? {};
   const nodes = file.scrubbing?.nodes ?? [];
+  if (file.scrubbing !== undefined && "hook" in file.scrubbing) return null;
   if (nodes.length === 0) return hasNextHop(scrubbing) || hasNextHop(global) ? null : NO_SCRUBBER;
   if (nodes.some((node) => node === undefined || (serves(node, name) && hasNextHop(hopsOf(node, global))))) return null;
   return `divert needs a node in scrubbing.nodes that serves hostgroup ${name} and has a next_hop, or next_hop6`;
@@ -36,7 +49,11 @@ function missingScrubber(file: File, { name = "global", scrubbing = {} }: LevelO
 
 function hasAnyNextHop({ scrubbing }: File): boolean {
   const nodes = scrubbing?.nodes ?? [];
-  return hasNextHop(scrubbing ?? {}) || nodes.some((node) => node === undefined || hasNextHop(node));
+  return (
+    "hook" in (scrubbing ?? {}) ||
+    hasNextHop(scrubbing ?? {}) ||
+    nodes.some((node) => node === undefined || hasNextHop(node))
+  );
 }
 
 function serves(node: NonNullable<NodeFile>, group: string): boolean {

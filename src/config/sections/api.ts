@@ -1,10 +1,12 @@
 /** The section `api`: where the API listens, and who may call it (docs/interface.md#authentication). */
 import { type Static, Type } from "@sinclair/typebox";
+import type { SignInConfig } from "../../access/sign-in-config.ts";
 import type { TokenConfig } from "../../access/token-config.ts";
 import type { ApiConfig } from "../../http/api-config.ts";
 import { TOKENS_MAX } from "../../limits.ts";
 import { boolean, closed, described, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseListen } from "../../schema/text-forms.ts";
+import { buildOidc, OidcSection } from "./oidc.ts";
 
 const Token = Type.Object(
   {
@@ -71,6 +73,10 @@ export const ApiSection = described(
         boolean(false),
         "Whether `GET /metrics` needs a token with the rights of a viewer, and without a tenant. The metrics have the names of exporters, interfaces, rules and sets, and the addresses and ports of `telemetry.listen`.",
       ),
+      oidc: described(
+        Type.Optional(OidcSection),
+        "How people sign in by an identity provider (OpenID Connect); see [sign-in](operations/sign-in.md). Tokens stay for programs, and for people while the provider is away.",
+      ),
       shared_links: described(
         boolean(false),
         "Whether operators may make links that show one attack, incident or customer, as its tenant sees it, to people without a token, for at most 30 days. When this is switched off, links show nothing.",
@@ -88,6 +94,17 @@ export const ApiSection = described(
           { name: "example", token_env: "FLOODWALL_TOKEN_EXAMPLE", role: "viewer", tenant: "example" },
         ],
         env_file: "/etc/floodwall/tokens.env",
+        oidc: {
+          issuer: "https://login.example.net/realms/noc",
+          client_id: "floodwall",
+          client_secret_env: "FLOODWALL_OIDC_SECRET",
+          public_url: "https://floodwall.example.net",
+          name: "Example account",
+          scopes: ["openid", "profile", "groups"],
+          name_claim: "email",
+          roles: [{ claim: "realm_access.roles", value: "noc", role: "operator" }],
+          session_hours: 8,
+        },
       },
     ],
   },
@@ -96,9 +113,13 @@ export const ApiSection = described(
 export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
   const listen = parseListen(file.listen);
   if (listen === null) throw new Error(`bug: ${file.listen} was taken for valid`);
+  const tokens = file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)];
+  const oidc = file.oidc === undefined ? null : buildOidc(file.oidc);
   return {
     ...listen,
-    tokens: file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)],
+    tokens,
+    oidc,
+    callers: [...tokens, ...usersOf(oidc)],
     isShorthand: file.token_env !== undefined,
     envFile: file.env_file ?? null,
     tls: file.tls === undefined ? null : { certFile: file.tls.cert_file, keyFile: file.tls.key_file },
@@ -106,6 +127,12 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
     metricsToken: file.metrics_token,
     sharedLinks: file.shared_links,
   };
+}
+
+/** Two of each tenant, so that no user alone takes more than half of the tenant's share. */
+function usersOf(oidc: SignInConfig | null): readonly Pick<TokenConfig, "tenant">[] {
+  const tenants = new Set((oidc?.roles ?? []).flatMap(({ tenant }) => tenant ?? []));
+  return [...tenants].flatMap((tenant) => [{ tenant }, { tenant }]);
 }
 
 function buildToken({ name, token_env: tokenEnv, role, tenant, node }: Static<typeof Token>): TokenConfig {

@@ -11,7 +11,7 @@ import { communitiesText, parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseRange } from "../../schema/text-forms.ts";
 
-import { COMMUNITIES_AT } from "./mitigation.ts";
+import { BLACKHOLE_KEYS } from "./route-terms.ts";
 
 const BGP_NEIGHBORS_MAX = 64;
 const BGP_LISTEN_MAX = 16;
@@ -171,7 +171,7 @@ export const BgpSection = described(
         Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
         "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
       ),
-      ...COMMUNITIES_AT,
+      ...BLACKHOLE_KEYS,
       local_pref: described(
         integer(0, 0xffff_ffff, 0),
         "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",

@@ -5,15 +5,23 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.ts";
 import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
-import type { FlowspecConfig, GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
-import { parseAddress } from "../../net/address.ts";
+import type { FlowspecConfig, GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import type { Direction } from "../../traffic/rates.ts";
+import {
+  BLACKHOLE_KEYS,
+  type BlackholeFile,
+  buildBlackhole,
+  buildDivert,
+  DIVERT_KEYS,
+  NO_TERMS,
+  TERMS_KEYS,
+  type TermsFile,
+} from "./route-terms.ts";
 import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
 
 const ESCALATION_RUNGS_MAX = 5;
-const COMMUNITIES_AT_MAX = 64;
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
@@ -116,38 +124,6 @@ const BAN_KEYS = {
   ),
 };
 
-const TERMS_KEYS = {
-  next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop of the routes."),
-  next_hop6: described(Type.Optional(text("ipv6")), "The IPv6 next hop of the routes."),
-  communities: described(
-    list(text("community"), COMMUNITIES_MAX),
-    "The communities of the routes: standard, extended and large ones.",
-  ),
-  communities_at: described(
-    list(
-      Type.Object(
-        {
-          policy: described(text("policyName"), "The name of the policy in `bgp.policies`."),
-          communities: described(
-            Type.Array(text("community"), { maxItems: COMMUNITIES_MAX }),
-            "The communities of the routes there, in place of those of the policy.",
-          ),
-        },
-        closed,
-      ),
-      COMMUNITIES_AT_MAX,
-    ),
-    "Other communities at the neighbors of some policies, such as an upstream's own for the blackholes of one hostgroup.",
-  ),
-  local_pref: described(integer(0, 0xffff_ffff, 0), "The local preference of the routes; 0 sets none."),
-};
-
-/** In the key `bgp` it is described with the section. */
-export const COMMUNITIES_AT = { communities_at: TERMS_KEYS.communities_at };
-
-/** Keys of `scrubbing` for the routes to a scrubbing center. */
-export const DIVERT_KEYS = TERMS_KEYS;
-
 const FlowspecSection = described(
   Type.Object(FLOWSPEC_KEYS, withDefaults),
   "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
@@ -234,9 +210,12 @@ export const GROUP_MITIGATION_KEYS = {
   flowspec: inherited(FLOWSPEC_KEYS, "FlowSpec rules of the group, key by key in place of the top-level `flowspec`."),
   scrub: inherited(SCRUB_KEYS, "Scrubbing for the group, key by key in place of the top-level `scrub`."),
   ban: inherited(BAN_KEYS, "Bans of the group, key by key in place of the top-level `ban`."),
-  bgp: inherited(TERMS_KEYS, "Blackhole routes of the group, key by key in place of the top-level `bgp`."),
+  bgp: inherited(
+    { ...TERMS_KEYS, ...BLACKHOLE_KEYS },
+    "Blackhole routes of the group, key by key in place of the top-level `bgp`.",
+  ),
   scrubbing: inherited(
-    TERMS_KEYS,
+    DIVERT_KEYS,
     "Divert routes of the group, key by key in place of the top-level `scrubbing`. While `scrubbing.nodes` has entries, next hops are not allowed here.",
   ),
 };
@@ -252,14 +231,6 @@ function inherited<Keys extends TProperties>(keys: Keys, description: string) {
   return described(partial, description, { ifAbsent: "inherited" });
 }
 
-interface TermsFile {
-  readonly next_hop?: string;
-  readonly next_hop6?: string;
-  readonly communities: readonly string[];
-  readonly communities_at?: readonly { readonly policy: string; readonly communities: readonly string[] }[];
-  readonly local_pref: number;
-}
-
 export interface MitigationFile {
   readonly mitigation: Method;
   readonly escalation?: readonly RungFile[];
@@ -270,7 +241,7 @@ export interface MitigationFile {
     Static<typeof BanSection>,
     "max_active_bans" | "max_banned_fraction" | "order_widest_v4" | "order_widest_v6"
   >;
-  readonly bgp?: TermsFile;
+  readonly bgp?: BlackholeFile;
   readonly scrubbing?: TermsFile;
 }
 
@@ -284,8 +255,6 @@ export interface GroupMitigationFile {
   readonly bgp: Partial<TermsFile>;
   readonly scrubbing: Partial<TermsFile>;
 }
-
-const NO_TERMS: TermsFile = { communities: [], local_pref: 0 };
 
 /**
  * The settings of a hostgroup: its own keys over the global ones. A group's own method replaces a global ladder, and its
@@ -349,8 +318,8 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
     },
     orderMethods: ban.order_methods ?? methodsOf(escalation),
     dryRunDirections: file.dry_run_directions,
-    blackhole: file.bgp === undefined ? null : buildTerms(file.bgp),
-    divert: file.scrubbing === undefined ? null : buildTerms(file.scrubbing),
+    blackhole: file.bgp === undefined ? null : buildBlackhole(file.bgp),
+    divert: file.scrubbing === undefined ? null : buildDivert(file.scrubbing),
   };
 }
 
@@ -371,22 +340,4 @@ function buildAction(flowspec: MitigationFile["flowspec"]): Pick<FlowspecConfig,
     return { action: discard, routers: { kind: "redirect", to: redirect } };
   if (action === "mark" && dscp !== undefined) return { action: discard, routers: { kind: "mark", dscp } };
   return { action: discard };
-}
-
-function buildTerms({
-  next_hop: nextHop,
-  next_hop6: nextHop6,
-  communities,
-  communities_at: communitiesAt = [],
-  local_pref: localPref,
-}: TermsFile): RouteTerms {
-  const valid = (texts: readonly string[]) => texts.flatMap((each) => parseCommunity(each) ?? []);
-  const at = communitiesAt.map((each) => ({ policy: each.policy, communities: valid(each.communities) }));
-  return {
-    ...(at.length > 0 && { communitiesAt: at }),
-    nextHop: nextHop === undefined ? null : parseAddress(nextHop),
-    nextHop6: nextHop6 === undefined ? null : parseAddress(nextHop6),
-    communities: communities.flatMap((text) => parseCommunity(text) ?? []),
-    localPref,
-  };
 }

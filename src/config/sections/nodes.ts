@@ -5,7 +5,8 @@ import { parseAddress } from "../../net/address.ts";
 import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
 import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { NodeSelection, OnAllNodesLost, ScrubbingConfig, ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
-import { DIVERT_KEYS } from "./mitigation.ts";
+import { HookSection } from "./diversion-hook.ts";
+import { DIVERT_KEYS } from "./route-terms.ts";
 
 const NEXT_HOP_KEYS = {
   next_hop: described(
@@ -44,6 +45,7 @@ export const ScrubbingSection = described(
         Type.Optional(text("hopName")),
         "The name by which the dashboard shows `next_hop` and `next_hop6`, beside the address.",
       ),
+      hook: Type.Optional(HookSection),
       nodes: described(list(ScrubNode, NODES_MAX), "The scrub nodes, which poll the service for what they drop."),
       node_selection: described(
         Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
@@ -63,7 +65,7 @@ export const ScrubbingSection = described(
     },
     closed,
   ),
-  "Where diverted traffic goes. At least one next hop, here or of a node, is required where something diverts.",
+  "Where diverted traffic goes. At least one next hop, here or of a node, or a `hook`, is required where something diverts.",
   {
     examples: [
       {
@@ -74,6 +76,7 @@ export const ScrubbingSection = described(
         ],
         node_selection: "least_loaded",
       },
+      { announce_v4: 24, hook: { command: "/etc/floodwall/divert", confirm_seconds: 600 } },
     ],
   },
 );

@@ -1,22 +1,23 @@
 /** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
-
 import {
   type EmailConfig,
-  EVENT_KINDS,
   type NotifyConfig,
   type NotifyRoute,
   type NotifyTarget,
   OPSGENIE_URL,
   PAGERDUTY_URL,
   type RouteMatch,
-  SEVERITIES,
   type TargetSettings,
+  TEMPLATE_NAMES,
 } from "../../notify/notify-config.ts";
 import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
+import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parsePartOfDay } from "../../schema/text-forms.ts";
+import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
+import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
 
 /** Recipients of one mail. */
 const NOTIFY_RECIPIENTS_MAX = 32;
@@ -165,6 +166,11 @@ const Target = Type.Object(
     pagerduty: described(Type.Optional(Pagerduty), "Opens, changes and resolves alerts at PagerDuty."),
     opsgenie: described(Type.Optional(Opsgenie), "Opens, changes and closes alerts at Opsgenie."),
     alertmanager: described(Type.Optional(Alertmanager), "Sends alerts to a Prometheus Alertmanager."),
+    template: described(
+      Type.Optional(Type.String({ minLength: 1 })),
+      "The text of each event in messages for people, whose first line is the headline: `{{name}}` is a value of the event, `{{#name}}…{{/name}}` is there with the value, `{{^name}}…{{/name}}` without it. With `slack`, `teams`, `telegram` and `email`.",
+      { ifAbsent: "the text of the service" },
+    ),
     syslog: described(Type.Optional(Syslog), "Sends each event as a syslog message with the JSON of the webhook."),
   },
   closed,
@@ -215,8 +221,11 @@ export const NotifySection = described(
       routes: described(
         Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
         "Which events go to which targets. Routes are read from the first on, and the first whose conditions all hold decides. An event that none takes goes to no target.",
-        { ifAbsent: "each event goes to all targets" },
+        { ifAbsent: "each event but those of orders goes to all targets" },
       ),
+      tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
+        ifAbsent: "tenants set none",
+      }),
       page_url: described(
         Type.Optional(text("httpUrl")),
         "Where people reach the dashboard: messages have links to the page of the attack.",
@@ -236,12 +245,21 @@ export const NotifySection = described(
       },
       {
         page_url: "https://floodwall.example.net",
+        tenant_targets: {
+          kinds: ["webhook", "slack"],
+          hosts: ["hooks.slack.com", "*.acme.example"],
+          private_networks: ["10.20.0.0/16"],
+        },
         targets: [
           {
             name: "on-call",
             pagerduty: { key_env: "FLOODWALL_PAGERDUTY_KEY", url: "https://events.eu.pagerduty.com" },
           },
-          { name: "noc", slack: { url_env: "FLOODWALL_SLACK_URL" } },
+          {
+            name: "noc",
+            slack: { url_env: "FLOODWALL_SLACK_URL" },
+            template: "{{severity}}: {{headline}}\n{{#target}}Target {{target}} of {{hostgroup}}{{/target}}\n{{link}}",
+          },
           { name: "siem", syslog: { host: "siem.example.net", transport: "tcp", port: 601, facility: "local0" } },
           {
             name: "acme",
@@ -286,7 +304,7 @@ export const UpdateCheckSection = described(
 );
 
 export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConfig {
-  const { targets = [], routes, page_url: pageUrl, ...channels } = file;
+  const { targets = [], routes, page_url: pageUrl, tenant_targets: tenantTargets, ...channels } = file;
   const own = TARGET_KINDS.flatMap((kind) => (kind in channels ? [{ name: kind, ...pick(channels, kind) }] : []));
   return {
     targets: [
@@ -295,6 +313,7 @@ export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConf
     ],
     routes: routes?.map(buildRoute) ?? null,
     pageUrl: pageUrl ?? null,
+    tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };
 }
 
@@ -308,9 +327,15 @@ function pick<K extends keyof TargetFile>(file: Partial<TargetFile>, kind: K): P
 }
 
 /** A rule between the keys reports targets that are not of one kind. */
-function buildTarget({ name, ...file }: TargetFile, path: ConfigPath): NotifyTarget {
+function buildTarget({ name, template, ...file }: TargetFile, path: ConfigPath): NotifyTarget {
   const settings = settingsOf(file);
-  return { name, place: [...path, settings.kind], settings };
+  return { name, place: [...path, settings.kind], settings, template: buildTemplate(template) };
+}
+
+/** A rule between the keys reports what is no template. */
+function buildTemplate(text: string | undefined): Template | null {
+  const parsed = text === undefined ? null : parseTemplate(text, TEMPLATE_NAMES);
+  return parsed?.kind === "template" ? parsed.template : null;
 }
 
 function settingsOf(file: Omit<TargetFile, "name">): TargetSettings {

@@ -81,10 +81,11 @@ function familiesOf({ networks }: Config): ReadonlySet<4 | 6> {
 }
 
 function isTaken(
-  { scrubbing }: Config,
+  { scrubbing, diversionHook }: Config,
   { group, family, divert }: { readonly group: string; readonly family: 4 | 6; readonly divert: RouteTerms | null },
 ): boolean {
   const nodes = scrubbing?.nodes ?? [];
+  if (diversionHook !== null) return true;
   if (nodes.length > 0) return nodes.some((node) => nextHopFor(node, group, family) !== null);
   return divert !== null && (family === 4 ? divert.nextHop : divert.nextHop6) !== null;
 }

@@ -9,6 +9,7 @@ import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
 import { clusterWarnings } from "./cluster.ts";
 import { hiddenRuleWarnings } from "./filter-rules.ts";
 import { notifyWarnings } from "./notify.ts";
+import { oidcWarnings } from "./oidc.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
 import { telemetryWarnings } from "./telemetry.ts";
 import { tokenWarnings } from "./token.ts";
@@ -28,6 +29,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...hiddenRuleWarnings(config.filterRules, config.networks),
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
+    ...oidcWarnings(config, read),
     ...tlsWarnings(config),
     ...notifyWarnings(config, read),
     ...edgeWarnings(config),

@@ -3,6 +3,8 @@
 import type { SharedLink } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
+import { type IpAddress, parseAddress } from "../../net/address.ts";
+import { canonicalPrefix } from "../../net/prefix.ts";
 import { timestamp } from "../../schema/timestamp.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
@@ -184,9 +186,21 @@ async function shownBy(backend: Backend, link: SharedLink): Promise<SharedWire |
   }
 }
 
-/** Of what was its own when it began, while the hostgroup is. */
-function isOf(backend: Backend, { tenant, group }: IncidentView, owner: string | null): boolean {
-  return tenant === owner && (owner === null || backend.tenancy().hasGroup({ tenant: owner }, group));
+/**
+ * Of what was its own when it began, while the hostgroup is. One that no tenant owns may have victims of one since a
+ * reload, which are not shown to others.
+ */
+function isOf(backend: Backend, view: IncidentView, owner: string | null): boolean {
+  const { tenant, group } = view;
+  const tenancy = backend.tenancy();
+  if (tenant !== owner) return false;
+  if (owner !== null) return tenancy.hasGroup({ tenant: owner }, group);
+  return view.members().every(({ victim }) => tenancy.ownerOf({ target: addressOf(victim), group }) === null);
+}
+
+/** The first one of a prefix. */
+function addressOf(victim: string | null): IpAddress | null {
+  return victim === null ? null : (parseAddress(victim) ?? canonicalPrefix(victim).address);
 }
 
 /** The owner of what is to be shared; null: it is unknown, or not the caller's. */

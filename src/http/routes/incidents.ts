@@ -33,7 +33,7 @@ const filtersFor = ({ tenant: reader }: Pick<Principal, "tenant">): Filters<Inci
   hostgroup: named("Only those that began in this hostgroup.", ({ group }) => group),
   direction: word("Only in this direction.", ["incoming", "outgoing"], ({ direction }) => direction),
   kind: named("Only those of this kind of attack.", ({ kind }) => kind),
-  target: within("Only with a victim at this address, or inside this prefix.", ({ victims }) => [...victims()]),
+  target: within("Only with a victim at this address, or inside this prefix.", ({ victims }) => victims()),
   owner: named("Only those that this token took.", ({ work: { owner } }) =>
     owner !== null && (reader === null || owner.by.tenant === reader) ? owner.by.operator : null,
   ),

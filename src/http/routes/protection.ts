@@ -16,6 +16,7 @@ import {
   protectionCheck,
   protectionsToWire,
   protectionToWire,
+  receivesToWire,
 } from "../wire/protection.ts";
 
 const PATH = "/api/v1/protection/:prefix";
@@ -58,8 +59,10 @@ export function protectionRoute(backend: Backend): ReadRoute {
     handle: ({ principal, params }) => {
       const prefix = readPrefix(params);
       const view = prefix === null ? null : backend.protections.of(prefix);
-      if (view === null) return { kind: "not_one_hostgroup" };
-      return jsonAnswer(200, protectionToWire(view, backend.configured(), principal));
+      if (view === null || prefix === null) return { kind: "not_one_hostgroup" };
+      const wire = protectionToWire(view, backend.configured(), principal);
+      const receives = receivesToWire(backend.orders.received(prefix));
+      return jsonAnswer(200, receives === null ? wire : { ...wire, receives });
     },
   };
 }

@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { PART_KEYS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import { totalSeries } from "../../traffic/traffic-history.ts";
-import { PART_KINDS, type PartKind, partSeries, type TopPart, type TopQuery } from "../../traffic/traffic-parts.ts";
+import { PART_KINDS, type PartKind, partSeries } from "../../traffic/traffic-parts.ts";
 import type { Backend, Configured } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
@@ -14,10 +14,6 @@ import { oneOf } from "../wire/one-of.ts";
 import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
 
 const DEFAULT_LIMIT = 10;
-/** Exporters are the sums of their interfaces. */
-const KINDS = [...PART_KINDS, "exporter"] as const;
-/** Of one kind in one query: as many as the intervals of a long range may have had. */
-const INTERFACES_MAX = 10_000;
 const KEY_CHARACTERS_MAX = 200;
 const WHOLE = /^[1-9]\d{0,3}$/;
 
@@ -35,9 +31,9 @@ export function topTrafficRoute(
     unscopedOnly: true,
     about: {
       summary:
-        "Where the incoming traffic of all hosts came from: the largest networks, countries, prefixes, interfaces or exporters",
+        "Where the incoming traffic of all hosts came from: the largest networks, countries, prefixes, interfaces, exporters or ports",
       query: {
-        by: { text: "What the traffic is split by.", schema: oneOf(...KINDS), isRequired: true },
+        by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
         ...RANGE_PARAMETERS,
         limit: {
           text: `Maximum number of rows, default ${DEFAULT_LIMIT}.`,
@@ -51,8 +47,9 @@ export function topTrafficRoute(
     },
     handle: async ({ query }) => {
       const text = parameter(query, "by");
-      const by = KINDS.find((kind) => kind === text);
-      if (by === undefined) return invalidQuery(`by must be one of ${KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      const by = PART_KINDS.find((kind) => kind === text);
+      if (by === undefined)
+        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
       const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
       if (!WHOLE.test(limit) || Number(limit) > PART_KEYS_MAX) {
         return invalidQuery(`limit must be a whole number from 1 to ${PART_KEYS_MAX}: ${limit}`);
@@ -64,7 +61,7 @@ export function topTrafficRoute(
       const { fromMs, toMs } = range;
       const all = { key: totalSeries({ kind: "all" }), direction: "incoming", fromMs, toMs } as const;
       const [parts, totals] = await Promise.all([
-        topParts(backend, { by, fromMs, toMs, limit: Number(limit) }),
+        backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }, null),
         backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }, null),
       ]);
       if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
@@ -82,7 +79,7 @@ export function topTrafficRoute(
 }
 
 /** What the configuration lacks for parts of this kind; null: nothing. */
-function missingFor(by: Asked["by"], { configured, telemetry }: MissingFrom): string | null {
+function missingFor(by: PartKind, { configured, telemetry }: MissingFrom): string | null {
   const { samples } = configured();
   const isExported = telemetry() !== null;
   if (by === "interface" || by === "exporter") return isExported ? null : "no exporter of flow telemetry is configured";
@@ -99,30 +96,6 @@ interface MissingFrom {
   readonly telemetry: () => unknown;
 }
 
-interface Asked extends Omit<TopQuery, "by"> {
-  readonly by: PartKind | "exporter";
-}
-
-/** null: storage is off. */
-async function topParts(
-  backend: Pick<Backend, "trafficTop">,
-  { by, limit, ...range }: Asked,
-): Promise<readonly TopPart[] | null> {
-  if (by !== "exporter") return backend.trafficTop({ by, limit, ...range }, null);
-  const interfaces = await backend.trafficTop({ by: "interface", limit: INTERFACES_MAX, ...range }, null);
-  return interfaces === null ? null : byExporter(interfaces).slice(0, limit);
-}
-
-/** The name of an interface begins with that of its exporter, which has no space. */
-function byExporter(interfaces: readonly TopPart[]): TopPart[] {
-  const sums = [...Map.groupBy(interfaces, ({ key }) => key.split(" ", 1)[0] as string)].map(([key, of]) => ({
-    key,
-    pps: of.reduce((sum, { pps }) => sum + pps, 0),
-    mbps: of.reduce((sum, { mbps }) => sum + mbps, 0),
-  }));
-  return sums.sort((a, b) => b.mbps - a.mbps || (a.key < b.key ? -1 : 1));
-}
-
 /** One of these parts over time. */
 export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
@@ -133,7 +106,8 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
     asksHistory: true,
     unscopedOnly: true,
     about: {
-      summary: "The incoming traffic from one network, country, prefix or interface over time",
+      summary:
+        "The incoming traffic from one network, country, prefix, interface or exporter, or of one port, over time",
       query: {
         by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
         key: {

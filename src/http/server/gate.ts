@@ -4,9 +4,11 @@
 
 import type { SharedLinks } from "../../access/guest-links.ts";
 import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
+import type { SignIn } from "../../access/sign-in.ts";
 import type { TokenConfig } from "../../access/token-config.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
 import type { Refusal } from "../refusal.ts";
+import { cookieOf, isOwnPage } from "./browser-cookies.ts";
 import { namesThisMachine } from "./own-host.ts";
 
 export interface Gate {
@@ -24,6 +26,8 @@ export interface TokenGateOptions {
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
   readonly links: Pick<SharedLinks, "of">;
+  /** Browsers in which a user has signed in. */
+  readonly signIn: Pick<SignIn, "config" | "sessions">;
   /** The address on which the API listens. */
   readonly host: string;
   readonly metrics: { bindingRefused(route: string): void };
@@ -40,6 +44,8 @@ const NO_VALID_TOKEN: Refusal = { kind: "no_valid_token" };
 export class TokenGate implements Gate {
   readonly #options: TokenGateOptions;
   readonly #tokens: Tokens;
+  /** Of requests that were admitted by a cookie: it may be replaced while a stream goes on. */
+  readonly #sessions = new WeakMap<Request, string>();
 
   constructor(options: TokenGateOptions) {
     this.#options = options;
@@ -60,7 +66,7 @@ export class TokenGate implements Gate {
     const tokens = this.#options.tokens();
     if (tokens.length === 0) return ANYONE;
     const secret = secretOf(request);
-    if (secret === null) return NO_VALID_TOKEN;
+    if (secret === null) return this.#admitBrowser(request);
     const meaning = this.#tokens.meaningOf(secret, tokens);
     if (meaning.kind === "principal") return meaning;
     if (meaning.kind === "ambiguous_secret") this.#logAmbiguous(meaning.names);
@@ -80,6 +86,20 @@ export class TokenGate implements Gate {
       node: null,
       link: link.id,
     };
+  }
+
+  /** A request with both a cookie and a credential in its header counts by the latter. */
+  #admitBrowser(request: Request): Principal | Refusal {
+    const { config, sessions } = this.#options.signIn;
+    if (config === null || request.headers.has("authorization")) return NO_VALID_TOKEN;
+    const secret = cookieOf(request, "session", config);
+    if (secret === null) return NO_VALID_TOKEN;
+    if (!isOwnPage(request, config)) return { kind: "foreign_page" };
+    const id = this.#sessions.get(request);
+    const session = id === undefined ? sessions.of(secret) : sessions.get(id);
+    if (session === null) return NO_VALID_TOKEN;
+    this.#sessions.set(request, session.id);
+    return session.principal;
   }
 
   bind(route: string, principal: Principal, node: string | null): Refusal | null {

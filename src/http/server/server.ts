@@ -36,6 +36,8 @@ export interface HttpServerOptions {
   readonly backend: Backend;
   /** Of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
+  /** Who fills what is bounded; absent: the tokens. */
+  readonly callers?: () => readonly Pick<TokenConfig, "tenant">[];
   readonly secrets: Secrets;
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
@@ -77,7 +79,7 @@ export class HttpServer {
     const { backend, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
-    const callers = callersNow(tokens);
+    const callers = callersNow(options.callers ?? tokens);
     const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#logFailure(route, cause) };
@@ -125,6 +127,7 @@ export class HttpServer {
         tokens,
         secrets,
         links: backend.sharedLinks,
+        signIn: backend.signIn,
         host: options.host,
         metrics: metrics.api,
         log,

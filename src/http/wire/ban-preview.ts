@@ -4,7 +4,8 @@ import type { Route } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import { anyRouteText, routesOf } from "../../mitigation/measure.ts";
 import type { BlockRefusal } from "../../sourceblock/admission.ts";
-import type { BanPreview, BgpNeighborView, BgpView, OrderEffect, OrderSources } from "../backend.ts";
+import type { BanPreview, BgpNeighborView, BgpView } from "../backend.ts";
+import type { OrderEffect, OrderSources } from "../order-sources.ts";
 import { blockRefusalText } from "../refusal.ts";
 import { BanWire, banToWire, OrderedBanWire, ofTenant } from "./ban.ts";
 import { closed } from "./closed.ts";
@@ -115,12 +116,12 @@ function causeOf({ routes, isShort, isUp, session, dryRun }: Sending): string | 
 }
 
 export function banPreviewToWire(
-  { ban, group, isRefresh }: BanPreview,
+  { ban, group, isRefresh, movesWith }: BanPreview,
   blockRefusal: BlockRefusal | null,
   tenant: string | null,
 ): BanPreviewWire {
   return {
-    ban: banToWire(ofTenant({ ban, routeState: null }, tenant)),
+    ban: banToWire(ofTenant({ ban, routeState: null, movesWith: movesWith ?? null }, tenant)),
     ...(group === null ? {} : { hostgroup: group }),
     refresh: isRefresh,
     ...(blockRefusal === null ? {} : { source_block_refused: blockRefusalText(blockRefusal) }),

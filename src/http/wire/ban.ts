@@ -3,7 +3,7 @@ import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { anyRouteText, enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
@@ -65,6 +65,16 @@ const OrderedWire = Type.Object(
   closed,
 );
 
+const MovesWithWire = Type.Object(
+  {
+    hostgroups: Type.Array(Type.String()),
+    /** Those of the last minute's sampled headers; absent: none are kept. */
+    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
+    busiest: Type.Optional(Type.Array(Type.Object({ target: Type.String(), mbps: Type.Number() }, closed))),
+  },
+  closed,
+);
+
 export const BanWire = Type.Object(
   {
     /** For a prefix, its first address. */
@@ -79,6 +89,12 @@ export const BanWire = Type.Object(
     local_pref: Type.Optional(Type.Number()),
     node: Type.Optional(Type.String()),
     route: Type.String(),
+    /** The wider prefix that is announced for it, to all neighbors or to those that take no longer one. Otherwise absent. */
+    announced_prefix: Type.Optional(Type.String()),
+    /** Whose traffic moves with it: what else is in that prefix. Only for callers without a tenant. */
+    moves_with: Type.Optional(MovesWithWire),
+    /** Why nothing, or no wider prefix, is announced for it: what would have moved with it. */
+    not_announced: Type.Optional(Type.String()),
     state: BanState,
     dry_run: Type.Boolean(),
     manual: Type.Boolean(),
@@ -217,6 +233,9 @@ export function banToWire(view: BanView): BanWire {
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
     route: routeOf(ban),
+    announced_prefix: enclosingIn(measure, ban.prefix)?.text ?? null,
+    moves_with: view.movesWith == null ? null : movesWithToWire(view.movesWith),
+    not_announced: notAnnounced(measure),
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,
@@ -256,6 +275,17 @@ export function banToWire(view: BanView): BanWire {
     ...savedToWire(settled),
     ...scrubbedToWire(measure, dropped),
   });
+}
+
+function movesWithToWire({ hostgroups, hosts }: NonNullable<BanView["movesWith"]>): Static<typeof MovesWithWire> {
+  const busiest = hosts?.busiest.map(({ target, mbps }) => ({ target, mbps: round(mbps) }));
+  return { hostgroups: [...hostgroups], ...(hosts && { hosts: hosts.count }), ...(busiest && { busiest }) };
+}
+
+/** null: the prefix is announced, or none is to be. */
+function notAnnounced(measure: Measure): string | null {
+  if (measure.kind === "divert") return measure.notAnnounced ?? null;
+  return measure.kind === "blackhole" ? (measure.route?.notEnclosed ?? null) : null;
 }
 
 function orderedToWire({
@@ -335,7 +365,7 @@ function neighborRulesToWire(measure: Measure): NonNullable<BanWire["neighbor_ru
  */
 export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
-  const { leftOutRules: _rules, refusing: _nodes, ban, ...rest } = view;
+  const { leftOutRules: _rules, refusing: _nodes, movesWith: _others, ban, ...rest } = view;
   const others = { ...rest, ban: namelessBan(ban, tenant), reached: reachedOf(view) };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
 }

@@ -1,13 +1,22 @@
 /** Targets of notifications on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
+import { EVENT_KINDS, SEVERITIES, TENANT_KINDS } from "../../targets/target-words.ts";
+import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
+import { SAVED_FIELD } from "./saved.ts";
+
+/** Of what a tenant gives for a target of its own. */
+const [URL_CHARACTERS_MAX, SECRET_CHARACTERS_MAX] = [2048, 512];
 
 /** Times by the wall clock, ms. */
 export interface NotifyTargetView {
   readonly name: string;
   readonly kind: string;
+  /** That set it; null: it is of the configuration. */
+  readonly tenant: string | null;
   /** Events. */
   readonly waiting: number;
   /** null: nothing was delivered since the start. */
@@ -20,6 +29,8 @@ const NotifyTargetWire = Type.Object(
   {
     name: Type.String(),
     kind: Type.String(),
+    /** That set it. Absent: it is of the configuration. */
+    tenant: Type.Optional(Type.String()),
     waiting: Type.Integer({ minimum: 0 }),
     delivered_at: Type.Optional(Timestamp),
     failed_at: Type.Optional(Timestamp),
@@ -30,17 +41,70 @@ const NotifyTargetWire = Type.Object(
 type NotifyTargetWire = Static<typeof NotifyTargetWire>;
 
 export const NotifyTargetsWire = Type.Object({ targets: Type.Array(NotifyTargetWire) }, closed);
+/** In an order. */
+const OwnTargetWire = Type.Object(
+  {
+    kind: oneOf(...TENANT_KINDS),
+    url: Type.Optional(Type.String({ maxLength: URL_CHARACTERS_MAX })),
+    secret: Type.Optional(Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX })),
+    chat_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+    severity: Type.Optional(oneOf(...SEVERITIES)),
+    events: Type.Optional(Type.Array(oneOf(...EVENT_KINDS), { minItems: 1, maxItems: EVENT_KINDS.length })),
+  },
+  closed,
+);
+export type OwnTargetOrder = Static<typeof OwnTargetWire>;
+
+export const OwnTargetSetWire = Type.Object({ target: Type.String(), ...SAVED_FIELD }, closed);
+
+/** The fields that each kind has; `url?` is optional there. */
+const FIELDS: Readonly<Record<(typeof TENANT_KINDS)[number], readonly string[]>> = {
+  webhook: ["url", "secret?"],
+  slack: ["url"],
+  teams: ["url"],
+  telegram: ["secret", "chat_id"],
+  pagerduty: ["secret", "url?"],
+  opsgenie: ["secret", "url?"],
+  alertmanager: ["url", "secret?"],
+};
+
+const shape = fieldCheck(OwnTargetWire);
+
+export const ownTargetCheck: FieldCheck<OwnTargetOrder> = {
+  schema: OwnTargetWire,
+  check(value) {
+    const checked = shape.check(value);
+    if (checked.kind !== "fields") return checked;
+    const fault = fieldsFault(checked.fields);
+    return fault === null ? checked : { kind: "invalid_body", detail: fault };
+  },
+};
+
+function fieldsFault(order: OwnTargetOrder): string | null {
+  const fields = FIELDS[order.kind];
+  for (const field of ["url", "secret", "chat_id"] as const) {
+    const [isNeeded, isKnown] = [fields.includes(field), fields.includes(field) || fields.includes(`${field}?`)];
+    if (isNeeded && order[field] === undefined) return `${field} is required for ${order.kind}`;
+    if (!isKnown && order[field] !== undefined) return `${field} is not for ${order.kind}`;
+  }
+  const url = order.url === undefined ? null : URL.parse(order.url);
+  if (order.url !== undefined && (url === null || !["http:", "https:"].includes(url.protocol)))
+    return "url must be an http or https URL";
+  return url !== null && (url.username !== "" || url.password !== "") ? "url must not hold an account" : null;
+}
+
 export const NotifyTestWire = Type.Object({ target: Type.String(), queued: Type.Boolean() }, closed);
 
 export function notifyTargetToWire({
   name,
   kind,
+  tenant,
   waiting,
   deliveredAt,
   lastFault,
 }: NotifyTargetView): NotifyTargetWire {
   return omitNulls({
-    ...{ name, kind, waiting },
+    ...{ name, kind, tenant, waiting },
     delivered_at: deliveredAt === null ? null : timestamp(deliveredAt),
     failed_at: lastFault === null ? null : timestamp(lastFault.atMs),
     failure: lastFault?.cause ?? null,

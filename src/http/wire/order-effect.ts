@@ -2,7 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { MeanRates } from "../../mitigation/operator/rule-effect.ts";
 import { round } from "../../traffic/rates.ts";
-import type { FilterRulePreview, OrderEffect, SourceBlockPreview } from "../backend.ts";
+import type { FilterRulePreview, SourceBlockPreview } from "../backend.ts";
+import type { OrderEffect } from "../order-sources.ts";
 import { describeRefusal, type Refusal } from "../refusal.ts";
 import { closed } from "./closed.ts";
 import { FilterRuleWire, filterRuleToWire } from "./filter-rule.ts";

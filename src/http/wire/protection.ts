@@ -5,10 +5,12 @@ import type { Principal } from "../../access/principal.ts";
 import { PROTECTION_NOTE_MAX } from "../../limits.ts";
 import type { InactiveCause, JudgedChoice } from "../../mitigation/protection/choice.ts";
 import type { ProtectionOrder, ProtectionView } from "../../mitigation/protection/protections.ts";
+import type { ReceivedServices } from "../../mitigation/protection/received-services.ts";
 import { filterWords } from "../../mitigation/scrub/filter-words.ts";
 import type { ScrubConfig, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
+import { round } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
@@ -93,6 +95,19 @@ const ChoiceWire = Type.Object(
   closed,
 );
 
+const RATES = { pps: Type.Number(), mbps: Type.Number() };
+/** What its hosts received in the last minute. */
+const ReceivesWire = Type.Object(
+  {
+    headers: Type.Integer(),
+    seconds: Type.Number(),
+    ...RATES,
+    attacked_share: Type.Number({ minimum: 0, maximum: 1 }),
+    services: Type.Array(Type.Object({ service: Type.String(), ...RATES }, closed)),
+  },
+  closed,
+);
+
 export const ProtectionWire = Type.Object(
   {
     prefix: Type.String(),
@@ -109,6 +124,7 @@ export const ProtectionWire = Type.Object(
     choice: Type.Optional(ChoiceWire),
     /** The profiles that the caller may choose. */
     selectable: Type.Optional(SelectableWire),
+    receives: Type.Optional(ReceivesWire),
     ...SAVED_FIELD,
   },
   closed,
@@ -180,6 +196,18 @@ export function protectionToWire(
     selectable: mitigation === undefined ? null : selectableOf(mitigation.selectable, setup, principal),
     ...savedToWire(settled),
   });
+}
+
+/** null: too little is known. */
+export function receivesToWire(received: ReceivedServices | null): Static<typeof ReceivesWire> | null {
+  if (received === null) return null;
+  const { headers, seconds, total, attackedShare, services } = received;
+  const rates = ({ pps, mbps }: { readonly pps: number; readonly mbps: number }) => ({
+    pps: round(pps),
+    mbps: round(mbps),
+  });
+  const each = services.map((service) => ({ service: service.service, ...rates(service) }));
+  return { headers, seconds: round(seconds), ...rates(total), attacked_share: round(attackedShare), services: each };
 }
 
 function sourceOf(judged: JudgedChoice | null): "configuration" | "operator" | "tenant" {

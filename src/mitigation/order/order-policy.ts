@@ -4,6 +4,7 @@ import { CarpetBounds, type PrefixRefusal } from "../../detection/carpet/carpet-
 import type { Prefix } from "../../net/prefix.ts";
 import { isOneAddress } from "../ban-subject.ts";
 import type { BanTerms } from "../circumstances.ts";
+import { enclosingOf } from "../enclosing.ts";
 import type { Method } from "../escalation.ts";
 import type { MitigationSections } from "../mitigation-config.ts";
 import type { BanOrder, OrderedTerms } from "./ban-order.ts";
@@ -37,7 +38,12 @@ export function orderPolicy(config: MitigationSections, termsOf: (prefix: Prefix
     faultOf: (order, by) => {
       const terms = termsOf(order.prefix);
       // The caller first: a tenant does not learn which neighbors there are.
-      return callerFault(order, by, terms) ?? methodFault(order, terms, config) ?? neighborFault(order, config);
+      return (
+        callerFault(order, by, terms) ??
+        enclosedFault(order, by, { terms, config }) ??
+        methodFault(order, terms, config) ??
+        neighborFault(order, config)
+      );
     },
     termsOf: (prefix, ordered) => {
       const terms = termsOf(prefix);
@@ -81,6 +87,23 @@ function neighborFault({ terms }: BanOrder, config: MitigationSections): OrderRe
   if (unknown === undefined) return null;
   const names = all.slice(0, NEIGHBORS_NAMED).map(({ address }) => address);
   return `order: ${unknown} is none of bgp.neighbors, which are ${[...names, ...(all.length > names.length ? ["others"] : [])].join(", ")}`;
+}
+
+/** A tenant does not move the traffic of others. */
+function enclosedFault(
+  { prefix, terms: { method } }: BanOrder,
+  { tenant }: Holder,
+  { terms, config }: { readonly terms: BanTerms; readonly config: MitigationSections },
+): OrderRefusal | null {
+  if (tenant === null) return null;
+  const actions = method === undefined ? [...terms.ladder.map(({ action }) => action), terms.ban.fallback] : [method];
+  for (const each of ["divert", "blackhole"] as const) {
+    const wider = actions.includes(each) ? enclosingOf(prefix, terms[each]?.enclosing) : null;
+    const isOthers = (group: number) => config.hostgroups[group]?.tenant !== tenant;
+    if (wider !== null && config.lookup.groupsIn(wider).some(isOthers))
+      return `order: ${wider.text} would be announced for it, where others have addresses: a token without a tenant may order it`;
+  }
+  return null;
 }
 
 /** A tenant orders what its hostgroup allows, and does not see the neighbors. */

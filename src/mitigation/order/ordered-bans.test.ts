@@ -128,6 +128,35 @@ describe("an order in dry run", () => {
     expect(taken()).toMatchObject({ step: 1, method: "blackhole" });
   });
 
+  test("is not taken by an attack beyond the addresses that may be banned, a calm one, or one that an operator excluded", async () => {
+    const taken = (engine: BanEngine) => engine.active.get(hostPrefix(victim).text)?.dryRun === false;
+    const virtual = async (overrides: Parameters<typeof harness>[0] = {}) => {
+      const made = harness(overrides);
+      await orderBy(made.engine, { ...plainOrder(victim), isDryRun: true });
+      return made;
+    };
+    const full = await virtual({ maxBannedFraction: 0.001, addresses: () => 256 });
+    full.engine.attacksChanged([started(attackOn())], 1000);
+    expect(taken(full.engine)).toBe(false);
+    full.engine.reconfigure(policy({ maxBannedFraction: 0.5 }), 2000);
+    expect(taken(full.engine)).toBe(true);
+
+    const calm = await virtual();
+    calm.engine.attacksChanged([started({ ...attackOn(), calmSinceMs: 5 })], 1000);
+    expect(taken(calm.engine)).toBe(false);
+    calm.engine.attacksChanged([lasts(attackOn())], 2000);
+    expect(taken(calm.engine)).toBe(true);
+
+    const { engine } = harness();
+    engine.attacksChanged([started(attackOn())], 0);
+    await engine.unban(victim, 10);
+    await orderBy(engine, { ...plainOrder(victim), isDryRun: true }, 20);
+    engine.attacksChanged([lasts(attackOn())], 30);
+    expect(taken(engine)).toBe(false);
+    engine.attacksChanged([started(attackOn(victim, "another"))], 40);
+    expect(taken(engine)).toBe(true);
+  });
+
   test("is refused where a ban is in force, which would end by it", async () => {
     const { engine, announcer } = harness();
     engine.attacksChanged([started(attackOn())], 0);

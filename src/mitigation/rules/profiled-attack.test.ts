@@ -67,6 +67,16 @@ test("answers of the host's resolvers are not matched with those that are amplif
 });
 
 describe("users who alone exceed the threshold", () => {
+  test("do not keep a part of the attack from its rule, where what else exceeds the threshold is like them", () => {
+    const ofUsers = users(4000, 7).filter(({ header }) => header.tcpFlags === ack && header.ports?.destination === 443);
+    const [large, small] = [answer(161, 600), answer(1900, 300)];
+    const begun = made([...users(500, 3), ...attack(600, 4, large)], [], 3);
+    const parts = [...attack(600, 5, large), ...attack(25, 6, small), ...ofUsers.slice(0, 1000)];
+    const { rules } = made([...users(400, 8), ...parts], begun.rules, 5);
+    expect(share(rules, [...attack(300, 9, large), ...attack(300, 10, small)]), rulesText(rules)).toBe(1);
+    expect(share(rules, LATER_USERS), rulesText(rules)).toBeLessThanOrEqual(0.005);
+  });
+
   test("are not matched while an attack explains the rest", () => {
     const { rules } = made([...users(900, 3), ...attack(120, 4, answer(161, 600))], [], 20);
     expect(share(rules, attack(500, 5, answer(161, 600))), rulesText(rules)).toBe(1);

@@ -53,6 +53,8 @@ export type CanExpress = (rule: Rule) => boolean;
 export interface Cover {
   /** At most RULES_MAX. Empty: nothing distinguishes the attack. */
   readonly rules: readonly Rule[];
+  /** Those of them that spare users. */
+  readonly sparing: readonly Rule[];
   /** The share of all traffic that is of the attack and not matched. */
   readonly left: number;
 }
@@ -94,13 +96,14 @@ export function coverOf(request: CoverRequest): Cover {
     if (isWorth) take(best.narrow);
     else given.add(kind.name);
   }
+  const sparing = distinct(rules).slice(0, RULES_MAX);
   // Nothing more than what brings the rest below the threshold.
   while (rules.length < RULES_MAX && weightOf(rest) > mostLeft) {
     const mixed = mixedRule(left, request);
     if (mixed === null) break;
     take(mixed);
   }
-  return { rules: distinct(rules).slice(0, RULES_MAX), left: weightOf(left) };
+  return { rules: distinct(rules).slice(0, RULES_MAX), sparing, left: weightOf(left) };
 }
 
 /** An attacker may send packets of very many kinds: most of them are too few for a rule. */

@@ -24,7 +24,7 @@ import {
   USERS_KEPT_MAX,
   WORTH_OF_USERS,
 } from "./rule-bounds.ts";
-import { type CanExpress, coverOf, distinct } from "./rule-cover.ts";
+import { type CanExpress, type Cover, coverOf, distinct } from "./rule-cover.ts";
 import { judgedRules, type RuleRisk } from "./rule-separability.ts";
 import { sourcesInCommon } from "./rule-sources.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
@@ -114,9 +114,10 @@ export function keptOrFound(
 ): readonly Rule[] {
   const users = new UsersAtRisk(traffic.users);
   if (present.length > 0 && isGood(present, traffic.attack, users)) return present;
-  const rules = foundRules(evidence, traffic, { policy, users, present, canExpress });
-  const isKept = rules.length > 0 && present.length > 0 && !isBetter(rules, present, traffic.attack, users);
-  return isKept ? present : rules;
+  const { rules, sparing } = foundRules(evidence, traffic, { policy, users, present, canExpress });
+  if (rules.length === 0 || present.length === 0) return rules;
+  // Rules that match users too may not be worth it, where those beside them are.
+  return [rules, sparing].find((each) => isBetter(each, present, traffic.attack, users)) ?? present;
 }
 
 interface Search {
@@ -126,12 +127,15 @@ interface Search {
   readonly canExpress: CanExpress;
 }
 
+type FoundRules = Pick<Cover, "rules" | "sparing">;
+const NO_RULES: FoundRules = { rules: [], sparing: [] };
+
 /** Rules that are narrower than a protocol, those in force first. Empty: nothing distinguishes the attack. */
-function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Search): readonly Rule[] {
+function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Search): FoundRules {
   const { prefix, timesThreshold, profile } = evidence;
   const { policy, users, present, canExpress } = search;
   const { all, attack } = traffic;
-  if (weightOf(attack) < ATTACK_SHARE_MIN) return [];
+  if (weightOf(attack) < ATTACK_SHARE_MIN) return NO_RULES;
   const request = {
     family: prefix.family,
     action: policy.action,
@@ -144,8 +148,9 @@ function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Searc
   };
   const extended = coverOf({ ...request, present });
   const isFull = extended.rules.length >= RULES_MAX && extended.left > LEFT_SHARE_MAX && present.length > 0;
-  const { rules } = isFull ? coverOf({ ...request, present: [] }) : extended;
-  return (policy.sourceAnchored ? anchoredToSources(rules, traffic, policy, 1 / timesThreshold) : null) ?? rules;
+  const cover = isFull ? coverOf({ ...request, present: [] }) : extended;
+  const anchored = policy.sourceAnchored ? anchoredToSources(cover.rules, traffic, policy, 1 / timesThreshold) : null;
+  return anchored === null ? cover : { rules: anchored, sparing: anchored };
 }
 
 /**

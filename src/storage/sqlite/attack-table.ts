@@ -1,7 +1,7 @@
 /** Attacks in SQLite: one row per attack with the whole record, and columns for lookup. */
 import type { Database } from "bun:sqlite";
 import { type Attack, type EndedAttacksQuery, NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
-import { isWithin } from "../../net/target.ts";
+import { targetMatcher } from "../../net/target.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 
@@ -47,9 +47,9 @@ export class AttackTable {
     const rows = Iterator.from(
       this.#db.query<{ target: string; record: string }, typeof values>(sql).iterate(...values),
     );
-    const isWanted = (own: string) =>
-      target === null || typeof target === "string" || (own !== "" && isWithin(own, target));
-    return [...rows.filter((row) => isWanted(row.target)).take(limit)].map(({ record }) => attackOfRecord(record));
+    const isInside = target === null || typeof target === "string" ? null : targetMatcher(target);
+    const wanted = isInside === null ? rows : rows.filter((row) => row.target !== "" && isInside(row.target));
+    return [...wanted.take(limit)].map(({ record }) => attackOfRecord(record));
   }
 
   endedOf(id: string): Attack | null {

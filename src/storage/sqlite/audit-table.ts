@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { AuditEvent, AuditQuery } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
-import { type AuditRow, auditEventOf, auditRow, auditTargetIsIn } from "../audit-record.ts";
+import { type AuditRow, auditEventOf, auditRow, auditTargetMatcher } from "../audit-record.ts";
 import type { Identified } from "../history-driver.ts";
 
 /** Rows that any caller can cause, with any token. */
@@ -27,8 +27,9 @@ export class AuditTable {
 
   insert(records: readonly Identified<AuditEvent>[]): void {
     const statement = this.#db.query(`
-      INSERT OR REPLACE INTO audit VALUES ($id, $at, $action, $result, $operator, $role, $tenant, $target, $target_type,
-        $reason, $source, $ban_state, $dry_run)`);
+      INSERT INTO audit VALUES ($id, $at, $action, $result, $operator, $role, $tenant, $target, $target_type,
+        $reason, $source, $ban_state, $dry_run)
+      ON CONFLICT (id) DO NOTHING`);
     for (const record of records) statement.run(auditRow(record));
   }
 
@@ -48,7 +49,7 @@ export class AuditTable {
     }
     const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC`;
     const rows = Iterator.from(this.#db.query<AuditRow, typeof values>(sql).iterate(values));
-    const isWanted = (row: AuditRow) => target === null || typeof target === "string" || auditTargetIsIn(row, target);
+    const isWanted = target === null || typeof target === "string" ? () => true : auditTargetMatcher(target);
     return [...rows.filter(isWanted).take(HISTORY_ROWS_MAX)].map(auditEventOf);
   }
 

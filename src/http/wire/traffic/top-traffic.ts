@@ -13,7 +13,7 @@ const RATES = { pps: Type.Number(), mbps: Type.Number() };
 export const TopTrafficWire = Type.Object(
   {
     available: Type.Boolean(),
-    by: Type.Optional(oneOf(...PART_KINDS, "exporter")),
+    by: Type.Optional(oneOf(...PART_KINDS)),
     /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
     total: Type.Optional(Type.Object(RATES, closed)),
     parts: Type.Array(Type.Object({ key: Type.String(), ...RATES }, closed)),
@@ -25,7 +25,7 @@ export const TopTrafficWire = Type.Object(
 export type TopTrafficWire = Static<typeof TopTrafficWire>;
 
 export function topTrafficToWire(
-  by: PartKind | "exporter",
+  by: PartKind,
   parts: readonly TopPart[],
   totals: readonly TrafficPoint[],
   reason: string | null = null,

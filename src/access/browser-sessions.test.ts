@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
+import { BrowserSessions, GRACE_MS, RENEW_MS, type SessionEnd } from "./browser-sessions.ts";
+import { callersOf } from "./shares.ts";
+import type { SignInConfig } from "./sign-in-config.ts";
+
+const role = (value: string, tenant: string | null) => ({ claim: "g", value, role: "viewer", tenant }) as const;
+const CONFIG: SignInConfig = {
+  issuer: "https://login.example.net",
+  clientId: "floodwall",
+  clientSecretEnv: null,
+  publicUrl: "https://floodwall.example.net",
+  label: "Example",
+  scopes: ["openid"],
+  nameClaim: "name",
+  roles: [role("noc", null), role("acme", "acme"), role("other", "other")],
+  sessionSeconds: 3600,
+};
+
+let now = 0;
+let made = 0;
+let config: SignInConfig | null;
+let ends: SessionEnd[];
+let sessions: BrowserSessions;
+
+beforeEach(() => {
+  [now, made, config, ends] = [1_000_000, 0, CONFIG, []];
+  sessions = new BrowserSessions({
+    config: () => config,
+    callers: () => callersOf([{ tenant: "acme" }, { tenant: "acme" }, { tenant: "other" }]),
+    newId: () => `id${++made}`,
+    randomBytes: (count) => new Uint8Array(count).fill(0).map((_, i) => (i < 4 ? (++made >> (8 * i)) & 255 : i)),
+    wallMs: () => now,
+    onEnd: (_, end) => ends.push(end),
+  });
+});
+
+const opened = (name: string, g = "noc") => {
+  const answer = sessions.open({ name, g });
+  if (answer.kind === "refused") throw new Error(answer.refusal);
+  return answer;
+};
+
+describe("the secret of a session", () => {
+  test("is replaced when it is time, not sooner, and both work until the new one was used #sign-in-renewal", () => {
+    const { session, secret } = opened("alice");
+    now += RENEW_MS - 1;
+    expect(sessions.renew(session.id)).toBeNull();
+    now += 1;
+    const next = sessions.renew(session.id);
+    expect(next).not.toBeNull();
+    // The answer with it may be lost: the old one works on.
+    now += 10 * GRACE_MS;
+    expect(sessions.of(secret)?.id).toBe(session.id);
+    expect(sessions.of(next ?? "")?.id).toBe(session.id);
+    now += GRACE_MS;
+    expect(sessions.of(secret)?.id).toBe(session.id);
+    expect(ends).toEqual([]);
+  });
+
+  test("that was replaced ends the session when it is used later, for both who have one #sign-in-renewal", () => {
+    const { session, secret } = opened("alice");
+    now += RENEW_MS;
+    const next = sessions.renew(session.id) ?? "";
+    sessions.of(next);
+    now += GRACE_MS + 1;
+    expect(sessions.of(secret)).toBeNull();
+    expect(sessions.of(next)).toBeNull();
+    expect(ends).toEqual(["reused_secret"]);
+    expect(sessions.size).toBe(0);
+  });
+
+  test("of an answer that was lost is replaced by the next one, and counts for nothing then", () => {
+    const { session, secret } = opened("alice");
+    now += RENEW_MS;
+    const lost = sessions.renew(session.id) ?? "";
+    now += RENEW_MS;
+    const next = sessions.renew(session.id) ?? "";
+    expect(sessions.of(lost)).toBeNull();
+    expect(sessions.of(next)?.id).toBe(session.id);
+    expect(sessions.of(secret)?.id).toBe(session.id);
+  });
+
+  test("is unknown once its session has ended", () => {
+    const { session, secret } = opened("alice");
+    expect(sessions.end(session.id, "signed_out")).toBe(true);
+    expect(sessions.end(session.id, "signed_out")).toBe(false);
+    expect(sessions.of(secret)).toBeNull();
+    expect(sessions.renew(session.id)).toBeNull();
+    expect(ends).toEqual(["signed_out"]);
+  });
+});
+
+describe("sessions are bounded", () => {
+  test("by user: the oldest of the same user ends", () => {
+    const own = Array.from({ length: SESSIONS_PER_USER }, () => opened("alice"));
+    const other = opened("bob");
+    opened("alice");
+    expect(ends).toEqual(["replaced"]);
+    expect(sessions.of(own[0]?.secret ?? "")).toBeNull();
+    expect(sessions.of(own[1]?.secret ?? "")).not.toBeNull();
+    expect(sessions.of(other.secret)).not.toBeNull();
+  });
+
+  test("by tenant: one fills its share, others and the administrator still sign in", () => {
+    const share = (SESSIONS_MAX * 3) / 4 / 2;
+    for (let i = 0; i < share; i++) opened(`acme${i}`, "acme");
+    expect(sessions.open({ name: "one more", g: "acme" })).toEqual({ kind: "refused", refusal: "over_share" });
+    expect(sessions.size).toBe(share);
+    opened("their neighbor", "other");
+    opened("administrator");
+    expect(ends).toEqual([]);
+  });
+
+  test("in all: what is there stays", () => {
+    for (let i = 0; i < SESSIONS_MAX; i++) opened(`user${i}`);
+    expect(sessions.open({ name: "one more", g: "noc" })).toEqual({ kind: "refused", refusal: "full" });
+    expect(sessions.size).toBe(SESSIONS_MAX);
+    expect(ends).toEqual([]);
+    now += 3_600_000;
+    opened("one more");
+    expect(sessions.size).toBe(1);
+  });
+});
+
+test("a session ends with its time, its provider, its client and its role", () => {
+  const changes: readonly (() => void)[] = [
+    () => (now += 3_600_000),
+    () => (config = null),
+    () => (config = { ...CONFIG, issuer: "https://other.example.net" }),
+    () => (config = { ...CONFIG, clientId: "other" }),
+    () => (config = { ...CONFIG, roles: [] }),
+    () => (config = { ...CONFIG, sessionSeconds: 0 }),
+  ];
+  for (const change of changes) {
+    config = CONFIG;
+    const { secret } = opened("alice");
+    config = { ...CONFIG };
+    expect(sessions.of(secret)).not.toBeNull();
+    change();
+    expect(sessions.of(secret)).toBeNull();
+  }
+  expect(ends).toEqual(["expired", "configuration", "configuration", "configuration", "configuration", "expired"]);
+});
+
+test("a user without a name that can be shown is refused", () => {
+  expect(sessions.open({ g: "noc" })).toEqual({ kind: "refused", refusal: "no_name" });
+});

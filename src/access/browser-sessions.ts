@@ -1,0 +1,232 @@
+/**
+ * Browsers in which a user has signed in by the identity provider (docs/interface.md#sign-in). Keeps the digests of their
+ * secrets alone, and is empty after a restart. Does not know requests, cookies or the provider.
+ */
+import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
+import { type Claims, rightsOf, userName } from "./claims.ts";
+import type { Principal } from "./principal.ts";
+import { type Callers, type Overrun, Shares } from "./shares.ts";
+import type { SignInConfig } from "./sign-in-config.ts";
+
+export type SessionEnd = "signed_out" | "revoked" | "expired" | "replaced" | "reused_secret" | "configuration";
+
+export interface BrowserSessionsOptions {
+  /** In force; null: no one signs in. */
+  readonly config: () => SignInConfig | null;
+  readonly callers: () => Callers;
+  readonly newId: () => string;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly wallMs: () => number;
+  readonly onEnd: (id: string, end: SessionEnd) => void;
+}
+
+export interface SessionView {
+  readonly id: string;
+  readonly principal: Principal;
+  /** Wall clock, ms. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly seenAt: number;
+}
+
+export type OpenAnswer =
+  | { readonly kind: "opened"; readonly session: SessionView; readonly secret: string }
+  | { readonly kind: "refused"; readonly refusal: Overrun | "no_role" | "no_name" };
+
+/** A secret is replaced after this time, and the one before works for this long after the new one was used, ms. */
+export const RENEW_MS = 15 * 60_000;
+export const GRACE_MS = 60_000;
+const SECRET_BYTES = 32;
+
+interface Session {
+  readonly id: string;
+  readonly claims: Claims;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly createdAt: number;
+  seenAt: number;
+  renewedAt: number;
+  /** Digests of secrets. `next` was sent, and is not in use yet. */
+  current: string;
+  next: string | null;
+  before: { readonly digest: string; readonly untilMs: number } | null;
+  /** What it meant by a configuration. */
+  meant: Meaning;
+}
+
+interface Meaning {
+  readonly of: SignInConfig;
+  /** null: its user may not sign in any more. */
+  readonly principal: Principal | null;
+}
+
+export class BrowserSessions {
+  readonly #options: BrowserSessionsOptions;
+  readonly #byId = new Map<string, Session>();
+  readonly #byDigest = new Map<string, Session>();
+
+  constructor(options: BrowserSessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Those in force, the oldest first. */
+  all(): SessionView[] {
+    return [...this.#byId.values()].flatMap((session) => this.#checked(session) ?? []);
+  }
+
+  /** null: it has ended, or there was none of this id. */
+  get(id: string): SessionView | null {
+    const session = this.#byId.get(id);
+    return session === undefined ? null : this.#checked(session);
+  }
+
+  /**
+   * By the secret of a browser; null: unknown, or ended. A secret that was replaced longer ago is in the hands of two: it
+   * ends the session of both. By its digest, so that the time depends on no part of the secret.
+   */
+  of(secret: string): SessionView | null {
+    const digest = digestOf(secret);
+    const session = this.#byDigest.get(digest);
+    if (session === undefined) return null;
+    const view = this.#checked(session);
+    if (view === null) return null;
+    const now = this.#options.wallMs();
+    if (digest === session.before?.digest && now > session.before.untilMs) {
+      this.#end(session, "reused_secret");
+      return null;
+    }
+    if (digest === session.next) this.#confirm(session, digest, now);
+    session.seenAt = now;
+    return { ...view, seenAt: now };
+  }
+
+  /** For a user whom the provider has just named. The oldest session of a user with too many ends. */
+  open(claims: Claims): OpenAnswer {
+    const { config: configNow, newId, wallMs } = this.#options;
+    const config = configNow();
+    const principal = config === null ? null : principalOf(claims, config);
+    if (config === null || principal === null) return { kind: "refused", refusal: "no_role" };
+    if (principal === "no_name") return { kind: "refused", refusal: "no_name" };
+    const own = this.all().filter((other) => other.principal.operator === principal.operator);
+    for (const { id } of own.slice(0, Math.max(0, own.length + 1 - SESSIONS_PER_USER))) this.end(id, "replaced");
+    const refusal = this.#refusal(principal);
+    if (refusal !== null) return { kind: "refused", refusal };
+    const { secret, digest } = this.#newSecret();
+    const now = wallMs();
+    const id = newId();
+    const { issuer, clientId } = config;
+    const times = { createdAt: now, seenAt: now, renewedAt: now };
+    const meant = { of: config, principal: { ...principal, session: id } };
+    const session: Session = {
+      id,
+      claims,
+      issuer,
+      clientId,
+      ...times,
+      current: digest,
+      next: null,
+      before: null,
+      meant,
+    };
+    this.#byId.set(id, session);
+    this.#byDigest.set(digest, session);
+    return { kind: "opened", session: viewOf(session, meant), secret };
+  }
+
+  /** A secret to replace the browser's, when it is time; null: it is not, or the session has ended. */
+  renew(id: string): string | null {
+    const session = this.#byId.get(id);
+    const now = this.#options.wallMs();
+    if (session === undefined || this.#checked(session) === null) return null;
+    if (Math.abs(now - session.renewedAt) < RENEW_MS) return null;
+    if (session.next !== null) this.#byDigest.delete(session.next);
+    const { secret, digest } = this.#newSecret();
+    session.next = digest;
+    session.renewedAt = now;
+    this.#byDigest.set(digest, session);
+    return secret;
+  }
+
+  /** @returns false: there is none of this id */
+  end(id: string, why: SessionEnd): boolean {
+    const session = this.#byId.get(id);
+    if (session === undefined) return false;
+    this.#end(session, why);
+    return true;
+  }
+
+  /** The answer to the browser with the new secret has arrived. */
+  #confirm(session: Session, digest: string, now: number): void {
+    if (session.before !== null) this.#byDigest.delete(session.before.digest);
+    session.before = { digest: session.current, untilMs: now + GRACE_MS };
+    session.current = digest;
+    session.next = null;
+  }
+
+  /** Ends it when it has expired, or when the configuration in force gives its user nothing. */
+  #checked(session: Session): SessionView | null {
+    const { config: configNow, wallMs } = this.#options;
+    const config = configNow();
+    if (config === null || config.issuer !== session.issuer || config.clientId !== session.clientId) {
+      this.#end(session, "configuration");
+      return null;
+    }
+    if (session.meant.of !== config) session.meant = meaningOf(session, config);
+    const { principal } = session.meant;
+    if (principal === null) {
+      this.#end(session, "configuration");
+      return null;
+    }
+    const view = viewOf(session, { of: config, principal });
+    if (view.expiresAt > wallMs()) return view;
+    this.#end(session, "expired");
+    return null;
+  }
+
+  #end(session: Session, why: SessionEnd): void {
+    this.#byId.delete(session.id);
+    for (const digest of [session.current, session.next, session.before?.digest ?? null]) {
+      if (digest !== null) this.#byDigest.delete(digest);
+    }
+    this.#options.onEnd(session.id, why);
+  }
+
+  #refusal(principal: Principal): Overrun | null {
+    const shares = new Shares(this.#options.callers);
+    for (const other of this.all()) shares.take(other.principal);
+    return shares.refusal(principal, { capacity: SESSIONS_MAX });
+  }
+
+  #newSecret(): { readonly secret: string; readonly digest: string } {
+    const secret = Buffer.from(this.#options.randomBytes(SECRET_BYTES)).toString("base64url");
+    return { secret, digest: digestOf(secret) };
+  }
+}
+
+function principalOf(claims: Claims, config: SignInConfig): Principal | "no_name" | null {
+  const rights = rightsOf(claims, config);
+  if (rights === null) return null;
+  const operator = userName(claims, config);
+  return operator === null ? "no_name" : { kind: "principal", operator, ...rights, node: null };
+}
+
+function meaningOf({ id, claims }: Session, of: SignInConfig): Meaning {
+  const found = principalOf(claims, of);
+  return { of, principal: found === null || found === "no_name" ? null : { ...found, session: id } };
+}
+
+/** A change of the configured length holds for sessions that there are. */
+function viewOf(
+  { id, createdAt, seenAt }: Session,
+  { of, principal }: { readonly of: SignInConfig; readonly principal: Principal },
+): SessionView {
+  return { id, principal, createdAt, expiresAt: createdAt + 1000 * of.sessionSeconds, seenAt };
+}
+
+function digestOf(secret: string): string {
+  return new Bun.CryptoHasher("sha256").update(secret).digest("hex");
+}

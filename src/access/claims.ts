@@ -1,0 +1,62 @@
+/** What an identity provider says of a user, and the rights that the configuration gives for it. */
+import { TEXT_FORMS } from "../schema/text-forms.ts";
+import type { Principal } from "./principal.ts";
+import type { ClaimedRole, SignInConfig } from "./sign-in-config.ts";
+
+/** By name; values as the provider sends them (OpenID Connect Core 1.0). */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Characters of all claims of a user, as JSON, and of a name. */
+export const CLAIMS_CHARACTERS_MAX = 16_384;
+const NAME_CHARACTERS_MAX = 64;
+
+/** In the audit trail and in orders: tokens cannot have a name with a space. */
+const USER = "user ";
+
+/**
+ * The name of the user among callers: by the configured claim, else by the subject, which every provider keeps unique.
+ * null: neither can be shown on one line.
+ */
+export function userName(claims: Claims, { nameClaim }: Pick<SignInConfig, "nameClaim">): string | null {
+  const named = [valuesOf(claims, nameClaim)[0], valuesOf(claims, "sub")[0]].find(
+    (text) => text !== undefined && isName(text),
+  );
+  return named === undefined ? null : USER + named;
+}
+
+/** null: the user may not sign in. */
+export function rightsOf(
+  claims: Claims,
+  { roles }: Pick<SignInConfig, "roles">,
+): Pick<Principal, "role" | "tenant"> | null {
+  const found = roles.find((one) => fits(claims, one));
+  return found === undefined ? null : { role: found.role, tenant: found.tenant };
+}
+
+export function isTooLarge(claims: Claims): boolean {
+  return JSON.stringify(claims).length > CLAIMS_CHARACTERS_MAX;
+}
+
+function fits(claims: Claims, { claim, value }: ClaimedRole): boolean {
+  return valuesOf(claims, claim).includes(value);
+}
+
+/** A claim of this name, or one inside of others: `realm_access.roles`. Names may have dots themselves, like URLs. */
+function valuesOf(claims: Claims, name: string): readonly string[] {
+  if (Object.hasOwn(claims, name)) return textsOf(claims[name]);
+  let value: unknown = claims;
+  for (const step of name.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return [];
+    value = (value as Claims)[step];
+  }
+  return textsOf(value);
+}
+
+function textsOf(value: unknown): readonly string[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter((one) => typeof one === "string");
+}
+
+function isName(text: string): boolean {
+  return text.trim() === text && text.length <= NAME_CHARACTERS_MAX && TEXT_FORMS.description(text) === null;
+}

@@ -1,0 +1,191 @@
+/**
+ * The sign-in of people: to the identity provider and back, and then a session of the browser
+ * (docs/interface.md#sign-in). Knows the provider as an interface, and no requests.
+ */
+import { SIGN_INS_AT_ONCE_MAX } from "../limits.ts";
+import type { BrowserSessions, SessionEnd, SessionView } from "./browser-sessions.ts";
+import { type Claims, isTooLarge, userName } from "./claims.ts";
+import type { Principal } from "./principal.ts";
+import type { AttemptSeal, SignInAttempt } from "./sign-in-attempt.ts";
+import type { SignInConfig } from "./sign-in-config.ts";
+
+/** Why there is no session, also for the page that says so. */
+export type SignInFailure =
+  /** The browser has not begun this sign-in, or longer ago. */
+  | "not_begun"
+  | "busy"
+  | "provider_away"
+  /** By the provider or its user. */
+  | "denied"
+  /** What the provider sent is not an answer to this sign-in, or not from it. */
+  | "invalid_answer"
+  | "no_role"
+  | "no_name"
+  | "full"
+  | "over_share";
+
+export type SignInResult = "ok" | SignInFailure;
+
+/** Why the provider gave no claims. */
+export class ProviderFault extends Error {
+  readonly failure: "provider_away" | "denied" | "invalid_answer";
+
+  constructor(failure: ProviderFault["failure"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
+export type AttemptSecrets = Pick<SignInAttempt, "state" | "nonce" | "verifier">;
+
+export interface IdentityProvider {
+  /** Why no one can sign in now; null: they can. */
+  readonly error: string | null;
+  /** Where the browser goes to sign in; null: the provider is not known yet. Never waits for the provider. */
+  urlFor(secrets: AttemptSecrets): Promise<string | null>;
+  /** What the provider says of the user. Rejects with a ProviderFault. @param answer parameters of the callback */
+  claims(answer: string, secrets: AttemptSecrets): Promise<Claims>;
+  /** Where the user ends the session with the provider itself; null: it has no such page. */
+  readonly signOutUrl: string | null;
+}
+
+export interface SignInOptions {
+  /** In force; null: no one signs in by a provider. */
+  readonly config: () => SignInConfig | null;
+  readonly provider: IdentityProvider;
+  readonly sessions: BrowserSessions;
+  readonly seal: AttemptSeal;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly wallMs: () => number;
+  /** Keeps it for the audit trail. Never rejects. */
+  readonly record: (row: SignInRecord) => Promise<void>;
+  readonly metrics: { signIn(result: SignInResult): void };
+  /** Called for what is worth a line in the log: not for what any stranger can cause at will. */
+  readonly onFailure: (failure: SignInFailure, error: string) => void;
+}
+
+/** A sign-in, or the end of a session. */
+export interface SignInRecord {
+  /** null: a user who was refused. */
+  readonly by: Principal | null;
+  /** Name of the user whose session it is. */
+  readonly user: string;
+  readonly result: "ok" | "rejected" | "cleared";
+  readonly reason: string;
+}
+
+export type BeginAnswer =
+  | { readonly kind: "to_provider"; readonly url: string; readonly attempt: string }
+  | { readonly kind: "failed"; readonly failure: SignInFailure };
+
+export type FinishAnswer =
+  | { readonly kind: "signed_in"; readonly secret: string; readonly place: string }
+  | { readonly kind: "failed"; readonly failure: SignInFailure };
+
+/** For how long a user may be at the provider, ms. */
+export const ATTEMPT_MS = 10 * 60_000;
+/** Of state, nonce and verifier: 43 characters, the least that RFC 7636 takes. */
+const SECRET_BYTES = 32;
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  #asking = 0;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+  }
+
+  get config(): SignInConfig | null {
+    return this.#options.config();
+  }
+
+  get sessions(): Pick<BrowserSessions, "all" | "get" | "of" | "renew"> {
+    return this.#options.sessions;
+  }
+
+  /** Why no one can sign in now; null: they can. */
+  get error(): string | null {
+    return this.#options.provider.error;
+  }
+
+  get signOutUrl(): string | null {
+    return this.#options.provider.signOutUrl;
+  }
+
+  async begin(place: string): Promise<BeginAnswer> {
+    const { provider, seal, wallMs } = this.#options;
+    const secrets = { state: this.#random(), nonce: this.#random(), verifier: this.#random() };
+    const url = await provider.urlFor(secrets);
+    if (url === null) return this.#failed("provider_away", provider.error ?? "not known yet");
+    return { kind: "to_provider", url, attempt: seal.seal({ ...secrets, place, expiresAt: wallMs() + ATTEMPT_MS }) };
+  }
+
+  /** @param answer parameters of the callback. @param sealed what the browser kept; null: nothing */
+  async finish(answer: string, sealed: string | null): Promise<FinishAnswer> {
+    const attempt = sealed === null ? null : this.#options.seal.open(sealed);
+    if (attempt === null || attempt.expiresAt <= this.#options.wallMs()) return this.#failed("not_begun");
+    if (this.#asking >= SIGN_INS_AT_ONCE_MAX) return this.#failed("busy");
+    this.#asking++;
+    try {
+      const claims = await this.#options.provider.claims(answer, attempt);
+      return await this.#open(claims, attempt.place);
+    } catch (cause) {
+      if (cause instanceof ProviderFault) return this.#failed(cause.failure, cause.message);
+      throw cause;
+    } finally {
+      this.#asking--;
+    }
+  }
+
+  /** @returns false: there is none of this id */
+  async end(session: SessionView, why: SessionEnd, by: Principal): Promise<boolean> {
+    if (!this.#options.sessions.end(session.id, why)) return false;
+    await this.#options.record({
+      by,
+      user: session.principal.operator,
+      result: "cleared",
+      reason: END_WORDS[why] ?? "",
+    });
+    return true;
+  }
+
+  async #open(claims: Claims, place: string): Promise<FinishAnswer> {
+    const { sessions, config: configNow, metrics, record } = this.#options;
+    const config = configNow();
+    if (isTooLarge(claims))
+      return this.#failed("invalid_answer", "the provider says too much of the user: limit its groups");
+    const opened = sessions.open(claims);
+    if (opened.kind === "refused") {
+      const user = (config === null ? null : userName(claims, config)) ?? "";
+      const reason = REFUSED_WORDS[opened.refusal];
+      await record({ by: null, user, result: "rejected", reason });
+      return this.#failed(opened.refusal, `${user}: ${reason}`);
+    }
+    const { session, secret } = opened;
+    await record({ by: session.principal, user: session.principal.operator, result: "ok", reason: "" });
+    metrics.signIn("ok");
+    return { kind: "signed_in", secret, place };
+  }
+
+  #failed(failure: SignInFailure, error?: string): { readonly kind: "failed"; readonly failure: SignInFailure } {
+    this.#options.metrics.signIn(failure);
+    if (error !== undefined) this.#options.onFailure(failure, error);
+    return { kind: "failed", failure };
+  }
+
+  #random(): string {
+    return Buffer.from(this.#options.randomBytes(SECRET_BYTES)).toString("base64url");
+  }
+}
+
+const END_WORDS: Partial<Readonly<Record<SessionEnd, string>>> = {
+  signed_out: "signed out",
+  revoked: "ended by another",
+};
+
+const REFUSED_WORDS = {
+  no_role: "no line of api.oidc.roles fits the user",
+  no_name: "the provider names the user by nothing that can be shown",
+  full: "too many browsers are signed in: end some of them",
+  over_share: "the tenant's share of signed-in browsers is taken: end one of them",
+};

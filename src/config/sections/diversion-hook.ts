@@ -1,0 +1,55 @@
+/** The key `scrubbing.hook`: what diverts prefixes to a scrubbing center of others. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { HookConfig } from "../../divert/divert-config.ts";
+import { boolean, closed, described, integer, text } from "../../schema/schema-forms.ts";
+
+export const HookSection = described(
+  Type.Object(
+    {
+      command: described(
+        Type.Optional(text("absolutePath")),
+        "A program that is run for each request, without arguments, with the request as JSON on its standard input.",
+      ),
+      url_env: described(
+        Type.Optional(text("variableName")),
+        "The environment variable with the URL that each request is posted to, in place of `command`.",
+      ),
+      secret_env: described(
+        Type.Optional(text("variableName")),
+        "The environment variable with the key that signs each of these, as those of a webhook of `notify`. Without it they are not signed.",
+      ),
+      timeout_seconds: described(integer(1, 300, 30), "How long one request may take."),
+      attempts: described(
+        integer(1, 20, 4),
+        "How many times a request to begin a diversion, or to confirm it, may fail until the diversion has failed: its bans then go on to their next rung, or to `ban.fallback`. A request to end one is repeated until it succeeds.",
+      ),
+      confirm_seconds: described(
+        integer(0, 3600, 900),
+        "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it.",
+      ),
+      retry_after_seconds: described(
+        integer(0, 86_400, 600),
+        "How long no request to divert the same prefix is made after that failed.",
+      ),
+      dry_run: described(
+        boolean(false),
+        "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if. Bans in dry run never call the hook.",
+      ),
+    },
+    closed,
+  ),
+  "What diverts traffic to a scrubbing center that is controlled by an interface of its own, in place of a route or beside it: with it a next hop is not required. It goes without `nodes`.",
+  { examples: [{ command: "/etc/floodwall/divert", confirm_seconds: 600 }] },
+);
+
+export function buildHook(file: Static<typeof HookSection>): HookConfig {
+  const { command = "", url_env: urlEnv, secret_env: secretEnv = null } = file;
+  return {
+    target: urlEnv === undefined ? { kind: "command", command } : { kind: "webhook", urlEnv, secretEnv },
+    timeoutSeconds: file.timeout_seconds,
+    attempts: file.attempts,
+    confirmSeconds: file.confirm_seconds,
+    retryAfterSeconds: file.retry_after_seconds,
+    isDryRun: file.dry_run,
+  };
+}

@@ -1,0 +1,302 @@
+/**
+ * Owns the diversions by a hook: begins those that bans want, calls it until each is confirmed, and ends those that no ban wants
+ * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
+ */
+import type { RouteState } from "../mitigation/announcer.ts";
+import type { Diversion, DiversionPhase, Diverter } from "../mitigation/diversion.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Clock } from "../system/clock.ts";
+import { messageOf } from "../system/error-message.ts";
+import { Pause } from "../system/pause.ts";
+import type { Timers } from "../system/timers.ts";
+import type { HookConfig } from "./divert-config.ts";
+import type { HookAnswer, HookRequest } from "./hook.ts";
+
+export interface DiversionsOptions {
+  /** Of the configuration in force; null: none. */
+  readonly hook: () => HookConfig | null;
+  readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;
+  readonly save: (diversions: readonly Diversion[]) => Promise<void>;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly timers: Pick<Timers, "after">;
+  readonly newId: () => string;
+  readonly log: Record<"info" | "warn" | "error", (fields: object, message: string) => void>;
+}
+
+/** Those that bans want, and those that are being ended. */
+export const DIVERSIONS_MAX = 2048;
+/** Requests at once. */
+const ASKED_AT_ONCE = 8;
+/** After a failed request: doubled each time. */
+const RETRY_MIN_MS = 1000;
+const RETRY_MAX_MS = 60_000;
+/** Between two questions whether a prefix is diverted. */
+const CONFIRM_EVERY_MS = 5000;
+/** While nothing is to be done. */
+const IDLE_MS = 60_000;
+const FAULTS_KEPT = 4096;
+const LOGGED_EACH = 10;
+const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
+const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
+const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
+
+interface Running {
+  diversion: Diversion;
+  /** The present phase is on disk. */
+  isSaved: boolean;
+  readonly pause: Pause;
+}
+
+export class Diversions implements Diverter {
+  readonly #options: DiversionsOptions;
+  /** By prefix. */
+  readonly #running = new Map<string, Running>();
+  #wanted: ReadonlySet<string> = new Set();
+  /** By prefix: why it failed, and until when the hook is left alone. */
+  readonly #faults = new Map<string, { readonly cause: string; readonly untilMs: number }>();
+  #asking = 0;
+  /** Those that wait until fewer calls run. */
+  readonly #turns: (() => void)[] = [];
+  /** The write that has not begun; null: there is none. */
+  #waiting: Promise<void> | null = null;
+  #written: Promise<void> = Promise.resolve();
+  #isStarted = false;
+  #isStopped = false;
+
+  /** @param stored those of an earlier process, which go on with start() */
+  constructor(options: DiversionsOptions, stored: readonly Diversion[]) {
+    this.#options = options;
+    for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true));
+  }
+
+  get isHooked(): boolean {
+    return this.#options.hook() !== null;
+  }
+
+  views(): readonly Diversion[] {
+    return [...this.#running.values()].map(({ diversion }) => diversion);
+  }
+
+  want(prefixes: readonly Prefix[]): void {
+    this.#wanted = new Set(prefixes.map(({ text }) => text));
+    if (this.#isStarted) this.#beginWanted();
+  }
+
+  /** From now on the hook is called. Call this when bans have said what they want. */
+  start(): void {
+    this.#isStarted = true;
+    for (const running of this.#running.values()) this.#go(running);
+    this.#beginWanted();
+  }
+
+  #beginWanted(): void {
+    for (const text of this.#wanted) {
+      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#fault(text) !== null) continue;
+      const running = this.#made(this.#entered({ id: this.#options.newId(), prefix: text }, "beginning"), false);
+      this.#running.set(text, running);
+      this.#go(running);
+    }
+    for (const { pause } of this.#running.values()) pause.end();
+  }
+
+  faultOf({ text }: Prefix): string | null {
+    const isBeyond = !this.#running.has(text) && this.#running.size >= DIVERSIONS_MAX;
+    return this.#fault(text) ?? (isBeyond ? TOO_MANY : null);
+  }
+
+  stateOf(prefix: Prefix): RouteState {
+    const cause = this.faultOf(prefix);
+    if (cause !== null) return { kind: "failed", cause };
+    return { kind: this.#running.get(prefix.text)?.diversion.phase === "diverted" ? "announced" : "pending" };
+  }
+
+  /** Diversions stay: the next process goes on with them. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { pause } of this.#running.values()) pause.end();
+  }
+
+  #made(diversion: Diversion, isSaved: boolean): Running {
+    return { diversion, isSaved, pause: new Pause(this.#options.timers) };
+  }
+
+  #go(running: Running): void {
+    this.#run(running).catch((cause: unknown) => this.#options.log.error({ cause }, "a diversion could not go on"));
+  }
+
+  async #run(running: Running): Promise<void> {
+    while (!this.#isStopped) {
+      // So that the next process does not ask for what is done. One that begins, and one that ends, sees to it itself.
+      if (!running.isSaved && !ASKING.includes(running.diversion.phase)) await this.#keep(running);
+      const { phase, prefix } = running.diversion;
+      const isWanted = this.#wanted.has(prefix);
+      if (isWanted === (phase === "ending")) this.#enter(running, isWanted ? "beginning" : "ending");
+      else if (await this.#act(running)) return;
+    }
+  }
+
+  /** Returns whether it has ended. */
+  async #act(running: Running): Promise<boolean> {
+    const { phase, prefix } = running.diversion;
+    switch (phase) {
+      case "beginning":
+        await this.#begin(running);
+        return false;
+      case "confirming":
+        await this.#confirm(running);
+        return false;
+      case "diverted":
+        await running.pause.wait(IDLE_MS);
+        return false;
+      case "failed": {
+        const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.wallMs();
+        if (leftMs > 0) await running.pause.wait(Math.min(IDLE_MS, leftMs));
+        else this.#enter(running, "beginning");
+        return false;
+      }
+      case "ending":
+        return this.#end(running);
+      default:
+        return phase satisfies never;
+    }
+  }
+
+  async #begin(running: Running): Promise<void> {
+    if (!(await this.#saved(running))) return;
+    const answer = await this.#asked(running, "begin");
+    if (answer === null) return;
+    const isConfirmed = answer === "done" && this.#options.hook()?.confirmSeconds === 0;
+    this.#enter(running, isConfirmed ? "diverted" : "confirming");
+  }
+
+  async #confirm(running: Running): Promise<void> {
+    const { hook, clock } = this.#options;
+    const answer = await this.#asked(running, "confirm");
+    if (answer === "done") this.#enter(running, "diverted");
+    if (answer !== "not_yet") return;
+    const seconds = hook()?.confirmSeconds ?? 0;
+    const isLate = clock.wallMs() - running.diversion.since >= seconds * 1000;
+    if (isLate) this.#failed(running, `not confirmed within ${seconds} s`);
+    else await running.pause.wait(CONFIRM_EVERY_MS);
+  }
+
+  async #end(running: Running): Promise<boolean> {
+    // Where this is not on disk yet, the next process ends it all the same.
+    await this.#saved(running);
+    const answer = await this.#asked(running, "end");
+    if (answer === "not_yet") await running.pause.wait(CONFIRM_EVERY_MS);
+    if (answer !== "done") return false;
+    const { prefix, id } = running.diversion;
+    this.#running.delete(prefix);
+    this.#options.log.info({ prefix, id }, "the hook has ended the diversion");
+    await this.#save().catch(() => {});
+    // Wanted again meanwhile.
+    if (!this.#isStopped) this.#beginWanted();
+    return true;
+  }
+
+  /** null: it failed, which is counted, and the pause after it is over. */
+  async #asked(running: Running, action: HookRequest["action"]): Promise<HookAnswer | null> {
+    const hook = this.#options.hook();
+    const { id, requestId: request_id, prefix } = running.diversion;
+    try {
+      if (hook === null) throw new Error(NO_HOOK_LEFT);
+      return await this.#inTurn(() =>
+        this.#options.ask(hook, { action, id, request_id, prefix, dry_run: hook.isDryRun }),
+      );
+    } catch (cause) {
+      await this.#attemptFailed(running, messageOf(cause), hook?.attempts ?? 1);
+      return null;
+    }
+  }
+
+  async #attemptFailed(running: Running, error: string, most: number): Promise<void> {
+    const { phase, prefix, id } = running.diversion;
+    const attempts = running.diversion.attempts + 1;
+    running.diversion = { ...running.diversion, attempts, error };
+    const isLogged = attempts === 1 || attempts % LOGGED_EACH === 0;
+    if (isLogged) this.#options.log.warn({ prefix, id, phase, attempts, error }, "the scrubbing hook failed");
+    if (phase !== "ending" && attempts >= most) this.#failed(running, error);
+    else await running.pause.wait(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 16)));
+  }
+
+  #failed(running: Running, error: string): void {
+    const { hook, clock, log } = this.#options;
+    const { prefix, id } = running.diversion;
+    const cause = `the scrubbing hook does not divert ${prefix}: ${error}`;
+    const untilMs = clock.wallMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
+    this.#faults.delete(prefix);
+    this.#faults.set(prefix, { cause, untilMs });
+    for (const oldest of this.#faults.keys()) {
+      if (this.#faults.size <= FAULTS_KEPT) break;
+      this.#faults.delete(oldest);
+    }
+    log.error({ prefix, id, error }, "a diversion by the scrubbing hook failed");
+    this.#enter(running, "failed");
+    running.diversion = { ...running.diversion, error };
+  }
+
+  #fault(text: string): string | null {
+    const fault = this.#faults.get(text);
+    return fault !== undefined && this.#options.clock.wallMs() < fault.untilMs ? fault.cause : null;
+  }
+
+  #enter(running: Running, phase: DiversionPhase): void {
+    running.diversion = this.#entered(running.diversion, phase);
+    running.isSaved = false;
+    const { prefix, id } = running.diversion;
+    this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
+  }
+
+  #entered({ id, prefix }: Pick<Diversion, "id" | "prefix">, phase: DiversionPhase): Diversion {
+    const { newId, clock } = this.#options;
+    return { id, requestId: newId(), prefix, phase, since: clock.wallMs(), attempts: 0, error: null };
+  }
+
+  /** Whether its phase is on disk. If not, the pause after the failure is over. */
+  async #saved(running: Running): Promise<boolean> {
+    if (running.isSaved) return true;
+    try {
+      await this.#write(running);
+      return true;
+    } catch (cause) {
+      await this.#attemptFailed(running, `it could not be saved: ${messageOf(cause)}`, Number.POSITIVE_INFINITY);
+      return false;
+    }
+  }
+
+  async #keep(running: Running): Promise<void> {
+    await this.#write(running).catch((cause: unknown) =>
+      this.#options.log.warn({ cause, prefix: running.diversion.prefix }, "a diversion could not be saved"),
+    );
+    running.isSaved = true;
+  }
+
+  async #write(running: Running): Promise<void> {
+    const { diversion } = running;
+    await this.#save();
+    if (running.diversion === diversion) running.isSaved = true;
+  }
+
+  /** Of the present state, also for others that ask before the write begins. */
+  #save(): Promise<void> {
+    this.#waiting ??= this.#written.then(() => {
+      this.#waiting = null;
+      const write = this.#options.save(this.views());
+      this.#written = write.catch(() => {});
+      return write;
+    });
+    return this.#waiting;
+  }
+
+  async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#asking >= ASKED_AT_ONCE) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    this.#asking++;
+    try {
+      return await ask();
+    } finally {
+      this.#asking--;
+      this.#turns.shift()?.();
+    }
+  }
+}

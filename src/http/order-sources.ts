@@ -1,0 +1,30 @@
+/** What orders of bans are judged by, and shown with: the routes of backends ask it. */
+import type { Principal } from "../access/principal.ts";
+import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
+import type { MissingNeighbor, Route } from "../mitigation/announcer.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { Diversion } from "../mitigation/diversion.ts";
+import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
+import type { OrderFile } from "../mitigation/order/order-file.ts";
+import type { ReceivedServices } from "../mitigation/protection/received-services.ts";
+import type { Prefix } from "../net/prefix.ts";
+
+/** `unknown`: nothing is known of the last minute's traffic. */
+export type OrderEffect =
+  | { readonly kind: "unknown"; readonly reason: string }
+  | { readonly kind: "known"; readonly effect: RuleEffect };
+
+export interface OrderSources {
+  /** Of the configuration, by name. */
+  templates(): ReadonlyMap<string, OrderFile>;
+  /** What a ban would do to the traffic of the last minute, as far as the caller may see it. */
+  effect(ban: Ban, by: Principal): OrderEffect;
+  /** The neighbors that are not to get such a route, and why. */
+  keptFrom(route: Route): readonly MissingNeighbor[];
+  /** Routes that others put into the speaker; null: none answers. */
+  foreignRoutes(): Promise<ForeignRoutes | null>;
+  /** What the hosts of a prefix received in the last minute; null: too little is known. */
+  received(prefix: Prefix): ReceivedServices | null;
+  /** Of the scrubbing hook. */
+  diversions(): readonly Diversion[];
+}

@@ -1,0 +1,109 @@
+/** Bans that a hook diverts. */
+import { describe, expect, test } from "bun:test";
+import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { hostPrefix, type Prefix } from "../net/prefix.ts";
+import type { RouteState } from "./announcer.ts";
+import type { Ban } from "./ban.ts";
+import { type Diverter, wantedDiversions } from "./diversion.ts";
+import { plainOrder } from "./order/ban-order.ts";
+
+const HOST = hostPrefix(victim).text;
+const WIDE = "192.0.2.0/24";
+const { divert } = terms();
+const hooked = {
+  method: "divert" as const,
+  divert: divert && { ...divert, nextHop: null, enclosing: { 4: { length: 24, upTo: 24 } } },
+};
+
+class FakeDiverter implements Diverter {
+  isHooked = true;
+  wanted: readonly string[] = [];
+  fault: string | null = null;
+  state: RouteState = { kind: "pending" };
+  want(prefixes: readonly Prefix[]): void {
+    this.wanted = prefixes.map(({ text }) => text);
+  }
+  faultOf(): string | null {
+    return this.fault;
+  }
+  stateOf(): RouteState {
+    return this.fault === null ? this.state : { kind: "failed", cause: this.fault };
+  }
+}
+
+const ladder = [
+  { afterSeconds: 0, action: "divert" as const },
+  { afterSeconds: 600, action: "blackhole" as const },
+];
+
+describe("a ban that a hook diverts", () => {
+  test("wants its wider prefix diverted, without a next hop, and is announced once that is confirmed #hook-diverts", () => {
+    const diversions = new FakeDiverter();
+    const { engine, announcer } = harness(under(hooked), { diversions });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    const ban = () => engine.active.get(HOST) as Ban;
+    expect(diversions.wanted).toEqual([WIDE]);
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.routeState(ban())).toEqual({ kind: "pending" });
+    diversions.state = { kind: "announced" };
+    engine.tick(1000);
+    expect(engine.routeState(ban())).toEqual({ kind: "announced" });
+    engine.attacksChanged([{ kind: "ended", attack: { ...attackOn(victim), endedAt: 2000 } }], 2000);
+    expect(diversions.wanted).toEqual([]);
+  });
+
+  test("wants nothing in dry run", () => {
+    const diversions = new FakeDiverter();
+    const { engine } = harness({ ...under(hooked), dryRun: true, isDryRun: () => true }, { diversions });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    expect(engine.active.get(HOST)).toMatchObject({ dryRun: true, measure: { kind: "divert" } });
+    expect(diversions.wanted).toEqual([]);
+  });
+
+  test("goes on to the next rung when the hook fails, on the last one to the fallback #hook-failed", () => {
+    for (const own of [{ ladder }, {}]) {
+      const diversions = new FakeDiverter();
+      const { engine, announcer } = harness(under({ ...hooked, ...own }), { diversions });
+      engine.attacksChanged([started(attackOn(victim))], 0);
+      diversions.fault = "the scrubbing hook does not divert it";
+      engine.tick(1000);
+      expect(announcer.wanted).toEqual([HOST]);
+      expect(diversions.wanted).toEqual([]);
+      const fallback = own.ladder === undefined ? diversions.fault : null;
+      expect(engine.active.get(HOST)).toMatchObject({ method: "blackhole", fallback });
+      diversions.fault = null;
+      engine.tick(2000);
+      expect(diversions.wanted).toEqual([WIDE]);
+    }
+  });
+
+  test("keeps what a milder rung announced until the hook has confirmed it", () => {
+    const diversions = new FakeDiverter();
+    const rungs = [
+      { afterSeconds: 0, action: "flowspec" as const },
+      { afterSeconds: 10, action: "divert" as const },
+    ];
+    const { engine, announcer } = harness(under({ ...hooked, ladder: rungs }), { diversions });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    const [rule] = announcer.wanted;
+    engine.tick(10_000);
+    expect(diversions.wanted).toEqual([WIDE]);
+    expect(announcer.wanted).toEqual([rule ?? ""]);
+    engine.tick(60_000);
+    expect(announcer.wanted).toEqual([rule ?? ""]);
+    diversions.state = { kind: "announced" };
+    engine.tick(61_000);
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("shares its prefix with others, and a reload without the hook takes it back", async () => {
+    const diversions = new FakeDiverter();
+    const { engine } = harness(under(hooked), { diversions });
+    await engine.ban(plainOrder(victim), () => 0);
+    await engine.ban(plainOrder("192.0.2.7" as typeof victim), () => 0);
+    expect(wantedDiversions(engine.active.values()).map(({ text }) => text)).toEqual([WIDE]);
+    diversions.isHooked = false;
+    engine.reconfigure(policy(under({ method: "divert" })), 1);
+    expect(diversions.wanted).toEqual([]);
+  });
+});

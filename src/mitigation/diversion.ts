@@ -1,0 +1,59 @@
+/** Diversions by a hook: a prefix that a program or a web service of others diverts, as bans and the API see them. */
+import type { Prefix } from "../net/prefix.ts";
+import type { RouteState } from "./announcer.ts";
+import { type Ban, wantedDiversion } from "./ban.ts";
+
+/**
+ * `beginning`: the hook is called to divert the prefix. `confirming`: it was, and is called until it confirms that.
+ * `failed`: it did not divert it, and its bans act otherwise. `ending`: it is called to end it, until it has.
+ */
+export const DIVERSION_PHASES = ["beginning", "confirming", "diverted", "failed", "ending"] as const;
+export type DiversionPhase = (typeof DIVERSION_PHASES)[number];
+
+/** As it is kept on disk. */
+export interface Diversion {
+  /** A UUID, the same in all requests for it. */
+  readonly id: string;
+  /** A UUID, the same in all attempts of one request. */
+  readonly requestId: string;
+  readonly prefix: string;
+  readonly phase: DiversionPhase;
+  /** When the phase began. Wall clock, ms. */
+  readonly since: number;
+  /** Failed attempts of the present request. */
+  readonly attempts: number;
+  /** Of the last one; null: none has failed. */
+  readonly error: string | null;
+}
+
+/** What bans know of the hook. */
+export interface DiversionSource {
+  /** Whether one is configured. */
+  readonly isHooked: boolean;
+  /** Why the prefix is not diverted by it for now; null: it is, or may be. */
+  faultOf(prefix: Prefix): string | null;
+  stateOf(prefix: Prefix): RouteState;
+}
+
+export interface Diverter extends DiversionSource {
+  /** Replaces the wanted set. Returns at once. */
+  want(prefixes: readonly Prefix[]): void;
+}
+
+/** No hook is configured. */
+export const NO_HOOK: Diverter = {
+  isHooked: false,
+  faultOf: () => null,
+  stateOf: () => ({ kind: "pending" }),
+  want: () => {},
+};
+
+/** The prefixes that bans want diverted by the hook, each once. */
+export function wantedDiversions(bans: Iterable<Ban>): readonly Prefix[] {
+  const wanted = new Map<string, Prefix>();
+  for (const ban of bans) {
+    const prefix = wantedDiversion(ban);
+    if (prefix !== null) wanted.set(prefix.text, prefix);
+  }
+  return [...wanted.values()];
+}

@@ -1,0 +1,179 @@
+/** Wider prefixes that are announced for bans. */
+import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { PrefixTable } from "../net/prefix-table.ts";
+import { NetworkLookup } from "../traffic/network-lookup.ts";
+import { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
+import type { Ban } from "./ban.ts";
+import { EnclosingBounds, enclosingOf, notAnnounced } from "./enclosing.ts";
+import { enclosingIn } from "./measure.ts";
+import { plainOrder } from "./order/ban-order.ts";
+
+const prefix = (text: string) => parsePrefix(text) as Prefix;
+const WIDE = prefix("192.0.2.0/24");
+const other = address("192.0.2.7");
+
+describe("the enclosing prefix", () => {
+  const lengths = { 4: { length: 24, upTo: 24 }, 6: { length: 48, upTo: 64 } };
+
+  test.each([
+    ["192.0.2.7/32", "192.0.2.0/24"],
+    ["192.0.2.128/25", "192.0.2.0/24"],
+    ["192.0.2.0/24", null],
+    ["192.0.0.0/22", null],
+    ["2001:db8:1:2::3/128", "2001:db8:1::/48"],
+    ["2001:db8:1:2::/64", null],
+  ])("of %s is %s", (own, wider) => {
+    expect(enclosingOf(prefix(own), lengths)?.text ?? null).toBe(wider);
+  });
+
+  test("is none without a length for the family", () => {
+    expect(enclosingOf(prefix("2001:db8::1/128"), { 4: lengths[4] })).toBeNull();
+    expect(enclosingOf(hostPrefix(other), undefined)).toBeNull();
+  });
+});
+
+describe("an enclosing prefix is not announced", () => {
+  const networks = [
+    prefix("192.0.2.0/24"),
+    prefix("198.51.100.0/25"),
+    prefix("203.0.113.0/24"),
+    prefix("2001:db8::/32"),
+  ];
+  const whitelisted = [prefix("192.0.2.53/32"), prefix("2001:db8:5::/64")];
+  const bounds = new EnclosingBounds({
+    networks,
+    lookup: NetworkLookup.of({ networks, hostgroups: [] }),
+    whitelist: PrefixTable.of(whitelisted),
+    own: new OwnInfrastructure([
+      { prefix: hostPrefix(address("203.0.113.9")), path: ["bgp", "neighbors", 0, "address"] },
+    ]),
+  });
+  const own = "own infrastructure: 203.0.113.9 is bgp.neighbors[0].address; to ban it, change that key first";
+
+  test.each([
+    ["192.0.2.0/24", "192.0.2.53/32 of protected_whitelist would move with it"],
+    ["192.0.2.0/26", "192.0.2.53/32 of protected_whitelist would move with it"],
+    ["192.0.2.64/26", null],
+    ["198.51.100.0/24", "it lies in none of networks as a whole"],
+    ["198.51.100.0/25", null],
+    ["203.0.113.0/24", own],
+    ["203.0.113.128/25", null],
+    ["2001:db8:5::/48", "2001:db8:5::/64 of protected_whitelist would move with it"],
+    ["2001:db8:6::/48", null],
+  ])("%s: %s", (text, why) => {
+    const answer = why === null ? null : notAnnounced(prefix(text), why);
+    // Twice: the second answer is a kept one.
+    for (let i = 0; i < 2; i++) expect(bounds.refusalOf(prefix(text))).toBe(answer);
+  });
+});
+
+const DIVERTED = { 4: { length: 24, upTo: 24 } };
+const hops = terms();
+const diverting = {
+  method: "divert" as const,
+  divert: hops.divert && { ...hops.divert, enclosing: DIVERTED },
+};
+
+describe("bans that are diverted by an enclosing prefix", () => {
+  const ordered = (engine: ReturnType<typeof harness>["engine"], ...ips: (typeof other)[]) =>
+    Promise.all(ips.map((ip) => engine.ban(plainOrder(ip), () => 0)));
+
+  test("share one route, which stays until the last of them ends #announce-shared", async () => {
+    const { engine, announcer } = harness(under(diverting));
+    await ordered(engine, victim, other);
+    expect(announcer.routes).toMatchObject([{ prefix: WIDE, isDivert: true }]);
+    await engine.unban(victim, 1);
+    expect(announcer.wanted).toEqual([WIDE.text]);
+    await engine.unban(other, 2);
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("go to the scrub node of the oldest of them", async () => {
+    const asked: (string | null)[] = [];
+    const divertTo = ({ currentNode, prefix: { text } }: { currentNode: string | null; prefix: Prefix }) => {
+      asked.push(currentNode);
+      return { kind: "node" as const, name: currentNode ?? `of ${text}`, nextHop: address("198.51.100.7") };
+    };
+    const { engine } = harness(under(diverting), { divertTo });
+    await engine.ban(plainOrder(other), () => 0);
+    await engine.ban(plainOrder(victim), () => 1);
+    engine.tick(2);
+    const nodes = [...engine.active.values()].map(({ measure }) => measure.kind === "divert" && measure.node);
+    expect(nodes).toEqual(["of 192.0.2.7/32", "of 192.0.2.7/32"]);
+    expect(asked).toContain("of 192.0.2.7/32");
+  });
+
+  const refusal = notAnnounced(WIDE, "192.0.2.53/32 of protected_whitelist would move with it");
+  test("are refused as orders of that method, with the reason", async () => {
+    const { engine } = harness({ ...under(diverting), enclosingRefusal: () => refusal });
+    const order = { ...plainOrder(victim), terms: { method: "divert" as const } };
+    const { ban } = await engine.ban(order, () => 0);
+    expect(ban).toMatchObject({ state: "rejected", reason: `order: ${refusal}` });
+  });
+
+  const refusing = { enclosingRefusal: () => refusal };
+
+  test("take the next rung at once where the prefix is not announced #announce-refused", () => {
+    const ladder = [
+      { afterSeconds: 0, action: "divert" as const },
+      { afterSeconds: 60, action: "blackhole" as const },
+    ];
+    const { engine, announcer } = harness({ ...under({ ...diverting, ladder }), ...refusing });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    expect(announcer.routes).toMatchObject([{ prefix: hostPrefix(victim) }]);
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ method: "blackhole", step: 1, fallback: null });
+    engine.tick(1000);
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ method: "blackhole", step: 1 });
+  });
+
+  test("take the fallback on the last rung, with the reason", () => {
+    const { engine, announcer } = harness({ ...under(diverting), ...refusing });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    expect(announcer.wanted).toEqual([hostPrefix(victim).text]);
+    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ method: "blackhole", fallback: refusal });
+  });
+
+  test("have failed where nothing is in its place", () => {
+    const { engine, announcer } = harness({ ...under({ ...diverting, ban: { fallback: "none" } }), ...refusing });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    const ban = engine.active.get(hostPrefix(victim).text) as Ban;
+    expect(announcer.wanted).toEqual([]);
+    expect(engine.routeState(ban)).toEqual({ kind: "failed", cause: refusal });
+  });
+
+  test("are announced again as they are once the length is taken away", async () => {
+    const { engine, announcer } = harness(under(diverting));
+    await ordered(engine, victim, other);
+    engine.reconfigure(policy(under({ method: "divert" })), 1);
+    engine.tick(2);
+    expect(announcer.wanted).toEqual([hostPrefix(victim).text, hostPrefix(other).text].sort());
+  });
+});
+
+describe("a blackhole with an enclosing prefix for some neighbors", () => {
+  const blackhole = hops.blackhole && { ...hops.blackhole, enclosing: DIVERTED };
+
+  test("announces both, and counts the addresses of the wider one once", async () => {
+    const { engine, announcer } = harness({ ...under({ blackhole }), maxBannedFraction: 1, addresses: () => 300 });
+    await engine.ban(plainOrder(victim), () => 0);
+    await engine.ban(plainOrder(other), () => 0);
+    const own = [victim, other].map((ip) => hostPrefix(ip).text);
+    expect(announcer.wanted).toEqual([...own, WIDE.text].sort());
+    expect(announcer.routes.find(({ prefix: { text } }) => text === WIDE.text)).toMatchObject({ encloses: 32 });
+    expect([...engine.active.values()].map(({ measure, prefix: own }) => enclosingIn(measure, own)?.text)).toEqual([
+      WIDE.text,
+      WIDE.text,
+    ]);
+  });
+
+  test("announces its own alone where all would be more than may be banned", async () => {
+    const { engine, announcer } = harness({ ...under({ blackhole }), maxBannedFraction: 0.5 });
+    await engine.ban(plainOrder(victim), () => 0);
+    expect(announcer.routes).toMatchObject([
+      { prefix: hostPrefix(victim), notEnclosed: expect.stringContaining("ban.max_banned_fraction") },
+    ]);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "bun:test";
+import { attackEvent, banEvent, conditionEvent, events } from "../../test/fixtures/notify/notify.ts";
+import { ban } from "../../test/fixtures/views.ts";
+import { attackOfRecord } from "../storage/attack-record.ts";
+import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
+import type { KeptNotification } from "../storage/notification-records.ts";
+import {
+  KeptNotifications,
+  NOTIFICATIONS_KEPT_MAX,
+  NOTIFICATIONS_KEPT_PER_TENANT,
+  notificationId,
+} from "./kept-notification.ts";
+
+const records = { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan };
+
+/** A table as a disk would have it: as text. */
+class Disk {
+  readonly rows = new Map<string, string>();
+
+  readonly table = {
+    queue: (key: string, record: KeptNotification | null) => {
+      if (record === null) this.rows.delete(key);
+      else this.rows.set(key, JSON.stringify(record));
+    },
+  };
+
+  open(): KeptNotifications {
+    const stored = [...this.rows.values()].map((row) => JSON.parse(row) as KeptNotification);
+    return new KeptNotifications({ table: this.table, stored, records });
+  }
+}
+
+test("what waits comes back after a kill as it was, by target, and what was delivered does not", () => {
+  const disk = new Disk();
+  const all = [attackEvent({ id: "1", ban: ban() }), banEvent({ id: "2" }), conditionEvent({ id: "3" })];
+  const queue = disk.open().queueOf("noc");
+  for (const event of all) queue.added(event, "acme", 1000);
+  const delivered = attackEvent({ id: "4" });
+  queue.added(delivered, null, 1000);
+  queue.done([delivered]);
+  const after = disk.open();
+  expect(after.queueOf("noc").wasKept).toEqual(all.map((event) => ({ event, tenant: "acme", sinceMs: 1000 })));
+  expect(after.queueOf("noc").wasKept).toEqual([]);
+});
+
+test("what waits for a target that is not configured any more, or cannot be read, is removed", () => {
+  const disk = new Disk();
+  const kept = disk.open();
+  kept.queueOf("gone").added(attackEvent({ id: "1" }), null, 0);
+  kept.queueOf("noc").added(attackEvent({ id: "2" }), null, 0);
+  const id = notificationId("2", "noc");
+  disk.rows.set(id, (disk.rows.get(id) ?? "").replace('"attack":"{', '"attack":"['));
+  const after = disk.open();
+  expect(after.queueOf("noc").wasKept).toEqual([]);
+  after.forgetOthers();
+  expect([disk.rows.size, after.size]).toEqual([0, 0]);
+});
+
+test("over the bound nothing more is kept, until there is room", () => {
+  const disk = new Disk();
+  const queue = disk.open().queueOf("noc");
+  const [first, ...others] = events(NOTIFICATIONS_KEPT_MAX + 1);
+  for (const event of others) queue.added(event, null, 0);
+  if (first === undefined) throw new Error("no event");
+  queue.added(first, null, 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_MAX);
+  queue.done(others.slice(0, 1));
+  queue.added(first, null, 0);
+  expect(disk.rows.has(notificationId(first.id, "noc"))).toBe(true);
+});
+
+test("one tenant has a quarter of the bound, and leaves the rest to others", () => {
+  const disk = new Disk();
+  const queue = disk.open().queueOf("noc");
+  for (const event of events(NOTIFICATIONS_KEPT_PER_TENANT + 1)) queue.added(event, "acme", 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT);
+  queue.added(attackEvent({ id: "other" }), "other", 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT + 1);
+});

@@ -1,0 +1,129 @@
+/**
+ * Notifications that wait, as they are kept on disk until they are delivered or given up, so that a process that is killed
+ * loses none. Bounded: over the bound they wait in memory alone.
+ */
+import type { Tenant } from "../access/fair-queue.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { EventRecord, KeptNotification } from "../storage/notification-records.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import type { NotifyEvent } from "./event.ts";
+
+/** Of all targets, and of those the events of one tenant; over it they wait in memory alone. */
+export const NOTIFICATIONS_KEPT_MAX = 8192;
+export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
+
+/** How attacks and bans are written and read. */
+export interface Records {
+  readonly attackOf: (record: string) => Attack;
+  readonly banOf: (record: string) => Ban;
+  readonly ofBan: (ban: Ban) => string;
+}
+
+/** @param eventId of which there is one for each target. */
+export function notificationId(eventId: string, target: string): string {
+  return `${eventId} ${target}`;
+}
+
+export function recordOfEvent(event: NotifyEvent, { ofBan }: Records): EventRecord {
+  const attack = "attack" in event ? { attack: JSON.stringify(event.attack) } : {};
+  const ban = "ban" in event && event.ban !== null ? { ban: ofBan(event.ban) } : {};
+  const { attack: _attack, ban: _ban, ...rest } = event as NotifyEvent & { attack?: Attack; ban?: Ban | null };
+  return { event: "attack" in event ? { ...rest, ban: null } : rest, ...attack, ...ban };
+}
+
+/** null: this build cannot read it. */
+export function eventOfRecord({ event, attack, ban }: EventRecord, { attackOf, banOf }: Records): NotifyEvent | null {
+  try {
+    const attacked = attack === undefined ? {} : { attack: attackOf(attack) };
+    const banned = ban === undefined ? {} : { ban: banOf(ban) };
+    return { ...event, ...attacked, ...banned } as NotifyEvent;
+  } catch {
+    return null;
+  }
+}
+
+export interface KeptNotificationsOptions {
+  readonly table: Pick<RecordTable<KeptNotification>, "queue">;
+  /** Of an earlier process. */
+  readonly stored: readonly KeptNotification[];
+  readonly records: Records;
+}
+
+/** What a queue of one target keeps. */
+export interface QueueKeep {
+  readonly wasKept: readonly { readonly event: NotifyEvent; readonly tenant: Tenant; readonly sinceMs: number }[];
+  readonly added: (event: NotifyEvent, tenant: Tenant, sinceMs: number) => void;
+  /** Delivered, or given up. */
+  readonly done: (events: readonly NotifyEvent[]) => void;
+}
+
+export class KeptNotifications {
+  readonly #options: KeptNotificationsOptions;
+  /** By id, the tenant. */
+  readonly #kept: Map<string, Tenant>;
+  readonly #byTenant = new Map<Tenant, number>();
+  /** Of an earlier process, by target, until the queue of the target takes them. */
+  readonly #earlier: Map<string, KeptNotification[]>;
+
+  constructor(options: KeptNotificationsOptions) {
+    this.#options = options;
+    this.#kept = new Map(options.stored.map(({ id, tenant }) => [id, tenant]));
+    for (const tenant of this.#kept.values()) this.#count(tenant, 1);
+    this.#earlier = Map.groupBy(options.stored, ({ target }) => target);
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  queueOf(target: string): QueueKeep {
+    const { table, records } = this.#options;
+    const earlier = this.#earlier.get(target) ?? [];
+    this.#earlier.delete(target);
+    const wasKept = earlier.flatMap((kept) => {
+      const event = eventOfRecord(kept.event, records);
+      if (event === null) this.#forget(kept.id);
+      return event === null ? [] : [{ event, tenant: kept.tenant, sinceMs: kept.sinceMs }];
+    });
+    return {
+      wasKept,
+      added: (event, tenant, sinceMs) => {
+        const id = notificationId(event.id, target);
+        if (!this.#kept.has(id) && !this.#hasRoom(tenant)) return;
+        const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
+        if (!this.#kept.has(id)) this.#count(tenant, 1);
+        this.#kept.set(id, tenant);
+        table.queue(id, kept);
+      },
+      done: (events) => {
+        for (const { id } of events) this.#forget(notificationId(id, target));
+      },
+    };
+  }
+
+  /** Those of targets that are not configured any more. */
+  forgetOthers(): void {
+    for (const kept of [...this.#earlier.values()].flat()) this.#forget(kept.id);
+    this.#earlier.clear();
+  }
+
+  #forget(id: string): void {
+    const tenant = this.#kept.get(id);
+    if (tenant === undefined) return;
+    this.#kept.delete(id);
+    this.#count(tenant, -1);
+    this.#options.table.queue(id, null);
+  }
+
+  #hasRoom(tenant: Tenant): boolean {
+    const own = this.#byTenant.get(tenant) ?? 0;
+    return this.#kept.size < NOTIFICATIONS_KEPT_MAX && (tenant === null || own < NOTIFICATIONS_KEPT_PER_TENANT);
+  }
+
+  #count(tenant: Tenant, by: number): void {
+    const count = (this.#byTenant.get(tenant) ?? 0) + by;
+    if (count === 0) this.#byTenant.delete(tenant);
+    else this.#byTenant.set(tenant, count);
+  }
+}

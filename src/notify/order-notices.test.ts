@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import {
+  ORDER_GATHER_MS,
+  ORDER_KINDS_MAX,
+  ORDER_PAUSE_MS,
+  ORDERS_NAMED,
+  type OrderChange,
+  OrderNotices,
+} from "./order-notices.ts";
+
+function setup() {
+  const clock = new ManualClock();
+  const notices: string[] = [];
+  const gathered = new OrderNotices({
+    timers: new ManualTimers(clock),
+    notify: (turn, { type, count, targets, end }, { tenant }) =>
+      notices.push(`${turn} ${count} ${type} ${targets.join()}${end} of ${tenant}`),
+  });
+  return { clock, notices, gathered };
+}
+
+function change(target: string, changes: Partial<OrderChange> = {}): OrderChange {
+  const common = { turn: "made", type: "source_block", operator: "noc", reason: "", end: "" } as const;
+  return { ...common, target, expiresAt: null, tenant: null, group: null, ...changes };
+}
+
+test("an order is notified after a moment, together with those of its kind and owner", () => {
+  const { clock, notices, gathered } = setup();
+  gathered.take([change("a"), change("b"), change("c", { tenant: "acme" }), change("d", { type: "filter_rule" })]);
+  clock.advance(ORDER_GATHER_MS - 1);
+  expect(notices).toEqual([]);
+  clock.advance(1);
+  expect(notices).toEqual([
+    "made 2 source_block a,b of null",
+    "made 1 source_block c of acme",
+    "made 1 filter_rule d of null",
+  ]);
+});
+
+test("those that go on are one notification a minute, which counts each", () => {
+  const { clock, notices, gathered } = setup();
+  gathered.take([change("first")]);
+  clock.advance(ORDER_GATHER_MS);
+  for (let i = 0; i < 100_000; i++) gathered.take([change(`x${i}`)]);
+  clock.advance(ORDER_PAUSE_MS);
+  expect(notices).toHaveLength(2);
+  expect(notices[1]).toStartWith("made 100000 source_block x0,");
+  expect(notices[1]?.split(",")).toHaveLength(ORDERS_NAMED);
+  clock.advance(ORDER_PAUSE_MS);
+  expect([notices.length, clock.pending]).toEqual([2, 0]);
+});
+
+test("over the number of kinds that are gathered the oldest is notified at once, and none is lost", () => {
+  const { clock, notices, gathered } = setup();
+  for (let i = 0; i <= ORDER_KINDS_MAX; i++) gathered.take([change(`x${i}`, { tenant: `t${i}` })]);
+  expect(notices).toEqual(["made 1 source_block x0 of t0"]);
+  clock.advance(ORDER_GATHER_MS);
+  expect(notices).toHaveLength(ORDER_KINDS_MAX + 1);
+});
+
+test("at a stop what is gathered is notified, and no timer is left", () => {
+  const { clock, notices, gathered } = setup();
+  gathered.take([change("a", { turn: "ended", end: "expired" })]);
+  gathered.stop();
+  expect([notices, clock.pending]).toEqual([["ended 1 source_block aexpired of null"], 0]);
+});

@@ -1,0 +1,122 @@
+/**
+ * Gathers changes of standing orders: those of one kind, of one owner, that come together are one notification, so that
+ * programs that place thousands flood no target.
+ */
+import type { Tenant } from "../access/fair-queue.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+
+export const ORDER_TYPES = ["source_block", "filter_rule", "protection", "lever", "ban", "maintenance"] as const;
+export type OrderType = (typeof ORDER_TYPES)[number];
+export type OrderTurn = "made" | "changed" | "ended";
+
+/** One order that was made, changed or ended. */
+export interface OrderChange {
+  readonly turn: OrderTurn;
+  readonly type: OrderType;
+  /** As the audit trail names it. */
+  readonly target: string;
+  /** Empty: not known, or not said. */
+  readonly operator: string;
+  readonly reason: string;
+  /** Why it ended, as in `expired`; empty: it is in force. */
+  readonly end: string;
+  /** Wall clock, ms; null: it stays until it is removed. */
+  readonly expiresAt: number | null;
+  readonly tenant: Tenant;
+  readonly group: string | null;
+}
+
+/** Changes of one kind and owner. */
+export interface Orders {
+  readonly type: OrderType;
+  readonly count: number;
+  /** The first ORDERS_NAMED. */
+  readonly targets: readonly string[];
+  /** Of the first. */
+  readonly operator: string;
+  readonly reason: string;
+  readonly end: string;
+  readonly expiresAt: number | null;
+}
+
+export const ORDERS_NAMED = 20;
+/** From the first change to its notification, and from one notification to the next of the same kind and owner, ms. */
+export const ORDER_GATHER_MS = 1_000;
+export const ORDER_PAUSE_MS = 60_000;
+/** Kinds and owners that are gathered at once; over it the oldest is notified at once. */
+export const ORDER_KINDS_MAX = 512;
+
+interface Gathered {
+  /** null: nothing since the last notification. */
+  orders: { readonly first: OrderChange; readonly targets: string[]; count: number } | null;
+  cancel: Cancel;
+}
+
+export interface OrderNoticesOptions {
+  readonly timers: Pick<Timers, "after">;
+  readonly notify: (turn: OrderTurn, orders: Orders, owner: Pick<OrderChange, "tenant" | "group">) => void;
+}
+
+export class OrderNotices {
+  readonly #options: OrderNoticesOptions;
+  readonly #gathered = new Map<string, Gathered>();
+
+  constructor(options: OrderNoticesOptions) {
+    this.#options = options;
+  }
+
+  take(changes: readonly OrderChange[]): void {
+    for (const change of changes) this.#take(change);
+  }
+
+  /** Notifies what is gathered. */
+  stop(): void {
+    for (const [key, gathered] of this.#gathered) this.#flush(key, gathered);
+  }
+
+  #take(change: OrderChange): void {
+    const { turn, type, end, tenant, group } = change;
+    const key = JSON.stringify([turn, type, end, tenant, group]);
+    const known = this.#gathered.get(key);
+    if (known === undefined) this.#begin(key, change);
+    else if (known.orders === null) known.orders = { first: change, targets: [change.target], count: 1 };
+    else {
+      known.orders.count++;
+      if (known.orders.targets.length < ORDERS_NAMED) known.orders.targets.push(change.target);
+    }
+  }
+
+  #begin(key: string, change: OrderChange): void {
+    const [oldest] = this.#gathered;
+    if (this.#gathered.size >= ORDER_KINDS_MAX && oldest !== undefined) this.#flush(...oldest);
+    const orders = { first: change, targets: [change.target], count: 1 };
+    const cancel = this.#options.timers.after(ORDER_GATHER_MS, () => this.#due(key));
+    this.#gathered.set(key, { orders, cancel });
+  }
+
+  #due(key: string): void {
+    const gathered = this.#gathered.get(key);
+    if (gathered === undefined) return;
+    if (gathered.orders === null) {
+      this.#gathered.delete(key);
+      return;
+    }
+    this.#notify(gathered);
+    gathered.orders = null;
+    gathered.cancel = this.#options.timers.after(ORDER_PAUSE_MS, () => this.#due(key));
+  }
+
+  #flush(key: string, gathered: Gathered): void {
+    gathered.cancel();
+    this.#gathered.delete(key);
+    this.#notify(gathered);
+  }
+
+  #notify({ orders }: Gathered): void {
+    if (orders === null) return;
+    const { first, targets, count } = orders;
+    const { type, operator, reason, end, expiresAt, tenant, group } = first;
+    const { notify } = this.#options;
+    notify(first.turn, { type, count, targets, operator, reason, end, expiresAt }, { tenant, group });
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Which addresses the targets of tenants may reach: a name is resolved here, its addresses are checked, and the connection
+ * goes to these, so that a name that resolves otherwise a moment later leads nowhere else. Without leave no address of
+ * this machine, of the service's own infrastructure or of a private network is reached.
+ */
+import { type IpAddress, parseAddress } from "../net/address.ts";
+import { canonicalPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
+import { isSpecialPurpose } from "../net/special-purpose.ts";
+import { DeliveryFault } from "./delivery-fault.ts";
+
+export interface Reached {
+  readonly address: IpAddress;
+  readonly family: 4 | 6;
+}
+
+/** In these an IPv4 address is embedded, which a translator or a tunnel reaches (RFC 6052, RFC 3056, RFC 4380). */
+const EMBEDDING = ["64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"].map(canonicalPrefix);
+
+/** The addresses of a host that may be reached, at least one. Rejects with a DeliveryFault. */
+export type Reach = (host: string) => Promise<readonly Reached[]>;
+
+export interface ReachOptions {
+  /** All addresses of a name. Rejects if it has none. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+  /** Networks that may be reached, whatever is in them. */
+  readonly allowed: () => readonly Prefix[];
+  /** Whether it is an address of this machine, or the configuration has it for the service, its routers and nodes. */
+  readonly isOwn: (address: IpAddress) => boolean;
+}
+
+export function reachOf(options: ReachOptions): Reach {
+  return async (host) => {
+    const literal = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
+    const found = literal === null ? await resolved(host, options) : [literal];
+    const addresses = found.filter((address) => mayReach(address, options));
+    if (addresses.length === 0)
+      throw new DeliveryFault("its host is at an address that targets of tenants may not reach", { isFinal: true });
+    return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  };
+}
+
+async function resolved(name: string, { resolve }: ReachOptions): Promise<IpAddress[]> {
+  const texts = await resolve(name).catch(() => {
+    throw new DeliveryFault("the name of its host is not known");
+  });
+  return texts.map(parseAddress).filter((address) => address !== null);
+}
+
+function mayReach(address: IpAddress, { allowed, isOwn }: ReachOptions): boolean {
+  if (allowed().some((prefix) => prefixContains(prefix, address))) return true;
+  return !isSpecialPurpose(address) && !EMBEDDING.some((prefix) => prefixContains(prefix, address)) && !isOwn(address);
+}

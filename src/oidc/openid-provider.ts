@@ -1,0 +1,223 @@
+/**
+ * The identity provider, by OpenID Connect: authorization code with PKCE. Its document is read in the background, again
+ * and again, so that neither the start nor an answer of the service waits for a provider that is away. Knows no sessions.
+ */
+import * as oidc from "openid-client";
+import type { Claims } from "../access/claims.ts";
+import { type AttemptSecrets, type IdentityProvider, ProviderFault } from "../access/sign-in.ts";
+import { redirectUri, type SignInConfig } from "../access/sign-in-config.ts";
+import { messageOf } from "../system/error-message.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+
+export interface OpenIdProviderOptions {
+  readonly readVariable: (name: string) => string | null;
+  readonly timers: Timers;
+  /** After each reading of the document, why it cannot be used; null: it can, or there is no provider. */
+  readonly onRead: (error: string | null) => void;
+}
+
+/** Of one request to the provider, s. */
+const TIMEOUT_SECONDS = 10;
+/** How often the document is read while it can be used, and while it cannot, ms. */
+export const REFRESH_MS = 60_000;
+export const RETRY_MS = 15_000;
+/** Clocks of the provider and of this machine may differ by as much, s. */
+const TOLERANCE_SECONDS = 30;
+
+interface Known {
+  readonly of: SignInConfig;
+  readonly secret: string | null;
+  readonly server: oidc.ServerMetadata;
+  readonly client: oidc.Configuration;
+}
+
+export class OpenIdProvider implements IdentityProvider {
+  readonly #options: OpenIdProviderOptions;
+  #config: SignInConfig | null = null;
+  #known: Known | null = null;
+  #error: string | null = UNREAD;
+  /** The latest: what an earlier one finds counts for nothing. */
+  #reading = 0;
+  #cancelNext: Cancel = () => {};
+
+  constructor(options: OpenIdProviderOptions) {
+    this.#options = options;
+  }
+
+  get error(): string | null {
+    return this.#error;
+  }
+
+  get signOutUrl(): string | null {
+    const { server, client } = this.#known ?? {};
+    if (client === undefined || server?.end_session_endpoint === undefined) return null;
+    return oidc.buildEndSessionUrl(client).href;
+  }
+
+  /** @param config null: there is none, or the service stops */
+  follow(config: SignInConfig | null): void {
+    const before = this.#config;
+    this.#config = config;
+    if (before !== null && config !== null && isSameClient(before, config)) {
+      if (this.#known !== null) this.#known = { ...this.#known, of: config };
+      return;
+    }
+    this.#known = null;
+    this.#error = UNREAD;
+    this.#options.onRead(null);
+    this.#read();
+  }
+
+  async urlFor({ state, nonce, verifier }: AttemptSecrets): Promise<string | null> {
+    const known = this.#error === null ? this.#usable() : null;
+    if (known === null) return null;
+    const url = oidc.buildAuthorizationUrl(known.client, {
+      redirect_uri: redirectUri(known.of),
+      scope: known.of.scopes.join(" "),
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    });
+    return url.href;
+  }
+
+  async claims(answer: string, { state, nonce, verifier }: AttemptSecrets): Promise<Claims> {
+    const known = this.#usable();
+    if (known === null) throw new ProviderFault("provider_away", this.error ?? "not known");
+    const { client, of } = known;
+    try {
+      const url = new URL(`${redirectUri(of)}${answer}`);
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
+      const tokens = await oidc.authorizationCodeGrant(client, url, checks);
+      const said = tokens.claims();
+      if (said === undefined) throw new ProviderFault("invalid_answer", "the provider sent no ID token");
+      if (client.serverMetadata().userinfo_endpoint === undefined) return said;
+      // Of providers that put groups there alone. What is signed takes precedence.
+      return { ...(await oidc.fetchUserInfo(client, tokens.access_token, said.sub)), ...said };
+    } catch (cause) {
+      throw faultOf(cause);
+    }
+  }
+
+  /** With the secret as it is now; null: the document has not been read yet. */
+  #usable(): Known | null {
+    const config = this.#config;
+    if (this.#known === null || config === null) return null;
+    const secret = this.#secretOf(config);
+    if (this.#known.secret !== secret) this.#known = knownOf(this.#known.server, config, secret);
+    return this.#known;
+  }
+
+  #read(): void {
+    this.#cancelNext();
+    const config = this.#config;
+    const reading = ++this.#reading;
+    if (config === null) return;
+    void this.#errorOf(config, () => reading === this.#reading).then((error) => {
+      if (reading !== this.#reading) return;
+      this.#error = error;
+      this.#options.onRead(error);
+      this.#cancelNext = this.#options.timers.after(error === null ? REFRESH_MS : RETRY_MS, () => this.#read());
+    });
+  }
+
+  async #errorOf(config: SignInConfig, isLatest: () => boolean): Promise<string | null> {
+    try {
+      const secret = this.#secretOf(config);
+      if (config.clientSecretEnv !== null && secret === null)
+        return `the variable ${config.clientSecretEnv} is not set`;
+      const server = await readProvider(config);
+      // What the client keeps, like the provider's keys, stays.
+      const isSame = JSON.stringify(server) === JSON.stringify(this.#known?.server);
+      if (isLatest() && !isSame) this.#known = knownOf(server, this.#config ?? config, secret);
+      return null;
+    } catch (cause) {
+      return errorText(cause);
+    }
+  }
+
+  #secretOf({ clientSecretEnv: name }: SignInConfig): string | null {
+    return name === null ? null : this.#options.readVariable(name) || null;
+  }
+}
+
+const UNREAD = "it has not answered yet";
+
+/** The provider's document. Rejects when it cannot be used, also when it is that of another issuer. */
+export async function readProvider({ issuer, clientId }: SignInConfig): Promise<oidc.ServerMetadata> {
+  const execute = isPlainHttp(issuer) ? [oidc.allowInsecureRequests] : [];
+  const timeout = TIMEOUT_SECONDS;
+  const found = await oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), { execute, timeout });
+  const server: oidc.ServerMetadata = { ...found.serverMetadata() };
+  if (server.issuer !== issuer)
+    throw new Error(`it names ${server.issuer} as the issuer: write that in api.oidc.issuer`);
+  if (server.authorization_endpoint === undefined || server.token_endpoint === undefined)
+    throw new Error("it names no authorization_endpoint, or no token_endpoint");
+  if (server.code_challenge_methods_supported?.includes("S256") === false)
+    throw new Error("the provider does not take PKCE with S256");
+  return server;
+}
+
+export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): Known {
+  const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const withSecret = methods.includes("client_secret_basic") ? secretBasic : oidc.ClientSecretPost;
+  const authentication = secret === null ? oidc.None() : withSecret(secret);
+  const metadata = { [oidc.clockTolerance]: TOLERANCE_SECONDS };
+  const client = new oidc.Configuration(server, of.clientId, metadata, authentication);
+  client.timeout = TIMEOUT_SECONDS;
+  // The signature too, not only the way that the token came by.
+  oidc.enableNonRepudiationChecks(client);
+  if (isPlainHttp(of.issuer)) oidc.allowInsecureRequests(client);
+  return { of, secret, server, client };
+}
+
+/**
+ * The library's `ClientSecretBasic` also encodes `-` and `_`, which need not be (RFC 6749, section 2.3.1): left as they are,
+ * providers that do not decode read the same as those that do.
+ */
+function secretBasic(secret: string): oidc.ClientAuth {
+  return (_server, { client_id: id }, _body, headers) => {
+    const pair = [id, secret].map((text) => encodeURIComponent(text).replaceAll("%20", "+")).join(":");
+    headers.set("authorization", `Basic ${Buffer.from(pair).toString("base64")}`);
+  };
+}
+
+function isSameClient(one: SignInConfig, other: SignInConfig): boolean {
+  const { issuer, clientId, clientSecretEnv } = one;
+  return issuer === other.issuer && clientId === other.clientId && clientSecretEnv === other.clientSecretEnv;
+}
+
+/** The configuration allows it on loopback alone. */
+function isPlainHttp(issuer: string): boolean {
+  return issuer.startsWith("http:");
+}
+
+function faultOf(cause: unknown): ProviderFault {
+  if (cause instanceof ProviderFault) return cause;
+  const text = errorText(cause);
+  if (cause instanceof oidc.AuthorizationResponseError) return new ProviderFault("denied", text, { cause });
+  return new ProviderFault(isAway(cause) ? "provider_away" : "invalid_answer", text, { cause });
+}
+
+/** The request was not answered, or by an error of the provider's own. */
+function isAway(cause: unknown): boolean {
+  for (let error: unknown = cause; error instanceof Error; error = error.cause) {
+    const code = "code" in error ? error.code : undefined;
+    if (code === "OAUTH_TIMEOUT" || error.name === "TimeoutError" || error.name === "AbortError") return true;
+    if (typeof code === "string" && /^E[A-Z]+$|^Connection|^FailedToOpen|CERT/.test(code)) return true;
+    if (error.cause instanceof Response && error.cause.status >= 500) return true;
+  }
+  return cause instanceof oidc.ResponseBodyError && cause.status >= 500;
+}
+
+/** Without parameters of the answer, which may have secrets. */
+export function errorText(cause: unknown): string {
+  if (cause instanceof oidc.AuthorizationResponseError || cause instanceof oidc.ResponseBodyError) {
+    return `the provider answered ${cause.error}`;
+  }
+  if (cause instanceof oidc.WWWAuthenticateChallengeError)
+    return "the provider refuses the client: see client_id and its secret";
+  const inner = cause instanceof Error && cause.cause instanceof Error ? `: ${messageOf(cause.cause)}` : "";
+  return `${messageOf(cause)}${inner}`;
+}

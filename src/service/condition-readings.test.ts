@@ -1,0 +1,106 @@
+import { expect, test } from "bun:test";
+import { source } from "../../test/fixtures/dataplane/capture-views.ts";
+import { configOf } from "../../test/fixtures/views.ts";
+import type { SourceView } from "../dataplane/capture.ts";
+import type { Liveness } from "../nodes/node-presence.ts";
+import type { DiskSpace } from "../system/disk-space.ts";
+import { ConditionReadings } from "./condition-readings.ts";
+
+const config = configOf(
+  "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\nstate_dir: /var/lib/floodwall\n",
+);
+
+function setup() {
+  const now = {
+    sources: [] as SourceView[],
+    speaker: null as { connected: boolean; fault: string | null } | null,
+    scrub: "alive" as Liveness,
+    edge: "alive" as Liveness,
+    report: {} as object | null,
+    etag: '"1"',
+    space: { bytes: 2 ** 40, freeBytes: 2 ** 39 } as DiskSpace | null,
+  };
+  const readings = new ConditionReadings({
+    floodwall: {
+      config,
+      packetPath: { sources: () => now.sources },
+      announcer: { status: () => ({ speaker: "managed", ...now.speaker }) },
+      scrub: { staleAfterSeconds: 15, views: () => [{ node: { name: "s1" }, liveness: now.scrub }] },
+    },
+    edge: {
+      nodes: {
+        ...{ staleAfterSeconds: 20, nodes: () => [{ name: "e1", scope: [] }], livenessOf: () => now.edge },
+      },
+      reports: { reportOf: () => (now.report === null ? null : { report: now.report }) },
+      feed: { documentFor: () => ({ etag: now.etag }) },
+    },
+    diskSpace: async () => now.space,
+  } as never);
+  now.speaker = { connected: true, fault: null };
+  const found = (monotonicMs: number) =>
+    readings
+      .read(monotonicMs)
+      .flatMap(({ kind, name, found: text }) => (text === null ? [] : [`${kind} ${name}: ${text}`]));
+  return { now, found };
+}
+
+test("nothing is wrong where all works", () => {
+  const { now, found } = setup();
+  now.sources = [source()];
+  expect(found(0)).toEqual([]);
+});
+
+test("a capture is lost while it failed, and loses by the packets since the last reading", () => {
+  const { now, found } = setup();
+  const [queue] = source().queues;
+  if (queue === undefined) throw new Error("no queue");
+  const counted = (receivedPackets: number, droppedKernel: number) => [
+    source({
+      name: "eth0",
+      queues: [{ ...queue, receivedPackets, droppedRingFull: 0, droppedFillEmpty: 0, droppedKernel }],
+    }),
+  ];
+  now.sources = counted(1_000_000, 5000);
+  expect(found(0)).toEqual([]);
+  now.sources = counted(1_999_000, 6000);
+  expect(found(1000)).toEqual(["capture_losing eth0: 1000 of 1000000 packets of the last second"]);
+  now.sources = counted(2_999_001, 6999);
+  expect(found(2000)).toEqual([]);
+  now.sources = [source({ name: "eth0", state: "failed", error: "no such device", queues: [] })];
+  expect(found(3000)).toEqual(["capture_lost eth0: no such device"]);
+});
+
+test("the speaker is down with its fault", () => {
+  const { now, found } = setup();
+  now.speaker = { connected: false, fault: "connection refused" };
+  expect(found(0)).toEqual(["speaker_down (managed): connection refused"]);
+});
+
+test("nodes are lost, and one that is not lost may refuse its document or be late with it", () => {
+  const { now, found } = setup();
+  [now.scrub, now.edge] = ["lost", "lost"];
+  now.report = { isTestOk: false, testError: "no such module" };
+  expect(found(0)).toEqual(["scrub_node_lost s1: no poll for 15 s", "edge_node_lost e1: no poll for 20 s"]);
+  [now.scrub, now.edge] = ["not_seen", "alive"];
+  expect(found(1000)).toEqual(["edge_node_fault e1: it refuses its document: no such module"]);
+  now.report = { isTestOk: true, isTerminatorAlive: false };
+  expect(found(2000)).toEqual(["edge_node_fault e1: its terminator does not run"]);
+  now.report = { isTestOk: true, isTerminatorAlive: true, zonesEtag: '"0"' };
+  expect(found(59_999)).toEqual([]);
+  expect(found(60_000)).toEqual(["edge_node_fault e1: it has not put in force what it got more than 60 s ago"]);
+  now.etag = '"2"';
+  expect(found(61_000)).toEqual([]);
+});
+
+test("a disk is nearly full by its share and its bytes", async () => {
+  const { now, found } = setup();
+  now.space = { bytes: 2 ** 40, freeBytes: 2 ** 30 - 1 };
+  found(0);
+  await Promise.resolve();
+  await Bun.sleep(0);
+  expect(found(1)).toEqual(["disk_nearly_full /var/lib/floodwall: 1023 MiB of 1048576 MiB are free"]);
+  now.space = { bytes: 2 ** 31, freeBytes: 2 ** 30 - 1 };
+  found(30_000);
+  await Bun.sleep(0);
+  expect(found(30_001)).toEqual([]);
+});

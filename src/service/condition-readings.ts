@@ -1,0 +1,147 @@
+/** The state of the parts whose faults are notified: captures, the BGP speaker, nodes, and the disks that are written to. */
+import type { Config } from "../config/config.ts";
+import type { SourceView } from "../dataplane/capture.ts";
+import type { Edge } from "../edge/edge.ts";
+import type { ConditionReading } from "../notify/condition-watch.ts";
+import type { DiskSpace } from "../system/disk-space.ts";
+import type { Floodwall } from "./floodwall.ts";
+
+export interface ConditionParts {
+  readonly floodwall: Pick<Floodwall, "config" | "packetPath" | "announcer" | "scrub">;
+  readonly edge: Pick<Edge, "nodes" | "reports" | "feed">;
+  /** null: not known. */
+  readonly diskSpace: (path: string) => Promise<DiskSpace | null>;
+}
+
+/** A disk with less than this share of its bytes free, and with less than these bytes, is nearly full. */
+const FREE_SHARE = 0.1;
+const FREE_BYTES = 2 ** 30;
+/** Time between two looks at the disks, ms. */
+const DISK_EVERY_MS = 30_000;
+/** A capture that loses less of its packets in a second does not lose. */
+const LOSING_SHARE = 0.001;
+/** How long a document must have been the node's before one that has another is late, ms. */
+const DOCUMENT_LATE_MS = 60_000;
+
+interface Counted {
+  readonly received: number;
+  readonly dropped: number;
+}
+
+export class ConditionReadings {
+  readonly #parts: ConditionParts;
+  /** Of each capture at the last reading; bounded by those configured. */
+  #counted = new Map<string, Counted>();
+  /** The document of each edge node, and since when it is that. */
+  #documents = new Map<string, { readonly etag: string; readonly sinceMs: number }>();
+  #disks: readonly ConditionReading[] = [];
+  #disksReadMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ConditionParts) {
+    this.#parts = parts;
+  }
+
+  /** Call this once a second. What is said of disks is of the reading before. */
+  read(monotonicMs: number): readonly ConditionReading[] {
+    if (monotonicMs - this.#disksReadMs >= DISK_EVERY_MS) {
+      this.#disksReadMs = monotonicMs;
+      void this.#readDisks();
+    }
+    return [
+      ...this.#captures(),
+      ...this.#speaker(),
+      ...this.#scrubNodes(),
+      ...this.#edgeNodes(monotonicMs),
+      ...this.#disks,
+    ];
+  }
+
+  #captures(): ConditionReading[] {
+    const before = this.#counted;
+    const sources = this.#parts.floodwall.packetPath?.sources() ?? [];
+    this.#counted = new Map(sources.map((source) => [source.name, countedOf(source)]));
+    return sources.flatMap(({ name, state, error }): ConditionReading[] => [
+      { kind: "capture_lost", name, found: state === "failed" ? (error ?? "it gave no reason") : null },
+      { kind: "capture_losing", name, found: lossText(before.get(name), this.#counted.get(name)) },
+    ]);
+  }
+
+  #speaker(): ConditionReading[] {
+    const status = this.#parts.floodwall.announcer?.status();
+    if (status === undefined) return [];
+    const found = status.connected ? null : (status.fault ?? "it has not answered yet");
+    return [{ kind: "speaker_down", name: `(${status.speaker})`, found }];
+  }
+
+  #scrubNodes(): ConditionReading[] {
+    const { scrub } = this.#parts.floodwall;
+    return [...scrub.views()].map(({ node: { name }, liveness }) => ({
+      ...({ kind: "scrub_node_lost", name } as const),
+      found: liveness === "lost" ? `no poll for ${scrub.staleAfterSeconds} s` : null,
+    }));
+  }
+
+  #edgeNodes(monotonicMs: number): ConditionReading[] {
+    const { nodes } = this.#parts.edge;
+    const documents = new Map<string, { etag: string; sinceMs: number }>();
+    const readings = nodes.nodes().flatMap(({ name, scope }): ConditionReading[] => {
+      const { etag } = this.#parts.edge.feed.documentFor(scope);
+      const before = this.#documents.get(name);
+      const sinceMs = before?.etag === etag ? before.sinceMs : monotonicMs;
+      documents.set(name, { etag, sinceMs });
+      const isLost = nodes.livenessOf(name) === "lost";
+      const isDue = monotonicMs - sinceMs >= DOCUMENT_LATE_MS;
+      return [
+        { kind: "edge_node_lost", name, found: isLost ? `no poll for ${nodes.staleAfterSeconds} s` : null },
+        { kind: "edge_node_fault", name, found: isLost ? null : this.#faultOf(name, isDue ? etag : null) },
+      ];
+    });
+    this.#documents = documents;
+    return readings;
+  }
+
+  /** @param etag of the document that it should have by now; null: it may still have an older one. */
+  #faultOf(node: string, etag: string | null): string | null {
+    const report = this.#parts.edge.reports.reportOf(node)?.report;
+    if (report === undefined) return null;
+    if (report.isTestOk === false) return `it refuses its document: ${report.testError ?? "it gave no reason"}`;
+    if (report.isTerminatorAlive === false) return "its terminator does not run";
+    const isLate = etag !== null && report.zonesEtag !== null && report.zonesEtag !== etag;
+    return isLate ? `it has not put in force what it got more than ${DOCUMENT_LATE_MS / 1000} s ago` : null;
+  }
+
+  async #readDisks(): Promise<void> {
+    const { floodwall, diskSpace } = this.#parts;
+    const readings = disksOf(floodwall.config).map(async (name): Promise<ConditionReading> => {
+      return { kind: "disk_nearly_full", name, found: roomText(await diskSpace(name)) };
+    });
+    this.#disks = await Promise.all(readings);
+  }
+}
+
+function disksOf({ stateDir, storage: { driver } }: Pick<Config, "stateDir" | "storage">): string[] {
+  const history = driver?.kind === "sqlite" ? [driver.path.replace(/\/[^/]*$/, "") || "/"] : [];
+  return [...new Set([stateDir, ...history])];
+}
+
+function roomText(space: DiskSpace | null): string | null {
+  if (space === null || space.freeBytes >= FREE_BYTES || space.freeBytes >= FREE_SHARE * space.bytes) return null;
+  return `${Math.floor(space.freeBytes / 2 ** 20)} MiB of ${Math.ceil(space.bytes / 2 ** 20)} MiB are free`;
+}
+
+function countedOf({ queues }: SourceView): Counted {
+  let [received, dropped] = [0, 0];
+  for (const queue of queues) {
+    received += queue.receivedPackets;
+    dropped += queue.droppedRingFull + queue.droppedFillEmpty + queue.droppedKernel;
+  }
+  return { received, dropped };
+}
+
+function lossText(before: Counted | undefined, now: Counted | undefined): string | null {
+  if (before === undefined || now === undefined) return null;
+  const dropped = now.dropped - before.dropped;
+  const all = dropped + Math.max(0, now.received - before.received);
+  if (dropped <= 0 || dropped < LOSING_SHARE * all) return null;
+  return `${dropped} of ${all} packets of the last second`;
+}

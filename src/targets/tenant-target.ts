@@ -1,0 +1,74 @@
+/** A target of notifications that a tenant set, and what the configuration allows. Pure. */
+import type { Prefix } from "../net/prefix.ts";
+import {
+  EVENT_KINDS,
+  type EventKind,
+  SEVERITIES,
+  type Severity,
+  TENANT_KINDS,
+  type TenantKind,
+} from "./target-words.ts";
+
+/** A target as a tenant set it; the reader knows its kinds. */
+export interface TargetRecord {
+  /** Unique: of the tenant and the name. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly name: string;
+  readonly kind: string;
+  /** Secrets among them. Absent: the kind has none, or its default. */
+  readonly url?: string;
+  readonly secret?: string;
+  readonly chatId?: string;
+  /** At least; absent: each. */
+  readonly severity?: string;
+  /** Absent: all but those of orders. */
+  readonly events?: readonly string[];
+  readonly operator: string;
+  /** Wall clock, ms. */
+  readonly setAt: number;
+}
+
+export interface TenantTarget extends TargetRecord {
+  readonly kind: TenantKind;
+  readonly severity?: Severity;
+  readonly events?: readonly EventKind[];
+}
+
+/** Unique among all targets: a name of the configuration has no slash. */
+export function tenantTargetId(tenant: string, name: string): string {
+  return `${tenant}/${name}`;
+}
+
+/** null: it was set with another build, and this one does not know its words. */
+export function tenantTargetOf(record: TargetRecord): TenantTarget | null {
+  const { kind, severity = "info", events = [] } = record;
+  const isKnown =
+    has(TENANT_KINDS, kind) && has(SEVERITIES, severity) && events.every((event) => has(EVENT_KINDS, event));
+  return isKnown ? (record as TenantTarget) : null;
+}
+
+function has(words: readonly string[], word: string): boolean {
+  return words.includes(word);
+}
+
+/** The targets that tenants may set. */
+export interface TenantTargetRules {
+  readonly kinds: ReadonlySet<TenantKind>;
+  /** Names, `*.` and a name for all below it, or `*`. */
+  readonly hosts: readonly string[];
+  /** Private networks, or parts of this machine's, that they may reach. */
+  readonly privateNetworks: readonly Prefix[];
+}
+
+/** @param pattern a name, `*.` and a name for all below it, or `*`. */
+export function isHostAllowed(host: string, patterns: readonly string[]): boolean {
+  const name = host.toLowerCase();
+  return patterns.some((pattern) => {
+    if (pattern === "*") return true;
+    const wanted = pattern.toLowerCase();
+    return wanted.startsWith("*.")
+      ? name.endsWith(wanted.slice(1)) && name.length > wanted.length - 1
+      : name === wanted;
+  });
+}

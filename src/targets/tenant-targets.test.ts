@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { attackEvent, NO_TARGETS, orderEvent, targets } from "../../test/fixtures/notify/notify.ts";
+import { Routing } from "../notify/routing.ts";
+import { forgettingTable } from "../system/record-table.ts";
+import type { TenantTargetRules } from "./tenant-target.ts";
+import { type TargetOrder, TENANT_TARGETS_PER_TENANT, TenantTargets } from "./tenant-targets.ts";
+
+const RULES: TenantTargetRules = {
+  kinds: new Set(["webhook", "pagerduty"]),
+  hosts: ["*.acme.example"],
+  privateNetworks: [],
+};
+
+function order(changes: Partial<TargetOrder> = {}): TargetOrder {
+  const by = { tenant: "acme", name: "hook", operator: "noc", setAt: 0 };
+  return { ...by, kind: "webhook", url: "https://hooks.acme.example/1", ...changes };
+}
+
+function setup(rules: TenantTargetRules | null = RULES) {
+  const present = { rules, changes: 0 };
+  const own = new TenantTargets({
+    ...{ store: forgettingTable(), stored: [], rules: () => present.rules },
+    onChange: () => present.changes++,
+  });
+  const refusal = async (changes: Partial<TargetOrder>) => {
+    const answer = await own.set(order(changes));
+    return answer.kind === "refused" ? answer.refusal : null;
+  };
+  return { own, present, refusal };
+}
+
+test("a target is set, replaced under its name and removed", async () => {
+  const { own, present } = setup();
+  await own.set(order());
+  await own.set(order({ url: "https://hooks.acme.example/2" }));
+  expect(own.inForce().map(({ id, url }) => [id, url])).toEqual([["acme/hook", "https://hooks.acme.example/2"]]);
+  expect([await own.remove("acme/hook"), await own.remove("acme/hook")]).toEqual([{ isSaved: true }, null]);
+  expect([own.inForce(), present.changes]).toEqual([[], 3]);
+});
+
+test("kinds and hosts are those of the configuration, also of targets that were set before", async () => {
+  const { own, present, refusal } = setup();
+  expect(await refusal({ kind: "slack" })).toBe("kind_not_allowed");
+  expect(await refusal({ url: "https://acme.example.evil.example/" })).toBe("host_not_allowed");
+  expect(await refusal({ url: "https://127.0.0.1/" })).toBe("host_not_allowed");
+  expect(await refusal({ url: "https://user@hooks.acme.example.evil.example" })).toBe("host_not_allowed");
+  const { url: _, ...withoutUrl } = order({ kind: "pagerduty", name: "pager", secret: "key" });
+  expect((await own.set(withoutUrl)).kind).toBe("done");
+  await own.set(order());
+  present.rules = { ...RULES, hosts: [] };
+  expect(own.inForce().map(({ name }) => name)).toEqual(["pager"]);
+  present.rules = null;
+  expect(own.inForce()).toEqual([]);
+  expect(await refusal({})).toBe("kind_not_allowed");
+  present.rules = RULES;
+  expect(own.inForce()).toHaveLength(2);
+});
+
+test("each tenant has as many as each other, and one of all of them is replaced, not added", async () => {
+  const { refusal } = setup();
+  for (let i = 0; i < TENANT_TARGETS_PER_TENANT; i++) expect(await refusal({ name: `hook${i}` })).toBe(null);
+  expect(await refusal({ name: "more" })).toBe("too_many_of_tenant");
+  expect(await refusal({ name: "hook0" })).toBe(null);
+  expect(await refusal({ tenant: "other" })).toBe(null);
+});
+
+test("what another build set, and this one does not know, is without effect", () => {
+  const stored = [{ id: "acme/x", ...order(), kind: "carrier_pigeon" }];
+  const own = new TenantTargets({ store: forgettingTable(), stored, rules: () => RULES, onChange: () => {} });
+  expect([own.inForce(), own.all()]).toEqual([[], stored]);
+});
+
+test("a tenant gets what is of it, by its own filter, and the configured targets what they get without it", async () => {
+  const { own } = setup();
+  await own.set(order());
+  await own.set(order({ name: "pager", kind: "pagerduty", secret: "k", severity: "critical" }));
+  await own.set(order({ tenant: "other", events: ["order_made"] }));
+  const config = targets({ kind: "slack", urlEnv: "S" });
+  const router = new Routing(config);
+  router.reconfigure(config, own.inForce());
+  const acme = { tenant: "acme", group: "web" };
+  expect(router.targetsOf(attackEvent(acme))).toEqual(["slack", "acme/hook", "acme/pager"]);
+  expect(router.targetsOf(attackEvent({ ...acme, kind: "attack_ended" }))).toEqual([
+    "slack",
+    "acme/hook",
+    "acme/pager",
+  ]);
+  expect(router.targetsOf(attackEvent())).toEqual(["slack"]);
+  expect(router.targetsOf({ ...orderEvent(), tenant: "acme" })).toEqual([]);
+  expect(router.targetsOf({ ...orderEvent(), tenant: "other" })).toEqual(["other/hook"]);
+  const alone = new Routing(NO_TARGETS);
+  alone.reconfigure({ ...NO_TARGETS, routes: [] }, own.inForce());
+  expect(alone.targetsOf(attackEvent(acme))).toEqual(["acme/hook", "acme/pager"]);
+  // The end of what an earlier process notified closes the tenant's alert, and no other tenant's.
+  expect(alone.targetsOf(attackEvent({ kind: "attack_ended", ...acme }))).toContain("acme/pager");
+  expect(alone.targetsOf(attackEvent({ kind: "attack_ended", tenant: "other" }))).toEqual([]);
+});

@@ -1,0 +1,105 @@
+/**
+ * The targets that tenants set, within the kinds and hosts that the configuration allows, each on disk before it is in
+ * force. One that the configuration does not allow any more stays, and is without effect until it does.
+ */
+import { TOKENS_MAX } from "../limits.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import { StandingOrders } from "../system/standing-orders.ts";
+import {
+  isHostAllowed,
+  type TargetRecord,
+  type TenantTarget,
+  type TenantTargetRules,
+  tenantTargetId,
+  tenantTargetOf,
+} from "./tenant-target.ts";
+
+/** Of one tenant, and of all: as many tenants as there may be tokens have all of theirs. */
+export const TENANT_TARGETS_PER_TENANT = 8;
+export const TENANT_TARGETS_MAX = TENANT_TARGETS_PER_TENANT * TOKENS_MAX;
+
+export const TENANT_TARGET_REFUSALS = [
+  "not_of_tenant",
+  "kind_not_allowed",
+  "host_not_allowed",
+  "too_many_of_tenant",
+  "too_many_targets",
+] as const;
+export type TenantTargetRefusal = (typeof TENANT_TARGET_REFUSALS)[number];
+
+export interface TenantTargetsOptions {
+  readonly store: RecordTable<TargetRecord>;
+  readonly stored: Iterable<TargetRecord>;
+  /** Of the configuration in force; null: tenants may set none. */
+  readonly rules: () => TenantTargetRules | null;
+  readonly onChange: () => void;
+}
+
+export type TargetOrder = Omit<TenantTarget, "id">;
+
+export type TargetAnswer =
+  | { readonly kind: "done"; readonly target: TenantTarget; readonly isSaved: boolean }
+  | { readonly kind: "refused"; readonly refusal: TenantTargetRefusal };
+
+export class TenantTargets {
+  readonly #options: TenantTargetsOptions;
+  readonly #orders: StandingOrders<TargetRecord, TenantTargetRefusal, "removed">;
+
+  constructor(options: TenantTargetsOptions) {
+    this.#options = options;
+    const observer = { began: () => {}, refused: () => {}, ended: () => {} };
+    this.#orders = new StandingOrders({ store: options.store, keyOf: ({ id }) => id, times: null, observer });
+    this.#orders.restore(options.stored);
+  }
+
+  /** Those that the configuration allows. */
+  inForce(): readonly TenantTarget[] {
+    return [...this.#orders.all.values()]
+      .map(tenantTargetOf)
+      .filter((target) => target !== null)
+      .filter((target) => this.#notAllowed(target) === null);
+  }
+
+  all(): readonly TargetRecord[] {
+    return [...this.#orders.all.values()];
+  }
+
+  /** Sets a target, or replaces that of its name. Rejects with the store's error: then nothing changed. */
+  async set(order: TargetOrder): Promise<TargetAnswer> {
+    const target: TenantTarget = { id: tenantTargetId(order.tenant, order.name), ...order };
+    const outcome = await this.#orders.place<TenantTargetRefusal>({
+      decide: () => {
+        const refusal = this.#notAllowed(target) ?? this.#overBound(target);
+        if (refusal !== null) return { kind: "refused", refusal };
+        return { kind: "begins", key: target.id, record: target, basis: [] };
+      },
+      takeEffect: () => this.#options.onChange(),
+    });
+    return outcome.kind === "refused" ? outcome : { kind: "done", target, isSaved: outcome.isSaved };
+  }
+
+  /** null: there is none of this id. Otherwise whether its end is on disk. */
+  async remove(id: string): Promise<{ readonly isSaved: boolean } | null> {
+    const target = this.#orders.get(id);
+    if (target === null) return null;
+    const saved = this.#orders.endSaved("removed", [target]);
+    this.#options.onChange();
+    return { isSaved: await saved };
+  }
+
+  #notAllowed(target: TenantTarget): TenantTargetRefusal | null {
+    const rules = this.#options.rules();
+    if (rules === null || !rules.kinds.has(target.kind)) return "kind_not_allowed";
+    const host = target.url === undefined ? null : URL.parse(target.url)?.hostname;
+    if (host === null) return null;
+    return host !== undefined && isHostAllowed(host, rules.hosts) ? null : "host_not_allowed";
+  }
+
+  #overBound({ id, tenant }: TenantTarget): TenantTargetRefusal | null {
+    const all = this.#orders.all;
+    if (all.has(id)) return null;
+    const own = [...all.values()].filter((other) => other.tenant === tenant);
+    if (own.length >= TENANT_TARGETS_PER_TENANT) return "too_many_of_tenant";
+    return all.size >= TENANT_TARGETS_MAX ? "too_many_targets" : null;
+  }
+}
