@@ -1,6 +1,6 @@
 /**
- * A model of a cluster: the rules by which brains agree, over links, clocks and an etcd that fail (architecture.md, "What
- * brains share"). HISTORIES from SEED on; `make cluster-model` runs ten thousand.
+ * A model of a cluster: the rules by which brains agree, over links, clocks and an etcd that fail. HISTORIES from SEED on;
+ * `make cluster-model` runs ten thousand.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

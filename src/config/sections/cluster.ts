@@ -96,6 +96,7 @@ export const ClusterSection = described(
         brains: [{ name: "brain2", address: "192.0.2.12:8443" }],
         etcd: {
           endpoints: ["https://192.0.2.11:2379", "https://192.0.2.12:2379", "https://192.0.2.13:2379"],
+          prefix: "/floodwall/site-1/",
           authority: "/etc/floodwall/cluster/etcd-ca.pem",
           user: "floodwall",
           password_file: "/etc/floodwall/cluster/etcd-password",

@@ -160,7 +160,7 @@ dry_run: false
 networks: [203.0.113.0/24]
 capture: { interfaces: [{ name: mirror0, mode: mirror }] }
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 500000 }
-ban: { ttl_seconds: 60, unban_hysteresis_seconds: 5 }
+ban: { ttl_seconds: 30, unban_hysteresis_seconds: 5, repeat_window_seconds: 0 }
 notify: { webhook: { url_env: WEBHOOK } }
 bgp:
   local_asn: ${ASN}

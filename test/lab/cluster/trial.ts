@@ -31,7 +31,7 @@ export interface TrialResult {
 const FAULT_MS = 12_000;
 const LOOK_MS = 50;
 const ORDER_MS = 250;
-const FLOOD_SECONDS = 45;
+const FLOOD_SECONDS = 40;
 const TTL_SECONDS = 600;
 
 /** How long a route is missing at one router. */
@@ -169,7 +169,7 @@ async function settled(world: ClusterWorld): Promise<void> {
     if (manual === true) await service.post("/api/v1/unban", { prefix, reason: "lab" });
   }
   const isQuiet = async () => (await world.router.routeCount()) === 0 && (await world.areLinked());
-  await eventually(isQuiet, "routes stay after the floods", 60_000, 200);
+  await eventually(isQuiet, "routes stay after the floods", 120_000, 200);
 }
 
 function eventsIn(output: string): TrialResult["events"] {
