@@ -30,6 +30,7 @@ import { StateThread } from "../storage/state-thread.ts";
 import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
+import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
 import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
@@ -79,10 +80,13 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
+  const clustered = { state, limiter, environment, random: Math.random, version: VERSION };
+  const cluster = Cluster.open(config, { ...clustered, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
+  const trail = auditTrailOf(history, cluster);
+  const agreement = cluster?.etcd?.slots ?? null;
+  const edge = await openEdge(config, { ...parts, state, history, limiter, faults, agreement });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
@@ -108,7 +112,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
     ...callersOf(() => floodwall.config.api),
     secrets: environment.secrets,
-    audit: history,
+    audit: trail,
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     limitConnections: connectionLimiter(log),
@@ -118,14 +122,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
-    history,
-    recorder,
-    ...{ updates, stateDamage: damage, faults, edge, cluster },
+    ...{ history, trail, recorder, updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const running = { floodwall, backend, http, reporting, files, edge, cluster, people };
   const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    reloadAudited(floodwall, trail).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
   // Before packets are captured and requests are answered.
   await looked;
@@ -166,7 +168,7 @@ function lifecycleOf(
     await reporting.stopReading();
     await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
-    cluster?.stop();
+    await cluster?.stop();
   };
   return { start, stop };
 }
@@ -223,7 +225,10 @@ function signInOf(floodwall: Floodwall, parts: Omit<SignInParts, "api" | "isDryR
   return opened;
 }
 
-type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
+type EdgeParts = Pick<
+  EdgeChannelOptions,
+  "agreement" | "state" | "history" | "limiter" | "clock" | "timers" | "log"
+> & {
   readonly metrics: Metrics;
   readonly faults: FileFaults;
 };
