@@ -189,6 +189,7 @@ export class ServiceBackend implements Backend {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
         historyPaused: this.#history?.paused ?? null,
       },
+      cluster: this.cluster(),
       telemetry: telemetry && countStates(telemetry.exporters),
       machineProblems: this.#machineProblems(),
       files: this.#faultyFiles(),

@@ -20,6 +20,7 @@ import { ClusterBans } from "./cluster-bans.ts";
 import { PairLease } from "./cluster-lease.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
 import { sharePresence } from "./cluster-presence.ts";
+import { shareQuarantine } from "./cluster-quarantine.ts";
 import type { Floodwall } from "./floodwall.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 
@@ -89,11 +90,10 @@ export class ClusterJoins {
     floodwall.onAttackEvent((event) => this.#attacks.attackHappened(event));
     for (const ban of floodwall.bans.active.values()) this.#bans.banChanged({ ban, previous: null });
     floodwall.onBanChange((change) => this.#bans.banChanged(change));
-    sharePresence({
-      ...this.#options,
-      channels: { scrub: floodwall.scrub, edge },
-      onUnread: (kind, from) => this.#unread(kind, from),
-    });
+    const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
+    sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
+    const { announcer } = floodwall;
+    if (announcer !== null) shareQuarantine({ ...shared, quarantine: announcer.quarantine });
   }
 
   #unread(kind: string, from: string): void {
