@@ -22,6 +22,7 @@
 #   judges  the API, fuzzed by its own description with Schemathesis (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
+#   release  what one downloads, in build/release: package, signed apt repository, checksums, bill of materials, notes (KEY=…)
 #   docs    docs/configuration.md, from the schema of the configuration
 #   analyze  the static analyzer over all native code; `check` has it for the parsers alone
 #   format  formats all files as check requires    clean  removes what was built and installed here
@@ -45,17 +46,17 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils tshark glewlwyd \
+TEST_PACKAGES := doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium knot knot-dnsutils tshark glewlwyd \
   softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
-DEB_PACKAGES := dpkg-dev binutils adduser
+DEB_PACKAGES := dpkg-dev binutils adduser gpg gpgv gpg-agent
 BENCH_PACKAGES := nftables fastnetmon wrk
 TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -139,6 +140,9 @@ dist: setup $(STAMPS)/deb-packages
 
 deb: setup $(STAMPS)/deb-packages
 	@$(BUN) deploy/package.ts
+
+release: setup $(STAMPS)/deb-packages
+	@$(BUN) deploy/release.ts --key "$(KEY)"
 
 fresh: setup $(STAMPS)/fresh-packages
 	@$(BUN) test/machines/fresh.ts $(SUITES)

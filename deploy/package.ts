@@ -50,8 +50,13 @@ interface Order {
   readonly isQuick: boolean;
 }
 
-/** Returns the package's path. */
-async function buildPackage({ directory, isQuick }: Order): Promise<string> {
+export interface BuiltPackage extends Release {
+  readonly path: string;
+  /** Names of the npm packages inside. */
+  readonly packages: readonly string[];
+}
+
+export async function buildPackage({ directory, isQuick }: Order): Promise<BuiltPackage> {
   const stage = join(directory, "root");
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(join(stage, "usr/bin"), { recursive: true });
@@ -70,7 +75,7 @@ async function buildPackage({ directory, isQuick }: Order): Promise<string> {
   const compression = isQuick ? ["-Znone"] : ["-Zxz", "-z1"];
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(release.time) };
   await Bun.$`dpkg-deb ${compression} --root-owner-group --build ${stage} ${path}`.env(env).quiet();
-  return path;
+  return { ...release, path, packages: [...packages].toSorted() };
 }
 
 /**
@@ -169,11 +174,13 @@ function filled(path: string, values: Readonly<Record<string, string>>): string 
   });
 }
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    directory: { type: "string", default: join(ROOT, "build/deb") },
-  },
-});
-const path = await buildPackage({ directory: values.directory, isQuick: values.quick });
-console.log(`${path}  ${(statSync(path).size / 1e6).toFixed(1)} MB`);
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: "boolean", default: false },
+      directory: { type: "string", default: join(ROOT, "build/deb") },
+    },
+  });
+  const { path } = await buildPackage({ directory: values.directory, isQuick: values.quick });
+  console.log(`${path}  ${(statSync(path).size / 1e6).toFixed(1)} MB`);
+}

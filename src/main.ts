@@ -37,6 +37,7 @@ async function main(argv: readonly string[]): Promise<number> {
 async function run(argv: readonly string[]): Promise<number> {
   const [first, ...words] = argv;
   if (first === "ctl") return asked(words);
+  if (first === "suggest") return asked(argv);
   if (first === "--version") return shown(`floodwall ${VERSION}`);
   if (first === "help") return shown(helpFor(words));
   const {

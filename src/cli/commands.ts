@@ -80,6 +80,17 @@ export const COMMANDS: readonly Command[] = [
     example: "floodwall replay monday.pcap --suggest",
   },
   {
+    name: "suggest",
+    operands: "",
+    summary: "thresholds by hostgroup from the history of a running service, as lines for the configuration",
+    options: [
+      ["--days N", "of the history, 7 to 31 (default 28)"],
+      ["--margin N", "over what was seen, 1 to 100 (default 2)"],
+      ["--json", "as one JSON document; the address and the token as with ctl"],
+    ],
+    example: "floodwall suggest --margin 3 > thresholds.yaml",
+  },
+  {
     name: "ctl",
     operands: "COMMAND ...",
     summary: "asks a running service and gives it orders: see floodwall ctl help",

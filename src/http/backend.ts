@@ -7,6 +7,7 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { ClusterReport } from "../cluster/cluster-view.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -58,6 +59,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
@@ -121,6 +123,8 @@ export interface Backend extends ClusterSource {
   traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null>;
   /** The largest first, of what is stored; null: storage is off. Rejects with a HistoryFault. */
   trafficTop(question: TopQuery, asker: Tenant): Promise<readonly TopPart[] | null>;
+  /** null: storage is off. Rejects with a HistoryFault. */
+  trafficPeaks(question: PeaksQuery): Promise<TrafficPeaks | null>;
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer>;
   /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
@@ -221,6 +225,8 @@ export interface StatusView {
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
   readonly storage: StorageView;
+  /** null or absent: this brain is alone. */
+  readonly cluster?: ClusterReport | null;
   /** Exporters of flow telemetry by state; null: none is configured. */
   readonly telemetry: Readonly<Record<ExporterState, number>> | null;
   /** Findings about this machine for the configuration; null: no check has finished. */

@@ -19,6 +19,7 @@ import { clusterRoute } from "./routes/cluster.ts";
 import { configRoute, reloadPreviewRoute, reloadRoute } from "./routes/config.ts";
 import { type Dashboard, dashboardRoutes } from "./routes/dashboard.ts";
 import { diversionsRoute } from "./routes/diversions.ts";
+import { dryRunReportRoute } from "./routes/dry-run-report.ts";
 import { acmeChallengeRoute, acmeSlotRoute } from "./routes/edge/acme.ts";
 import { edgeEventsRoute } from "./routes/edge/events.ts";
 import { edgeHistoryRoute, edgeSourcesRoute } from "./routes/edge/history.ts";
@@ -48,11 +49,13 @@ import { notifyRoutes } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
+import { reportRoutes } from "./routes/reports.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { signInRoutes } from "./routes/sign-in.ts";
 import { sourceBlockPreviewRoute, sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
+import { suggestionRoute } from "./routes/suggestion.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
 import { partTrafficRoute, topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
@@ -93,6 +96,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackTimelineRoute(backend),
     attackSourcesRoute(backend),
     attackPcapRoute(backend),
+    ...reportRoutes(backend, clock),
     incidentsRoute(backend),
     incidentRoute(backend),
     incidentOrderRoute(backend),
@@ -104,11 +108,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     ...installationRoutes(backend, clock),
     bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
-    trafficRoute(backend, clock),
-    topTrafficRoute(backend, clock),
-    partTrafficRoute(backend, clock),
-    totalTrafficRoute(backend, clock),
-    auditRoute(backend, clock),
+    ...historyRoutes(sources),
     eventsRoute(events),
     banRoute(backend),
     manyBansRoute(backend),
@@ -145,6 +145,19 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
   ];
   return [...routes, openapiRoute(routes, () => sources.tokens().length === 0)];
+}
+
+/** What was, and what follows from it. */
+function historyRoutes({ backend, clock }: RouteSources): readonly Route[] {
+  return [
+    trafficRoute(backend, clock),
+    topTrafficRoute(backend, clock),
+    partTrafficRoute(backend, clock),
+    totalTrafficRoute(backend, clock),
+    auditRoute(backend, clock),
+    dryRunReportRoute(backend, clock),
+    suggestionRoute(backend, clock),
+  ];
 }
 
 /** The routes for edge nodes' reports and the views computed from them. */

@@ -25,3 +25,13 @@ export function targetMatcher(target: Target): (own: string) => boolean {
     return Number(own.slice(slash + 1)) >= target.length && isInside(own.slice(0, slash) as IpAddress);
   };
 }
+
+/**
+ * What the texts of all addresses inside a prefix begin with: a database can leave out others by it before their texts are
+ * read. Empty where they have nothing in common, and for IPv6, whose texts are shortened.
+ */
+export function commonText({ family, address, length }: Prefix): string {
+  if (family === 6) return "";
+  const octets = address.split(".").slice(0, Math.floor(length / 8));
+  return octets.length === 4 ? address : octets.map((octet) => `${octet}.`).join("");
+}

@@ -62,6 +62,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
 import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
@@ -188,6 +189,7 @@ export class ServiceBackend implements Backend {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
         historyPaused: this.#history?.paused ?? null,
       },
+      cluster: this.cluster(),
       telemetry: telemetry && countStates(telemetry.exporters),
       machineProblems: this.#machineProblems(),
       files: this.#faultyFiles(),
@@ -234,6 +236,10 @@ export class ServiceBackend implements Backend {
 
   async trafficTop(question: TopQuery, asker: Tenant): Promise<readonly TopPart[] | null> {
     return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question, asker));
+  }
+
+  async trafficPeaks(question: PeaksQuery): Promise<TrafficPeaks | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPeaks", question, null));
   }
 
   async auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer> {

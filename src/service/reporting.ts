@@ -63,7 +63,7 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault" | "joins" | "register"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;

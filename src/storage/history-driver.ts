@@ -17,6 +17,7 @@ import type {
 } from "../edge/reports/edge-history.ts";
 import type { TrafficPoint, TrafficQuery, TrafficSnapshot } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
+import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
 
 /** A record written twice with the same id is kept once, so a write may be repeated if its answer was lost. */
 export interface Identified<T> {
@@ -65,6 +66,8 @@ export interface HistoryQueries {
   trafficPoints(question: TrafficQuery): TrafficPoint[];
   /** Most megabits first; up to but not including the end of the range. */
   trafficTop(question: TopQuery): TopPart[];
+  /** Whole UTC days count as far as they are in the range. */
+  trafficPeaks(question: PeaksQuery): TrafficPeaks;
   /** Oldest first; up to but not including the end of the range. */
   edgePoints(question: EdgeHistoryQuery): EdgeHistoryPoint[];
   /** Busiest first, at most HISTORY_ROWS_MAX, both ends of the range included. */

@@ -79,7 +79,8 @@ export class Adversary {
   async run(): Promise<readonly string[]> {
     const { leadMs, floodMs, pulse, pulsePps } = this.plan;
     const endsAtMs = leadMs + floodMs;
-    for (const ip of this.pulsed) this.#begin(ip, { pps: pulsePps, endsAtMs, pulse });
+    // Packets of an attack are sampled: without, a rule for all traffic of the victim waits for them.
+    for (const ip of this.pulsed) this.#begin(ip, { pps: pulsePps, endsAtMs, pulse, isSpoofed: true });
     while (this.nowMs < leadMs && !this.promises.areBroken) await this.#step();
     this.#begin(VICTIM, { pps: FLOOD_PPS, endsAtMs, isSpoofed: true });
     while (this.nowMs < endsAtMs && !this.promises.areBroken) await this.#step();

@@ -17,6 +17,7 @@ import {
   type Caller,
   OTHER_HOST,
   OUTSIDE_HOST,
+  UNOWNED_HOST,
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
@@ -44,6 +45,10 @@ const [OWN, FOREIGN] = ["own.example.net", "foreign.example.net"];
 const CHALLENGE = { zone: FOREIGN, token: "t", key_authorization: "t.k" };
 const STREAM = "GET /api/v1/events";
 const CAPTURE_FILE = "GET /api/v1/attacks/a1/pcap";
+const ATTACK_PAGE = "GET /api/v1/attacks/a1/report";
+const RANGE_PAGE = "GET /api/v1/report";
+/** Whose answers are not JSON. */
+const NOT_JSON_LINES = [CAPTURE_FILE, ATTACK_PAGE, RANGE_PAGE];
 const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/status", READ],
   ["GET /api/v1/attacks", READ],
@@ -53,6 +58,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/attacks/a1/series", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/sources", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  [ATTACK_PAGE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  [RANGE_PAGE, READ],
   [CAPTURE_FILE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/incidents", READ],
   ["GET /api/v1/incidents/i0001", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
@@ -88,6 +95,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/config", READ],
   ["GET /api/v1/bgp/routes", UNSCOPED_READ],
   ["GET /api/v1/diversions", UNSCOPED_READ],
+  ["GET /api/v1/dry-run/report", UNSCOPED_READ],
+  ["GET /api/v1/thresholds/suggested", UNSCOPED_READ],
   ["GET /api/v1/bans", READ],
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
@@ -191,7 +200,7 @@ beforeAll(() => {
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);
-  backend.incidents.recorded({ kind: "started", attack: attack() });
+  backend.incidents.recorded({ kind: "started", attack: attack({ target: address(UNOWNED_HOST) }) });
   backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());
@@ -231,7 +240,7 @@ test.each(EACH)("%s by %s is answered %s #role-matrix", async (line, caller, exp
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
+test.each(LINES.filter((line) => line !== STREAM && !NOT_JSON_LINES.includes(line)))(
   "%s answers a JSON object as the route says #answers-are-json",
   async (line) => {
     const answer = await properly(line);

@@ -252,6 +252,26 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await top("prefix")).toEqual([]);
     });
 
+    contract(
+      "has the daily peaks of hosts and hostgroups outside of attacks, but for the highest tenth of the days",
+      async () => {
+        const DAY = 86_400;
+        const first = Math.floor(SECONDS / DAY) * DAY;
+        for (let day = 0; day < 10; day++) {
+          const at = first + day * DAY + 600;
+          // One day in ten is not like the others, and one has an attack.
+          await write(snapshot(at, 10, { host: HOST, pps: day === 3 ? 9000 : 100 + day }));
+          await write(snapshot(at + 10, 10, { host: HOST, pps: 50_000, inAttack: true }));
+        }
+        const peaks = await place.driver.ask("trafficPeaks", { fromMs: first * 1000, toMs: (first + 10 * DAY) * 1000 });
+        expect(peaks.days.map(({ day }) => day - first / DAY)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        expect(peaks.days[0]?.seconds).toBe(20);
+        expect(peaks).toMatchObject({ leftOut: 0, hosts: [{ key: HOST, outgoing: false, pps: 109 }] });
+        const short = await place.driver.ask("trafficPeaks", { fromMs: first * 1000, toMs: (first + 4 * DAY) * 1000 });
+        expect(short.hosts).toMatchObject([{ pps: 9000 }]);
+      },
+    );
+
     contract("has buckets that begin at multiples of the step, of the requested range only", async () => {
       for (let i = -1; i <= 12; i++) await write(of(i * 10, 10, i + 1));
       const points = await ask({ fromMs: NOON + 5000, toMs: NOON + 90_000, stepSeconds: 30 });

@@ -6,6 +6,7 @@ import { EXECUTABLES } from "../../deploy/compile.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
+import { TestProvider } from "../fixtures/sign-in/test-provider.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { ROOT } from "../source-tree.ts";
 
@@ -55,6 +56,21 @@ test("the service runs from it: answers, keeps history in its thread, reads its 
   service.signal("SIGHUP");
   await service.says("configuration reloaded");
   expect(await service.stop()).toBe(0);
+});
+
+test("the service of it reads an identity provider, so that people can sign in", async () => {
+  const provider = new TestProvider({ clientId: "f", secret: null, redirectUri: "http://127.0.0.1:9/" });
+  await provider.start();
+  undo.add(() => provider.stop());
+  const oidc = `{ issuer: "${provider.issuer}", client_id: f, public_url: "http://127.0.0.1:9", roles: [{ value: a, role: viewer }] }`;
+  const runner = ["sh", "-ec", `shift 2; exec ${executable()} "$@"`, "sh"];
+  const service = await ServiceProcess.start({ config: CONFIG, runner, api: `token_env: TOKEN, oidc: ${oidc}` });
+  undo.add(() => service.remove());
+  const ways = async () => (await service.get<{ provider: { available: boolean } }>("/api/v1/sign-in")).body;
+  await eventually(
+    async () => (await ways()).provider.available,
+    () => `no one can sign in:\n${service.output}`,
+  );
 });
 
 test("the agent of a scrub node has an executable of its own", () => {

@@ -6,6 +6,7 @@ import { datagram, flood } from "../fixtures/replay-command.ts";
 import { ROOT } from "../source-tree.ts";
 import { bareSystem, install, type Suite } from "./bare-system.ts";
 import { bootPackage } from "./booted-package.ts";
+import { installFromRepository } from "./repository-step.ts";
 import { MACHINES, type RootFolder, runLogged } from "./root-folder.ts";
 import type { Row } from "./step-table.ts";
 
@@ -76,6 +77,7 @@ export async function usePackage({ suite, builtOn, deb, report }: PackageOrder):
     for (const [name, script] of Object.entries(USES)) {
       await step(name, (log) => root.run(["sh", "-ec", script], { log, deadlineMs: 5 * MINUTE_MS }));
     }
+    await step("apt install from a repository", (log) => installFromRepository(root, deb, log));
   });
   const booted = stepsOf(suite, `booted package${of}`, report);
   await booted("the unit's life", (log) => bootPackage(suite, deb, log));

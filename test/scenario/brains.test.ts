@@ -125,7 +125,7 @@ describe("an order at one brain is in force at the other when it is answered", (
 });
 
 describe("a brain that was away", () => {
-  test("gets what was ordered meanwhile, whichever of them it is; the answer says that it has not", async () => {
+  test("gets what was ordered meanwhile, whichever of them it is; the answer says that it has not #shared", async () => {
     for (const away of ["second", "first"] as const) {
       const here = away === "first" ? "second" : "first";
       await pair.end(away);
@@ -157,7 +157,7 @@ describe("a brain that was away", () => {
 });
 
 describe("in a split", () => {
-  test("each brain takes orders, and afterwards the newest of a key is in force at both", async () => {
+  test("each brain takes orders, and afterwards the newest of a key is in force at both #shared-newest-wins", async () => {
     await pair.apart();
     const window = (reason: string) => ({ name: "move", quiet: true, ttl_seconds: 600, reason });
     expect((await ban(pair.first, "older")).body).toMatchObject({ shared: false, unconfirmed_by: ["brain2"] });
@@ -186,7 +186,7 @@ describe("in a split", () => {
   });
 });
 
-test("the cluster as a brain shows it, and its metrics", async () => {
+test("the cluster as a brain shows it, also in its status, and its metrics #status-cluster", async () => {
   await ban(pair.first, "a");
   const { brains, ...cluster } = await pair.clusterAt(pair.first);
   expect(cluster).toMatchObject({
@@ -195,6 +195,7 @@ test("the cluster as a brain shows it, and its metrics", async () => {
   });
   expect(brains).toMatchObject([{ name: "brain2", state: "up", differs: [], unconfirmed_orders: 0 }]);
   expect((await pair.clusterAt(pair.second)).leading).toBe(false);
+  expect((await pair.first.get("/api/v1/status")).body).toMatchObject({ cluster: { brains: 1, up: 1, faults: 0 } });
   const metrics = await (await fetch(`http://127.0.0.1:${pair.first.port}/metrics`)).text();
   expect(metrics).toContain('svc_cluster_brain_up{brain="brain2"} 1');
 });

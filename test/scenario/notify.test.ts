@@ -70,6 +70,46 @@ test("notifications that wait survive kill -9 and a stop, and each is delivered 
   expect(await last.stop()).toBe(0);
 });
 
+test("a tenant's own target gets what is of the tenant, is kept over a restart, and reaches this machine only by leave", async () => {
+  const hook = new Receiver();
+  scene.onEnd(() => hook.stop());
+  const config = (leave: string) => `
+networks: [192.0.2.0/24]
+thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
+hostgroups: [{name: web, networks: [192.0.2.0/25], tenant: acme}, {name: mail, networks: [192.0.2.128/25], tenant: other}]
+notify: {tenant_targets: {kinds: [webhook], hosts: [localhost], private_networks: [${leave}]}}
+`;
+  const api =
+    "tokens: [{name: acme, token_env: ACME, role: operator, tenant: acme}, {name: noc, token_env: NOC, role: operator}]";
+  const env = { ACME: "acme-secret", NOC: "noc-secret" };
+  const first = await scene.start(config(""), { api, env });
+  const url = hook.url.replace("127.0.0.1", "localhost");
+  const body = { kind: "webhook", url, secret: "s3cret-key" };
+  expect((await first.order("PUT", "/api/v1/notify/targets/hook", body, env.ACME)).status).toBe(200);
+  const elsewhere = { ...body, url: "http://127.0.0.1:1/" };
+  expect((await first.order("PUT", "/api/v1/notify/targets/hook", elsewhere, env.ACME)).status).toBe(409);
+  await first.post("/api/v1/notify/targets/hook/test", {}, env.ACME);
+  const targets = async (service: typeof first) =>
+    JSON.stringify(await service.get("/api/v1/notify/targets", env.ACME));
+  await eventually(async () => (await targets(first)).includes("may not reach"), "the target was not refused");
+  expect(hook.received).toEqual([]);
+  await first.stop("SIGKILL");
+  const allowed = config("127.0.0.0/8, '::1'");
+  const service = await scene.start(allowed, { ...first.again, config: allowed });
+  await service.post("/api/v1/ban", { ip: "192.0.2.200" }, env.NOC);
+  await service.post("/api/v1/ban", { ip: "192.0.2.7" }, env.NOC);
+  await eventually(
+    () => hook.received.length > 0,
+    () => `not delivered:\n${service.output}`,
+  );
+  const bodies = hook.received.map(({ body: text }) => JSON.parse(text) as { tenant: string; event: string; ban: Ban });
+  expect(bodies.map(({ tenant, event, ban }) => [tenant, event, ban.target])).toEqual([
+    ["acme", "ban_active", "192.0.2.7"],
+  ]);
+  expect(hook.received[0]?.headers.has("x-floodwall-signature")).toBe(true);
+  expect([await targets(service), service.output].join()).not.toMatch(/s3cret-key|localhost/);
+});
+
 test("a cap on bans that an attack meets is notified with its limit", async () => {
   const hook = new Receiver();
   scene.onEnd(() => hook.stop());

@@ -1,8 +1,9 @@
 /** The commands that ban, unban, and open and close maintenance windows. */
 import { messageOf } from "../../system/error-message.ts";
-import type { Json } from "./api.ts";
+import { type Json, Refused } from "./api.ts";
 import {
   type Answered,
+  type CtlCall,
   type CtlCommand,
   type CtlOption,
   CtlUsage,
@@ -11,7 +12,7 @@ import {
   reasonOf,
   secondsOf,
 } from "./command.ts";
-import { each, effect, ordered, REASON, required } from "./order-words.ts";
+import { each, effect, movesWith, ordered, REASON, required } from "./order-words.ts";
 import { type Column, plain, rowsOf, table } from "./table.ts";
 
 /** Addresses of one command line. */
@@ -99,8 +100,14 @@ function previewed(answer: Json): Answered {
     (row) =>
       `${plain(row["name"] ?? row["neighbor"])}: ${[plain(row["routes"]), row["cause"]].filter(Boolean).join(" – ")}`,
   );
-  const said = effect({ ...answer, ...(refusal !== undefined && { refusal }) });
-  return { answer, text: [plain(ban["route"]), said.text, ...neighbors].join("\n") };
+  const verb = ban["method"] === "divert" ? "would divert" : "would drop";
+  const said = effect({ ...answer, ...(refusal !== undefined && { refusal }) }, verb);
+  const moved = movesWith(ban);
+  const more = [
+    ...(moved === null ? [] : [`moves with it: ${moved}`]),
+    ...(ban["not_announced"] === undefined ? [] : [plain(ban["not_announced"])]),
+  ];
+  return { answer, text: [plain(ban["route"]), said.text, ...more, ...neighbors].join("\n") };
 }
 
 export const BANNING: readonly CtlCommand[] = [
@@ -122,12 +129,21 @@ export const BANNING: readonly CtlCommand[] = [
   },
   {
     name: "unban",
-    ...{ operands: "ADDRESS|PREFIX...", count: [1, ORDERS_MAX], options: [REASON] },
+    ...{ operands: "ADDRESS|PREFIX...", count: [0, ORDERS_MAX] },
+    options: [
+      REASON,
+      { name: "inside", value: "PREFIX", help: "all bans in it, all at once or none, in place of ADDRESS" },
+    ],
     ...{ summary: "ends bans", example: "unban 203.0.113.7 203.0.113.8 --reason 'ticket 7'" },
-    run: ({ api, operands, options }) =>
-      each(operands, async (target) =>
+    run: (call) => {
+      const { api, operands, options } = call;
+      const inside = given(options, "inside");
+      if (inside !== undefined && operands.length === 0) return unbanInside(call, inside);
+      if (inside !== undefined || operands.length === 0) throw new CtlUsage("unban needs ADDRESS, or --inside PREFIX");
+      return each(operands, async (target) =>
         banned(await api.post("/unban", { ...targetOf(target), ...reasonOf(options) }), "unbanned"),
-      ),
+      );
+    },
   },
   {
     name: "maintenance",
@@ -160,6 +176,16 @@ export const BANNING: readonly CtlCommand[] = [
     },
   },
 ];
+
+/** In one order, so that all of them end or none does. */
+async function* unbanInside({ api, options }: CtlCall, target: string): AsyncGenerator<Answered> {
+  const found = rowsOf(await api.get("/bans", { state: "active", target }), "bans");
+  if (found.length === 0) throw new Refused(`no ban is in force inside ${target}`);
+  const unban = found.map(({ prefix }) => ({ prefix, ...reasonOf(options) }));
+  const answer = await api.post("/bans", { unban });
+  const ended = rowsOf(answer, "bans").map(({ prefix }) => `${plain(prefix)} unbanned`);
+  yield { answer, text: [...ended, `${ended.length} bans ended`].join("\n") };
+}
 
 function windowOf(name: string, options: Options): Json {
   const [groups, prefixes, factor] = ["hostgroup", "prefix", "thresholds"].map((option) => given(options, option));

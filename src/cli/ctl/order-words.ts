@@ -31,7 +31,17 @@ export function required(options: Options, name: string): string {
   throw new CtlUsage(`--${name} is missing`);
 }
 
-export function effect(answer: Json): Answered {
+/** What else moves with a ban by the wider prefix that is announced for it; null: its own is announced. */
+export function movesWith(ban: Json): string | null {
+  if (ban["announced_prefix"] === undefined) return null;
+  const { hosts, busiest, hostgroups } = partOf(ban, "moves_with");
+  const named = Array.isArray(busiest) ? busiest.map((row: Json) => plain(row["target"])).join(", ") : "";
+  const seen = hosts === undefined ? "hosts not known" : `${plain(hosts)} other hosts with traffic`;
+  return `${plain(ban["announced_prefix"])}: ${seen}${named === "" ? "" : ` (${named})`}, hostgroups ${plain(hostgroups)}`;
+}
+
+/** @param verb what is done with the traffic */
+export function effect(answer: Json, verb = "would drop"): Answered {
   const { effect: of, refusal } = { effect: partOf(answer, "effect"), refusal: answer["refusal"] };
   const percent = (share: unknown) => (typeof share === "number" ? `${(100 * share).toFixed(1)} %` : "not known");
   const isKnown = of["available"] === true;
@@ -40,7 +50,7 @@ export function effect(answer: Json): Answered {
     text: lines([
       ["order", refusal === undefined ? "would be accepted" : `would be refused: ${plain(refusal)}`],
       [
-        "would drop",
+        verb,
         isKnown
           ? `${percent(of["packets_share"])} of the packets of the last minute, to ${plain(of["hosts"])} hosts`
           : `not known: ${plain(of["reason"])}`,

@@ -1,10 +1,17 @@
 /** The commands that order something. */
 import { messageOf } from "../../system/error-message.ts";
 import type { Json } from "./api.ts";
-import { type CtlCommand, CtlUsage, reasonOf, secondsOf } from "./command.ts";
+import { type Answered, type CtlCommand, CtlUsage, type Options, reasonOf, secondsOf } from "./command.ts";
 import { effect, ordered, REASON, required } from "./order-words.ts";
 import { BLOCK_COLUMNS, RULE_COLUMNS } from "./reading.ts";
-import { plain, rowsOf, table } from "./table.ts";
+import { type Column, partOf, plain, rowsOf, table } from "./table.ts";
+
+/** Thresholds by option, in the words of the interface and in those of people. */
+const SETTINGS = [
+  { option: "pps", key: "pps", of: "packets/s" },
+  { option: "mbps", key: "mbps", of: "Mbit/s" },
+  { option: "flows", key: "flows_per_sec", of: "flows/s" },
+] as const;
 
 const TTL = { name: "ttl", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" } as const;
 
@@ -64,21 +71,107 @@ export const ORDERING: readonly CtlCommand[] = [
   },
   {
     name: "reload",
-    ...{ operands: "", count: [0, 0], options: [], example: "reload" },
+    ...{ operands: "", count: [0, 0], example: "reload --preview" },
+    options: [{ name: "preview", value: null, help: "only say what would change" }],
     summary: "reads the configuration file again; a file with errors changes nothing",
-    async *run({ api }) {
+    async *run({ api, options }) {
+      if (options["preview"] === true) {
+        const answer = await api.post("/config/reload/preview", null);
+        yield { answer, text: reloadPreviewText(answer) };
+        return;
+      }
       const answer = await api.post("/config/reload", null);
       const restart = Array.isArray(answer["needs_restart"]) ? answer["needs_restart"] : [];
       const rest = restart.length === 0 ? "" : `; after a restart only: ${plain(restart)}`;
-      const routes = ["announces", "withdraws"].flatMap((key) => {
-        const all = answer[key];
-        return Array.isArray(all) ? all.map((route) => `${key} ${plain(route)}`) : [];
-      });
       const state = answer["dry_run"] === true ? "in dry run" : "live";
-      yield { answer, text: [`reloaded, ${state}${rest}`, ...routes].join("\n") };
+      yield { answer, text: [`reloaded, ${state}${rest}`, ...routesOf(answer)].join("\n") };
+    },
+  },
+  {
+    name: "group",
+    ...{ operands: "[NAME]", count: [0, 1], example: "group acme --pps 20000 --reason 'ticket 8'" },
+    summary: "thresholds and method of hostgroups; sets them over the configuration, or takes that back",
+    options: [
+      ...SETTINGS.map(({ option, of }) => ({ name: option, value: "N", help: `threshold of ${of}, each host` })),
+      { name: "method", value: "METHOD", help: "blackhole, flowspec, divert or scrub" },
+      { name: "spare", value: "ADDRESSES", help: "never banned, with commas between" },
+      { name: "reset", value: null, help: "take back all that was set so" },
+      REASON,
+    ],
+    async *run({ api, operands: [name], options }) {
+      const settings = settingsIn(options);
+      const isSetting = Object.keys(settings).length > 0;
+      if (name === undefined && (isSetting || options["reset"] === true))
+        throw new CtlUsage("group needs NAME to set it");
+      if (isSetting && options["reset"] === true) throw new CtlUsage("--reset goes without what is set");
+      const path = `/hostgroups/${encodeURIComponent(name ?? "")}/settings`;
+      if (options["reset"] === true) yield changed(await api.delete(path, reasonOf(options)));
+      else if (isSetting) yield changed(await api.put(path, { ...settings, ...reasonOf(options) }));
+      else {
+        const answer = await api.get("/config");
+        const rows = rowsOf(answer, "hostgroups").filter((row) => name === undefined || row["name"] === name);
+        yield { answer, text: table(rows, GROUP_COLUMNS, `There is no hostgroup ${plain(name)}.`) };
+      }
     },
   },
 ];
+
+const GROUP_COLUMNS: readonly Column[] = [
+  ["HOSTGROUP", ({ name }) => name],
+  ["METHOD", ({ mitigation }) => mitigation],
+  ...SETTINGS.map(({ key, of }): Column => [of.toUpperCase(), (row) => partOf(row, "thresholds")[key]]),
+  ["TENANT", ({ tenant }) => tenant],
+  ["SET OVER THE FILE", (row) => Object.keys(partOf(row, "settings")).filter((key) => !["by", "at"].includes(key))],
+];
+
+/** What is set replaces all that was set before. */
+function settingsIn(options: Options): Json {
+  const given = (name: string) => (typeof options[name] === "string" ? options[name] : undefined);
+  const thresholds = SETTINGS.flatMap(({ option, key }) => {
+    const text = given(option);
+    if (text === undefined) return [];
+    if (!/^\d+(\.\d+)?$/.test(text)) throw new CtlUsage(`--${option} ${text}: write a number`);
+    return [[key, Number(text)] as const];
+  });
+  const [method, spare] = [given("method"), given("spare")];
+  return {
+    ...(thresholds.length > 0 && { thresholds: Object.fromEntries(thresholds) }),
+    ...(method !== undefined && { mitigation: method }),
+    ...(spare !== undefined && { protected_whitelist: spare.split(/[\s,]+/).filter((part) => part !== "") }),
+  };
+}
+
+function changed(answer: Json): Answered {
+  const changes = Array.isArray(answer["changes"]) ? answer["changes"].map(plain) : [];
+  return {
+    answer,
+    text: [`hostgroup ${plain(answer["hostgroup"])}:`, ...(changes.length === 0 ? ["nothing changed"] : changes)].join(
+      "\n",
+    ),
+  };
+}
+
+function routesOf(answer: Json): string[] {
+  return ["announces", "withdraws"].flatMap((key) => {
+    const all = answer[key];
+    return Array.isArray(all) ? all.map((route) => `${key} ${plain(route)}`) : [];
+  });
+}
+
+function reloadPreviewText(answer: Json): string {
+  const changes = rowsOf(answer, "changes").flatMap(({ section, details }) => [
+    `changes ${plain(section)}`,
+    ...(Array.isArray(details) ? details.map((detail) => `  ${plain(detail)}`) : []),
+  ]);
+  const ends = rowsOf(answer, "ends_bans").map(
+    ({ prefix, reason }) => `ends the ban of ${plain(prefix)}: ${plain(reason)}`,
+  );
+  const restart = Array.isArray(answer["needs_restart"]) && answer["needs_restart"].length > 0;
+  const later = restart ? [`after a restart only: ${plain(answer["needs_restart"])}`] : [];
+  const warnings = Array.isArray(answer["warnings"]) ? answer["warnings"].map((text) => `warning: ${plain(text)}`) : [];
+  const all = [...changes, ...later, ...routesOf(answer), ...ends, ...warnings];
+  return all.length === 0 ? "nothing would change" : all.join("\n");
+}
 
 /** A rule in the words of the configuration, which is YAML; the service judges what is in it. */
 function ruleIn(text: string): Json {

@@ -1,6 +1,7 @@
 /** The commands that read. */
 import type { Json } from "./api.ts";
 import { type CtlCall, type CtlCommand, CtlUsage, given, momentOf, type Options, secondsOf } from "./command.ts";
+import { movesWith } from "./order-words.ts";
 import { type Column, lines, partOf, plain, rowsOf, short, since, table } from "./table.ts";
 
 const METRIC_UNITS: Readonly<Record<string, string>> = { mbps: "Mbit/s", flows_per_sec: "flows/s" };
@@ -26,6 +27,7 @@ const attackColumns = (nowMs: number): readonly Column[] => [
   ["FOR", (attack) => since(attack["started_at"], attack["ended_at"] ?? nowMs)],
   ["MITIGATION", mitigationOf],
   ["STOPPED HERE", stoppedOf],
+  ["ID", ({ id }) => id],
 ];
 
 function mitigationOf(attack: Json): string {
@@ -64,7 +66,9 @@ const BAN_COLUMNS: readonly Column[] = [
 
 function announcementOf(ban: Json): string {
   const { neighbors, of } = partOf(ban, "reached");
-  if (ban["announcement"] === "announced") return `at ${plain(neighbors)} of ${plain(of)} neighbors`;
+  if (ban["announcement"] === "announced") {
+    return neighbors === undefined ? "diverted by the hook" : `at ${plain(neighbors)} of ${plain(of)} neighbors`;
+  }
   return plain(ban["announcement"]).replaceAll("_", " ");
 }
 
@@ -250,6 +254,8 @@ export const READING: readonly CtlCommand[] = [
               : `${plain(ban["method"])}${ban["dry_run"] === true ? ", dry run" : ""}`,
           ],
           ["route", isRefused ? null : ban["route"]],
+          ["moves with it", isRefused ? null : movesWith(ban)],
+          ["not announced", ban["not_announced"]],
           ["hostgroup", answer["hostgroup"]],
           ["banned already", answer["refresh"] === true ? "yes: it would be extended, and be an operator's" : null],
           [

@@ -84,7 +84,7 @@ export const ClusterSection = described(
     },
     closed,
   ),
-  "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them.",
+  "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them. [A pair](operations/pair.md) has the steps.",
   {
     examples: [
       {

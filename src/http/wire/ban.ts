@@ -16,7 +16,7 @@ import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -181,7 +181,7 @@ export const BanWire = Type.Object(
     ),
     /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
     node_idle: Type.Optional(Type.Literal(true)),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
     dropped_by: Type.Optional(Type.Partial(Type.Object(DROPPED_BY), closed)),

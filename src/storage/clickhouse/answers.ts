@@ -14,6 +14,7 @@ import {
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
 import { partPrefix } from "../../traffic/traffic-parts.ts";
+import { DAY_SECONDS, daysAbove, type HostPeaks, PEAK_HOSTS_MAX } from "../../traffic/traffic-peaks.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
@@ -138,6 +139,33 @@ export const ANSWERS: Answers = {
       pps: packets / time,
       mbps: megabits / time,
     }));
+  },
+
+  async trafficPeaks({ fromMs, toMs }, select, { database, laterColumns }) {
+    const range = sql`ts >= ${Math.ceil(fromMs / 1000)} AND ts < ${Math.ceil(toMs / 1000)}`;
+    const times = (await select(`
+      SELECT intDiv(ts, ${DAY_SECONDS}) AS day, sum(s) AS seconds
+      FROM (SELECT ts, max(seconds) AS s FROM ${database}.traffic WHERE host = '' AND ${range} GROUP BY ts)
+      GROUP BY day ORDER BY day`)) as { day: number; seconds: number }[];
+    const days = times.map(({ day, seconds }) => ({ day: Number(day), seconds: Number(seconds) }));
+    const highest = ["pps", "mbps", "flows"].map((name) => {
+      const [later, otherwise] = LATER_COLUMNS.find(([column]) => column === `max_${name}`) ?? [name, name];
+      return `max(${laterColumns.has(later) ? later : otherwise}) AS d_${name}`;
+    });
+    const at = daysAbove(days.length) + 1;
+    const high = (name: string, as: string) => `arrayElement(arrayReverseSort(groupArray(d_${name})), ${at}) AS ${as}`;
+    const rows = (await select(`
+      SELECT host AS key, outgoing, ${high("pps", "pps")}, ${high("mbps", "mbps")}, ${high("flows", "flowsPerSec")}
+      FROM (
+        SELECT host, outgoing, intDiv(ts, ${DAY_SECONDS}) AS day, ${highest.join(", ")} FROM ${database}.traffic
+        WHERE host != '' AND in_attack = 0 AND ${range}
+          AND (startsWith(host, 'hostgroup: ') OR NOT match(host, '^(total|by |hostgroup )'))
+        GROUP BY host, outgoing, day)
+      GROUP BY host, outgoing ORDER BY pps DESC, key LIMIT ${PEAK_HOSTS_MAX + 1}`)) as (Omit<HostPeaks, "outgoing"> & {
+      outgoing: number;
+    })[];
+    const hosts = rows.map((row) => ({ ...row, outgoing: Number(row.outgoing) === 1 }));
+    return { days, hosts: hosts.slice(0, PEAK_HOSTS_MAX), leftOut: Math.max(0, hosts.length - PEAK_HOSTS_MAX) };
   },
 
   async edgePoints({ zone, node, fromMs, toMs, stepSeconds }, select, { database }) {

@@ -1,7 +1,7 @@
 /** Attacks in SQLite: one row per attack with the whole record, and columns for lookup. */
 import type { Database } from "bun:sqlite";
 import { type Attack, type EndedAttacksQuery, NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
-import { targetMatcher } from "../../net/target.ts";
+import { commonText, targetMatcher } from "../../net/target.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 
@@ -40,6 +40,8 @@ export class AttackTable {
     if (range !== undefined && toId !== null) where("(ended < ? OR id <= ?)", range.toMs, toId);
     const { target, group, tenant: named } = filters;
     if (typeof target === "string") where("target = ?", target);
+    // So that of a long range few records leave the database: the others are looked at one by one.
+    else if (target !== null && commonText(target) !== "") where("instr(target, ?) = 1", commonText(target));
     if (group !== null) where("hostgroup = ?", group);
     if (named !== null) where("tenant = ?", named);
     if (tenant !== null) where("tenant = ?", tenant);

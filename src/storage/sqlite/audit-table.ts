@@ -2,6 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { AuditEvent, AuditQuery } from "../../audit/audit-event.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
+import { commonText } from "../../net/target.ts";
 import { type AuditRow, auditEventOf, auditRow, auditTargetMatcher } from "../audit-record.ts";
 import type { Identified } from "../history-driver.ts";
 
@@ -46,6 +47,12 @@ export class AuditTable {
       // An address contains no wildcard.
       conditions.push("(target = $target OR target LIKE $target || '->%' OR target LIKE '%->' || $target)");
       values["target"] = target;
+    }
+    // So that of a long range few rows leave the database: the others are looked at one by one.
+    const common = target === null || typeof target === "string" ? "" : commonText(target);
+    if (common !== "") {
+      conditions.push("instr(target, $common) > 0");
+      values["common"] = common;
     }
     const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY at DESC, id DESC`;
     const rows = Iterator.from(this.#db.query<AuditRow, typeof values>(sql).iterate(values));

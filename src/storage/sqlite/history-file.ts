@@ -13,6 +13,7 @@ import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
 import { RECORD_USAGE, RecordBudgets } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
+import { trafficPeaks } from "./traffic-peaks.ts";
 import { TRAFFIC_DEVIATIONS, TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 /**
@@ -106,6 +107,7 @@ export class HistoryFile {
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
       trafficPoints: (question) => this.#traffic.points(question),
       trafficTop: (question) => this.#traffic.top(question),
+      trafficPeaks: (question) => trafficPeaks(this.#db, question, this.#traffic.frontier()),
       edgePoints: (question) => this.#edge.points(question),
       edgeSources: (question) => this.#edge.sources(question),
       edgeEvents: (question) => this.#edge.events(question),

@@ -42,6 +42,7 @@ const ROLE_OF_QUERY: Readonly<Record<QueryName, FileRole>> = {
   endedAttack: "records",
   trafficPoints: "series",
   trafficTop: "series",
+  trafficPeaks: "series",
   edgePoints: "series",
   edgeSources: "series",
   edgeEvents: "series",

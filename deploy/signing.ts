@@ -1,0 +1,40 @@
+/** Signatures of a release by GnuPG, with a key of the caller's keyring, at the time of the commit: so they repeat. */
+import { writeFileSync } from "node:fs";
+
+export interface Signer {
+  /** The file with its signature around it. */
+  clear(path: string, to: string): Promise<void>;
+  /** The signature alone, as text. */
+  detached(path: string, to: string): Promise<void>;
+  publicKey(to: string): Promise<void>;
+}
+
+export interface SignerOptions {
+  /** Fingerprint or address of the key. */
+  readonly key: string;
+  /** Unix seconds. The key must be older. */
+  readonly time: number;
+  /** Default: of the environment. */
+  readonly home?: string;
+}
+
+/** Throws, with what GnuPG says, when there is no such key. */
+export function signer({ key, time, home }: SignerOptions): Signer {
+  const where = home === undefined ? [] : ["--homedir", home];
+  const moment = new Date(time * 1000).toISOString().replaceAll(/[-:]|\..*/g, "");
+  const options = [...where, "--batch", "--yes", "--local-user", key, "--digest-algo", "SHA512"];
+  const sign = [...options, "--faked-system-time", `${moment}!`, "--armor"];
+  return {
+    clear: async (path, to) => void (await gpg([...sign, "--output", to, "--clear-sign", path])),
+    detached: async (path, to) => void (await gpg([...sign, "--output", to, "--detach-sign", path])),
+    publicKey: async (to) => writeFileSync(to, await gpg([...where, "--batch", "--armor", "--export", key])),
+  };
+}
+
+async function gpg(options: readonly string[]): Promise<string> {
+  const child = Bun.spawn(["gpg", ...options], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [output, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (code !== 0) throw new Error(`gpg failed: ${errors.trim()}`);
+  if (options.includes("--export") && output === "") throw new Error(`gpg has no such key: ${options.at(-1)}`);
+  return output;
+}

@@ -1,0 +1,86 @@
+/** What dry run would have done over a time, with what operators marked the attacks as. */
+
+import { type DryRunReport, dryRunReport } from "../../audit/dry-run-report.ts";
+import { type Attack, type EndedAttacksQuery, NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
+import { HISTORY_ATTACKS_MAX, HISTORY_ROWS_MAX } from "../../limits.ts";
+import type { Clock } from "../../system/clock.ts";
+import type { AttackView, Backend } from "../backend.ts";
+import type { ReadRoute } from "../route.ts";
+import { RANGE_PARAMETERS } from "../route-description.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { parameter } from "../server/query.ts";
+import { type TimeRange, timeRange } from "../time-range.ts";
+import { DryRunReportWire, reportToWire } from "../wire/dry-run-report.ts";
+
+/** Where no time is given. */
+const WEEK_MS = 7 * 86_400_000;
+/** Pages of attacks that are read at most. */
+const PAGES_MAX = 10;
+
+type Sources = Pick<Backend, "auditEvents" | "endedAttacks" | "attacks" | "incidents">;
+
+export function dryRunReportRoute(backend: Sources, clock: Pick<Clock, "wallMs">): ReadRoute {
+  return {
+    name: "dry_run_report",
+    method: "GET",
+    path: "/api/v1/dry-run/report",
+    access: "viewer",
+    unscopedOnly: true,
+    asksHistory: true,
+    about: {
+      summary:
+        "The automatic bans that dry run kept back, by what operators marked their attacks as; a week by default",
+      query: RANGE_PARAMETERS,
+      answers: {
+        200: { text: "The report; with storage off it is empty, and available is false.", schema: DryRunReportWire },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ query }) => {
+      const nowMs = clock.wallMs();
+      const isGiven = parameter(query, "from") !== null || parameter(query, "to") !== null;
+      const range = isGiven
+        ? timeRange(query, nowMs)
+        : { kind: "range" as const, fromMs: nowMs - WEEK_MS, toMs: nowMs };
+      if (range.kind !== "range") return range;
+      return jsonAnswer(200, reportToWire(await reportOf(backend, range), range));
+    },
+  };
+}
+
+/** null: storage is off. */
+async function reportOf(backend: Sources, range: TimeRange): Promise<DryRunReport | null> {
+  const filters = { result: null, operator: null, target: null, tenant: null };
+  const [bans, unbans] = await Promise.all(
+    (["ban", "unban"] as const).map((action) =>
+      backend.auditEvents({ range, filters: { ...filters, action }, tenant: null }, null),
+    ),
+  );
+  if (bans?.available !== true || unbans?.available !== true) return null;
+  const { attacks, isWhole } = await attacksIn(backend, range);
+  return dryRunReport({
+    events: [...bans.events, ...unbans.events],
+    attacks,
+    markOf: (id) => backend.incidents.get(id)?.work.verdict?.is ?? null,
+    isTruncated: !isWhole || bans.events.length >= HISTORY_ROWS_MAX,
+  });
+}
+
+/** Those in progress, and of those that ended the newest. */
+async function attacksIn(backend: Sources, { fromMs }: TimeRange) {
+  const active = backend.attacks().active.map(({ attack }) => attack);
+  const ended: Attack[] = [];
+  let [toMs, toId]: [number, string | null] = [Number.MAX_SAFE_INTEGER, null];
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const range = { fromMs, toMs };
+    const question: EndedAttacksQuery = {
+      ...{ range, toId, filters: NO_ATTACK_FILTERS, tenant: null, limit: HISTORY_ATTACKS_MAX },
+    };
+    const found: readonly AttackView[] = (await backend.endedAttacks(question, null)) ?? [];
+    const next = found[HISTORY_ATTACKS_MAX - 1]?.attack;
+    ended.push(...found.slice(0, HISTORY_ATTACKS_MAX - 1).map(({ attack }) => attack));
+    if (next === undefined || next.endedAt === null) return { attacks: [...active, ...ended], isWhole: true };
+    [toMs, toId] = [next.endedAt, next.id];
+  }
+  return { attacks: [...active, ...ended], isWhole: false };
+}

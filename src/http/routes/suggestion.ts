@@ -1,0 +1,64 @@
+/** Thresholds of hostgroups, proposed from the history of their hosts. */
+import { Type } from "@sinclair/typebox";
+import { parseAddress } from "../../net/address.ts";
+import type { Clock } from "../../system/clock.ts";
+import { MARGIN_DEFAULT, suggestThresholds } from "../../traffic/threshold-suggestion.ts";
+import { DAY_SECONDS } from "../../traffic/traffic-peaks.ts";
+import type { Backend } from "../backend.ts";
+import type { ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { invalidQuery, parameter } from "../server/query.ts";
+import { SuggestionWire, suggestionToWire } from "../wire/suggestion.ts";
+
+const DAYS_DEFAULT = 28;
+const DAYS_MAX = 31;
+const MARGIN_MAX = 100;
+
+export function suggestionRoute(
+  backend: Pick<Backend, "trafficPeaks" | "configured" | "tenancy">,
+  clock: Pick<Clock, "wallMs">,
+): ReadRoute {
+  return {
+    name: "suggested_thresholds",
+    method: "GET",
+    path: "/api/v1/thresholds/suggested",
+    access: "viewer",
+    unscopedOnly: true,
+    asksHistory: true,
+    about: {
+      summary: "Thresholds of hostgroups, proposed from the daily peaks of their hosts outside of attacks",
+      query: {
+        days: { text: `The last days, 7 to ${DAYS_MAX}; ${DAYS_DEFAULT} by default.`, schema: Type.Integer() },
+        margin: { text: `Over what was seen; ${MARGIN_DEFAULT} by default.`, schema: Type.Number() },
+      },
+      answers: {
+        200: { text: "The thresholds, or why there are none.", schema: SuggestionWire },
+        502: { text: "The history cannot be read, or not in time: ask for fewer days." },
+      },
+    },
+    handle: async ({ query }) => {
+      const days = Number(parameter(query, "days") ?? DAYS_DEFAULT);
+      if (!Number.isInteger(days) || days < 7 || days > DAYS_MAX)
+        return invalidQuery(`days must be a whole number from 7 to ${DAYS_MAX}: ${parameter(query, "days")}`);
+      const margin = Number(parameter(query, "margin") ?? MARGIN_DEFAULT);
+      if (!(margin >= 1 && margin <= MARGIN_MAX))
+        return invalidQuery(`margin must be a number from 1 to ${MARGIN_MAX}: ${parameter(query, "margin")}`);
+      const toMs = clock.wallMs();
+      const peaks = await backend.trafficPeaks({ fromMs: toMs - days * DAY_SECONDS * 1000, toMs });
+      if (peaks === null) return jsonAnswer(200, suggestionToWire(null, margin));
+      const { hostgroups } = backend.configured();
+      const tenancy = backend.tenancy();
+      const made = suggestThresholds(peaks, {
+        margin,
+        groups: hostgroups.map(({ name, calculation, thresholdsOutgoing }) => ({
+          ...{ name, isTotal: calculation === "total", judgesOutgoing: thresholdsOutgoing !== null },
+        })),
+        groupOf: (host) => {
+          const address = parseAddress(host);
+          return address === null ? null : tenancy.groupOf(address);
+        },
+      });
+      return jsonAnswer(200, suggestionToWire(made, margin));
+    },
+  };
+}

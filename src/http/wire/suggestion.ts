@@ -1,0 +1,104 @@
+/** Thresholds proposed from the history (docs/interface.md#suggested-thresholds). */
+import { type Static, Type } from "@sinclair/typebox";
+import { round } from "../../traffic/rates.ts";
+import {
+  type GroupSuggestion,
+  SUGGEST_DAYS_MIN,
+  type Suggestion,
+  type Trio,
+} from "../../traffic/threshold-suggestion.ts";
+import { closed } from "./closed.ts";
+
+const TrioWire = Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed);
+
+const GroupWire = Type.Object(
+  {
+    name: Type.String(),
+    direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
+    hosts: Type.Integer(),
+    /** The daily peaks that at most a tenth of the days exceed, of the busiest host of each. */
+    seen: TrioWire,
+    thresholds: TrioWire,
+    busiest: Type.Array(Type.Object({ target: Type.String(), pps: Type.Number() }, closed)),
+    /** Its busiest host has more than ten times what the next one has. Otherwise absent. */
+    outlier: Type.Optional(Type.Literal(true)),
+  },
+  closed,
+);
+
+export const SuggestionWire = Type.Object(
+  {
+    /** False: storage is off. */
+    available: Type.Boolean(),
+    /** Whole days of records that it rests on. */
+    days: Type.Integer(),
+    margin: Type.Number(),
+    /** Why nothing is suggested. Otherwise absent. */
+    reason: Type.Optional(Type.String()),
+    hostgroups: Type.Array(GroupWire),
+    /** For the configuration. Absent where nothing is suggested. */
+    yaml: Type.Optional(Type.String()),
+    /** Hosts that were not looked at, as there are too many. Otherwise absent. */
+    left_out: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  closed,
+);
+export type SuggestionWire = Static<typeof SuggestionWire>;
+
+export function suggestionToWire(made: Suggestion | null, margin: number): SuggestionWire {
+  if (made === null) return nothing({ available: false, days: 0, margin }, "storage is off: there is no history");
+  if (made.kind === "too_little") {
+    const reason = `too little history: ${made.days} whole days on ${made.weekdays} days of the week, and ${SUGGEST_DAYS_MIN} on all seven are needed`;
+    return nothing({ available: true, days: made.days, margin }, reason);
+  }
+  const head = { available: true, days: made.days, margin };
+  if (made.groups.length === 0) return nothing(head, "no host of the configured networks had traffic");
+  return {
+    ...head,
+    hostgroups: made.groups.map(groupToWire),
+    yaml: yamlOf(made.groups, `${made.days} days, margin ${margin}`),
+    ...(made.leftOut > 0 && { left_out: made.leftOut }),
+  };
+}
+
+function nothing(head: Pick<SuggestionWire, "available" | "days" | "margin">, reason: string): SuggestionWire {
+  return { ...head, reason, hostgroups: [] };
+}
+
+function groupToWire({ name, direction, hosts, seen, thresholds, busiest, isOutlier }: GroupSuggestion) {
+  return {
+    ...{ name, direction, hosts, seen: trioToWire(seen), thresholds: trioToWire(thresholds) },
+    busiest: busiest.map(({ key, pps }) => ({ target: key, pps: round(pps) })),
+    ...(isOutlier && { outlier: true as const }),
+  };
+}
+
+function trioToWire({ pps, mbps, flowsPerSec }: Trio): Static<typeof TrioWire> {
+  return { pps: round(pps), mbps: round(mbps), flows_per_sec: round(flowsPerSec) };
+}
+
+/** Only what is suggested: the other keys of a hostgroup stay as they are. */
+function yamlOf(groups: readonly GroupSuggestion[], from: string): string {
+  const keyOf = ({ direction }: GroupSuggestion) => (direction === "incoming" ? "thresholds" : "thresholds_outgoing");
+  const trio = ({ thresholds: { pps, mbps, flowsPerSec } }: GroupSuggestion) =>
+    `{ pps: ${round(pps)}, mbps: ${round(mbps)}, flows_per_sec: ${round(flowsPerSec)} }`;
+  const notes = groups
+    .filter(({ isOutlier }) => isOutlier)
+    .map(({ name, busiest: [first] }) => `# ${name}: ${first?.key} has ten times what others have: look at it first`);
+  const global = groups.filter(({ name }) => name === "global").map((group) => `${keyOf(group)}: ${trio(group)}`);
+  const others = Map.groupBy(
+    groups.filter(({ name }) => name !== "global"),
+    ({ name }) => name,
+  );
+  const lines = [...others].flatMap(([name, of]) => [
+    `  - name: ${/^[A-Za-z][\w-]*$/.test(name) ? name : JSON.stringify(name)}`,
+    ...of.map((group) => `    ${keyOf(group)}: ${trio(group)}`),
+  ]);
+  return [
+    `# from the history: ${from}`,
+    ...notes,
+    ...global,
+    ...(lines.length > 0 ? ["hostgroups:", ...lines] : []),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,126 @@
+/** Orders of `floodwall ctl`: what it asks of the service, and what it prints of the answer. */
+import { expect, test } from "bun:test";
+import { ctl } from "../../src/cli/ctl/ctl.ts";
+
+interface Asked {
+  readonly line: string;
+  readonly body: unknown;
+}
+
+/** @param answers by method and path; others are 404 */
+async function run(words: readonly string[], answers: Readonly<Record<string, object>>) {
+  const asked: Asked[] = [];
+  const server = Bun.serve({
+    ...{ port: 0, hostname: "127.0.0.1" },
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url);
+      const line = `${request.method} ${pathname.replace("/api/v1", "")}${search}`;
+      const text = await request.text();
+      asked.push({ line, body: text === "" ? null : JSON.parse(text) });
+      const answer = answers[line];
+      return answer === undefined ? Response.json({ error: "unknown" }, { status: 404 }) : Response.json(answer);
+    },
+  });
+  const [printed, complaints]: [string[], string[]] = [[], []];
+  const code = await ctl([...words, "--url", `http://127.0.0.1:${server.port}`], {
+    ...{ env: { FLOODWALL_TOKEN: "a-token" }, clock: { wallMs: () => 0 }, sleep: async () => {} },
+    ...{ print: (line: string) => printed.push(line), complain: (line: string) => complaints.push(line) },
+  });
+  await server.stop(true);
+  return { code, asked, text: printed.join("\n"), complaint: complaints.join("\n") };
+}
+
+test("all bans inside a prefix end in one order", async () => {
+  const inside = "203.0.113.0/24";
+  const list = "GET /bans?state=active&target=203.0.113.0%2F24";
+  const bans = ["203.0.113.7/32", "203.0.113.64/26"].map((prefix) => ({ prefix }));
+  const made = await run(["unban", "--inside", inside, "--reason", "over"], {
+    [list]: { bans },
+    "POST /bans": { bans },
+  });
+  expect(made.code).toBe(0);
+  expect(made.asked.at(-1)).toEqual({
+    line: "POST /bans",
+    body: { unban: bans.map((ban) => ({ ...ban, reason: "over" })) },
+  });
+  expect(made.text).toContain("2 bans ended");
+  const none = await run(["unban", "--inside", inside], { [list]: { bans: [] } });
+  expect([none.code, none.complaint]).toEqual([1, `floodwall ctl: no ban is in force inside ${inside}`]);
+  for (const words of [["unban"], ["unban", "203.0.113.7", "--inside", inside]]) {
+    expect(await run(words, {})).toMatchObject({ code: 2, asked: [] });
+  }
+});
+
+test("settings of a hostgroup are set, taken back and shown", async () => {
+  const path = "/hostgroups/acme/settings";
+  const answer = { hostgroup: "acme", changes: ["thresholds.pps: 5 → 7"] };
+  const set = await run(["group", "acme", "--pps", "7", "--spare", "192.0.2.1, 192.0.2.2", "--reason", "r"], {
+    [`PUT ${path}`]: answer,
+  });
+  expect(set.asked).toEqual([
+    {
+      line: `PUT ${path}`,
+      body: { thresholds: { pps: 7 }, protected_whitelist: ["192.0.2.1", "192.0.2.2"], reason: "r" },
+    },
+  ]);
+  expect(set.text).toContain("thresholds.pps: 5 → 7");
+  const reset = await run(["group", "acme", "--reset"], { [`DELETE ${path}`]: { hostgroup: "acme", changes: [] } });
+  expect([reset.code, reset.text]).toEqual([0, "hostgroup acme:\nnothing changed"]);
+  const hostgroups = ["acme", "web"].map((name) => ({ name, mitigation: "flowspec", thresholds: { pps: 7 } }));
+  const one = await run(["group", "acme"], { "GET /config": { hostgroups } });
+  expect(one.text).toContain("acme");
+  expect(one.text).not.toContain("web");
+  for (const words of [
+    ["group", "--pps", "7"],
+    ["group", "acme", "--pps", "x"],
+    ["group", "acme", "--pps", "7", "--reset"],
+  ]) {
+    expect(await run(words, {})).toMatchObject({ code: 2, asked: [] });
+  }
+});
+
+test("a preview of a reload says what would change, be announced and end", async () => {
+  const preview = {
+    changes: [{ section: "ban", details: ["ttl_seconds: 60 → 90"] }],
+    needs_restart: ["state_dir"],
+    ends_bans: [{ prefix: "192.0.2.1/32", reason: "target is whitelisted" }],
+    ...{ ends_bans_count: 1, warnings: ["mind this"], announces: ["192.0.2.7/32"], withdraws: ["192.0.2.1/32"] },
+  };
+  const { text, asked } = await run(["reload", "--preview"], { "POST /config/reload/preview": preview });
+  expect(asked).toHaveLength(1);
+  expect(text.split("\n")).toEqual([
+    ...["changes ban", "  ttl_seconds: 60 → 90", "after a restart only: state_dir", "announces 192.0.2.7/32"],
+    ...["withdraws 192.0.2.1/32", "ends the ban of 192.0.2.1/32: target is whitelisted", "warning: mind this"],
+  ]);
+  const nothing = { changes: [], needs_restart: [], ends_bans: [], warnings: [] };
+  expect((await run(["reload", "--preview"], { "POST /config/reload/preview": nothing })).text).toBe(
+    "nothing would change",
+  );
+});
+
+test("a preview of a divert says what moves with it", async () => {
+  const ban = {
+    ...{
+      state: "active",
+      method: "divert",
+      route: "203.0.113.0/24 by the scrubbing hook",
+      announced_prefix: "203.0.113.0/24",
+    },
+    moves_with: { hostgroups: ["web"], hosts: 3, busiest: [{ target: "203.0.113.9", mbps: 2 }] },
+  };
+  const answer = { ban, refresh: false, effect: { available: false, reason: "no traffic" } };
+  const { text } = await run(["ban", "203.0.113.7", "--method", "divert", "--preview"], {
+    "POST /bans/preview": answer,
+  });
+  expect(text).toContain("moves with it: 203.0.113.0/24: 3 other hosts with traffic (203.0.113.9), hostgroups web");
+  expect(text).toContain("would divert");
+});
+
+test("an attack is printed with its timeline", async () => {
+  const { text, code } = await run(["attack", "a1"], {
+    "GET /attacks/a1": { id: "a1" },
+    "GET /attacks/a1/timeline": { timeline: [1] },
+  });
+  expect([code, JSON.parse(text)]).toEqual([0, { id: "a1", timeline: [1] }]);
+  expect((await run(["attack", "none"], {})).code).toBe(1);
+});
