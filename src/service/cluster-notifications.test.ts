@@ -217,6 +217,19 @@ test("what the first brain cannot deliver, the other one does", () => {
   expect(received).toEqual(["attack_started by brain2"]);
 });
 
+test("what the first brain finds on its disk after a restart is sent by the one whose part it is", () => {
+  happens();
+  clock.advance(1000);
+  const [id = ""] = ids;
+  const found = { ...attackEvent(), id };
+  const never = { ...found, id: id.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) };
+  for (const brain of both()) {
+    const once = brain.notifications.once("hook");
+    expect(once.maySend(found)).toBe(false);
+    expect(once.maySend(never)).toBe(brain.name === "brain1");
+  }
+});
+
 describe("a split", () => {
   beforeEach(() => {
     brains.cut("brain1", "brain2");

@@ -2,7 +2,7 @@
  * Notifications of a cluster: the holder of the lease sends what all brains see, the others keep it until it is sent. What a
  * brain sees of itself it sends itself.
  */
-import { EventKeys, eventId, faultKey } from "../cluster/joins/event-keys.ts";
+import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event-keys.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
@@ -51,7 +51,10 @@ export class ClusterNotifications implements EventSharing {
         return key === null ? [] : [{ key, target }];
       });
     return {
-      maySend: (event) => deliveries([event]).every((each) => this.#once.maySend(each)),
+      maySend: (event) => {
+        if (!this.#keyOf.has(event) && isHashedId(event.id)) return this.#takeBack(event, target);
+        return deliveries([event]).every((each) => this.#once.maySend(each));
+      },
       sent: (events) => this.#once.sent(deliveries(events)),
       gaveUp: (events) => this.#once.gaveUp(deliveries(events)),
     };
@@ -60,6 +63,12 @@ export class ClusterNotifications implements EventSharing {
   flush(): void {
     this.#options.ids.agreeNow();
     this.#once.stop();
+  }
+
+  /** It was on disk: another brain may have sent it, or does if it is its part. */
+  #takeBack(event: NotifyEvent, target: string): boolean {
+    this.#keyOf.set(event, event.id);
+    return this.#once.takeBack({ key: event.id, target, event });
   }
 
   #addAgreed(own: NotifyEvent, targets: readonly string[]): void {

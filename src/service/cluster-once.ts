@@ -89,6 +89,12 @@ export class ClusterOnce<Event> {
     else if (added === "dropped") this.#options.onDropped(1);
   }
 
+  /** Takes an event that this brain was to carry out before it was started again. Returns whether it still is to. */
+  takeBack(entry: Entry<Event>): boolean {
+    const { nowMs, holds } = this.#at;
+    return this.#deliveries.add(entry, nowMs, holds) === "send";
+  }
+
   /** Call this before each attempt. */
   maySend(delivery: Delivery): boolean {
     const { nowMs, holds } = this.#at;

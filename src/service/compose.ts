@@ -98,7 +98,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
-  const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
+  const recorder = trafficRecorder({ floodwall, history, lease: cluster?.lease ?? null, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
