@@ -12,7 +12,7 @@ import type { Peers } from "../cluster/peers.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
-import type { EventSharing } from "../notify/notifier.ts";
+import type { EventSharing } from "../notify/target-queues.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { type AttackIds, shownBan } from "./attack-ids.ts";
