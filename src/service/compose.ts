@@ -26,8 +26,8 @@ import type { OpenedState } from "../storage/state-calls.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import { StateStore } from "../storage/state-store.ts";
 import { StateThread } from "../storage/state-thread.ts";
-import { systemClock } from "../system/clock.ts";
-import { nextTurn, systemTimers } from "../system/timers.ts";
+import { type Clock, systemClock } from "../system/clock.ts";
+import { nextTurn, systemTimers, type Timers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 import { ServiceBackend } from "./backend.ts";
 import { Cluster } from "./cluster.ts";
@@ -107,19 +107,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     cluster,
     ...files.views,
   });
-  const http: HttpServer = new HttpServer({
-    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
-    tokens: () => floodwall.config.api.tokens,
-    callers: () => floodwall.config.api.callers,
-    metricsToken: () => floodwall.config.api.metricsToken,
-    secrets: environment.secrets,
-    audit: history,
-    limiter,
-    dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
-    limitConnections: connectionLimiter(log),
-    onTls: (error) => files.tlsRead(error, http.isOpen),
-    ...parts,
-  });
+  const http = openHttp({ floodwall, files, backend, history, ...parts }, options);
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
@@ -135,6 +123,38 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   // Before packets are captured and requests are answered.
   await looked;
   return { ...lifecycleOf(running, options), reload };
+}
+
+interface HttpParts {
+  readonly floodwall: Floodwall;
+  readonly files: ForeignFiles;
+  readonly backend: ServiceBackend;
+  readonly history: AuditTrail | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+function openHttp(
+  { floodwall, files, backend, history, ...parts }: HttpParts,
+  { config, environment, limiter }: Pick<ServiceOptions, "config" | "environment" | "limiter">,
+): HttpServer {
+  const api = () => floodwall.config.api;
+  const http: HttpServer = new HttpServer({
+    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
+    tokens: () => api().tokens,
+    callers: () => api().callers,
+    metricsToken: () => api().metricsToken,
+    secrets: environment.secrets,
+    audit: history,
+    limiter,
+    dashboard: dashboardOf(() => api().dashboard, parts.log),
+    limitConnections: connectionLimiter(parts.log),
+    onTls: (error) => files.tlsRead(error, http.isOpen),
+    ...parts,
+  });
+  return http;
 }
 
 interface Running {
