@@ -71,7 +71,7 @@ export interface NotifyTargets {
   /** In the configuration's order. */
   list(): readonly NotifyTargetView[];
   /** Returns whether there is such a target. */
-  test(target: string, orderedBy: string): boolean;
+  test(target: string, by: Pick<Principal, "operator" | "tenant">): boolean;
   /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
   readonly own: Pick<TenantTargets, "set" | "remove">;
 }

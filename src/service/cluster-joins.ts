@@ -6,7 +6,7 @@
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
-import type { EventSharing } from "../notify/notifier.ts";
+import type { EventSharing } from "../notify/target-queues.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";

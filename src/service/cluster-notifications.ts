@@ -6,7 +6,7 @@ import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
-import type { EventSharing } from "../notify/notifier.ts";
+import type { EventSharing } from "../notify/target-queues.ts";
 import { type AttackIds, shownBan } from "./attack-ids.ts";
 import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 

@@ -9,12 +9,11 @@ import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import type { ApiConfig } from "../http/api-config.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
 import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
-import { HttpServer, type HttpServerOptions } from "../http/server/server.ts";
+import { HttpServer } from "../http/server/server.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -27,8 +26,8 @@ import type { OpenedState } from "../storage/state-calls.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import { StateStore } from "../storage/state-store.ts";
 import { StateThread } from "../storage/state-thread.ts";
-import { systemClock } from "../system/clock.ts";
-import { nextTurn, systemTimers } from "../system/timers.ts";
+import { type Clock, systemClock } from "../system/clock.ts";
+import { nextTurn, systemTimers, type Timers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
@@ -92,7 +91,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
-  const people = signInOf(floodwall, { environment, audit: history, faults, limiter, ...parts });
+  const people = signInOf(floodwall, { environment, audit: trail, faults, limiter, ...parts });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, lease: cluster?.lease ?? null, limiter, ...parts });
@@ -108,17 +107,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     cluster,
     ...files.views,
   });
-  const http: HttpServer = new HttpServer({
-    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
-    ...callersOf(() => floodwall.config.api),
-    secrets: environment.secrets,
-    audit: trail,
-    limiter,
-    dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
-    limitConnections: connectionLimiter(log),
-    onTls: (error) => files.tlsRead(error, http.isOpen),
-    ...parts,
-  });
+  const http = openHttp({ floodwall, files, backend, trail, ...parts }, options);
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
@@ -132,6 +121,38 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   // Before packets are captured and requests are answered.
   await looked;
   return { ...lifecycleOf(running, options), reload };
+}
+
+interface HttpParts {
+  readonly floodwall: Floodwall;
+  readonly files: ForeignFiles;
+  readonly backend: ServiceBackend;
+  readonly trail: AuditTrail | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+function openHttp(
+  { floodwall, files, backend, trail, ...parts }: HttpParts,
+  { config, environment, limiter }: Pick<ServiceOptions, "config" | "environment" | "limiter">,
+): HttpServer {
+  const api = () => floodwall.config.api;
+  const http: HttpServer = new HttpServer({
+    ...{ ...config.api, brain: config.cluster?.name ?? null, backend },
+    tokens: () => api().tokens,
+    callers: () => api().callers,
+    metricsToken: () => api().metricsToken,
+    secrets: environment.secrets,
+    audit: trail,
+    limiter,
+    dashboard: dashboardOf(() => api().dashboard, parts.log),
+    limitConnections: connectionLimiter(parts.log),
+    onTls: (error) => files.tlsRead(error, http.isOpen),
+    ...parts,
+  });
+  return http;
 }
 
 interface Running {
@@ -210,11 +231,6 @@ function followReloads(floodwall: Floodwall, { environment, edge, machine, files
   floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));
   floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
-}
-
-/** As reloads have them. */
-function callersOf(api: () => ApiConfig): Required<Pick<HttpServerOptions, "tokens" | "callers" | "metricsToken">> {
-  return { tokens: () => api().tokens, callers: () => api().callers, metricsToken: () => api().metricsToken };
 }
 
 /** It follows reloads. */

@@ -94,7 +94,7 @@ export class Reporting {
       store: faultingTable(floodwall.state.table("notify_targets")),
       stored: floodwall.state.stored.notify_targets,
       rules: () => floodwall.config.notify.tenantTargets,
-      onChange: () => this.notifier.ownChanged(),
+      onChange: (id, target) => this.notifier.ownChanged(id, target),
     });
     this.notifier = new Notifier({
       ...options,
@@ -145,7 +145,7 @@ export class Reporting {
     const { notifier } = this;
     return {
       list: () => notifier.list(),
-      test: (target, orderedBy) => notifier.test(target, orderedBy),
+      test: (target, by) => notifier.test(target, by),
       own: this.#tenantTargets,
     };
   }

@@ -371,7 +371,7 @@ export function ofTenant(view: BanView, tenant: string | null): BanView {
 }
 
 /** Words of others are theirs; what is done to the tenant's addresses is shown. */
-function namelessBan(ban: Ban, tenant: string): Ban {
+export function namelessBan(ban: Ban, tenant: string): Ban {
   const { operator: _name, orderReason, endedBy: _ended, ordered, ...nameless } = ban;
   const { neighbors: _neighbors, communities: _communities, ...terms } = ordered ?? {};
   return {
