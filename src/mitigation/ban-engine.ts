@@ -139,7 +139,6 @@ export class BanEngine {
     return this.operators.preview(order, wallMs, by);
   }
 
-  /** As that of OperatorBans. */
   unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */

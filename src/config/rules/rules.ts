@@ -49,7 +49,13 @@ import {
   tunnelsAreReceived,
   vxlanPortsAreItsOwn,
 } from "./capture.ts";
-import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree } from "./cluster.ts";
+import {
+  brainNamesAreUnique,
+  brainsAreTheOthers,
+  clusterPortIsFree,
+  etcdEndpointsAreSafe,
+  etcdKeysAgree,
+} from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
   mirrorsAreNotFiltered,
@@ -205,6 +211,8 @@ const RULES: readonly Rule[] = [
   brainNamesAreUnique,
   brainsAreTheOthers,
   clusterPortIsFree,
+  etcdKeysAgree,
+  etcdEndpointsAreSafe,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
