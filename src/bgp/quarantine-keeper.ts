@@ -1,12 +1,12 @@
 /** What becomes of rules that are kept back: log, count, the file over a restart, and listeners such as other brains. */
-import type { Log } from "../observability/log.ts";
 import { messageOf } from "../system/error-message.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent } from "./route-quarantine.ts";
+import type { SpeakerLog } from "./speaker/managed-speaker.ts";
 
 export interface QuarantineKeeperOptions {
   readonly stateDir: string;
-  readonly log: Pick<Log, "warn">;
+  readonly log: Pick<SpeakerLog, "warn">;
   /** Counts a fault. */
   readonly fault: (operation: "quarantine" | "quarantine_full") => void;
   /** All that is kept back, and what another process or brain kept back: times are wall times. */

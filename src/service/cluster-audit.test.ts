@@ -67,7 +67,7 @@ describe("with a database at each brain", () => {
     expect(rowsAt("brain2").map(([, row]) => row)).toEqual([ROW]);
   });
 
-  test("a row of a split is there after it, and is not sent again", async () => {
+  test("a row of a split is there after it, and is not sent again #audit-in-a-cluster", async () => {
     brains.cut("brain1", "brain2");
     await trailOf("brain1").recordAudit(ROW);
     expect(rowsAt("brain2")).toEqual([]);

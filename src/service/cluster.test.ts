@@ -26,12 +26,8 @@ test("without a cluster no table is shared, and the stamps of one that was there
   const again = memoryStore(memory.file, clock);
   const opened = Cluster.open(loaded.config, {
     ...{ state: again.store, clock, timers: new ManualTimers(clock), metrics: new Metrics("1"), version: "1" },
-    ...{
-      limiter: new Limiter(clock),
-      random: () => 0.5,
-      log: openLog({ level: "error", clock }),
-      environment: { read: () => null },
-    },
+    environment: { read: () => null },
+    ...{ limiter: new Limiter(clock), random: () => 0.5, log: openLog({ level: "error", clock }) },
   });
   expect(opened).toBeNull();
   expect(again.store.table("levers").sharing).toBeUndefined();
