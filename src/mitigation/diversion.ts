@@ -17,6 +17,8 @@ export interface Diversion {
   /** A UUID, the same in all attempts of one request. */
   readonly requestId: string;
   readonly prefix: string;
+  /** It was begun in dry run, and is confirmed and ended so. Absent: it is a real one. */
+  readonly isDryRun?: true;
   readonly phase: DiversionPhase;
   /** When the phase began. Wall clock, ms. */
   readonly since: number;

@@ -19,6 +19,14 @@ export function* brainsAreTheOthers({ cluster }: File): Generator<Finding> {
   }
 }
 
+/** The first that ends a diversion would take it from the others. */
+export function* hookGoesWithOneBrain({ cluster, scrubbing }: File): Generator<Finding> {
+  if (cluster === undefined || scrubbing?.hook === undefined) return;
+  const rule =
+    "goes without cluster: each brain would call it, and the first that ends a diversion ends that of the others";
+  yield { path: ["scrubbing", "hook"], rule };
+}
+
 export function* clusterPortIsFree({ cluster, api }: File): Generator<Finding> {
   const [own, other] = [parseListen(cluster?.listen ?? ""), parseListen(api?.listen ?? "")];
   if (own === null || other === null || own.port === 0 || own.port !== other.port || own.host !== other.host) return;

@@ -55,6 +55,7 @@ import {
   clusterPortIsFree,
   etcdEndpointsAreSafe,
   etcdKeysAgree,
+  hookGoesWithOneBrain,
 } from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
@@ -213,6 +214,7 @@ const RULES: readonly Rule[] = [
   clusterPortIsFree,
   etcdKeysAgree,
   etcdEndpointsAreSafe,
+  hookGoesWithOneBrain,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
