@@ -153,7 +153,7 @@ export class PeerExchange implements OrderExchange {
   #send(name: string, unconfirmed: Unconfirmed): void {
     if (unconfirmed.batch !== null) return;
     const records = unconfirmed.waiting.values().map(({ record }) => record);
-    const { value: sent } = inChunks(records.take(RECORDS_MAX)).next();
+    const [sent] = inChunks(records.take(RECORDS_MAX)).take(1);
     if (sent === undefined) return;
     const { wallMs, monotonicMs, peers } = this.#options;
     unconfirmed.batch = { number: ++this.#batches, sentMs: monotonicMs(), sent };
