@@ -35,7 +35,8 @@ const FAULT_MS = 12_000;
  */
 const OFFERED_MS = 4000;
 const LOOK_MS = 50;
-const ORDER_MS = 250;
+/** Fewer in all than bans that a configuration allows at once by default. */
+const ORDER_MS = 400;
 const FLOOD_SECONDS = 40;
 const TTL_SECONDS = 600;
 
