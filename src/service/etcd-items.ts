@@ -10,6 +10,9 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 
+/** Nothing waits for it: a member that is slow is not one that is away. */
+const ATTEMPT_MS = 5000;
+
 interface EtcdItemsOptions {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -22,7 +25,7 @@ export async function etcdItems(config: EtcdConfig, options: EtcdItemsOptions): 
   const clients: GatewayClient[] = [];
   const callsOf = (endpoint: URL) => {
     const observer = { called: () => {}, movedTo: () => {} };
-    const client = new GatewayClient({ endpoints: [endpoint], secrets, timers, observer });
+    const client = new GatewayClient({ endpoints: [endpoint], secrets, timers, observer, attemptMs: ATTEMPT_MS });
     clients.push(client);
     return new EtcdCalls(client);
   };

@@ -27,6 +27,8 @@ export interface GatewayOptions {
   readonly secrets: Pick<EtcdSecrets, "tls" | "login">;
   readonly timers: Pick<Timers, "after">;
   readonly observer: GatewayObserver;
+  /** How long an endpoint may take for one call; default: ATTEMPT_MS. */
+  readonly attemptMs?: number;
 }
 
 export interface CallOptions {
@@ -146,8 +148,9 @@ export class GatewayClient {
 
   async #answer(target: URL, path: string, body: Json, token: string | null): Promise<Json> {
     const abort = new AbortController();
+    const { timers, attemptMs = ATTEMPT_MS } = this.#options;
     let isLate = false;
-    const cancel = this.#options.timers.after(ATTEMPT_MS, () => {
+    const cancel = timers.after(attemptMs, () => {
       isLate = true;
       abort.abort();
     });
@@ -157,7 +160,7 @@ export class GatewayClient {
       if (!response.ok) throw await refusalOf(response);
       return asObject(parsed(await boundedText(response, ANSWER_BYTES_MAX)));
     } catch (cause) {
-      if (isLate) throw new EtcdFault("unreachable", `no answer within ${ATTEMPT_MS} ms`);
+      if (isLate) throw new EtcdFault("unreachable", `no answer within ${attemptMs} ms`);
       throw cause;
     } finally {
       cancel();

@@ -29,8 +29,14 @@ export interface TrialResult {
 }
 
 const FAULT_MS = 12_000;
+/**
+ * An attack that one brain alone sees is offered to the brain that notifies within this time. One that is killed sooner
+ * takes its event with it.
+ */
+const OFFERED_MS = 4000;
 const LOOK_MS = 50;
-const ORDER_MS = 250;
+/** Fewer in all than bans that a configuration allows at once by default. */
+const ORDER_MS = 400;
 const FLOOD_SECONDS = 40;
 const TTL_SECONDS = 600;
 
@@ -115,7 +121,7 @@ export async function tryFault(world: ClusterWorld, fault: Fault): Promise<Trial
   const watches = routes.slice(0, 3).map(({ bird, victim }) => new RouteWatch(bird, `${victim}/32`));
   let isOver = false;
   const ordering = orderAt(world.brains[fault.orderAt ?? 1] as Brain, () => isOver);
-  await Bun.sleep(1000);
+  await Bun.sleep(OFFERED_MS);
   await fault.begin(world);
   await Bun.sleep(FAULT_MS);
   isOver = true;
