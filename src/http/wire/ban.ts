@@ -1,9 +1,9 @@
 /** The ban (docs/interface.md#ban). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
-import type { Ban } from "../../mitigation/ban.ts";
+import { type Ban, retiringTexts } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { anyRouteText, enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
@@ -259,7 +259,7 @@ export function banToWire(view: BanView): BanWire {
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     attacks: ban.state === "active" && ban.heldBy.length > 0 ? [...ban.heldBy] : null,
     announced: isInForce ? routeState?.kind === "announced" : null,
-    retiring: isInForce && ban.retiring.length > 0 ? ban.retiring.map(anyRouteText) : null,
+    retiring: isInForce ? retiringTexts(ban) : null,
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
