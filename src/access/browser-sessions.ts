@@ -3,7 +3,6 @@
  * secrets alone, and is empty after a restart. Does not know requests, cookies or the provider.
  */
 import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
-import type { Clock } from "../system/clock.ts";
 import { type Claims, rightsOf, subjectOf, userName } from "./claims.ts";
 import type { Principal } from "./principal.ts";
 import { type Callers, type Overrun, Shares } from "./shares.ts";
@@ -18,7 +17,7 @@ export interface BrowserSessionsOptions {
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
   /** The age of a session is by the monotonic one: the other may be set while it lasts. */
-  readonly clock: Pick<Clock, "wallMs" | "monotonicMs">;
+  readonly clock: { wallMs(): number; monotonicMs(): number };
   readonly onEnd: (id: string, end: SessionEnd) => void;
 }
 
