@@ -109,6 +109,20 @@ function* servers({ api, storage, notify, updateCheck, cluster }: Named): Genera
   yield* literal(updateCheck.url, ["update_check", "url"]);
 }
 
+/**
+ * Servers of the service's own that are configured by name: the database of the history, and receivers of notifications that
+ * trust the address of this machine. Not those that the whole world uses, like PagerDuty.
+ */
+export function serverNames({ storage, notify }: Pick<Named, "storage" | "notify">): readonly string[] {
+  const texts = storage.driver?.kind === "clickhouse" ? [storage.driver.url] : [];
+  for (const { settings } of notify.targets) {
+    if (settings.kind === "alertmanager") texts.push(settings.url);
+    if (settings.kind === "email" || settings.kind === "syslog") texts.push(`any://${settings.host}`);
+  }
+  const names = texts.map((text) => hostOf(text) ?? "").filter((name) => name !== "" && parseAddress(name) === null);
+  return [...new Set(names)];
+}
+
 function one(address: IpAddress, path: ConfigPath): OwnAddress {
   return { prefix: hostPrefix(address), path };
 }

@@ -29,6 +29,7 @@ import type {
   Neighbor,
   NotifyEvent,
   OrderEvent,
+  OwnerChangedEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
@@ -65,6 +66,7 @@ type NewEvent =
   | Pick<ClusterEvent, "kind" | "cluster">
   | Pick<ConditionEvent, "kind" | "condition">
   | Pick<OrderEvent, "kind" | "orders">
+  | Pick<OwnerChangedEvent, "kind" | "left">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -242,7 +244,16 @@ export class Notifier {
   #enqueue(event: NewEvent, owner = NO_OWNER): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const full = this.#eventOf(event, owner);
+    this.#leave(full);
     this.#queues.add(full, this.#routing.targetsOf(full));
+  }
+
+  /** A reload gave an attack or a ban to another tenant: the targets of the one before get its end, and nothing of it. */
+  #leave(event: NotifyEvent): void {
+    const left = this.#routing.leave(event);
+    if (left === null) return;
+    const { targets, tenant, problem } = left;
+    this.#queues.add(this.#eventOf({ kind: "owner_changed", left: problem }, { tenant, group: null }), targets);
   }
 
   #eventOf(event: NewEvent, owner: Owner): NotifyEvent {

@@ -58,6 +58,8 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "disk_nearly_full":
     case "disk_nearly_full_over":
       return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
+    case "owner_changed":
+      return { key: `${event.left.type} ${event.left.id}`, isOver: true };
     case "ban_rejected":
     case "events_joined":
     case "order_made":

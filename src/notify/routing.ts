@@ -5,7 +5,7 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import { METRICS } from "../traffic/rates.ts";
-import type { NotifyEvent } from "./event.ts";
+import type { LeftProblem, NotifyEvent } from "./event.ts";
 import type { Hours, NotifyConfig, NotifyRoute, RouteMatch, TargetKind } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { isAtLeast, severityOf } from "./severity.ts";
@@ -23,6 +23,13 @@ interface Notified {
   readonly tenant: Tenant;
   /** When each target got the last event. */
   readonly at: Map<string, number>;
+}
+
+/** Targets of a tenant that does not own a problem any more. */
+export interface Left {
+  readonly problem: LeftProblem;
+  readonly targets: readonly string[];
+  readonly tenant: Tenant;
 }
 
 export class Routing {
@@ -68,6 +75,22 @@ export class Routing {
     return this.#ordered(this.#wanted(event));
   }
 
+  /**
+   * The targets of a tenant that owned the problem until now, each once: call this before targetsOf(). null: its owner is
+   * the same, or none of its targets knows of it.
+   */
+  leave(event: NotifyEvent): Left | null {
+    const problem = problemOf(event);
+    const notified = problem === null ? undefined : this.#notified.get(problem.key);
+    if (problem === null || notified === undefined || notified.tenant === event.tenant) return null;
+    const targets = [...notified.at.keys()].filter((name) => this.#own.get(name)?.tenant === notified.tenant);
+    for (const name of targets) notified.at.delete(name);
+    const [type, id = ""] = problem.key.split(" ", 2);
+    // Nothing else is of a tenant.
+    if (targets.length === 0 || (type !== "attack" && type !== "ban")) return null;
+    return { problem: { type, id }, targets, tenant: notified.tenant };
+  }
+
   /** Those targets of an attack that lasts for which a repetition is due. */
   dueFor(event: NotifyEvent): readonly string[] {
     const notified = this.#notified.get(problemOf(event)?.key ?? "")?.at;
@@ -93,11 +116,12 @@ export class Routing {
     const byRoutes = this.#matching(event).flatMap(({ targets }) => targets);
     if (problem === null) return new Set(byRoutes);
     const known = this.#ordered(new Set(notified?.at.keys()));
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
     if (problem.isOver) {
       this.#notified.delete(problem.key);
+      if (!isSameOwner) return new Set([...known, ...byRoutes]);
       return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts(event)]);
     }
-    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
     const wanted = new Set([...(isSameOwner ? known : []), ...byRoutes]);
     this.#remember(problem.key, wanted, event);
     return wanted;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { NO_TARGETS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { ban } from "../../test/fixtures/views.ts";
+import { attack, ban, classification } from "../../test/fixtures/views.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { attackOfRecord } from "../storage/attack-record.ts";
 import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
@@ -77,5 +77,22 @@ describe("the target of a tenant", () => {
     notifier.test("acme/hook", by);
     expect(rows.size).toBe(1);
     expect(notifier.list()).toMatchObject([{ name: "acme/hook", tenant: "acme", waiting: 1 }]);
+  });
+
+  test("gets of an attack that a reload gave to another the end alone", async () => {
+    const server = receiver();
+    const owner = { name: "acme" };
+    const tenancy = () => ({ ownerOf: () => owner.name, tenantOf: () => owner.name, groupOf: () => "web" });
+    const notifier = opened(server.url, { tenancy });
+    const present = attack({ classification: classification() });
+    notifier.attackChanged("started", present, null);
+    owner.name = "beta";
+    notifier.attackChanged("ended", { ...present, endedAt: present.startedAt + 1 }, ban());
+    await eventually(() => server.received.length === 2, "the end did not come");
+    const last = JSON.parse(server.received[1]?.body ?? "") as object;
+    expect(Object.keys(last).toSorted()).toEqual(
+      ["at", "dry_run", "event", "id", "instance", "left", "severity", "tenant"].toSorted(),
+    );
+    expect(last).toMatchObject({ event: "owner_changed", tenant: "acme", left: { type: "attack", id: present.id } });
   });
 });

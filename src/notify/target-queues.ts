@@ -136,6 +136,8 @@ export class TargetQueues {
   /** Into the queue of one target, if there is one. */
   send(event: NotifyEvent, name: string): void {
     const { queue, own = null } = this.#targets.get(name) ?? {};
+    // Whatever the routing says: a tenant's target gets what is of the tenant.
+    if (own !== null && own.tenant !== event.tenant) return;
     queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant);
   }
 

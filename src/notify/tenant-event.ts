@@ -4,7 +4,7 @@ import { namelessBan } from "../http/wire/ban.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { Orders, OrderType } from "./order-notices.ts";
 
-/** Their reasons the API shows to the tenants of the victim or the zone, whoever ordered them. */
+/** Their reasons the API shows to the tenants of the victim or the zone, also where others ordered them. */
 const REASON_SHOWN: ReadonlySet<OrderType> = new Set<OrderType>(["source_block", "lever"]);
 
 /**

@@ -140,6 +140,7 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "order_made":
     case "order_changed":
     case "order_ended":
+    case "owner_changed":
     case "events_joined":
     case "test":
       return null;

@@ -3,10 +3,10 @@
  * force. One that the configuration does not allow any more stays, and is without effect until it does.
  */
 import { TOKENS_MAX } from "../limits.ts";
+import { isHostAllowed } from "../net/host-pattern.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { StandingOrders } from "../system/standing-orders.ts";
 import {
-  isHostAllowed,
   type TargetRecord,
   type TenantTarget,
   type TenantTargetRules,
@@ -105,9 +105,9 @@ export class TenantTargets {
   #notAllowed(target: TenantTarget): TenantTargetRefusal | null {
     const rules = this.#options.rules();
     if (rules === null || !rules.kinds.has(target.kind)) return "kind_not_allowed";
-    const host = target.url === undefined ? null : URL.parse(target.url)?.hostname;
-    if (host === null) return null;
-    return host !== undefined && isHostAllowed(host, rules.hosts) ? null : "host_not_allowed";
+    if (target.url === undefined) return null;
+    const url = URL.parse(target.url);
+    return url !== null && isHostAllowed(url, rules.hosts) ? null : "host_not_allowed";
   }
 
   #overBound({ id, tenant }: TenantTarget): TenantTargetRefusal | null {
