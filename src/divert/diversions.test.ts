@@ -137,7 +137,7 @@ describe("a diversion", () => {
   );
 
   test.each([false, true])(
-    "that was begun with dry run %p is ended so, and begun anew, when that is changed",
+    "that was begun with dry run %p is ended so, and begun again, when that is changed",
     async (was) => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: was };

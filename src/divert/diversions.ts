@@ -276,7 +276,7 @@ export class Diversions implements Diverter {
   }
 
   /**
-   * Whether the hook may be called: its phase is on disk, or could not be written for so long that a diversion which nothing
+   * Whether the hook may be called: its phase is on disk, or could not be written for a time in which a diversion which nothing
    * might end is better than none. If not, the pause after the failure is over.
    */
   async #saved(running: Running): Promise<boolean> {

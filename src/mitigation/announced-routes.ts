@@ -49,7 +49,7 @@ export function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
 }
 
 /**
- * The route of a prefix, with the neighbors of all bans that want one of its method. Another method gives way as a whole: a
+ * The route of a prefix, with the neighbors of all bans that want one of its method. Another method is left out as a whole: a
  * blackhole for the neighbors that take no narrower prefix must not reach the others.
  */
 function routeFor(candidates: readonly Candidate[]): UnicastRoute {
