@@ -96,6 +96,8 @@ export const SHARED_LINK_REASON_MAX = 200;
 export const SESSIONS_MAX = 1024;
 export const SESSIONS_PER_USER = 8;
 export const SIGN_INS_AT_ONCE_MAX = 32;
+/** Of those, from one address, or one IPv6 /64: behind a proxy all come from one. */
+export const SIGN_INS_PER_PEER = 8;
 /** Lines of `api.oidc.roles`. */
 export const SIGN_IN_ROLES_MAX = 1000;
 /** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */

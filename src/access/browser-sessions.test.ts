@@ -18,25 +18,26 @@ const CONFIG: SignInConfig = {
 };
 
 let now = 0;
+let wallAheadMs = 0;
 let made = 0;
 let config: SignInConfig | null;
 let ends: SessionEnd[];
 let sessions: BrowserSessions;
 
 beforeEach(() => {
-  [now, made, config, ends] = [1_000_000, 0, CONFIG, []];
+  [now, wallAheadMs, made, config, ends] = [1_000_000, 0, 0, CONFIG, []];
   sessions = new BrowserSessions({
     config: () => config,
     callers: () => callersOf([{ tenant: "acme" }, { tenant: "acme" }, { tenant: "other" }]),
     newId: () => `id${++made}`,
     randomBytes: (count) => new Uint8Array(count).fill(0).map((_, i) => (i < 4 ? (++made >> (8 * i)) & 255 : i)),
-    wallMs: () => now,
+    clock: { monotonicMs: () => now, wallMs: () => now + wallAheadMs },
     onEnd: (_, end) => ends.push(end),
   });
 });
 
 const opened = (name: string, g = "noc") => {
-  const answer = sessions.open({ name, g });
+  const answer = sessions.open({ sub: `sub of ${name}`, name, g }, config ?? CONFIG);
   if (answer.kind === "refused") throw new Error(answer.refusal);
   return answer;
 };
@@ -105,7 +106,10 @@ describe("sessions are bounded", () => {
   test("by tenant: one fills its share, others and the administrator still sign in", () => {
     const share = (SESSIONS_MAX * 3) / 4 / 2;
     for (let i = 0; i < share; i++) opened(`acme${i}`, "acme");
-    expect(sessions.open({ name: "one more", g: "acme" })).toEqual({ kind: "refused", refusal: "over_share" });
+    expect(sessions.open({ sub: "1", name: "one more", g: "acme" }, CONFIG)).toEqual({
+      kind: "refused",
+      refusal: "over_share",
+    });
     expect(sessions.size).toBe(share);
     opened("their neighbor", "other");
     opened("administrator");
@@ -114,7 +118,10 @@ describe("sessions are bounded", () => {
 
   test("in all: what is there stays", () => {
     for (let i = 0; i < SESSIONS_MAX; i++) opened(`user${i}`);
-    expect(sessions.open({ name: "one more", g: "noc" })).toEqual({ kind: "refused", refusal: "full" });
+    expect(sessions.open({ sub: "1", name: "one more", g: "noc" }, CONFIG)).toEqual({
+      kind: "refused",
+      refusal: "full",
+    });
     expect(sessions.size).toBe(SESSIONS_MAX);
     expect(ends).toEqual([]);
     now += 3_600_000;
@@ -144,5 +151,39 @@ test("a session ends with its time, its provider, its client and its role", () =
 });
 
 test("a user without a name that can be shown is refused", () => {
-  expect(sessions.open({ g: "noc" })).toEqual({ kind: "refused", refusal: "no_name" });
+  expect(sessions.open({ g: "noc" }, CONFIG)).toEqual({ kind: "refused", refusal: "no_name" });
+  expect(sessions.open({ name: "alice", g: "noc" }, CONFIG)).toEqual({ kind: "refused", refusal: "no_name" });
+});
+
+test("the age of a session is not by the wall clock, which may be set while it lasts #sign-in-sessions", () => {
+  wallAheadMs = 9 * 365 * 86_400_000;
+  const { session, secret } = opened("alice");
+  now += RENEW_MS;
+  const next = sessions.renew(session.id) ?? "";
+  expect(sessions.of(next)).not.toBeNull();
+  wallAheadMs = 0;
+  now += GRACE_MS + 1;
+  expect(sessions.of(secret)).toBeNull();
+  expect(ends).toEqual(["reused_secret"]);
+  const other = opened("bob");
+  wallAheadMs = -9 * 365 * 86_400_000;
+  expect(sessions.of(other.secret)).not.toBeNull();
+  now += 3_600_000;
+  expect(sessions.of(other.secret)).toBeNull();
+});
+
+test("a user is who the provider says, not a name that another has too #sign-in-name", () => {
+  const own = opened("alice");
+  for (let i = 0; i < SESSIONS_PER_USER + 1; i++) sessions.open({ sub: "other", name: "alice", g: "acme" }, CONFIG);
+  expect(sessions.of(own.secret)?.principal).toMatchObject({ operator: "user alice", subject: "sub of alice" });
+  expect(ends).toEqual(["replaced"]);
+});
+
+test("claims of another provider than the one in force open nothing #sign-in-state", () => {
+  const claims = { sub: "1", name: "alice", g: "noc" };
+  const refused = { kind: "refused", refusal: "other_client" } as const;
+  expect(sessions.open(claims, { ...CONFIG, issuer: "https://old.example.net" })).toEqual(refused);
+  expect(sessions.open(claims, { ...CONFIG, clientId: "old" })).toEqual(refused);
+  config = null;
+  expect(sessions.open(claims, CONFIG)).toEqual(refused);
 });

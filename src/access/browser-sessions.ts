@@ -3,7 +3,7 @@
  * secrets alone, and is empty after a restart. Does not know requests, cookies or the provider.
  */
 import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
-import { type Claims, rightsOf, userName } from "./claims.ts";
+import { type Claims, rightsOf, subjectOf, userName } from "./claims.ts";
 import type { Principal } from "./principal.ts";
 import { type Callers, type Overrun, Shares } from "./shares.ts";
 import type { SignInConfig } from "./sign-in-config.ts";
@@ -16,9 +16,13 @@ export interface BrowserSessionsOptions {
   readonly callers: () => Callers;
   readonly newId: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
-  readonly wallMs: () => number;
+  /** The age of a session is by the monotonic one: the other may be set while it lasts. */
+  readonly clock: { wallMs(): number; monotonicMs(): number };
   readonly onEnd: (id: string, end: SessionEnd) => void;
 }
+
+/** Of an identity provider. */
+export type Client = Pick<SignInConfig, "issuer" | "clientId">;
 
 export interface SessionView {
   readonly id: string;
@@ -31,7 +35,7 @@ export interface SessionView {
 
 export type OpenAnswer =
   | { readonly kind: "opened"; readonly session: SessionView; readonly secret: string }
-  | { readonly kind: "refused"; readonly refusal: Overrun | "no_role" | "no_name" };
+  | { readonly kind: "refused"; readonly refusal: Overrun | "no_role" | "no_name" | "other_client" };
 
 /** A secret is replaced after this time, and the one before works for this long after the new one was used, ms. */
 export const RENEW_MS = 15 * 60_000;
@@ -43,9 +47,12 @@ interface Session {
   readonly claims: Claims;
   readonly issuer: string;
   readonly clientId: string;
+  /** Wall clock, ms: to be shown. */
   readonly createdAt: number;
   seenAt: number;
-  renewedAt: number;
+  /** Monotonic clock, ms. */
+  readonly openedMs: number;
+  renewedMs: number;
   /** Digests of secrets. `next` was sent, and is not in use yet. */
   current: string;
   next: string | null;
@@ -94,32 +101,35 @@ export class BrowserSessions {
     if (session === undefined) return null;
     const view = this.#checked(session);
     if (view === null) return null;
-    const now = this.#options.wallMs();
+    const { clock } = this.#options;
+    const now = clock.monotonicMs();
     if (digest === session.before?.digest && now > session.before.untilMs) {
       this.#end(session, "reused_secret");
       return null;
     }
     if (digest === session.next) this.#confirm(session, digest, now);
-    session.seenAt = now;
-    return { ...view, seenAt: now };
+    session.seenAt = clock.wallMs();
+    return { ...view, seenAt: session.seenAt };
   }
 
   /** For a user whom the provider has just named. The oldest session of a user with too many ends. */
-  open(claims: Claims): OpenAnswer {
-    const { config: configNow, newId, wallMs } = this.#options;
+  open(claims: Claims, { issuer, clientId }: Client): OpenAnswer {
+    const { config: configNow, newId, clock } = this.#options;
     const config = configNow();
-    const principal = config === null ? null : principalOf(claims, config);
-    if (config === null || principal === null) return { kind: "refused", refusal: "no_role" };
+    if (config === null || config.issuer !== issuer || config.clientId !== clientId) {
+      return { kind: "refused", refusal: "other_client" };
+    }
+    const principal = principalOf(claims, config);
+    if (principal === null) return { kind: "refused", refusal: "no_role" };
     if (principal === "no_name") return { kind: "refused", refusal: "no_name" };
-    const own = this.all().filter((other) => other.principal.operator === principal.operator);
+    const own = this.all().filter((other) => other.principal.subject === principal.subject);
     for (const { id } of own.slice(0, Math.max(0, own.length + 1 - SESSIONS_PER_USER))) this.end(id, "replaced");
     const refusal = this.#refusal(principal);
     if (refusal !== null) return { kind: "refused", refusal };
     const { secret, digest } = this.#newSecret();
-    const now = wallMs();
+    const [now, wallMs] = [clock.monotonicMs(), clock.wallMs()];
     const id = newId();
-    const { issuer, clientId } = config;
-    const times = { createdAt: now, seenAt: now, renewedAt: now };
+    const times = { createdAt: wallMs, seenAt: wallMs, openedMs: now, renewedMs: now };
     const meant = { of: config, principal: { ...principal, session: id } };
     const session: Session = {
       id,
@@ -140,13 +150,13 @@ export class BrowserSessions {
   /** A secret to replace the browser's, when it is time; null: it is not, or the session has ended. */
   renew(id: string): string | null {
     const session = this.#byId.get(id);
-    const now = this.#options.wallMs();
+    const now = this.#options.clock.monotonicMs();
     if (session === undefined || this.#checked(session) === null) return null;
-    if (Math.abs(now - session.renewedAt) < RENEW_MS) return null;
+    if (now - session.renewedMs < RENEW_MS) return null;
     if (session.next !== null) this.#byDigest.delete(session.next);
     const { secret, digest } = this.#newSecret();
     session.next = digest;
-    session.renewedAt = now;
+    session.renewedMs = now;
     this.#byDigest.set(digest, session);
     return secret;
   }
@@ -169,7 +179,7 @@ export class BrowserSessions {
 
   /** Ends it when it has expired, or when the configuration in force gives its user nothing. */
   #checked(session: Session): SessionView | null {
-    const { config: configNow, wallMs } = this.#options;
+    const { config: configNow, clock } = this.#options;
     const config = configNow();
     if (config === null || config.issuer !== session.issuer || config.clientId !== session.clientId) {
       this.#end(session, "configuration");
@@ -181,8 +191,9 @@ export class BrowserSessions {
       this.#end(session, "configuration");
       return null;
     }
-    const view = viewOf(session, { of: config, principal });
-    if (view.expiresAt > wallMs()) return view;
+    if (clock.monotonicMs() - session.openedMs < 1000 * config.sessionSeconds) {
+      return viewOf(session, { of: config, principal });
+    }
     this.#end(session, "expired");
     return null;
   }
@@ -211,7 +222,9 @@ function principalOf(claims: Claims, config: SignInConfig): Principal | "no_name
   const rights = rightsOf(claims, config);
   if (rights === null) return null;
   const operator = userName(claims, config);
-  return operator === null ? "no_name" : { kind: "principal", operator, ...rights, node: null };
+  const subject = subjectOf(claims);
+  if (operator === null || subject === null) return "no_name";
+  return { kind: "principal", operator, subject, ...rights, node: null };
 }
 
 function meaningOf({ id, claims }: Session, of: SignInConfig): Meaning {

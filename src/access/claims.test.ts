@@ -36,13 +36,14 @@ describe("a line of roles fits a claim", () => {
 test.each([
   [{ name: "alice", sub: "1" }, "user alice"],
   [{ name: "Zoë O’Neill", sub: "1" }, "user Zoë O’Neill"],
-  [{ name: "", sub: "1" }, "user 1"],
-  [{ name: "a\nb", sub: "1" }, "user 1"],
-  [{ name: "a\u202eb", sub: "1" }, "user 1"],
-  [{ name: " alice", sub: "1" }, "user 1"],
-  [{ name: "a".repeat(65), sub: "1" }, "user 1"],
+  [{ name: "", sub: "1" }, "user sub:1"],
+  [{ name: "a\nb", sub: "1" }, "user sub:1"],
+  [{ name: "a\u202eb", sub: "1" }, "user sub:1"],
+  [{ name: " alice", sub: "1" }, "user sub:1"],
+  [{ name: "a".repeat(65), sub: "1" }, "user sub:1"],
   [{ name: "a".repeat(64), sub: "1" }, `user ${"a".repeat(64)}`],
-  [{ name: 7, sub: "1" }, "user 1"],
+  [{ name: 7, sub: "1" }, "user sub:1"],
+  [{ name: "sub:2", sub: "1" }, "user sub:1"],
   [{ sub: "\u0000" }, null],
 ])("the user of %j is %p", (claims, name) => {
   expect(userName(claims, { nameClaim: "name" })).toBe(name);

@@ -12,16 +12,23 @@ const NAME_CHARACTERS_MAX = 64;
 
 /** In the audit trail and in orders: tokens cannot have a name with a space. */
 const USER = "user ";
+const SUBJECT = "sub:";
 
 /**
- * The name of the user among callers: by the configured claim, else by the subject, which every provider keeps unique.
- * null: neither can be shown on one line.
+ * The name of the user among callers: by the configured claim, else by the subject, marked so that no one who chooses a name
+ * can have that of another. null: neither can be shown on one line.
  */
 export function userName(claims: Claims, { nameClaim }: Pick<SignInConfig, "nameClaim">): string | null {
-  const named = [valuesOf(claims, nameClaim)[0], valuesOf(claims, "sub")[0]].find(
-    (text) => text !== undefined && isName(text),
-  );
-  return named === undefined ? null : USER + named;
+  const named = valuesOf(claims, nameClaim)[0];
+  if (named !== undefined && isName(named) && !named.startsWith(SUBJECT)) return USER + named;
+  const subject = subjectOf(claims);
+  return subject === null || !isName(subject) ? null : USER + SUBJECT + subject;
+}
+
+/** Who the user is, whatever the name: a provider gives it to one user alone (OpenID Connect Core 1.0, ID Token). */
+export function subjectOf(claims: Claims): string | null {
+  const { sub } = claims;
+  return typeof sub === "string" && sub !== "" ? sub : null;
 }
 
 /** null: the user may not sign in. */

@@ -54,6 +54,11 @@ export class FairQueue<T> {
     return taken;
   }
 
+  /** In no order. */
+  *items(): Generator<T> {
+    for (const own of this.#waiting.values()) yield* own;
+  }
+
   clear(): void {
     this.#waiting.clear();
     this.#size = 0;

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { AttemptSeal } from "./sign-in-attempt.ts";
 
-const ATTEMPT = { state: "s", nonce: "n", verifier: "v", place: "/", expiresAt: 1 };
+const ABOUT = { issuer: "https://login.example.net", clientId: "floodwall" };
+const ATTEMPT = { state: "s", nonce: "n", verifier: "v", place: "/", ...ABOUT, expiresAt: 1 };
 
 test("what was sealed is read by the same process, and by no other", () => {
   const seal = new AttemptSeal(randomBytes);

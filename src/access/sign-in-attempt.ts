@@ -11,7 +11,10 @@ export interface SignInAttempt {
   readonly verifier: string;
   /** The place in the dashboard to return to. */
   readonly place: string;
-  /** Wall clock, ms. */
+  /** To whom the browser was led: an answer counts for the same alone. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Monotonic clock, ms. */
   readonly expiresAt: number;
 }
 

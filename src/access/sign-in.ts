@@ -2,8 +2,9 @@
  * The sign-in of people: to the identity provider and back, and then a session of the browser
  * (docs/interface.md#sign-in). Knows the provider as an interface, and no requests.
  */
-import { SIGN_INS_AT_ONCE_MAX } from "../limits.ts";
-import type { BrowserSessions, SessionEnd, SessionView } from "./browser-sessions.ts";
+import type { IpAddress } from "../net/address.ts";
+import { AttemptsAtOnce } from "./attempts-at-once.ts";
+import type { BrowserSessions, Client, SessionEnd, SessionView } from "./browser-sessions.ts";
 import { type Claims, isTooLarge, userName } from "./claims.ts";
 import type { Principal } from "./principal.ts";
 import type { AttemptSeal, SignInAttempt } from "./sign-in-attempt.ts";
@@ -11,7 +12,7 @@ import type { SignInConfig } from "./sign-in-config.ts";
 
 /** Why there is no session, also for the page that says so. */
 export type SignInFailure =
-  /** The browser has not begun this sign-in, or longer ago. */
+  /** The browser has not begun this sign-in, or longer ago, or with another provider, or it was answered before. */
   | "not_begun"
   | "busy"
   | "provider_away"
@@ -36,15 +37,27 @@ export class ProviderFault extends Error {
   }
 }
 
+/** To the provider. */
+export interface Way {
+  readonly url: string;
+  readonly client: Client;
+}
+
+/** Claims, and the provider that said them. */
+export interface SaidClaims {
+  readonly claims: Claims;
+  readonly client: Client;
+}
+
 export type AttemptSecrets = Pick<SignInAttempt, "state" | "nonce" | "verifier">;
 
 export interface IdentityProvider {
   /** Why no one can sign in now; null: they can. */
   readonly error: string | null;
   /** Where the browser goes to sign in; null: the provider is not known yet. Never waits for the provider. */
-  urlFor(secrets: AttemptSecrets): Promise<string | null>;
+  urlFor(secrets: AttemptSecrets): Promise<Way | null>;
   /** What the provider says of the user. Rejects with a ProviderFault. @param answer parameters of the callback */
-  claims(answer: string, secrets: AttemptSecrets): Promise<Claims>;
+  claims(answer: string, secrets: AttemptSecrets): Promise<SaidClaims>;
   /** Where the user ends the session with the provider itself; null: it has no such page. */
   readonly signOutUrl: string | null;
 }
@@ -56,7 +69,7 @@ export interface SignInOptions {
   readonly sessions: BrowserSessions;
   readonly seal: AttemptSeal;
   readonly randomBytes: (count: number) => Uint8Array;
-  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
   /** Keeps it for the audit trail. Never rejects. */
   readonly record: (row: SignInRecord) => Promise<void>;
   readonly metrics: { signIn(result: SignInResult): void };
@@ -89,7 +102,7 @@ const SECRET_BYTES = 32;
 
 export class SignIn {
   readonly #options: SignInOptions;
-  #asking = 0;
+  readonly #attempts = new AttemptsAtOnce();
 
   constructor(options: SignInOptions) {
     this.#options = options;
@@ -113,27 +126,40 @@ export class SignIn {
   }
 
   async begin(place: string): Promise<BeginAnswer> {
-    const { provider, seal, wallMs } = this.#options;
+    const { provider, seal, monotonicMs } = this.#options;
     const secrets = { state: this.#random(), nonce: this.#random(), verifier: this.#random() };
-    const url = await provider.urlFor(secrets);
-    if (url === null) return this.#failed("provider_away", provider.error ?? "not known yet");
-    return { kind: "to_provider", url, attempt: seal.seal({ ...secrets, place, expiresAt: wallMs() + ATTEMPT_MS }) };
+    const way = await provider.urlFor(secrets);
+    if (way === null) return this.#failed("provider_away", provider.error ?? "not known yet");
+    const { issuer, clientId } = way.client;
+    const attempt = { ...secrets, place, issuer, clientId, expiresAt: monotonicMs() + ATTEMPT_MS };
+    return { kind: "to_provider", url: way.url, attempt: seal.seal(attempt) };
   }
 
-  /** @param answer parameters of the callback. @param sealed what the browser kept; null: nothing */
-  async finish(answer: string, sealed: string | null): Promise<FinishAnswer> {
-    const attempt = sealed === null ? null : this.#options.seal.open(sealed);
-    if (attempt === null || attempt.expiresAt <= this.#options.wallMs()) return this.#failed("not_begun");
-    if (this.#asking >= SIGN_INS_AT_ONCE_MAX) return this.#failed("busy");
-    this.#asking++;
+  /**
+   * @param answer parameters of the callback. @param sealed what the browser kept; null: nothing. @param peer address that
+   * the browser comes from; null: not known
+   */
+  async finish(answer: string, sealed: string | null, peer: IpAddress | null): Promise<FinishAnswer> {
+    const { seal, config, monotonicMs } = this.#options;
+    const [attempt, now] = [sealed === null ? null : seal.open(sealed), monotonicMs()];
+    if (attempt === null || attempt.expiresAt <= now || !isOfClient(attempt, config())) {
+      return this.#failed("not_begun");
+    }
+    // Any stranger can send one of another browser: it takes no place, uses no attempt and is not worth a line in the log.
+    if (new URLSearchParams(answer).get("state") !== attempt.state) return this.#failed("invalid_answer");
+    if (this.#attempts.isUsed(attempt.state, { expiresAt: attempt.expiresAt, now })) return this.#failed("not_begun");
+    return (await this.#attempts.run(peer, () => this.#ask(answer, attempt))) ?? this.#failed("busy");
+  }
+
+  async #ask(answer: string, attempt: SignInAttempt): Promise<FinishAnswer> {
     try {
-      const claims = await this.#options.provider.claims(answer, attempt);
-      return await this.#open(claims, attempt.place);
+      const { claims, client } = await this.#options.provider.claims(answer, attempt);
+      // A reload meanwhile may have put another provider in its place.
+      if (!isOfClient(attempt, client)) return this.#failed("not_begun");
+      return await this.#open(claims, client, attempt.place);
     } catch (cause) {
       if (cause instanceof ProviderFault) return this.#failed(cause.failure, cause.message);
       throw cause;
-    } finally {
-      this.#asking--;
     }
   }
 
@@ -149,13 +175,14 @@ export class SignIn {
     return true;
   }
 
-  async #open(claims: Claims, place: string): Promise<FinishAnswer> {
+  async #open(claims: Claims, client: Client, place: string): Promise<FinishAnswer> {
     const { sessions, config: configNow, metrics, record } = this.#options;
     const config = configNow();
     if (isTooLarge(claims))
       return this.#failed("invalid_answer", "the provider says too much of the user: limit its groups");
-    const opened = sessions.open(claims);
+    const opened = sessions.open(claims, client);
     if (opened.kind === "refused") {
+      if (opened.refusal === "other_client") return this.#failed("not_begun");
       const user = (config === null ? null : userName(claims, config)) ?? "";
       const reason = REFUSED_WORDS[opened.refusal];
       await record({ by: null, user, result: "rejected", reason });
@@ -176,6 +203,10 @@ export class SignIn {
   #random(): string {
     return Buffer.from(this.#options.randomBytes(SECRET_BYTES)).toString("base64url");
   }
+}
+
+function isOfClient({ issuer, clientId }: Client, other: Client | null): boolean {
+  return other !== null && issuer === other.issuer && clientId === other.clientId;
 }
 
 const END_WORDS: Partial<Readonly<Record<SessionEnd, string>>> = {

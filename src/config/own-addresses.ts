@@ -96,7 +96,10 @@ function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddres
 }
 
 /** Servers that the service sends to, where they are named by their addresses. */
-function* servers({ api, storage, notify, updateCheck }: Named): Generator<OwnAddress> {
+function* servers({ api, storage, notify, updateCheck, cluster }: Named): Generator<OwnAddress> {
+  for (const [i, endpoint] of (cluster?.etcd?.endpoints ?? []).entries()) {
+    yield* literal(endpoint, ["cluster", "etcd", "endpoints", i]);
+  }
   yield* literal(api.oidc?.issuer ?? null, ["api", "oidc", "issuer"]);
   if (storage.driver?.kind === "clickhouse") yield* literal(storage.driver.url, ["storage", "clickhouse", "url"]);
   for (const { place, settings } of notify.targets) {
@@ -104,6 +107,20 @@ function* servers({ api, storage, notify, updateCheck }: Named): Generator<OwnAd
     if ("url" in settings) yield* literal(settings.url, [...place, "url"]);
   }
   yield* literal(updateCheck.url, ["update_check", "url"]);
+}
+
+/**
+ * Servers of the service's own that are configured by name: the database of the history, and receivers of notifications that
+ * trust the address of this machine. Not those that the whole world uses, like PagerDuty.
+ */
+export function serverNames({ storage, notify }: Pick<Named, "storage" | "notify">): readonly string[] {
+  const texts = storage.driver?.kind === "clickhouse" ? [storage.driver.url] : [];
+  for (const { settings } of notify.targets) {
+    if (settings.kind === "alertmanager") texts.push(settings.url);
+    if (settings.kind === "email" || settings.kind === "syslog") texts.push(`any://${settings.host}`);
+  }
+  const names = texts.map((text) => hostOf(text) ?? "").filter((name) => name !== "" && parseAddress(name) === null);
+  return [...new Set(names)];
 }
 
 function one(address: IpAddress, path: ConfigPath): OwnAddress {

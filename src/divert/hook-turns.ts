@@ -31,7 +31,7 @@ export class HookTurns {
     return begin + confirm + end < ASKED_AT_ONCE && this.#running[action] < AT_ONCE_OF[action];
   }
 
-  /** Its place is taken for it, so that no other one takes it meanwhile. */
+  /** Its place is taken for it, so that no other request takes it meanwhile. */
   #letNext(): void {
     for (const action of ACTIONS) {
       if (!this.#hasPlace(action)) continue;

@@ -1,6 +1,7 @@
 /** The definition of a route: name, method, path, role, scope, body, and the call of the service. */
 import type { Access, Principal } from "../access/principal.ts";
 import type { AuditAction, AuditResult, AuditTargetType } from "../audit/audit-event.ts";
+import type { IpAddress } from "../net/address.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { FieldCheck } from "./server/fields.ts";
@@ -73,7 +74,8 @@ export interface OpenRoute extends RouteLine {
   readonly method: "GET";
   /** Whether it needs the rights of a viewer without a tenant now, by configuration. Absent: it never does. */
   readonly needsToken?: () => boolean;
-  handle(request: Request): Answer;
+  /** @param peer address that the connection comes from; null: not known. */
+  handle(request: Request, peer: () => IpAddress | null): Answer;
 }
 
 interface GuardedRoute extends RouteLine {

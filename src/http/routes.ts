@@ -49,6 +49,7 @@ import { notifyRoutes } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
+import { reportRoutes } from "./routes/reports.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { signInRoutes } from "./routes/sign-in.ts";
@@ -81,13 +82,36 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { backend, hosts, pages, snapshots, slicing, events, rulePolls, zonePolls, zoneAccess } = sources;
-  const { metrics, dashboard, clock } = sources;
-  const levers = { backend, access: zoneAccess, clock };
+  const { backend, events, rulePolls, zonePolls, slicing, metrics, dashboard, clock } = sources;
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(backend.signIn),
     ...signInRoutes(backend.signIn),
+    ...attackRoutes(sources),
+    ...sharedLinkRoutes(backend),
+    ...hostRoutes(sources),
+    ...installationRoutes(backend, clock),
+    ...historyRoutes(sources),
+    eventsRoute(events),
+    ...banRoutes(sources),
+    reloadRoute(backend),
+    reloadPreviewRoute(backend),
+    ...standingOrderRoutes(sources),
+    rulesRoute(rulePolls),
+    scrubReportRoute(backend.scrub),
+    scrubNodesRoute(backend.scrub, slicing),
+    zonesRoute(zonePolls),
+    ...edgeReportRoutes(sources),
+    ...edgeOrderRoutes(sources),
+    metricsRoute(metrics),
+    healthzRoute(backend),
+    ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
+  ];
+  return [...routes, openapiRoute(routes, () => sources.tokens().length === 0)];
+}
+
+function attackRoutes({ backend, pages, slicing, clock }: RouteSources): readonly Route[] {
+  return [
     attacksRoute(backend, { pages, slicing }),
     endedAttacksRoute(backend, clock),
     attackRoute(backend),
@@ -95,25 +119,32 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackTimelineRoute(backend),
     attackSourcesRoute(backend),
     attackPcapRoute(backend),
+    ...reportRoutes(backend, clock),
     incidentsRoute(backend),
     incidentRoute(backend),
     incidentOrderRoute(backend),
     incidentNoteRoute(backend),
-    ...sharedLinkRoutes(backend),
-    hostsRoute(backend, { hosts, pages, snapshots }),
-    hostgroupsRoute(backend),
-    ...groupSettingsRoutes(backend),
-    ...installationRoutes(backend, clock),
+  ];
+}
+
+function hostRoutes({ backend, hosts, pages, snapshots }: RouteSources): readonly Route[] {
+  return [hostsRoute(backend, { hosts, pages, snapshots }), hostgroupsRoute(backend), ...groupSettingsRoutes(backend)];
+}
+
+function banRoutes({ backend, pages, slicing }: RouteSources): readonly Route[] {
+  return [
     bansRoute(backend, { pages, slicing }),
     banPreviewRoute(backend),
-    ...historyRoutes(sources),
-    eventsRoute(events),
     banRoute(backend),
     manyBansRoute(backend),
     orderPreviewRoute(backend),
     unbanRoute(backend),
-    reloadRoute(backend),
-    reloadPreviewRoute(backend),
+  ];
+}
+
+/** Orders that stay in force until they end or are removed. */
+function standingOrderRoutes({ backend, pages, slicing, clock }: RouteSources): readonly Route[] {
+  return [
     sourcesRoute(backend, { pages, slicing }),
     sourceBlockRoute(backend),
     sourceUnblockRoute(backend),
@@ -129,20 +160,17 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     protectionRoute(backend),
     protectRoute(backend, clock),
     unprotectRoute(backend),
-    rulesRoute(rulePolls),
-    scrubReportRoute(backend.scrub),
-    scrubNodesRoute(backend.scrub, slicing),
-    zonesRoute(zonePolls),
-    ...edgeReportRoutes(sources),
-    acmeSlotRoute(backend.edge, clock),
-    acmeChallengeRoute(backend.edge, clock),
+  ];
+}
+
+function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): readonly Route[] {
+  const levers = { backend, access, clock };
+  return [
+    acmeSlotRoute(backend.edge),
+    acmeChallengeRoute(backend.edge),
     setLeverRoute(levers),
     clearLeverRoute(levers),
-    metricsRoute(metrics),
-    healthzRoute(backend),
-    ...(dashboard === null ? [] : dashboardRoutes(dashboard)),
   ];
-  return [...routes, openapiRoute(routes, () => sources.tokens().length === 0)];
 }
 
 /** What was, and what follows from it. */

@@ -23,9 +23,8 @@ import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
-import { withForeignTimes } from "./foreign-bans.ts";
 import { measureAt } from "./measure.ts";
-import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { clampStart, isSameRefusal, newBan, refusalOf, rejected, withForeignTimes } from "./new-ban.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
 import { OperatorBans } from "./order/operator-bans.ts";
 import { planOf } from "./plan.ts";
@@ -140,7 +139,6 @@ export class BanEngine {
     return this.operators.preview(order, wallMs, by);
   }
 
-  /** As that of OperatorBans. */
   unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */

@@ -48,7 +48,7 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
     deadlineMs: DEADLINE_MS,
     async deliver(events, signal) {
       for (const event of events) {
-        if (event.kind === "ban_active" || event.kind === "ban_withdrawn") continue;
+        if (isOfBan(event)) continue;
         const { headline, details: facts } = describeEvent(event);
         const details = [...facts, ...hintsOf(event, context.pageUrl)];
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
@@ -129,8 +129,15 @@ export function alertmanagerChannel(config: AlertmanagerConfig, context: Channel
 
 const JSON_TYPE = { "content-type": "application/json" } as const;
 
+/** Which the alert of its attack says. */
+function isOfBan(event: NotifyEvent): boolean {
+  if (event.kind === "owner_changed") return event.left.type === "ban";
+  return event.kind === "ban_active" || event.kind === "ban_withdrawn";
+}
+
 /** The same at begin and end. */
 function problemName(event: NotifyEvent): string {
+  if ("left" in event) return event.left.type;
   if ("condition" in event) return conditionOf(event.kind);
   const isOfAttack = "attack" in event || (event.kind === "rules_not_found" && event.ban.attackId !== null);
   if (isOfAttack) return "attack";

@@ -63,6 +63,8 @@ export interface DeliveryQueueOptions {
   readonly burst: number | null;
   /** null: what waits is in memory alone. */
   readonly keep: QueueKeep | null;
+  /** Whose share takes what is of several events: of who set the target; absent: of none. */
+  readonly tenant?: Tenant;
   /** null or absent: this brain sends all of them. */
   readonly once?: SentOnce | null;
 }
@@ -125,11 +127,11 @@ export class DeliveryQueue {
   }
 
   /**
-   * In a full queue, and of too many that come at once for a service that keeps alerts, the newest events of the tenant
+   * One test waits at a time: another would say nothing more. In a full queue, and of too many that come at once for a service that keeps alerts, the newest events of the tenant
    * with the most are joined into one that counts them. @param tenant that it is about.
    */
   add(event: NotifyEvent, tenant: Tenant = null): void {
-    if (this.#isStopping) return;
+    if (this.#isStopping || (event.kind === "test" && this.#hasTest())) return;
     const { clock, keep } = this.#options;
     if (!this.#storm.admits(event, tenant, clock.monotonicMs())) this.#join(event);
     else {
@@ -137,6 +139,10 @@ export class DeliveryQueue {
       this.#push(event, tenant, clock.monotonicMs());
     }
     this.#reportLength();
+  }
+
+  #hasTest(): boolean {
+    return [...this.#batch, ...this.#waiting.items()].some(({ event }) => event.kind === "test");
   }
 
   /** What an earlier process had not delivered: its age goes on. */
@@ -157,9 +163,9 @@ export class DeliveryQueue {
 
   /** Into the one event that counts those that are not sent one by one. It is on disk at any time. */
   #join(event: NotifyEvent): void {
-    const { clock, keep, newId, timers, once } = this.#options;
-    this.#joined = joinedWith(this.#joined, event, { newId, wallMs: clock.wallMs() });
-    keep?.added(this.#joined, null, clock.wallMs());
+    const { clock, keep, newId, timers, once, tenant = null } = this.#options;
+    this.#joined = joinedWith(this.#joined, event, { newId, wallMs: clock.wallMs(), tenant });
+    keep?.added(this.#joined, tenant, clock.wallMs());
     if (event.id !== this.#joined.id) keep?.done([event]);
     once?.sent([event]);
     this.#cancelJoined ??= timers.after(JOINED_AFTER_MS, () => this.#sendJoined());
@@ -170,7 +176,7 @@ export class DeliveryQueue {
     this.#cancelJoined = null;
     const joined = this.#joined;
     this.#joined = null;
-    if (joined !== null) this.#push(joined, null, this.#options.clock.monotonicMs());
+    if (joined !== null) this.#push(joined, joined.tenant, this.#options.clock.monotonicMs());
   }
 
   /** Used from the next attempt on. */

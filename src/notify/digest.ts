@@ -51,6 +51,7 @@ const NOUNS: Readonly<Record<Exclude<NotifyEvent["kind"], ConditionKind | Condit
   order_made: ["notice of orders made", "notices of orders made"],
   order_changed: ["notice of orders changed", "notices of orders changed"],
   order_ended: ["notice of orders ended", "notices of orders ended"],
+  owner_changed: ["change of owner", "changes of owner"],
   events_joined: ["notice of many events", "notices of many events"],
   test: ["test", "tests"],
   state_damaged: ["damaged state database", "damaged state databases"],

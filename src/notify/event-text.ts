@@ -99,6 +99,11 @@ function describe(event: NotifyEvent): EventText {
     case "order_changed":
     case "order_ended":
       return describeOrders(event);
+    case "owner_changed":
+      return {
+        headline: `${event.left.type === "attack" ? "An attack" : "A ban"} is on addresses of another owner now`,
+        details: ["Nothing more is notified of it here", timeText(event.atMs)],
+      };
     case "events_joined":
       return describeJoined(event);
     case "test":

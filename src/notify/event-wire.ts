@@ -5,7 +5,15 @@ import type { Ban } from "../mitigation/ban.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Severity } from "../targets/target-words.ts";
 import { CONDITIONS, type Condition, conditionOf } from "./condition.ts";
-import type { CapReached, FaultyCluster, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
+import type {
+  CapReached,
+  FaultyCluster,
+  FaultyExporter,
+  FaultyFile,
+  FaultyScrubNode,
+  LeftProblem,
+  NotifyEvent,
+} from "./event.ts";
 import type { Orders } from "./order-notices.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 
@@ -33,6 +41,8 @@ export interface EventWire {
   readonly cluster?: FaultyCluster;
   readonly condition?: Condition;
   readonly orders?: OrdersWire;
+  /** Of another tenant, or of none, from now on. */
+  readonly left?: LeftProblem;
   readonly joined?: { readonly counts: Readonly<Record<string, number>>; readonly since: string };
   readonly state_database?: {
     readonly reason: string;
@@ -152,6 +162,8 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "order_changed":
     case "order_ended":
       return { orders: ordersToWire(event.orders) };
+    case "owner_changed":
+      return { left: event.left };
     case "events_joined": {
       const { counts, sinceMs } = event.joined;
       return { joined: { counts, since: timestamp(sinceMs) } };

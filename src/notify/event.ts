@@ -18,6 +18,7 @@ export type NotifyEvent =
   | ClusterEvent
   | ConditionEvent
   | OrderEvent
+  | OwnerChangedEvent
   | JoinedEvent
   | TestEvent;
 
@@ -138,6 +139,17 @@ export interface ConditionEvent extends Occasion {
 export interface OrderEvent extends Occasion {
   readonly kind: "order_made" | "order_changed" | "order_ended";
   readonly orders: Orders;
+}
+
+/** For targets of the tenant that owned an attack or a ban until a reload: all that they get of it from then on. */
+export interface OwnerChangedEvent extends Occasion {
+  readonly kind: "owner_changed";
+  readonly left: LeftProblem;
+}
+
+export interface LeftProblem {
+  readonly type: "attack" | "ban";
+  readonly id: string;
 }
 
 /** Events that one target did not get one by one, since they were too many. */

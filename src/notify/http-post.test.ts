@@ -1,5 +1,8 @@
-import { afterAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Receiver } from "../../test/fixtures/notify/notify.ts";
+import { parseAddress } from "../net/address.ts";
 import { post } from "./http-post.ts";
 
 const server = new Receiver();
@@ -54,4 +57,48 @@ test("is broken off by its signal", async () => {
   const outcome = posted(delivery.signal);
   delivery.abort();
   expect(await outcome).toMatchObject({ name: "DeliveryFault" });
+});
+
+describe("a connection to a receiver of a tenant ends with the attempt, whatever the receiver does:", () => {
+  const head = "HTTP/1.1";
+  test.each([
+    [
+      "101 and an upgrade",
+      `${head} 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n`,
+      1,
+      "answered 101",
+    ],
+    ["101 without one", `${head} 101 Switching Protocols\r\n\r\n`, 1, "answered 101"],
+    ["an endless row of 100", `${head} 100 Continue\r\n\r\n`, 3, "given up"],
+    ["half a head", `${head} 200 OK\r\nx: `, 1, "given up"],
+    ["an endless body", `${head} 200 OK\r\n\r\nx`, 3, "taken"],
+    ["nothing", "", 1, "given up"],
+  ])("%s", async (_, answer, times, outcome) => {
+    const address = parseAddress("127.0.0.1");
+    if (address === null) throw new Error("no address");
+    const delivery = new AbortController();
+    const peer = Promise.withResolvers<Socket>();
+    const receiver = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => {
+        for (let i = 0; i < times; i++) socket.write(answer);
+        peer.resolve(socket);
+      });
+    });
+    receiver.listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    const url = new URL(`http://hook.example:${(receiver.address() as AddressInfo).port}/`);
+    const reach = async () => [{ address, family: 4 }] as const;
+    const call = { url, headers: {}, body: "x", signal: delivery.signal, authority: null, reach };
+    const posted = post(call).then(
+      () => "taken",
+      (fault: Error) => fault.message,
+    );
+    const socket = await peer.promise;
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    if (outcome === "given up") delivery.abort();
+    expect(await posted).toBe(outcome);
+    await closed;
+    receiver.close();
+  });
 });

@@ -52,7 +52,8 @@ function postTo(addresses: readonly Reached[], { url, headers, body, signal, aut
     else found(null, addresses[0]?.address ?? "", addresses[0]?.family);
   };
   const isTls = url.protocol === "https:";
-  return new Promise((resolve, reject) => {
+  return new Promise<void>((resolve, reject) => {
+    if (signal.aborted) throw new DeliveryFault("given up");
     const request = (isTls ? requestTls : requestPlain)({
       method: "POST",
       hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -60,16 +61,25 @@ function postTo(addresses: readonly Reached[], { url, headers, body, signal, aut
       path: `${url.pathname}${url.search}`,
       headers: { ...headers, "user-agent": "Floodwall", "content-length": Buffer.byteLength(body) },
       agent: false,
-      ...{ signal, lookup },
+      lookup,
       ...(authority === null ? {} : { ca: authority }),
     });
-    request.once("error", (cause) => reject(deliveryFault(cause)));
-    request.once("response", (response) => {
-      const { statusCode: status = 0, headers: answered } = response;
-      response.destroy();
-      if (status >= 200 && status < 300) resolve();
-      else reject(refusal(status, answered["retry-after"] ?? null));
+    // Whatever the receiver does, its connection ends with the attempt.
+    const end = (settle: () => void) => {
+      signal.removeEventListener("abort", abort);
+      request.destroy();
+      settle();
+    };
+    const abort = () => end(() => reject(new DeliveryFault("given up")));
+    signal.addEventListener("abort", abort);
+    // Stays for errors after the end.
+    request.on("error", (cause) => end(() => reject(deliveryFault(cause))));
+    request.once("response", ({ statusCode: status = 0, headers: answered }) => {
+      const isTaken = status >= 200 && status < 300;
+      end(() => (isTaken ? resolve() : reject(refusal(status, answered["retry-after"] ?? null))));
     });
+    // Neither an answer nor an error comes after it, and the connection would stay with this process.
+    request.once("upgrade", ({ statusCode = 101 }) => end(() => reject(refusal(statusCode, null))));
     request.end(body);
   });
 }

@@ -7,6 +7,7 @@ import type { KeptNotification } from "../storage/notification-records.ts";
 import {
   KeptNotifications,
   NOTIFICATIONS_KEPT_MAX,
+  NOTIFICATIONS_KEPT_OF_TENANTS,
   NOTIFICATIONS_KEPT_PER_TENANT,
   notificationId,
 } from "./kept-notification.ts";
@@ -76,4 +77,14 @@ test("one tenant has a quarter of the bound, and leaves the rest to others", () 
   expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT);
   queue.added(attackEvent({ id: "other" }), "other", 0);
   expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT + 1);
+});
+
+test("all tenants together leave a quarter to what is of none", () => {
+  const disk = new Disk();
+  const queue = disk.open().queueOf("noc");
+  for (const [i, event] of events(NOTIFICATIONS_KEPT_MAX).entries()) queue.added(event, `tenant${i % 16}`, 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_OF_TENANTS);
+  const fault = conditionEvent({ id: "fault" });
+  queue.added(fault, null, 0);
+  expect(disk.rows.has(notificationId("fault", "noc"))).toBe(true);
 });

@@ -12,6 +12,8 @@ import type { NotifyEvent } from "./event.ts";
 /** Of all targets, and of those the events of one tenant; over it they wait in memory alone. */
 export const NOTIFICATIONS_KEPT_MAX = 8192;
 export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
+/** Of all tenants together: the rest is for what is of none, such as faults of the service. */
+export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
 
 /** How attacks and bans are written and read. */
 export interface Records {
@@ -117,8 +119,11 @@ export class KeptNotifications {
   }
 
   #hasRoom(tenant: Tenant): boolean {
+    if (this.#kept.size >= NOTIFICATIONS_KEPT_MAX) return false;
+    if (tenant === null) return true;
+    const ofTenants = this.#kept.size - (this.#byTenant.get(null) ?? 0);
     const own = this.#byTenant.get(tenant) ?? 0;
-    return this.#kept.size < NOTIFICATIONS_KEPT_MAX && (tenant === null || own < NOTIFICATIONS_KEPT_PER_TENANT);
+    return own < NOTIFICATIONS_KEPT_PER_TENANT && ofTenants < NOTIFICATIONS_KEPT_OF_TENANTS;
   }
 
   #count(tenant: Tenant, by: number): void {

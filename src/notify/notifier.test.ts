@@ -9,8 +9,9 @@ import { attackToWire } from "../http/wire/attack.ts";
 import { NOTHING_KNOWN } from "../mitigation/separability.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
-import { DEFAULT_TIMES, Notifier } from "./notifier.ts";
+import { Notifier } from "./notifier.ts";
 import type { NotifyConfig, TelegramConfig, WebhookConfig } from "./notify-config.ts";
+import { DEFAULT_TIMES } from "./target-queues.ts";
 import { signature } from "./webhook.ts";
 
 const WEBHOOK: WebhookConfig = { kind: "webhook", urlEnv: "WEBHOOK_URL", secretEnv: "WEBHOOK_SECRET" };

@@ -4,31 +4,17 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
 import { foundNone, NO_RULES_FOUND } from "../mitigation/measure.ts";
-import type { Limiter } from "../observability/limiter.ts";
-import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
-import type { Clock } from "../system/clock.ts";
-import type { Environment } from "../system/environment.ts";
 import type { FileFault } from "../system/file-fault.ts";
-import type { Timers } from "../system/timers.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import type { Channel, ChannelContext } from "./channel.ts";
 import { CONDITION_ENDS } from "./condition.ts";
 import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
-import {
-  type DeliveryMetrics,
-  DeliveryQueue,
-  type DeliveryTimes,
-  type QueueState,
-  type SentOnce,
-} from "./delivery-queue.ts";
 import type {
   AttackEvent,
   BanEvent,
@@ -43,88 +29,29 @@ import type {
   Neighbor,
   NotifyEvent,
   OrderEvent,
+  OwnerChangedEvent,
   ScrubNodeEvent,
   SessionEvent,
   StateEvent,
   TestEvent,
 } from "./event.ts";
-import type { KeptNotifications } from "./kept-notification.ts";
-import type { NotifyConfig, TargetKind } from "./notify-config.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { type OrderChange, OrderNotices } from "./order-notices.ts";
-import type { Reach } from "./reach.ts";
-import { KEEP_ALERTS, Routing } from "./routing.ts";
+import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
-import { channelOf } from "./target.ts";
-import { TELEGRAM_API } from "./telegram.ts";
-import { readSecretOf, settingsOf } from "./tenant-settings.ts";
+import { TargetQueues, type TargetQueuesOptions, type TargetState } from "./target-queues.ts";
 
-export interface NotifierOptions {
+export interface NotifierOptions extends TargetQueuesOptions {
   readonly config: NotifyConfig;
   /** Of the configuration in force. */
   readonly tenancy: () => Pick<Tenancy, "ownerOf" | "tenantOf" | "groupOf">;
   /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
-  /** The machine's name, as shown in messages. */
-  readonly instance: string;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly environment: Environment;
-  readonly log: Log;
-  readonly limiter: Limiter;
-  readonly metrics: DeliveryMetrics;
-  readonly newId: () => string;
-  readonly random: () => number;
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
   readonly overThresholdMs?: (attack: Attack) => number;
-  /** That tenants set, in force, and which addresses these reach. Absent: there are none. */
-  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reach: Reach };
-  /** Absent: what waits is in memory alone. */
-  readonly kept?: KeptNotifications;
-  readonly times?: DeliveryTimes;
-  /** null or absent: there is one brain. */
-  readonly sharing?: EventSharing | null;
-  /** For tests: receivers on this machine. */
-  readonly telegramApi?: string;
-  readonly authority?: string;
 }
-
-/** Events that several brains have, each of which one of them sends. */
-export interface EventSharing {
-  /**
-   * Called once, before any other method. @param send puts an event into the queue of a target; called for events of this
-   * brain, which may have another id by then.
-   */
-  start(send: (event: NotifyEvent, target: string) => void): void;
-  add(event: NotifyEvent, targets: readonly string[]): void;
-  /** Of one target. */
-  once(target: string): SentOnce;
-  /** No event is added any more: what still waits goes to the queues. */
-  flush(): void;
-}
-
-export interface TargetState extends QueueState {
-  readonly kind: TargetKind;
-  /** That set it; null: it is of the configuration. */
-  readonly tenant: Tenant;
-}
-
-export const DEFAULT_TIMES: DeliveryTimes = {
-  gatherMs: 500,
-  betweenMs: 10_000,
-  retryMinMs: 1_000,
-  retryMaxMs: 60_000,
-  retryAfterMaxMs: 600_000,
-  attemptsMax: 8,
-  ageMaxMs: 900_000,
-};
-
-/** The label of the targets of tenants in metrics; no name of the configuration has a space. */
-const OF_TENANTS = "of tenants";
-
-/** Problems of a tenant that may begin at once as alerts of their own. */
-export const ALERT_BURST = 100;
 
 /** An event without the common fields. */
 type NewEvent =
@@ -139,6 +66,7 @@ type NewEvent =
   | Pick<ClusterEvent, "kind" | "cluster">
   | Pick<ConditionEvent, "kind" | "condition">
   | Pick<OrderEvent, "kind" | "orders">
+  | Pick<OwnerChangedEvent, "kind" | "left">
   | Pick<TestEvent, "kind" | "orderedBy">;
 
 /** By the address that an event is about. */
@@ -147,7 +75,6 @@ const NO_OWNER: Owner = { tenant: null, group: null };
 
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #context: Omit<ChannelContext, "pageUrl" | "template" | "reach">;
   readonly #routing: Routing;
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
@@ -156,23 +83,17 @@ export class Notifier {
   readonly #conditions = new ConditionWatch();
   readonly #orderNotices: OrderNotices;
   readonly #sessionNotices: SessionNotices;
-  readonly #queues = new Map<string, DeliveryQueue>();
+  readonly #queues: TargetQueues;
   #config: NotifyConfig;
   #isRunning = false;
 
   constructor(options: NotifierOptions) {
-    const { config, instance, clock, timers, environment, telegramApi, authority } = options;
+    const { config, timers } = options;
     this.#options = options;
     this.#config = config;
     this.#routing = new Routing(config);
     this.#routing.reconfigure(config, options.own?.inForce());
-    this.#context = {
-      environment,
-      wallMs: () => clock.wallMs(),
-      instance,
-      telegramApi: telegramApi ?? TELEGRAM_API,
-      authority: authority ?? null,
-    };
+    this.#queues = new TargetQueues(options);
     this.#sessionNotices = new SessionNotices({
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
@@ -186,20 +107,21 @@ export class Notifier {
   /** Before start(), no notification is sent. */
   start(): void {
     this.#isRunning = true;
-    this.#openQueues(this.#config);
-    this.#options.sharing?.start((event, target) => this.#queues.get(target)?.add(event, event.tenant));
+    this.#queues.open(this.#config);
+    this.#options.sharing?.start((event, target) => this.#queues.send(event, target));
   }
 
-  /** Tenants changed theirs. */
-  ownChanged(): void {
-    this.reconfigure(this.#config);
+  /** A tenant changed one of its targets. @param target null: it is not in force any more. */
+  ownChanged(id: string, target: TenantTarget | null): void {
+    this.#routing.ownChanged(id, target);
+    if (this.#isRunning) this.#queues.ownChanged(id, target);
   }
 
   /** Targets that stay keep their waiting events; those of removed targets are discarded. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
     this.#routing.reconfigure(config, this.#options.own?.inForce());
-    if (this.#isRunning) this.#openQueues(config);
+    if (this.#isRunning) this.#queues.open(config);
   }
 
   /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
@@ -228,7 +150,7 @@ export class Notifier {
       this.#enqueue({ kind: "attack_not_held", attack, ban, isNewKind: false }, owner);
     if (kinds.length > 0) return;
     const lasts = this.#eventOf({ kind: "attack_lasts", attack, ban, isNewKind: false }, owner);
-    this.#add(lasts, this.#routing.dueFor(lasts));
+    this.#queues.add(lasts, this.#routing.dueFor(lasts));
   }
 
   /**
@@ -296,21 +218,18 @@ export class Notifier {
     this.#enqueue({ kind: "state_damaged", damage });
   }
 
-  /** To one target, past the routes. Returns whether there is such a target. */
-  test(target: string, orderedBy: string): boolean {
-    if (!this.#queues.has(target)) return false;
-    this.#add(this.#eventOf({ kind: "test", orderedBy }, NO_OWNER), [target]);
+  /** To one target, past the routes. Returns whether there is such a target. A tenant sees no name of another. */
+  test(target: string, by: { readonly operator: string; readonly tenant: Tenant }): boolean {
+    const tenant = this.#queues.tenantOf(target);
+    if (tenant === undefined) return false;
+    const isShown = tenant === null || tenant === by.tenant;
+    const orderedBy = (isShown && by.operator) || "an operator";
+    this.#queues.add(this.#eventOf({ kind: "test", orderedBy }, { tenant, group: null }), [target]);
     return true;
   }
 
-  /** In the order of the configuration. */
   list(): readonly TargetState[] {
-    const configured = this.#config.targets.map(({ name, settings: { kind } }) => ({ name, kind, tenant: null }));
-    const own = (this.#options.own?.inForce() ?? []).map(({ id, kind, tenant }) => ({ name: id, kind, tenant }));
-    return [...configured, ...own].flatMap(({ name, kind, tenant }) => {
-      const state = this.#queues.get(name)?.state;
-      return state === undefined ? [] : [{ ...state, kind, tenant }];
-    });
+    return this.#queues.list();
   }
 
   /** Delivers what it can within STOP_STEP_MS. */
@@ -319,78 +238,28 @@ export class Notifier {
     this.#isRunning = false;
     this.#sessionNotices.stop();
     this.#options.sharing?.flush();
-    await Promise.all([...this.#queues.values()].map((queue) => queue.stop(STOP_STEP_MS)));
-    this.#queues.clear();
+    await this.#queues.stop();
   }
 
   #enqueue(event: NewEvent, owner = NO_OWNER): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const full = this.#eventOf(event, owner);
-    this.#add(full, this.#routing.targetsOf(full));
+    this.#leave(full);
+    this.#queues.add(full, this.#routing.targetsOf(full));
+  }
+
+  /** A reload gave an attack or a ban to another tenant: the targets of the one before get its end, and nothing of it. */
+  #leave(event: NotifyEvent): void {
+    const left = this.#routing.leave(event);
+    if (left === null) return;
+    const { targets, tenant, problem } = left;
+    this.#queues.add(this.#eventOf({ kind: "owner_changed", left: problem }, { tenant, group: null }), targets);
   }
 
   #eventOf(event: NewEvent, owner: Owner): NotifyEvent {
     const { newId, clock, dryRun } = this.#options;
     return { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...owner, ...event };
   }
-
-  #add(event: NotifyEvent, targets: readonly string[]): void {
-    const { sharing = null } = this.#options;
-    // All brains have the targets of the configuration, and this one those that tenants set here.
-    const isOfAll = (target: string) => sharing !== null && this.#config.targets.some(({ name }) => name === target);
-    if (targets.some(isOfAll)) sharing?.add(event, targets.filter(isOfAll));
-    for (const target of targets) if (!isOfAll(target)) this.#queues.get(target)?.add(event, event.tenant);
-  }
-
-  #openQueues({ targets, pageUrl }: NotifyConfig): void {
-    const own = this.#options.own?.inForce() ?? [];
-    const kept = new Set([...targets.map(({ name }) => name), ...own.map(({ id }) => id)]);
-    for (const [name, queue] of this.#queues) {
-      if (kept.has(name)) continue;
-      queue.close();
-      this.#queues.delete(name);
-    }
-    for (const { name, settings, template } of targets) {
-      this.#openQueue(name, settings.kind, channelOf(settings, { ...this.#context, pageUrl, template, reach: null }));
-    }
-    for (const target of own) this.#openOwn(target, pageUrl);
-    this.#options.kept?.forgetOthers();
-    const lengths = targets.map(({ name }) => [name, this.#queues.get(name)?.length ?? 0] as const);
-    this.#options.metrics.setChannels(new Map([...lengths, ...(own.length > 0 ? [[OF_TENANTS, 0] as const] : [])]));
-  }
-
-  #openOwn(target: TenantTarget, pageUrl: string | null): void {
-    const { own, metrics } = this.#options;
-    const environment = readSecretOf(target);
-    const context = { ...this.#context, environment, pageUrl, template: null, reach: own?.reach ?? null };
-    this.#openQueue(target.id, target.kind, channelOf(settingsOf(target), context), metricsOfTenants(metrics));
-  }
-
-  /** A queue that is open goes on with the channel. */
-  #openQueue(name: string, kind: TargetKind, channel: Channel, metrics = this.#options.metrics): void {
-    const queue = this.#queues.get(name);
-    if (queue !== undefined) {
-      queue.replaceChannel(channel);
-      return;
-    }
-    const { times = DEFAULT_TIMES, kept = null, sharing = null } = this.#options;
-    // A tenant set its target at this brain alone.
-    const once = metrics === this.#options.metrics ? (sharing?.once(name) ?? null) : null;
-    const burst = KEEP_ALERTS.has(kind) ? ALERT_BURST : null;
-    const keep = kept?.queueOf(name) ?? null;
-    this.#queues.set(name, new DeliveryQueue({ ...this.#options, name, channel, metrics, times, burst, keep, once }));
-  }
-}
-
-/** Tenants choose the names of theirs: they are counted together. */
-function metricsOfTenants(metrics: DeliveryMetrics): DeliveryMetrics {
-  return {
-    sent: (_, events) => metrics.sent(OF_TENANTS, events),
-    failed: () => metrics.failed(OF_TENANTS),
-    dropped: (_, events) => metrics.dropped(OF_TENANTS, events),
-    setQueueLength: () => {},
-    setChannels: () => {},
-  };
 }
 
 /** An active ban for which rules were searched and none was found, whether something is done in their place or not. */

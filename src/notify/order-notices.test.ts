@@ -14,14 +14,16 @@ function setup() {
   const notices: string[] = [];
   const gathered = new OrderNotices({
     timers: new ManualTimers(clock),
-    notify: (turn, { type, count, targets, end }, { tenant }) =>
-      notices.push(`${turn} ${count} ${type} ${targets.join()}${end} of ${tenant}`),
+    notify: (turn, { type, count, targets, operator, end }, { tenant }) => {
+      const others = operator === "noc" ? "" : ` by ${operator}`;
+      notices.push(`${turn} ${count} ${type} ${targets.join()}${end} of ${tenant}${others}`);
+    },
   });
   return { clock, notices, gathered };
 }
 
 function change(target: string, changes: Partial<OrderChange> = {}): OrderChange {
-  const common = { turn: "made", type: "source_block", operator: "noc", reason: "", end: "" } as const;
+  const common = { turn: "made", type: "source_block", operator: "noc", by: null, reason: "", end: "" } as const;
   return { ...common, target, expiresAt: null, tenant: null, group: null, ...changes };
 }
 
@@ -36,6 +38,13 @@ test("an order is notified after a moment, together with those of its kind and o
     "made 1 source_block c of acme",
     "made 1 filter_rule d of null",
   ]);
+});
+
+test("those of each operator are a notification of their own", () => {
+  const { clock, notices, gathered } = setup();
+  gathered.take([change("a"), change("b", { operator: "bob" }), change("c", { operator: "bob" })]);
+  clock.advance(ORDER_GATHER_MS);
+  expect(notices).toEqual(["made 1 source_block a of null", "made 2 source_block b,c of null by bob"]);
 });
 
 test("those that go on are one notification a minute, which counts each", () => {

@@ -18,6 +18,8 @@ export interface OrderChange {
   /** Empty: not known, or not said. */
   readonly operator: string;
   readonly reason: string;
+  /** Of who ordered it; null: an administrator, or not known. */
+  readonly by: Tenant;
   /** Why it ended, as in `expired`; empty: it is in force. */
   readonly end: string;
   /** Wall clock, ms; null: it stays until it is removed. */
@@ -26,14 +28,16 @@ export interface OrderChange {
   readonly group: string | null;
 }
 
-/** Changes of one kind and owner. */
+/** Changes of one kind and owner, by one person or program. */
 export interface Orders {
   readonly type: OrderType;
   readonly count: number;
   /** The first ORDERS_NAMED. */
   readonly targets: readonly string[];
-  /** Of the first. */
   readonly operator: string;
+  /** The tenant of the operator; null: an administrator, or not known. */
+  readonly by: Tenant;
+  /** Of the first. */
   readonly reason: string;
   readonly end: string;
   readonly expiresAt: number | null;
@@ -75,8 +79,8 @@ export class OrderNotices {
   }
 
   #take(change: OrderChange): void {
-    const { turn, type, end, tenant, group } = change;
-    const key = JSON.stringify([turn, type, end, tenant, group]);
+    const { turn, type, end, tenant, group, operator, by } = change;
+    const key = JSON.stringify([turn, type, end, tenant, group, operator, by]);
     const known = this.#gathered.get(key);
     if (known === undefined) this.#begin(key, change);
     else if (known.orders === null) known.orders = { first: change, targets: [change.target], count: 1 };
@@ -115,8 +119,8 @@ export class OrderNotices {
   #notify({ orders }: Gathered): void {
     if (orders === null) return;
     const { first, targets, count } = orders;
-    const { type, operator, reason, end, expiresAt, tenant, group } = first;
+    const { type, operator, by, reason, end, expiresAt, tenant, group } = first;
     const { notify } = this.#options;
-    notify(first.turn, { type, count, targets, operator, reason, end, expiresAt }, { tenant, group });
+    notify(first.turn, { type, count, targets, operator, by, reason, end, expiresAt }, { tenant, group });
   }
 }

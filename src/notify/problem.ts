@@ -62,6 +62,8 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "diversion_stuck":
     case "diversion_stuck_over":
       return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
+    case "owner_changed":
+      return { key: `${event.left.type} ${event.left.id}`, isOver: true };
     case "ban_rejected":
     case "events_joined":
     case "order_made":

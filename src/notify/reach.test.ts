@@ -2,12 +2,11 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
 import { Receiver } from "../../test/fixtures/notify/notify.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
-import { isHostAllowed } from "../targets/tenant-target.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
 import { post } from "./http-post.ts";
 import { type Reach, reachOf } from "./reach.ts";
 
-const REFUSED = "its host is at an address that targets of tenants may not reach";
+const REFUSED = "its host is not known, or at an address that targets of tenants may not reach";
 const { key, cert } = selfSigned();
 const [plain, tls] = [new Receiver(), new Receiver({ key, cert })];
 afterAll(() => Promise.all([plain.stop(), tls.stop()]));
@@ -57,7 +56,7 @@ test.each([
 });
 
 test("an IPv4 address in an IPv6 address is none that is reached", async () => {
-  expect(await outcome(reach()("[::ffff:127.0.0.1]"))).toBe("the name of its host is not known");
+  expect(await outcome(reach()("[::ffff:127.0.0.1]"))).toBe(REFUSED);
   expect(await outcome(reach({ "hook.example.net": ["::ffff:127.0.0.1"] })("hook.example.net"))).toBe(REFUSED);
 });
 
@@ -68,7 +67,7 @@ test("public addresses are reached, of several those alone, and allowed networks
     { address: "2606:4700::1111", family: 6 },
   ] as never);
   expect(await reach({}, ["10.0.0.0/24"])("10.0.0.1")).toEqual([{ address: "10.0.0.1", family: 4 }] as never);
-  expect(await outcome(reach()("absent.example.net"))).toBe("the name of its host is not known");
+  expect(await outcome(reach()("absent.example.net"))).toBe(REFUSED);
 });
 
 function posted(url: string, to: Reach, authority: string | null = null) {
@@ -120,13 +119,26 @@ test("a delivery that is aborted ends, and says what it asks to wait", async () 
   expect(await outcome(post({ ...call, signal: aborted.signal }))).not.toBe("undefined");
 });
 
-test("hosts are allowed by name, by what is below a name, or all of them", () => {
-  const allowed = (host: string, ...patterns: string[]) => isHostAllowed(host, patterns);
-  expect(allowed("hooks.slack.com", "hooks.slack.com")).toBe(true);
-  expect(allowed("HOOKS.slack.com", "hooks.Slack.com")).toBe(true);
-  expect(allowed("evil-hooks.slack.com", "hooks.slack.com")).toBe(false);
-  expect(allowed("a.acme.example", "*.acme.example")).toBe(true);
-  expect(allowed("acme.example", "*.acme.example")).toBe(false);
-  expect(allowed("evilacme.example", "*.acme.example")).toBe(false);
-  expect([allowed("each.example", "*"), allowed("each.example")]).toEqual([true, false]);
+test("an unknown name and a refused address have the same answer", async () => {
+  const fault = (host: string) => reach({ "own.example.net": ["8.8.8.8"] })(host).catch((cause: unknown) => cause);
+  const [refused, unknown] = [await fault("own.example.net"), await fault("absent.example.net")];
+  expect(unknown).toEqual(refused);
+  expect(refused).toMatchObject({ isFinal: false });
+});
+
+test("where servers of the configuration are by their names, no target of a tenant is", async () => {
+  const names: Record<string, readonly string[]> = {
+    "db.example.net": ["1.1.1.1"],
+    "alias.acme.example": ["1.1.1.1"],
+    "hook.acme.example": ["1.0.0.1"],
+  };
+  const resolve = async (name: string) => names[name] ?? Promise.reject(new Error("ENOTFOUND"));
+  const options = { resolve, isOwn: () => false, ownNames: () => ["db.example.net", "absent.example.net"] };
+  const none = reachOf({ ...options, allowed: () => [] });
+  expect(await outcome(none("alias.acme.example"))).toBe(REFUSED);
+  expect(await outcome(none("db.example.net"))).toBe(REFUSED);
+  expect(await outcome(none("1.1.1.1"))).toBe(REFUSED);
+  expect(await outcome(none("hook.acme.example"))).toContain("1.0.0.1");
+  const allowed = reachOf({ ...options, allowed: () => [canonicalPrefix("1.1.1.1/32")] });
+  expect(await outcome(allowed("alias.acme.example"))).toContain("1.1.1.1");
 });

@@ -26,27 +26,40 @@ export interface ReachOptions {
   readonly allowed: () => readonly Prefix[];
   /** Whether it is an address of this machine, or the configuration has it for the service, its routers and nodes. */
   readonly isOwn: (address: IpAddress) => boolean;
+  /** Servers of the service that the configuration names: where they are now, no target is. Absent: none. */
+  readonly ownNames?: () => readonly string[];
 }
+
+/** One text for all: a tenant learns nothing of the names and addresses that this machine sees. */
+const NOT_REACHED = "its host is not known, or at an address that targets of tenants may not reach";
 
 export function reachOf(options: ReachOptions): Reach {
   return async (host) => {
     const literal = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
     const found = literal === null ? await resolved(host, options) : [literal];
-    const addresses = found.filter((address) => mayReach(address, options));
-    if (addresses.length === 0)
-      throw new DeliveryFault("its host is at an address that targets of tenants may not reach", { isFinal: true });
+    const servers = await addressesOf(options);
+    const addresses = found.filter((address) => mayReach(address, servers, options));
+    if (addresses.length === 0) throw new DeliveryFault(NOT_REACHED);
     return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
 }
 
 async function resolved(name: string, { resolve }: ReachOptions): Promise<IpAddress[]> {
-  const texts = await resolve(name).catch(() => {
-    throw new DeliveryFault("the name of its host is not known");
-  });
+  const texts = await resolve(name).catch(() => []);
   return texts.map(parseAddress).filter((address) => address !== null);
 }
 
-function mayReach(address: IpAddress, { allowed, isOwn }: ReachOptions): boolean {
+async function addressesOf(options: ReachOptions): Promise<ReadonlySet<IpAddress>> {
+  const names = options.ownNames?.() ?? [];
+  return new Set((await Promise.all(names.map((name) => resolved(name, options)))).flat());
+}
+
+function mayReach(
+  address: IpAddress,
+  servers: ReadonlySet<IpAddress>,
+  { allowed, isOwn }: Omit<ReachOptions, "resolve">,
+): boolean {
   if (allowed().some((prefix) => prefixContains(prefix, address))) return true;
-  return !isSpecialPurpose(address) && !EMBEDDING.some((prefix) => prefixContains(prefix, address)) && !isOwn(address);
+  if (servers.has(address) || isOwn(address)) return false;
+  return !isSpecialPurpose(address) && !EMBEDDING.some((prefix) => prefixContains(prefix, address));
 }

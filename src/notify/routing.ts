@@ -5,7 +5,7 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import { METRICS } from "../traffic/rates.ts";
-import type { NotifyEvent } from "./event.ts";
+import type { LeftProblem, NotifyEvent } from "./event.ts";
 import type { Hours, NotifyConfig, NotifyRoute, RouteMatch, TargetKind } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { isAtLeast, severityOf } from "./severity.ts";
@@ -25,26 +25,70 @@ interface Notified {
   readonly at: Map<string, number>;
 }
 
+/** Targets of a tenant that does not own a problem any more. */
+export interface Left {
+  readonly problem: LeftProblem;
+  readonly targets: readonly string[];
+  readonly tenant: Tenant;
+}
+
 export class Routing {
   #config: NotifyConfig;
-  /** That tenants set, in force. */
-  #own: readonly TenantTarget[] = [];
+  /** By name, those of the configuration, in its order. */
+  #configuredNames: ReadonlySet<string>;
+  /** That tenants set, in force, by id, and those of each tenant. */
+  #own = new Map<string, TenantTarget>();
+  #ownByTenant = new Map<string, ReadonlyMap<string, TenantTarget>>();
   /** By problem. The one whose last event is oldest is first. */
   readonly #notified = new Map<string, Notified>();
 
   constructor(config: NotifyConfig) {
     this.#config = config;
+    this.#configuredNames = namesOf(config);
   }
 
   reconfigure(config: NotifyConfig, own: readonly TenantTarget[] = []): void {
     this.#config = config;
-    this.#own = own;
+    this.#configuredNames = namesOf(config);
+    this.#own = new Map(own.map((target) => [target.id, target]));
+    const byTenant = Map.groupBy(own, ({ tenant }) => tenant);
+    this.#ownByTenant = new Map(
+      [...byTenant].map(([tenant, all]) => [tenant, new Map(all.map((one) => [one.id, one]))]),
+    );
+  }
+
+  /** @param target null: it is not in force any more. */
+  ownChanged(id: string, target: TenantTarget | null): void {
+    const tenant = target?.tenant ?? this.#own.get(id)?.tenant;
+    if (tenant === undefined) return;
+    const all = new Map(this.#ownByTenant.get(tenant));
+    if (target === null) this.#own.delete(id);
+    else this.#own.set(id, target);
+    if (target === null) all.delete(id);
+    else all.set(id, target);
+    if (all.size === 0) this.#ownByTenant.delete(tenant);
+    else this.#ownByTenant.set(tenant, all);
   }
 
   /** Names, each once, in the order of the configuration. */
   targetsOf(event: NotifyEvent): readonly string[] {
-    const wanted = this.#wanted(event);
-    return this.#names().filter((name) => wanted.has(name));
+    return this.#ordered(this.#wanted(event));
+  }
+
+  /**
+   * The targets of a tenant that owned the problem until now, each once: call this before targetsOf(). null: its owner is
+   * the same, or none of its targets knows of it.
+   */
+  leave(event: NotifyEvent): Left | null {
+    const problem = problemOf(event);
+    const notified = problem === null ? undefined : this.#notified.get(problem.key);
+    if (problem === null || notified === undefined || notified.tenant === event.tenant) return null;
+    const targets = [...notified.at.keys()].filter((name) => this.#own.get(name)?.tenant === notified.tenant);
+    for (const name of targets) notified.at.delete(name);
+    const [type, id = ""] = problem.key.split(" ", 2);
+    // Nothing else is of a tenant.
+    if (targets.length === 0 || (type !== "attack" && type !== "ban")) return null;
+    return { problem: { type, id }, targets, tenant: notified.tenant };
   }
 
   /** Those targets of an attack that lasts for which a repetition is due. */
@@ -58,7 +102,7 @@ export class Routing {
         if (repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs) due.add(target);
       }
     for (const target of due) notified.set(target, event.atMs);
-    return this.#names().filter((name) => due.has(name));
+    return this.#ordered(due);
   }
 
   /** Whether targets got the begin of the problem. */
@@ -71,12 +115,13 @@ export class Routing {
     const notified = problem === null ? undefined : this.#notified.get(problem.key);
     const byRoutes = this.#matching(event).flatMap(({ targets }) => targets);
     if (problem === null) return new Set(byRoutes);
-    const known = this.#names().filter((name) => notified?.at.has(name) === true);
+    const known = this.#ordered(new Set(notified?.at.keys()));
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
     if (problem.isOver) {
       this.#notified.delete(problem.key);
+      if (!isSameOwner) return new Set([...known, ...byRoutes]);
       return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts(event)]);
     }
-    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
     const wanted = new Set([...(isSameOwner ? known : []), ...byRoutes]);
     this.#remember(problem.key, wanted, event);
     return wanted;
@@ -84,19 +129,24 @@ export class Routing {
 
   /** An end whose begin is not known, as after a restart, must close alerts all the same. */
   #alerts({ tenant }: NotifyEvent): readonly string[] {
-    const own = this.#own.filter((target) => target.tenant === tenant && KEEP_ALERTS.has(target.kind));
+    const own = this.#ownOf(tenant).filter(({ kind }) => KEEP_ALERTS.has(kind));
     const configured = this.#config.targets.filter(({ settings }) => KEEP_ALERTS.has(settings.kind));
     return [...configured.map(({ name }) => name), ...own.map(({ id }) => id)];
   }
 
-  /** Those of tenants after those of the configuration. */
-  #names(): readonly string[] {
-    return [...this.#config.targets.map(({ name }) => name), ...this.#own.map(({ id }) => id)];
+  #ownOf(tenant: Tenant): readonly TenantTarget[] {
+    return tenant === null ? [] : [...(this.#ownByTenant.get(tenant)?.values() ?? [])];
+  }
+
+  /** Those that there are, those of tenants after those of the configuration. */
+  #ordered(names: ReadonlySet<string>): readonly string[] {
+    const configured = [...this.#configuredNames].filter((name) => names.has(name));
+    return [...configured, ...[...names].filter((name) => this.#own.has(name))];
   }
 
   /** Tenants get what is of them, whatever the routes of the configuration say, and nothing else. */
   #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
-    const own = this.#own
+    const own = this.#ownOf(event.tenant)
       .filter((target) => isForTenant(target, event))
       .map(({ id }) => ({ targets: [id], repeatMs: null }));
     return [...this.#configured(event), ...own];
@@ -124,9 +174,13 @@ export class Routing {
   }
 }
 
-function isForTenant({ tenant, severity = "info", events }: TenantTarget, event: NotifyEvent): boolean {
+function namesOf({ targets }: NotifyConfig): ReadonlySet<string> {
+  return new Set(targets.map(({ name }) => name));
+}
+
+function isForTenant({ severity = "info", events }: TenantTarget, event: NotifyEvent): boolean {
   const isWanted = events === undefined ? !("orders" in event) : events.includes(event.kind);
-  return event.tenant === tenant && isWanted && isAtLeast(severityOf(event), severity);
+  return isWanted && isAtLeast(severityOf(event), severity);
 }
 
 function isMatched(match: RouteMatch, event: NotifyEvent): boolean {

@@ -42,6 +42,7 @@ export function severityOf(event: NotifyEvent): Severity {
     case "order_made":
     case "order_changed":
     case "order_ended":
+    case "owner_changed":
     case "test":
       return "info";
     case "scrub_node_lost":
@@ -113,6 +114,7 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "order_made":
     case "order_changed":
     case "order_ended":
+    case "owner_changed":
     case "test":
       return null;
     case "scrub_node_lost":

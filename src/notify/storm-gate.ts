@@ -68,11 +68,11 @@ function remember(keys: Set<string>, key: string): void {
   if (keys.size > JOINED_PROBLEMS_MAX && oldest !== undefined) keys.delete(oldest);
 }
 
-/** The event that counts `event` too. @param joined null: it is the first. */
+/** The event that counts `event` too. @param joined null: it is the first. @param tenant of the target. */
 export function joinedWith(
   joined: JoinedEvent | null,
   event: NotifyEvent,
-  { newId, wallMs }: { readonly newId: () => string; readonly wallMs: number },
+  { newId, wallMs, tenant }: { readonly newId: () => string; readonly wallMs: number; readonly tenant: Tenant },
 ): JoinedEvent {
   const { counts = {}, severity = "info", sinceMs = event.atMs } = joined?.joined ?? {};
   const more = event.kind === "events_joined" ? event.joined.counts : { [event.kind]: 1 };
@@ -80,7 +80,7 @@ export function joinedWith(
   const worst = Math.max(SEVERITIES.indexOf(severity), SEVERITIES.indexOf(severityOf(event)));
   return {
     ...{ id: joined?.id ?? newId(), kind: "events_joined", atMs: wallMs, dryRun: event.dryRun },
-    ...{ tenant: null, group: null },
+    ...{ tenant, group: null },
     joined: {
       counts: { ...counts, ...Object.fromEntries(sums) },
       severity: SEVERITIES[worst] ?? "info",

@@ -3,8 +3,13 @@
  * and again, so that neither the start nor an answer of the service waits for a provider that is away. Knows no sessions.
  */
 import * as oidc from "openid-client";
-import type { Claims } from "../access/claims.ts";
-import { type AttemptSecrets, type IdentityProvider, ProviderFault } from "../access/sign-in.ts";
+import {
+  type AttemptSecrets,
+  type IdentityProvider,
+  ProviderFault,
+  type SaidClaims,
+  type Way,
+} from "../access/sign-in.ts";
 import { redirectUri, type SignInConfig } from "../access/sign-in-config.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -68,7 +73,7 @@ export class OpenIdProvider implements IdentityProvider {
     this.#read();
   }
 
-  async urlFor({ state, nonce, verifier }: AttemptSecrets): Promise<string | null> {
+  async urlFor({ state, nonce, verifier }: AttemptSecrets): Promise<Way | null> {
     const known = this.#error === null ? this.#usable() : null;
     if (known === null) return null;
     const url = oidc.buildAuthorizationUrl(known.client, {
@@ -79,10 +84,10 @@ export class OpenIdProvider implements IdentityProvider {
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
-    return url.href;
+    return { url: url.href, client: known.of };
   }
 
-  async claims(answer: string, { state, nonce, verifier }: AttemptSecrets): Promise<Claims> {
+  async claims(answer: string, { state, nonce, verifier }: AttemptSecrets): Promise<SaidClaims> {
     const known = this.#usable();
     if (known === null) throw new ProviderFault("provider_away", this.error ?? "not known");
     const { client, of } = known;
@@ -92,9 +97,10 @@ export class OpenIdProvider implements IdentityProvider {
       const tokens = await oidc.authorizationCodeGrant(client, url, checks);
       const said = tokens.claims();
       if (said === undefined) throw new ProviderFault("invalid_answer", "the provider sent no ID token");
-      if (client.serverMetadata().userinfo_endpoint === undefined) return said;
+      if (client.serverMetadata().userinfo_endpoint === undefined) return { claims: said, client: of };
       // Of providers that put groups there alone. What is signed takes precedence.
-      return { ...(await oidc.fetchUserInfo(client, tokens.access_token, said.sub)), ...said };
+      const more = await oidc.fetchUserInfo(client, tokens.access_token, said.sub);
+      return { claims: { ...more, ...said }, client: of };
     } catch (cause) {
       throw faultOf(cause);
     }

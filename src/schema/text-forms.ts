@@ -1,7 +1,9 @@
 /** The text formats of files and commands: each function takes a text and returns the rule that it violates, or null. */
+
 import { PATTERN_BYTES_MAX } from "../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
 import { COMMUNITY_FORMS, isMark, MARKS_ADMINISTRATOR, parseCommunity } from "../net/community.ts";
+import { parseHostPattern } from "../net/host-pattern.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
 import { ZONES_FORMS } from "./zone-forms.ts";
@@ -69,6 +71,12 @@ export const TEXT_FORMS = {
     text.startsWith("/") && !text.includes("\0") ? null : "must be an absolute path: it starts with /",
   httpUrl: httpUrlRule,
   httpServer: httpServerRule,
+  etcdPrefix: (text: string) =>
+    /^\/([A-Za-z0-9._-]{1,63}\/){1,4}$/.test(text)
+      ? null
+      : "must be names of letters, digits, dots, dashes or underscores between slashes, with a slash at both ends: /floodwall/",
+  etcdUser: (text: string) =>
+    /^[A-Za-z0-9._@-]{1,63}$/.test(text) ? null : "must be 1 to 63 letters, digits, dots, dashes, underscores or @",
   issuerUrl: issuerRule,
   publicUrl: publicUrlRule,
   claimName: descriptionRule,
@@ -84,9 +92,9 @@ export const TEXT_FORMS = {
       : "must be 1 to 63 letters, digits or underscores, the first no digit",
   targetName: nameRule,
   hostPattern: (text: string) =>
-    text === "*" || /^(\*\.)?[a-z0-9]([a-z0-9.:-]*[a-z0-9])?$/i.test(text)
+    parseHostPattern(text) !== null
       ? null
-      : "must be a host, *. and a name for all names below it, or * for each: hooks.example.net",
+      : "must be a host, *. and a name for all names below it, or * for each, and a port if it is not 80 or 443: hooks.example.net:8443",
   partOfDay: (text: string) =>
     parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
   mailAddress: (text: string) =>

@@ -41,26 +41,26 @@ export function noticed<R, Refusal, End extends string, Observer extends OrderOb
 }
 
 export function blockSubject(block: SourceBlock): Subject {
-  const { victim, operator = "", reason, expiresAt } = block;
-  return { type: "source_block", target: pairName(block), operator, reason, expiresAt, about: hostPrefix(victim) };
+  const { victim, operator = "", tenant: by = null, reason, expiresAt } = block;
+  return { type: "source_block", target: pairName(block), operator, by, reason, expiresAt, about: hostPrefix(victim) };
 }
 
 export function ruleSubject({ name, reason, expiresAt }: RuleOrder): Subject {
-  return { type: "filter_rule", target: name, operator: "", reason, expiresAt, about: OF_NONE };
+  return { type: "filter_rule", target: name, operator: "", by: null, reason, expiresAt, about: OF_NONE };
 }
 
 export function protectionSubject({ prefix, operator, note, tenant }: ProtectionChoice): Subject {
   const about = parsePrefix(prefix) ?? { tenant, group: null };
-  return { type: "protection", target: prefix, operator, reason: note, expiresAt: null, about };
+  return { type: "protection", target: prefix, operator, by: tenant, reason: note, expiresAt: null, about };
 }
 
 /** @param about the owner of its zone. */
 export function leverSubject({ zone, reason, untilMs }: Lever, about: Pick<OrderChange, "tenant" | "group">): Subject {
-  return { type: "lever", target: zone, operator: "", reason, expiresAt: untilMs, about };
+  return { type: "lever", target: zone, operator: "", by: null, reason, expiresAt: untilMs, about };
 }
 
 export function windowSubject({ name, operator, window, expiresAt }: WindowOrder): Subject {
-  return { type: "maintenance", target: name, operator, reason: window.reason, expiresAt, about: OF_NONE };
+  return { type: "maintenance", target: name, operator, by: null, reason: window.reason, expiresAt, about: OF_NONE };
 }
 
 /** null: it is not of an operator, or nothing that was ordered has changed. */
@@ -72,6 +72,7 @@ export function banOrderChange({ ban, previous }: BanChange): OrderedChange | nu
   const isEnded = turn === "ended";
   return {
     ...{ type: "ban", turn, target: isOneAddress(prefix) ? target : prefix.text, expiresAt, about: prefix },
+    by: isEnded ? null : (ban.tenant ?? null),
     operator: isEnded ? (endedBy?.operator ?? "") : operator,
     reason: isEnded ? (endedBy?.reason ?? "") : orderReason,
     end: isEnded ? (ban.manual ? (ban.reason ?? "by policy") : TAKEN_OVER) : "",

@@ -22,7 +22,7 @@ export interface SignInParts {
   readonly audit: AuditTrail | null;
   readonly faults: Pick<FileFaults, "replace">;
   readonly metrics: { readonly signIn: SignInMetrics; beforeScrape(read: () => void): void };
-  readonly clock: Pick<Clock, "wallMs">;
+  readonly clock: Pick<Clock, "wallMs" | "monotonicMs">;
   readonly timers: Timers;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
@@ -31,9 +31,13 @@ export interface SignInParts {
 export interface OpenedSignIn {
   readonly signIn: SignIn;
   readonly provider: OpenIdProvider;
+  /** Begins to read the provider's document. */
+  start(): void;
+  /** With the configuration in force now. */
+  reloaded(): void;
+  stop(): void;
 }
 
-/** `provider.follow()` begins to read the provider's document. */
 export function openSignIn(parts: SignInParts): OpenedSignIn {
   const { api, isDryRun, environment, audit, faults, metrics, clock, timers, log, limiter } = parts;
   const wallMs = () => clock.wallMs();
@@ -54,7 +58,7 @@ export function openSignIn(parts: SignInParts): OpenedSignIn {
     callers: callersNow(() => api().callers),
     newId: () => randomUUIDv7(),
     randomBytes,
-    wallMs,
+    clock,
     onEnd: (id: string, reason: SessionEnd) => {
       metrics.signIn.ended(reason);
       if (reason === "reused_secret")
@@ -63,13 +67,15 @@ export function openSignIn(parts: SignInParts): OpenedSignIn {
   });
   metrics.beforeScrape(() => metrics.signIn.setSessions(sessions.all().length));
   const signIn = new SignIn({
-    ...{ config, provider, sessions, randomBytes, wallMs, metrics: metrics.signIn },
+    ...{ config, provider, sessions, randomBytes, metrics: metrics.signIn },
+    monotonicMs: () => clock.monotonicMs(),
     seal: new AttemptSeal(randomBytes),
     record: async (row) => audit?.recordAudit(signInEvent(row, { wallMs: wallMs(), dryRun: isDryRun() })),
     onFailure: (failure: SignInFailure, error: string) =>
       limiter.pass(`sign-in: ${failure}`, (suppressed) => log.warn({ failure, error, suppressed }, "a sign-in failed")),
   });
-  return { signIn, provider };
+  const follow = () => provider.follow(config());
+  return { signIn, provider, start: follow, reloaded: follow, stop: () => provider.follow(null) };
 }
 
 function signInEvent(
@@ -83,10 +89,14 @@ function signInEvent(
 
 /** Of a service without a provider. */
 export function noSignIn(): SignIn {
-  const nothing = { config: () => null, wallMs: () => 0, randomBytes: (count: number) => new Uint8Array(count) };
-  const sessions = new BrowserSessions({ ...nothing, callers: () => NO_TENANTS, newId: () => "", onEnd: () => {} });
+  const nothing = { config: () => null, randomBytes: (count: number) => new Uint8Array(count) };
+  const clock = { wallMs: () => 0, monotonicMs: () => 0 };
+  const sessions = new BrowserSessions({
+    ...{ ...nothing, clock },
+    ...{ callers: () => NO_TENANTS, newId: () => "", onEnd: () => {} },
+  });
   return new SignIn({
-    ...{ ...nothing, sessions, seal: new AttemptSeal(randomBytes) },
+    ...{ ...nothing, sessions, seal: new AttemptSeal(randomBytes), monotonicMs: clock.monotonicMs },
     provider: {
       error: "",
       signOutUrl: null,

@@ -1,6 +1,7 @@
 /** Which addresses the targets of tenants reach from this machine. */
 import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
+import { serverNames } from "../config/own-addresses.ts";
 import { parseAddress } from "../net/address.ts";
 import { type Reach, reachOf } from "../notify/reach.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -9,6 +10,7 @@ export function reachOfTenants(floodwall: Pick<Floodwall, "config">): Reach {
   return reachOf({
     resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
     allowed: () => floodwall.config.notify.tenantTargets?.privateNetworks ?? [],
+    ownNames: () => serverNames(floodwall.config),
     isOwn: (address) => floodwall.config.own.refusalOf(address) !== null || machineAddresses().has(address),
   });
 }

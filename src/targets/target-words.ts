@@ -44,6 +44,7 @@ export const EVENT_KINDS = [
   "order_made",
   "order_changed",
   "order_ended",
+  "owner_changed",
   "events_joined",
   "test",
 ] as const;

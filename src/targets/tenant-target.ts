@@ -55,20 +55,8 @@ function has(words: readonly string[], word: string): boolean {
 /** The targets that tenants may set. */
 export interface TenantTargetRules {
   readonly kinds: ReadonlySet<TenantKind>;
-  /** Names, `*.` and a name for all below it, or `*`. */
+  /** Patterns of hosts and ports (net/host-pattern.ts). */
   readonly hosts: readonly string[];
   /** Private networks, or parts of this machine's, that they may reach. */
   readonly privateNetworks: readonly Prefix[];
-}
-
-/** @param pattern a name, `*.` and a name for all below it, or `*`. */
-export function isHostAllowed(host: string, patterns: readonly string[]): boolean {
-  const name = host.toLowerCase();
-  return patterns.some((pattern) => {
-    if (pattern === "*") return true;
-    const wanted = pattern.toLowerCase();
-    return wanted.startsWith("*.")
-      ? name.endsWith(wanted.slice(1)) && name.length > wanted.length - 1
-      : name === wanted;
-  });
 }

@@ -95,3 +95,62 @@ test("a tenant gets what is of it, by its own filter, and the configured targets
   expect(alone.targetsOf(attackEvent({ kind: "attack_ended", ...acme }))).toContain("acme/pager");
   expect(alone.targetsOf(attackEvent({ kind: "attack_ended", tenant: "other" }))).toEqual([]);
 });
+
+test("an attack that a reload gives to another tenant ends for the first without a word of the other", async () => {
+  const { own } = setup();
+  await own.set(order({ name: "pager", kind: "pagerduty", secret: "k" }));
+  await own.set(order({ tenant: "beta" }));
+  const [acme, beta] = [
+    { tenant: "acme", group: "web" },
+    { tenant: "beta", group: "web" },
+  ];
+  for (const kind of ["attack_changed", "attack_ended"] as const) {
+    const router = new Routing(NO_TARGETS);
+    router.reconfigure(NO_TARGETS, own.inForce());
+    expect(router.leave(attackEvent(acme))).toBeNull();
+    expect(router.targetsOf(attackEvent(acme))).toEqual(["acme/pager"]);
+    const next = attackEvent({ ...beta, kind });
+    const problem = { type: "attack", id: "a1" } as const;
+    expect(router.leave(next)).toEqual({ problem, targets: ["acme/pager"], tenant: "acme" });
+    expect(router.targetsOf(next)).toEqual(["beta/hook"]);
+    expect(router.leave(next)).toBeNull();
+  }
+});
+
+test("of 8192 targets those of one tenant are found without a look at the others", async () => {
+  const many = Array.from({ length: 8192 }, (_, i) => {
+    const target = { id: `t${i}/hook`, ...order({ tenant: `t${i}` }) };
+    const reads = { count: 0 };
+    return { reads, target: Object.defineProperty(target, "severity", { get: () => void reads.count++ }) };
+  });
+  const router = new Routing(NO_TARGETS);
+  router.reconfigure(
+    NO_TARGETS,
+    many.map(({ target }) => target),
+  );
+  expect(router.targetsOf(attackEvent({ tenant: "t7", group: "web" }))).toEqual(["t7/hook"]);
+  expect(many.filter(({ reads }) => reads.count > 0).map(({ target }) => target.tenant)).toEqual(["t7"]);
+});
+
+test("the rules are applied to each target once, until a reload replaces them", async () => {
+  const looks = { count: 0 };
+  const rules = (): TenantTargetRules => ({
+    ...RULES,
+    get hosts() {
+      looks.count++;
+      return RULES.hosts;
+    },
+  });
+  const { own, present } = setup(rules());
+  for (let i = 0; i < 7; i++) await own.set(order({ name: `hook${i}` }));
+  own.inForce();
+  looks.count = 0;
+  for (let i = 0; i < 10; i++) expect(own.inForce()).toHaveLength(7);
+  expect(looks.count).toBe(0);
+  await own.set(order({ name: "hook7" }));
+  await own.remove("acme/hook0");
+  const names = ["hook1", "hook2", "hook3", "hook4", "hook5", "hook6", "hook7"];
+  expect([own.inForce().map(({ name }) => name), looks.count < 7]).toEqual([names, true]);
+  present.rules = rules();
+  expect([own.inForce().length, looks.count >= 7]).toEqual([7, true]);
+});

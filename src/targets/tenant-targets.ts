@@ -3,10 +3,10 @@
  * force. One that the configuration does not allow any more stays, and is without effect until it does.
  */
 import { TOKENS_MAX } from "../limits.ts";
+import { isHostAllowed } from "../net/host-pattern.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { StandingOrders } from "../system/standing-orders.ts";
 import {
-  isHostAllowed,
   type TargetRecord,
   type TenantTarget,
   type TenantTargetRules,
@@ -32,7 +32,8 @@ export interface TenantTargetsOptions {
   readonly stored: Iterable<TargetRecord>;
   /** Of the configuration in force; null: tenants may set none. */
   readonly rules: () => TenantTargetRules | null;
-  readonly onChange: () => void;
+  /** A target was set, replaced or removed. @param target null: it is not in force any more. */
+  readonly onChange: (id: string, target: TenantTarget | null) => void;
 }
 
 export type TargetOrder = Omit<TenantTarget, "id">;
@@ -44,6 +45,8 @@ export type TargetAnswer =
 export class TenantTargets {
   readonly #options: TenantTargetsOptions;
   readonly #orders: StandingOrders<TargetRecord, TenantTargetRefusal, "removed">;
+  /** What `of` allows; null: not looked yet. */
+  #inForce: { readonly of: TenantTargetRules | null; readonly targets: Map<string, TenantTarget> } | null = null;
 
   constructor(options: TenantTargetsOptions) {
     this.#options = options;
@@ -54,10 +57,14 @@ export class TenantTargets {
 
   /** Those that the configuration allows. */
   inForce(): readonly TenantTarget[] {
-    return [...this.#orders.all.values()]
+    const of = this.#options.rules();
+    if (this.#inForce?.of === of) return [...this.#inForce.targets.values()];
+    const allowed = [...this.#orders.all.values()]
       .map(tenantTargetOf)
       .filter((target) => target !== null)
       .filter((target) => this.#notAllowed(target) === null);
+    this.#inForce = { of, targets: new Map(allowed.map((target) => [target.id, target])) };
+    return allowed;
   }
 
   all(): readonly TargetRecord[] {
@@ -73,7 +80,7 @@ export class TenantTargets {
         if (refusal !== null) return { kind: "refused", refusal };
         return { kind: "begins", key: target.id, record: target, basis: [] };
       },
-      takeEffect: () => this.#options.onChange(),
+      takeEffect: () => this.#changed(target.id, target),
     });
     return outcome.kind === "refused" ? outcome : { kind: "done", target, isSaved: outcome.isSaved };
   }
@@ -83,16 +90,24 @@ export class TenantTargets {
     const target = this.#orders.get(id);
     if (target === null) return null;
     const saved = this.#orders.endSaved("removed", [target]);
-    this.#options.onChange();
+    this.#changed(id, null);
     return { isSaved: await saved };
+  }
+
+  #changed(id: string, target: TenantTarget | null): void {
+    // A reload while it was written may have changed the rules.
+    const isInForce = target !== null && this.#notAllowed(target) === null;
+    if (isInForce) this.#inForce?.targets.set(id, target);
+    else this.#inForce?.targets.delete(id);
+    this.#options.onChange(id, isInForce ? target : null);
   }
 
   #notAllowed(target: TenantTarget): TenantTargetRefusal | null {
     const rules = this.#options.rules();
     if (rules === null || !rules.kinds.has(target.kind)) return "kind_not_allowed";
-    const host = target.url === undefined ? null : URL.parse(target.url)?.hostname;
-    if (host === null) return null;
-    return host !== undefined && isHostAllowed(host, rules.hosts) ? null : "host_not_allowed";
+    if (target.url === undefined) return null;
+    const url = URL.parse(target.url);
+    return url !== null && isHostAllowed(url, rules.hosts) ? null : "host_not_allowed";
   }
 
   #overBound({ id, tenant }: TenantTarget): TenantTargetRefusal | null {

@@ -88,8 +88,22 @@ describe("a callback", () => {
     expect(await endOf(visitor, callback)).toBe(`${world.base}/#/`);
     expect(await endOf(visitor, callback)).toBe(failed("not_begun"));
     const again = await fetch(callback, { headers: { cookie: attempt }, redirect: "manual" });
-    expect(again.headers.get("location")).toBe(failed("invalid_answer"));
+    expect(again.headers.get("location")).toBe(failed("not_begun"));
     expect(again.headers.getSetCookie().join()).not.toMatch(/floodwall-\d+=[^;]/);
+  });
+
+  test("counts for the provider with whom it began: not after a reload to another #sign-in-state", async () => {
+    const visitor = new Visitor();
+    const callback = await world.callbackOf(visitor, "bob");
+    const other = new FalseProvider({});
+    await other.start();
+    try {
+      world.configure({ issuer: other.issuer });
+      await world.isRead();
+      expect(await endOf(visitor, callback)).toBe(failed("not_begun"));
+    } finally {
+      await other.stop();
+    }
   });
 
   test("counts for ten minutes #sign-in-state", async () => {
@@ -184,6 +198,25 @@ describe("a provider that lies, or another's token", () => {
 });
 
 describe("strangers", () => {
+  test("who send one attempt again and again ask the provider once, and keep no one out #sign-in-state", async () => {
+    const stranger = new Visitor();
+    const state = new URL((await stranger.get(begin())).headers.get("location") ?? "").searchParams.get("state");
+    const headers = { cookie: stranger.cookieText(world.base) };
+    const callback = `${world.base}/api/v1/sign-in/callback?code=x&state=${state}`;
+    const sent = Array.from({ length: 100 }, () => fetch(callback, { headers, redirect: "manual" }));
+    const ends = (await Promise.all(sent)).map((answer) => answer.headers.get("location"));
+    expect(world.provider.tokenRequests).toBeLessThanOrEqual(1);
+    expect(ends.filter((end) => end === failed("not_begun"))).toHaveLength(99);
+    expect(await statusOf(await world.signedIn("bob"))).toBe(200);
+  });
+
+  test("who send callbacks of another state cause no line in the log", async () => {
+    const stranger = new Visitor();
+    await stranger.get(begin());
+    const answer = await stranger.get(`${world.base}/api/v1/sign-in/callback?code=x&state=other`);
+    expect([answer.headers.get("location"), world.logged]).toEqual([failed("invalid_answer"), []]);
+  });
+
   test("who begin sign-ins without end fill no table, and keep no one out #sign-in-state", async () => {
     for (let i = 0; i < 2000; i++) expect((await new Visitor().get(begin())).status).toBe(302);
     expect(await world.metric("svc_browser_sessions")).toBe(0);

@@ -48,7 +48,7 @@ describe("a user who signs in", () => {
 
   test("has the subject as the name where the claim cannot be shown #sign-in-name", async () => {
     world.provider.users.set("eve", { groups: ["noc"], preferred_username: "root\u202e" });
-    expect(await world.who(await world.signedIn("eve"))).toMatchObject({ name: "user eve" });
+    expect(await world.who(await world.signedIn("eve"))).toMatchObject({ name: "user sub:eve" });
   });
 
   test("and fits no line is refused, with the name in the audit trail #sign-in-roles", async () => {

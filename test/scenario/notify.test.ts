@@ -77,7 +77,7 @@ test("a tenant's own target gets what is of the tenant, is kept over a restart, 
 networks: [192.0.2.0/24]
 thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
 hostgroups: [{name: web, networks: [192.0.2.0/25], tenant: acme}, {name: mail, networks: [192.0.2.128/25], tenant: other}]
-notify: {tenant_targets: {kinds: [webhook], hosts: [localhost], private_networks: [${leave}]}}
+notify: {tenant_targets: {kinds: [webhook], hosts: ["localhost:*"], private_networks: [${leave}]}}
 `;
   const api =
     "tokens: [{name: acme, token_env: ACME, role: operator, tenant: acme}, {name: noc, token_env: NOC, role: operator}]";

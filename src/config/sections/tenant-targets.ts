@@ -15,7 +15,7 @@ export const TenantTargets = Type.Object(
     ),
     hosts: described(
       list(text("hostPattern"), ENTRIES_MAX, {}),
-      "The hosts that their URLs may name: a name, `*.` and a name for all names below it, or `*` for each. Telegram, PagerDuty and Opsgenie need none for their own address.",
+      "The hosts that their URLs may name: a name, `*.` and a name for all names below it, or `*` for each; with the port, or `:*` for each, where it is not 80 or 443: `alerts.example.net:9093`. Telegram, PagerDuty and Opsgenie need none for their own address.",
     ),
     private_networks: described(
       list(text("addressOrPrefix"), ENTRIES_MAX, {}),

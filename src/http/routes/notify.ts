@@ -115,8 +115,7 @@ function testRoute(backend: Targets): CommandRoute {
     audit: { ...AUDIT, action: "notify_test" },
     handle: ({ principal, params }) => {
       const target = params["target"] ?? "";
-      if (!backend.notifyTargets().test(idOf(principal, target), principal.operator || "an operator"))
-        return { kind: "unknown_notify_target" };
+      if (!backend.notifyTargets().test(idOf(principal, target), principal)) return { kind: "unknown_notify_target" };
       return { kind: "outcome", response: jsonAnswer(200, { target, queued: true }), result: "ok", reason: target };
     },
   };

@@ -96,12 +96,12 @@ function callbackRoute(signIn: SignInSource): OpenRoute {
       summary: "Where the identity provider sends the browser back to",
       answers: { ...TO_PAGE, 404: { text: "No provider is configured." } },
     },
-    handle: async (request) => {
+    handle: async (request, peer) => {
       const { config } = signIn;
       if (config === null) return NONE;
       const start = request.url.indexOf("?");
       const answer = start < 0 ? "" : request.url.slice(start);
-      const finished = await signIn.finish(answer, cookieOf(request, "attempt", config));
+      const finished = await signIn.finish(answer, cookieOf(request, "attempt", config), peer());
       if (finished.kind === "failed") return failed(finished.failure, config);
       const cookies = [clearCookie("attempt", config), setCookie("session", finished.secret, config)];
       return redirect(`${config.publicUrl}/#${finished.place}`, cookies);
@@ -128,7 +128,7 @@ function signOutRoute(signIn: SignInSource): CommandRoute<SignOutRequest> {
       const { config, sessions } = signIn;
       if (config === null || principal.session === undefined) return { kind: "no_browser_session" };
       const isMeant = ({ id, principal: other }: SessionView) =>
-        id === principal.session || (everywhere && other.operator === principal.operator);
+        id === principal.session || (everywhere && other.subject === principal.subject);
       const meant = sessions.all().filter(isMeant);
       for (const session of meant) await signIn.end(session, "signed_out", principal);
       const { signOutUrl } = signIn;
@@ -182,7 +182,7 @@ function endSessionRoute(signIn: SignInSource): CommandRoute {
 /** Users see and end their own, operators without a tenant all. */
 function mayEnd(caller: Principal, { principal }: SessionView): boolean {
   if (caller.role === "operator" && isUnscoped(caller)) return true;
-  return caller.session !== undefined && caller.operator === principal.operator;
+  return caller.session !== undefined && caller.subject === principal.subject;
 }
 
 /** The page has the words. */

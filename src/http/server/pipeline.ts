@@ -7,6 +7,7 @@ import { Elysia } from "elysia";
 import { isUnscoped, type Principal, roleAllows } from "../../access/principal.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
+import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
 import { auditRows, type Ended } from "../audit-row.ts";
 import { BackendFault, HistoryFault } from "../backend.ts";
@@ -76,7 +77,7 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
   for (const route of routes) {
     // Elysia looks at which context fields a handler uses: any other than `request` makes it parse the body.
     const handler = async ({ request }: { request: Request }) =>
-      compression.apply(request, await run(route, request, options));
+      compression.apply(request, await run(route, request, { ...options, peer: () => peerOf(app, request) }));
     app.route(route.method, route.path, handler, { parse: "none" });
     // Explicit, since the library's HEAD handling reads the whole answer to measure it.
     if (route.method === "GET") app.route("HEAD", route.path, handler, { parse: "none" });
@@ -88,13 +89,22 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
   );
 }
 
-function run(route: Route, request: Request, options: PipelineOptions): Promise<Response> {
+/** null: the listener is closed, or another one has taken its place. */
+function peerOf({ server }: Elysia, request: Request): IpAddress | null {
+  return parseAddress(server?.requestIP(request)?.address ?? "");
+}
+
+function run(
+  route: Route,
+  request: Request,
+  options: PipelineOptions & { readonly peer: () => IpAddress | null },
+): Promise<Response> {
   return measured(route.name, request, options, async () => {
     const foreign = options.gate.refuseForeign(request);
     if (foreign !== null) return refuse(foreign);
     if (route.access !== "open") return guarded(route, request, options);
     const refusal = route.needsToken?.() === true ? openDenial(request, options.gate) : null;
-    return responseOf(refusal ?? (await route.handle(request)));
+    return responseOf(refusal ?? (await route.handle(request, options.peer)));
   });
 }
 

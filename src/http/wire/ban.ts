@@ -16,7 +16,7 @@ import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -181,7 +181,7 @@ export const BanWire = Type.Object(
     ),
     /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
     node_idle: Type.Optional(Type.Literal(true)),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
     dropped_by: Type.Optional(Type.Partial(Type.Object(DROPPED_BY), closed)),
@@ -371,7 +371,7 @@ export function ofTenant(view: BanView, tenant: string | null): BanView {
 }
 
 /** Words of others are theirs; what is done to the tenant's addresses is shown. */
-function namelessBan(ban: Ban, tenant: string): Ban {
+export function namelessBan(ban: Ban, tenant: string): Ban {
   const { operator: _name, orderReason, endedBy: _ended, ordered, ...nameless } = ban;
   const { neighbors: _neighbors, communities: _communities, ...terms } = ordered ?? {};
   return {

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { NO_TARGETS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { eventually } from "../../test/fixtures/service.ts";
+import { attack, ban, classification } from "../../test/fixtures/views.ts";
+import { type IpAddress, parseAddress } from "../net/address.ts";
+import { attackOfRecord } from "../storage/attack-record.ts";
+import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
+import type { KeptNotification } from "../storage/notification-records.ts";
+import { systemClock } from "../system/clock.ts";
+import { systemTimers } from "../system/timers.ts";
+import type { TenantTarget } from "../targets/tenant-target.ts";
+import { KeptNotifications } from "./kept-notification.ts";
+import { Notifier, type NotifierOptions } from "./notifier.ts";
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+function receiver(): Receiver {
+  const made = new Receiver();
+  cleanups.push(() => made.stop());
+  return made;
+}
+
+function webhook(url: string): TenantTarget {
+  return { id: "acme/hook", tenant: "acme", name: "hook", operator: "acme-noc", setAt: 0, kind: "webhook", url };
+}
+
+/** All addresses are of acme. */
+function opened(url: string, more: Partial<NotifierOptions> = {}): Notifier {
+  const { log, limiter, metrics } = observation(systemClock);
+  const loopback = { address: parseAddress("127.0.0.1") as IpAddress, family: 4 } as const;
+  let ids = 0;
+  const notifier = new Notifier({
+    own: { inForce: () => [webhook(url)], reach: async () => [loopback] },
+    tenancy: () => ({ ownerOf: () => "acme", tenantOf: () => "acme", groupOf: () => "web" }),
+    ...{ config: NO_TARGETS, dryRun: () => false, instance: "box1", environment: { read: () => null } },
+    ...{ clock: systemClock, timers: systemTimers, log, limiter, metrics: metrics.notify },
+    newId: () => `id-${ids++}`,
+    random: Math.random,
+    ...more,
+  });
+  notifier.start();
+  cleanups.push(() => notifier.stop());
+  return notifier;
+}
+
+describe("the target of a tenant", () => {
+  test("gets nothing of others' names and words, neither in bans nor in tests #notify-targets-of-tenants", async () => {
+    const server = receiver();
+    const notifier = opened(server.url);
+    const ordered = { manual: true, operator: "noc-admin", orderReason: "does not pay", state: "active" } as const;
+    notifier.banChanged({ ban: ban(ordered), previous: null });
+    notifier.test("acme/hook", { operator: "noc-admin", tenant: null });
+    await eventually(() => server.received.length === 2, "not all was delivered");
+    const bodies = server.received.map(({ body }) => body).join();
+    expect(bodies).toContain('"event":"ban_active"');
+    expect(bodies).toContain('"event":"test"');
+    expect(bodies).not.toMatch(/noc-admin|does not pay/);
+    expect(bodies).toContain('"tenant":"acme"');
+  });
+
+  test("has one test that waits, and it takes the share of the tenant #post-api-v1-notify-targets-test", async () => {
+    const [server, rows] = [receiver(), new Map<string, KeptNotification>()];
+    server.answers = [() => new Promise<never>(() => {})];
+    const kept = new KeptNotifications({
+      table: { queue: (id, row) => (row === null ? rows.delete(id) : rows.set(id, row)) },
+      stored: [],
+      records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
+    });
+    const notifier = opened(server.url, { kept });
+    const by = { operator: "acme-noc", tenant: "acme" };
+    for (let i = 0; i < 100; i++) expect(notifier.test("acme/hook", by)).toBe(true);
+    expect([...rows.values()].map(({ tenant }) => tenant)).toEqual(["acme"]);
+    await eventually(() => server.received.length === 1, "the test did not come");
+    notifier.test("acme/hook", by);
+    expect(rows.size).toBe(1);
+    expect(notifier.list()).toMatchObject([{ name: "acme/hook", tenant: "acme", waiting: 1 }]);
+  });
+
+  test("gets of an attack that a reload gave to another the end alone", async () => {
+    const server = receiver();
+    const owner = { name: "acme" };
+    const tenancy = () => ({ ownerOf: () => owner.name, tenantOf: () => owner.name, groupOf: () => "web" });
+    const notifier = opened(server.url, { tenancy });
+    const present = attack({ classification: classification() });
+    notifier.attackChanged("started", present, null);
+    owner.name = "beta";
+    notifier.attackChanged("ended", { ...present, endedAt: present.startedAt + 1 }, ban());
+    await eventually(() => server.received.length === 2, "the end did not come");
+    const last = JSON.parse(server.received[1]?.body ?? "") as object;
+    expect(Object.keys(last).toSorted()).toEqual(
+      ["at", "dry_run", "event", "id", "instance", "left", "severity", "tenant"].toSorted(),
+    );
+    expect(last).toMatchObject({ event: "owner_changed", tenant: "acme", left: { type: "attack", id: present.id } });
+  });
+});
