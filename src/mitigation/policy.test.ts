@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
 import { notAnnounced } from "./enclosing.ts";
+import { isFor, type Subject } from "./maintenance/window.ts";
 import { plainOrder } from "./order/ban-order.ts";
 import { mitigationPolicy } from "./policy.ts";
 import { NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
@@ -58,6 +59,12 @@ hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
 });
 
 test("nor one with a hostgroup that is only watched, as long as that lasts", () => {
+  const times = { kind: "once", fromMs: 0, untilMs: 1 } as const;
+  const window = { name: "w", reason: "", times, hostgroups: [], watchOnly: true, quiet: false, thresholdFactor: 1 };
+  const parts = {
+    isWatchOnly: (subject: Subject) => isFor({ ...window, prefixes: [prefix("192.0.2.64/26")] }, subject),
+  };
+  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, parts).enclosingRefusal(WIDE, LIVE)).toContain("only watched");
   let isOpen = true;
   const windows = { isWatchOnly: ({ group }: { group: string }) => isOpen && group === "dry" };
   const policy = mitigationPolicy(config(""), NOTHING_CHOSEN, windows);

@@ -81,7 +81,7 @@ export function mitigationPolicy(
     dryRun: config.dryRun,
     enclosingRefusal: (prefix, own) => {
       const isSpared = ({ group, dryRunDirections }: BanTerms, of: Prefix) =>
-        dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group });
+        dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group, isAnyPart: true });
       // A virtual ban shows what a real one would do.
       const others = isSpared(termsOf(own), own) ? [] : enclosing.groupsIn(prefix);
       const spared = others.map((group) => terms[group] ?? global).find((each) => isSpared(each, prefix));

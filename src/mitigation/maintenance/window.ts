@@ -63,14 +63,16 @@ function weekday(day: number): number {
 export interface Subject {
   readonly prefix: Prefix | null;
   readonly group: string;
+  /** Also a window of a part of the prefix is for it. Absent: only one of all of it. */
+  readonly isAnyPart?: true;
 }
 
-export function isFor({ prefixes, hostgroups }: Window, { prefix, group }: Subject): boolean {
+export function isFor({ prefixes, hostgroups }: Window, { prefix, group, isAnyPart }: Subject): boolean {
   if (prefixes.length === 0 && hostgroups.length === 0) return true;
   if (hostgroups.includes(group)) return true;
-  return (
-    prefix !== null && prefixes.some((outer) => outer.length <= prefix.length && prefixContains(outer, prefix.address))
-  );
+  if (prefix === null) return false;
+  if (isAnyPart && prefixes.some((inner) => prefixContains(prefix, inner.address))) return true;
+  return prefixes.some((outer) => outer.length <= prefix.length && prefixContains(outer, prefix.address));
 }
 
 /** For records: `watch only, quiet, thresholds × 3, for web, 203.0.113.0/24`. */
