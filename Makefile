@@ -6,6 +6,8 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   lab-routers  routers of other projects, each with its own policy, and what each holds by its own tool
+#   lab-cluster  two brains, an etcd and routers under floods, while each part is killed, frozen or cut off, as a table (ONLY=text)
+#   cluster-model  ten thousand histories of a cluster by seeds (SEED, HISTORIES)
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
@@ -44,7 +46,7 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium knot knot-dnsutils tshark glewlwyd \
+TEST_PACKAGES := doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium knot knot-dnsutils tshark glewlwyd \
   softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
@@ -54,7 +56,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -74,6 +76,9 @@ lab-attacks: setup $(STAMPS)/test-packages $(STAMPS)/attack-packages
 
 lab-routers: setup $(STAMPS)/fresh-packages
 	@$(BUN) test/lab/routers/lab.ts
+
+lab-cluster: setup $(STAMPS)/test-packages
+	@$(BUN) test/lab/cluster/lab.ts
 
 lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
 	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')
@@ -116,6 +121,9 @@ exporters: setup $(STAMPS)/test-packages
 	SEED=$${SEED:-} CASES=$${CASES:-5000} $(BUN) test test/simulation/misbehaving-exporters.test.ts --timeout 36000000
 
 # One job, unless JOBS is set on the command line: its default is the number of cores, for the compilers.
+cluster-model: setup
+	HISTORIES=$${HISTORIES:-10000} SEED=$${SEED:-} $(BUN) test test/cluster/model.test.ts --timeout 36000000
+
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
 	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)

@@ -206,7 +206,7 @@ function otherValues(value: unknown): unknown[] {
       ["https://192.0.2.9"],
       ...LISTED,
     ];
-  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other"];
+  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other", "/other/"];
 }
 
 /** Items of lists of mappings. */

@@ -1,6 +1,6 @@
 /**
  * The end of the session of a browser that was signed in by the identity provider: the cookie is the service's to take back, so
- * the user is told until it has.
+ * the page says so until it has.
  */
 import { signal } from "@preact/signals";
 import type { SignedOutWire } from "../../src/http/wire/sign-in.ts";

@@ -35,6 +35,14 @@ function textsOf(world: World): string[] {
   return situationParts(situationOf(world)).map(({ tone, text }) => `${tone}: ${text}`);
 }
 
+test.each([
+  [{ brains: 1, up: 1, faults: 0 }, "ok: 1 of 1 other brain reached"],
+  [{ brains: 1, up: 1, faults: 2 }, "warn: 1 of 1 other brain reached"],
+  [{ brains: 2, up: 1, faults: 0 }, "danger: 1 of 2 other brains reached"],
+])("a cluster of %j", (cluster, text) => {
+  expect(textsOf({ status: { ...CALM, cluster } }).at(-1)).toBe(text);
+});
+
 test("all is well", () => {
   expect(textsOf({})).toEqual(["ok: LIVE", "ok: No attack", "ok: BGP: 2 of 2 neighbors up", "ok: Capture loss 0 %"]);
 });

@@ -14,7 +14,7 @@ import { banOf } from "./mitigation.ts";
 import { standingOf, worstOf } from "./standing.ts";
 
 export interface SituationPart {
-  readonly name: "mode" | "attacks" | "bgp" | "capture" | "telemetry";
+  readonly name: "mode" | "attacks" | "bgp" | "capture" | "telemetry" | "cluster";
   readonly tone: "ok" | "warn" | "danger" | "info";
   readonly text: string;
 }
@@ -43,7 +43,9 @@ export function situationParts({ status, attacks, bans, loss, silent }: Situatio
   // A token with a tenant sees neither the neighbors nor the capture.
   if (!("capture" in data)) return [mode, ...parts];
   const all = [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)];
-  return data.telemetry === undefined ? all : [...all, telemetryPart(data.telemetry)];
+  if (data.telemetry !== undefined) all.push(telemetryPart(data.telemetry));
+  if (data.cluster !== undefined) all.push(clusterPart(data.cluster));
+  return all;
 }
 
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {
@@ -87,6 +89,11 @@ function capturePart({ interfaces }: StatusWire["capture"], loss: number | null)
 function telemetryPart({ exporters, faulty }: NonNullable<StatusWire["telemetry"]>): SituationPart {
   if (faulty === 0) return { name: "telemetry", tone: "ok", text: counted(exporters, "exporter") };
   return { name: "telemetry", tone: "danger", text: t`${faulty} of ${counted(exporters, "exporter")} with a fault` };
+}
+
+function clusterPart({ brains, up, faults }: NonNullable<StatusWire["cluster"]>): SituationPart {
+  const text = t`${up} of ${counted(brains, "other brain")} reached`;
+  return { name: "cluster", tone: up < brains ? "danger" : faults > 0 ? "warn" : "ok", text };
 }
 
 function unknown(name: SituationPart["name"], what: string): SituationPart {

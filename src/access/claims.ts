@@ -25,7 +25,7 @@ export function userName(claims: Claims, { nameClaim }: Pick<SignInConfig, "name
   return subject === null || !isName(subject) ? null : USER + SUBJECT + subject;
 }
 
-/** Who the user is, whatever the name: a provider gives it to one user alone (OpenID Connect Core 1.0, section 2). */
+/** Who the user is, whatever the name: a provider gives it to one user alone (OpenID Connect Core 1.0, ID Token). */
 export function subjectOf(claims: Claims): string | null {
   const { sub } = claims;
   return typeof sub === "string" && sub !== "" ? sub : null;

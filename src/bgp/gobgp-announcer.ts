@@ -10,7 +10,6 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
-import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import type { BgpStatus } from "./bgp-status.ts";
@@ -18,9 +17,8 @@ import { foreignRoutes } from "./foreign-routes.ts";
 import { Instance } from "./instance.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { NeighborRuleFinder } from "./neighbor-rules.ts";
-import { QuarantineFile } from "./quarantine-file.ts";
+import { QuarantineKeeper } from "./quarantine-keeper.ts";
 import { familyOfRoute, familyText } from "./route-family.ts";
-import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type ManagedSpeakerOptions, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -69,8 +67,6 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
 const NOT_IN_OUT_TABLE =
   "not in its out-table: the speaker's export policy or another route of the prefix keeps it back";
 
-/** Maximum number of routes in one log line. */
-const ROUTES_LOGGED = 20;
 /** Maximum number of other services that are named in the log. */
 const OTHERS_LOGGED = 64;
 
@@ -80,7 +76,8 @@ export class GobgpAnnouncer implements Announcer {
   readonly #owner: Instance;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
-  readonly #quarantineFile: QuarantineFile;
+  /** Rules that neighbors refuse. */
+  readonly quarantine: QuarantineKeeper;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   #policies: NeighborPolicies;
@@ -103,7 +100,11 @@ export class GobgpAnnouncer implements Announcer {
     this.#policies = new NeighborPolicies(options.config);
     this.#rules = new NeighborRuleFinder(options.config);
     this.#speaker = options.speaker ?? configuredSpeaker(options);
-    this.#quarantineFile = new QuarantineFile(options.stateDir);
+    this.quarantine = new QuarantineKeeper({
+      ...{ stateDir: options.stateDir, log: options.log, fault: (operation) => metrics.fault(operation) },
+      quarantined: () => this.#reconciler.quarantined(),
+      restore: (entries) => this.#reconciler.restoreQuarantine(entries),
+    });
     this.#owner = new Instance({
       stateDir: options.stateDir,
       configured: options.config.instance,
@@ -116,7 +117,7 @@ export class GobgpAnnouncer implements Announcer {
       onOthers: (instances) => this.#onOthers(instances),
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
-      onQuarantine: (event) => this.#onQuarantine(event),
+      onQuarantine: (event) => this.quarantine.happened(event),
       onChange: () => this.#notify(),
     });
     this.#link = new SpeakerLink({
@@ -136,7 +137,7 @@ export class GobgpAnnouncer implements Announcer {
   /** Returns at once; connecting is retried in the background. */
   start(): void {
     this.#startedAtMs = this.#options.clock.wallMs();
-    this.#loadQuarantine();
+    this.quarantine.load();
     this.#link.start();
   }
 
@@ -266,7 +267,7 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   async #settleWithDeadline(): Promise<void> {
-    const files = [this.#quarantineFile.settled(), this.#owner.settled()];
+    const files = [this.quarantine.settled(), this.#owner.settled()];
     const settled = Promise.all([this.#reconciler.finish().catch(() => {}), ...files]).then(() => {});
     await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
@@ -300,50 +301,6 @@ export class GobgpAnnouncer implements Announcer {
     for (const instance of named) this.#loggedOthers.add(instance);
     const message = "routes of other Floodwall services are in the speaker: they are left alone";
     this.#options.log.info({ instances: named }, message);
-  }
-
-  #onQuarantine(event: QuarantineEvent): void {
-    const { log, metrics } = this.#options;
-    const routes = { routes: event.routes.slice(0, ROUTES_LOGGED), count: event.routes.length };
-    switch (event.kind) {
-      case "suspected":
-        log.warn({ neighbor: event.neighbor, ...routes }, "bgp session broke right after rules were announced");
-        return;
-      case "kept_back":
-        metrics.fault("quarantine");
-        this.#saveQuarantine();
-        log.warn(
-          { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
-          "bgp session broke again over the same rules, keeping them back",
-        );
-        return;
-      case "released":
-        metrics.fault("quarantine_full");
-        this.#saveQuarantine();
-        log.warn(routes, "too many rules are kept back, releasing the oldest");
-        return;
-      default:
-        event satisfies never;
-    }
-  }
-
-  #loadQuarantine(): void {
-    try {
-      this.#reconciler.restoreQuarantine(this.#quarantineFile.load());
-    } catch (error) {
-      this.#quarantineFileFault("read", error);
-    }
-  }
-
-  #saveQuarantine(): void {
-    this.#quarantineFile
-      .save(this.#reconciler.quarantined())
-      .catch((error: unknown) => this.#quarantineFileFault("write", error));
-  }
-
-  #quarantineFileFault(operation: "read" | "write", error: unknown): void {
-    const fields = { path: this.#quarantineFile.path, operation, cause: messageOf(error) };
-    this.#options.log.warn(fields, "rules that are kept back do not survive this restart");
   }
 
   #onNotifications(notifications: readonly PeerNotification[]): void {

@@ -9,9 +9,12 @@ import { needsOf, needsOfNode } from "../machine/needs.ts";
 import { lookAtProvider } from "../oidc/provider-check.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
 import { fileFindings } from "../service/config-files.ts";
+import { etcdItems } from "../service/etcd-items.ts";
 import { lookAtMachine } from "../service/machine-watch.ts";
+import { systemClock } from "../system/clock.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
+import { systemTimers } from "../system/timers.ts";
 
 /** Prints, changes nothing, and returns the exit code. */
 export async function check(path: string, isHere: boolean): Promise<number> {
@@ -34,7 +37,7 @@ async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "chec
   const { lines, exitCode, checked } = report;
   if (checked === null) return { lines, exitCode };
   const needs = checked.role === "service" ? needsOf(checked.config) : needsOfNode(checked.config);
-  const looked = [lookAtMachine({ loadAddon }, needs, () => "check"), providerItems(checked)];
+  const looked = [lookAtMachine({ loadAddon }, needs, () => "check"), providerItems(checked), clusterItems(checked)];
   const items = (await Promise.all(looked)).flat();
   return {
     lines: [...lines, ...items.map(itemLine), summaryLine(items)],
@@ -50,4 +53,11 @@ async function providerItems(checked: CheckedRole): Promise<Item[]> {
   const variables = lines?.kind === "variables" ? lines.variables : new Map<string, string>();
   const name = oidc.clientSecretEnv;
   return lookAtProvider(oidc, name === null ? null : variables.get(name) || processEnvironment.read(name) || null);
+}
+
+/** None without an etcd of a cluster. */
+async function clusterItems(checked: CheckedRole): Promise<Item[]> {
+  const etcd = checked.role === "service" ? (checked.config.cluster?.etcd ?? null) : null;
+  if (etcd === null) return [];
+  return etcdItems(etcd, { environment: processEnvironment, clock: systemClock, timers: systemTimers });
 }

@@ -1,5 +1,6 @@
 /** What the section `cluster` says: this brain, the other brains, and how they reach each other. */
 import type { IpAddress } from "../net/address.ts";
+import type { EtcdConfig } from "./etcd-config.ts";
 
 export interface SocketAddress {
   readonly host: IpAddress;
@@ -21,4 +22,6 @@ export interface ClusterConfig {
   /** The certificates that signed those of all brains. */
   readonly authority: string;
   readonly brains: readonly OtherBrain[];
+  /** null: the brains have only each other. */
+  readonly etcd: EtcdConfig | null;
 }

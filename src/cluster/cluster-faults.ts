@@ -46,7 +46,7 @@ function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generat
 }
 
 function* ownFaults(
-  { name, orders, waiting, fault, certificateUntilMs }: ClusterView,
+  { name, orders, waiting, fault, etcd, certificateUntilMs }: ClusterView,
   wallMs: number,
 ): Generator<ClusterFault> {
   const [first] = waiting;
@@ -63,6 +63,7 @@ function* ownFaults(
       remedy: "correct the files or the address of the section cluster: it is tried again each minute",
     };
   }
+  if (etcd != null) yield { ...{ kind: "etcd", brain: name }, ...etcd };
   if (certificateUntilMs !== null && certificateUntilMs - wallMs < CERTIFICATE_MS) {
     const days = Math.floor((certificateUntilMs - wallMs) / 86_400_000);
     yield {

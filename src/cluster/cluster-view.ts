@@ -44,9 +44,20 @@ export interface ClusterView {
   readonly certificateUntilMs: number | null;
   /** Why this brain cannot be reached; null: it can. */
   readonly fault: string | null;
+  /** Why the etcd of the cluster cannot be used; null: it can. Absent: there is none. */
+  readonly etcd?: { readonly found: string; readonly remedy: string } | null;
 }
 
-export const CLUSTER_FAULTS = ["split", "clock", "lag", "configuration", "orders", "certificate", "listen"] as const;
+export const CLUSTER_FAULTS = [
+  "split",
+  "clock",
+  "lag",
+  "configuration",
+  "orders",
+  "certificate",
+  "listen",
+  "etcd",
+] as const;
 export type ClusterFaultKind = (typeof CLUSTER_FAULTS)[number];
 
 export interface ClusterFault {

@@ -43,6 +43,8 @@ class Brain {
       wallMs: () => this.wallMs,
       monotonicMs: () => this.monotonicMs,
       records: () => this.records,
+      stampOf: (table, key) =>
+        this.records.find((record) => record.table === table && record.key === key)?.stamp ?? null,
       shifted: (record, byMs) => ({ ...record, record: { shiftedBy: byMs } }),
       garbled: (peer, what) => void this.garbled.push(`${peer} ${what}`),
     });

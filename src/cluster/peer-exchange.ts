@@ -9,7 +9,7 @@ import { inChunks } from "./chunks.ts";
 import type { OrderExchange, SharedRecord, SharedTable, TakeOutcome } from "./order-exchange.ts";
 import type { Peers } from "./peers.ts";
 import { sharedRecordOf } from "./record-check.ts";
-import { compareStamps, isNewer } from "./stamp.ts";
+import { compareStamps, isNewer, type Stamp } from "./stamp.ts";
 import { stampedName } from "./stamped-order.ts";
 
 const ORDERS = "orders";
@@ -46,6 +46,8 @@ export interface PeerExchangeOptions {
   /** All that a peer must have. */
   readonly records: () => Iterable<SharedRecord>;
   readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
+  /** Of the newest order of the key that this brain has; null: it has none. */
+  readonly stampOf: (table: SharedTable, key: string) => Stamp | null;
   /** The peer sent what cannot be read. */
   readonly garbled: (peer: string, what: string) => void;
 }
@@ -151,7 +153,7 @@ export class PeerExchange implements OrderExchange {
   #send(name: string, unconfirmed: Unconfirmed): void {
     if (unconfirmed.batch !== null) return;
     const records = unconfirmed.waiting.values().map(({ record }) => record);
-    const { value: sent } = inChunks(records.take(RECORDS_MAX)).next();
+    const [sent] = inChunks(records.take(RECORDS_MAX)).take(1);
     if (sent === undefined) return;
     const { wallMs, monotonicMs, peers } = this.#options;
     unconfirmed.batch = { number: ++this.#batches, sentMs: monotonicMs(), sent };
@@ -159,7 +161,7 @@ export class PeerExchange implements OrderExchange {
   }
 
   async #received(from: string, body: unknown): Promise<void> {
-    const { garbled, wallMs, shifted, peers } = this.#options;
+    const { garbled, wallMs, shifted, stampOf, peers } = this.#options;
     if (!Orders.Check(body)) return garbled(from, ORDERS);
     const { batch, sent_ms: sentMs, records } = body;
     const aheadMs = wallMs() - sentMs;
@@ -167,11 +169,22 @@ export class PeerExchange implements OrderExchange {
     const known = read.filter((record) => record !== null);
     if (known.length < read.length) garbled(from, `${read.length - known.length} orders`);
     const corrected = Math.abs(aheadMs) < CLOCKS_AGREE_MS ? known : known.map((record) => shifted(record, aheadMs));
+    const newer = corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key)));
     const outcomes = [...(await this.#listener(corrected))];
+    this.#relay(from, newer);
     peers.send(from, ORDERS_TAKEN, {
       batch,
       outcomes: read.map((record) => (record === null ? "refused" : (outcomes.shift() ?? "unsaved"))),
     });
+  }
+
+  /** Its brain may be gone before it has reached the third one. */
+  #relay(from: string, newer: readonly SharedRecord[]): void {
+    for (const [name, unconfirmed] of this.#unconfirmed) {
+      if (name === from || newer.length === 0) continue;
+      for (const record of newer) this.#add(unconfirmed, record);
+      this.#send(name, unconfirmed);
+    }
   }
 
   #taken(from: string, body: unknown): void {

@@ -188,6 +188,15 @@ carpet: {thresholds: {pps: 5}, mitigation: divert}
       ],
     ],
     [
+      "a hook that diverts nothing, for real bans",
+      `${QUIET}${bgp("")}mitigation: divert
+scrubbing: {hook: {command: /divert, dry_run: true}}
+`,
+      [
+        "7: scrubbing.hook.dry_run: warning: is true, and bans that divert are real: they do nothing but what an earlier rung announced",
+      ],
+    ],
+    [
       "answers whose requests cannot be known, once for all hostgroups that inherit it",
       `${QUIET}${bgp("")}dataplane: {interfaces: [eth0]}
 scrub: {always: true, answers: asked}

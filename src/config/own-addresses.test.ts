@@ -35,6 +35,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "maintenance[].from": "a time",
   "maintenance[].until": "a time",
   "maintenance[].weekly.at": "a time",
+  "cluster.etcd.prefix": "names of keys",
+  "cluster.etcd.user": "a name",
   "api.oidc.roles[].value": "a value of a claim",
   "notify.page_url": "a link for people, of this service",
   "bgp.neighbors[].description": "words for people",
@@ -97,6 +99,7 @@ cluster:
   key: /etc/floodwall/cluster/brain1.key
   authority: /etc/floodwall/cluster/ca.pem
   brains: [{ name: brain2, address: "10.0.9.2:8443" }]
+  etcd: { endpoints: ["https://10.0.9.3:2379"] }
 update_check: { enabled: true, url: "https://[2001:db8::83]/floodwall.json" }
 bgp:
   speaker: external
@@ -150,6 +153,7 @@ describe("the own addresses of a configuration", () => {
     ["10.0.8.2", "notify.email.host"],
     ["10.0.9.1", "cluster.listen"],
     ["10.0.9.2", "cluster.brains[0].address"],
+    ["10.0.9.3", "cluster.etcd.endpoints[0]"],
     ["2001:db8::83", "update_check.url"],
     ["10.0.1.9", "bgp.grpc"],
   ])("are not banned: %s is %s", (own, key) => {

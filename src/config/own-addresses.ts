@@ -96,7 +96,10 @@ function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddres
 }
 
 /** Servers that the service sends to, where they are named by their addresses. */
-function* servers({ api, storage, notify, updateCheck }: Named): Generator<OwnAddress> {
+function* servers({ api, storage, notify, updateCheck, cluster }: Named): Generator<OwnAddress> {
+  for (const [i, endpoint] of (cluster?.etcd?.endpoints ?? []).entries()) {
+    yield* literal(endpoint, ["cluster", "etcd", "endpoints", i]);
+  }
   yield* literal(api.oidc?.issuer ?? null, ["api", "oidc", "issuer"]);
   if (storage.driver?.kind === "clickhouse") yield* literal(storage.driver.url, ["storage", "clickhouse", "url"]);
   for (const { place, settings } of notify.targets) {

@@ -118,14 +118,105 @@ describe("a diversion", () => {
     expect(bench.asked).toEqual([]);
   });
 
-  test("is confirmed when it has begun, where nothing is to be confirmed", async () => {
+  test.each([
+    [false, "announced"],
+    // Nothing is diverted: what was announced before must stay.
+    [true, "pending"],
+  ] as const)(
+    "is confirmed when it has begun, where nothing is to be confirmed; in dry run %p",
+    async (isDryRun, kind) => {
+      const bench = new Bench();
+      bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun };
+      bench.diversions.start();
+      bench.diversions.want([A]);
+      await bench.settle();
+      expect(bench.diversions.views()).toMatchObject([{ phase: "diverted" }]);
+      expect(bench.diversions.stateOf(A)).toEqual({ kind });
+      expect(bench.asked).toMatchObject([{ action: "begin", dry_run: isDryRun }]);
+    },
+  );
+
+  test.each([false, true])(
+    "that was begun with dry run %p is ended so, and begun again, when that is changed",
+    async (was) => {
+      const bench = new Bench();
+      bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: was };
+      bench.diversions.start();
+      bench.diversions.want([A]);
+      await bench.settle();
+      bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: !was };
+      bench.diversions.want([A]);
+      await bench.settle();
+      const calls = bench.asked.map(({ action, dry_run }) => [action, dry_run]);
+      expect(calls).toEqual([
+        ["begin", was],
+        ["end", was],
+        ["begin", !was],
+      ]);
+      // The same after a restart: the next process knows how it was begun.
+      const next = new Bench(bench.disk);
+      next.hook = { ...HOOK, isDryRun: was };
+      next.diversions.want([A]);
+      next.diversions.start();
+      await next.settle();
+      expect(next.asked[0]).toMatchObject({ action: "end", dry_run: !was });
+    },
+  );
+
+  test("waits as long after a failed request, and between questions, whatever else bans want meanwhile", async () => {
     const bench = new Bench();
-    bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: true };
+    bench.hook = { ...HOOK, attempts: 4 };
+    bench.diversions.start();
+    const changeOften = async (seconds: number) => {
+      for (let i = 0; i < seconds * 10; i++) {
+        bench.diversions.want(i % 2 === 0 ? [A] : [A, B]);
+        bench.clock.advance(100);
+        await bench.settle();
+      }
+    };
+    const ofA = (action: string) => bench.asked.filter((one) => one.prefix === A.text && one.action === action).length;
+    bench.answer = ({ action, prefix: text }) => {
+      if (action === "begin" && text === A.text) throw new Error("the hook answered 503");
+      return action === "confirm" ? "not_yet" : "done";
+    };
+    await changeOften(2);
+    expect(ofA("begin")).toBe(2);
+    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
+    await changeOften(12);
+    expect(ofA("confirm")).toBeLessThanOrEqual(3);
+  });
+
+  test("has failed after failures in a row alone", async () => {
+    const bench = new Bench();
+    bench.hook = { ...HOOK, confirmSeconds: 900 };
+    bench.diversions.start();
+    let confirms = 0;
+    bench.answer = ({ action }) => {
+      if (action !== "confirm") return "done";
+      if (++confirms % 5 === 0) throw new Error("no answer within 5 s");
+      return "not_yet";
+    };
+    bench.diversions.want([A]);
+    await bench.pass(300);
+    expect(confirms).toBeGreaterThan(20);
+    expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
+    expect(bench.diversions.faultOf(A)).toBeNull();
+  });
+
+  test("is not concerned by steps of the wall clock", async () => {
+    const bench = new Bench();
+    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     bench.diversions.start();
     bench.diversions.want([A]);
     await bench.settle();
-    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    expect(bench.asked).toMatchObject([{ action: "begin", dry_run: true }]);
+    bench.clock.setWall("2026-03-02T12:00:00.000Z");
+    await bench.pass(30);
+    expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
+    await bench.pass(40);
+    expect(bench.diversions.faultOf(A)).not.toBeNull();
+    bench.clock.setWall("2026-03-01T12:00:00.000Z");
+    await bench.pass(300);
+    expect(bench.diversions.faultOf(A)).toBeNull();
   });
 
   test("that fails is ended, and the hook is left alone for a while; attempts have one id", async () => {
@@ -208,17 +299,20 @@ describe("a diversion", () => {
     },
   );
 
-  test("does not begin while it cannot be written, and ends all the same", async () => {
+  test("waits for the disk for as many attempts as the hook has, then begins all the same, and ends so, too", async () => {
     const bench = new Bench();
     bench.diskFault = new Error("disk full");
     bench.diversions.start();
     bench.diversions.want([A]);
-    await bench.pass(30);
+    await bench.settle();
     expect(bench.asked).toEqual([]);
     expect(bench.diversions.views()).toMatchObject([{ phase: "beginning", error: "it could not be saved: disk full" }]);
-    bench.diskFault = null;
-    await bench.pass(60);
+    await bench.pass(2);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+    bench.diskFault = null;
+    bench.diversions.want([A, B]);
+    await bench.settle();
+    expect(bench.disk).toMatchObject([{ prefix: A.text, phase: "diverted" }, {}]);
     bench.diskFault = new Error("disk full");
     bench.diversions.want([]);
     await bench.pass(2);
@@ -265,4 +359,45 @@ test("no more are begun than there is room for, and few calls run at once", asyn
   for (const go of waiting.splice(0)) go();
   await bench.settle();
   expect(most).toBeLessThanOrEqual(8);
+});
+
+test("ends that take long hold up no begin", async () => {
+  const bench = new Bench();
+  const many = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
+  bench.diversions.start();
+  bench.diversions.want(many);
+  await bench.pass(2);
+  const ending: (() => void)[] = [];
+  bench.answer = async ({ action }) => {
+    if (action === "end") await new Promise<void>((resolve) => ending.push(resolve));
+    return "done" as const;
+  };
+  bench.diversions.want([]);
+  await bench.settle();
+  bench.diversions.want([A]);
+  await bench.settle();
+  expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+  expect(ending.length).toBeLessThan(8);
+  for (let i = 0; i < 40; i++) {
+    for (const go of ending.splice(0)) go();
+    await bench.settle();
+  }
+  expect(bench.diversions.views()).toHaveLength(1);
+});
+
+test("the time in which a question waits for its turn is none of those in which a diversion is confirmed", async () => {
+  const bench = new Bench();
+  const many = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
+  let answered = 0;
+  // Each question takes 20 seconds.
+  bench.answer = async ({ action }) => {
+    if (action !== "confirm") return "done";
+    await new Promise<void>((resolve) => bench.clock.wakeAt(bench.clock.monotonicMs() + 20_000, resolve));
+    return (++answered > 40 ? "done" : "not_yet") as HookAnswer;
+  };
+  bench.diversions.start();
+  bench.diversions.want(many);
+  await bench.pass(400);
+  expect(bench.diversions.views().filter(({ phase }) => phase === "failed")).toEqual([]);
+  expect(bench.diversions.views().filter(({ phase }) => phase === "diverted")).toHaveLength(40);
 });

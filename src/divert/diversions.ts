@@ -11,13 +11,14 @@ import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 import type { HookConfig } from "./divert-config.ts";
 import type { HookAnswer, HookRequest } from "./hook.ts";
+import { HookTurns } from "./hook-turns.ts";
 
 export interface DiversionsOptions {
   /** Of the configuration in force; null: none. */
   readonly hook: () => HookConfig | null;
   readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;
   readonly save: (diversions: readonly Diversion[]) => Promise<void>;
-  readonly clock: Pick<Clock, "wallMs">;
+  readonly clock: Clock;
   readonly timers: Pick<Timers, "after">;
   readonly newId: () => string;
   readonly log: Record<"info" | "warn" | "error", (fields: object, message: string) => void>;
@@ -25,8 +26,6 @@ export interface DiversionsOptions {
 
 /** Those that bans want, and those that are being ended. */
 export const DIVERSIONS_MAX = 2048;
-/** Requests at once. */
-const ASKED_AT_ONCE = 8;
 /** After a failed request: doubled each time. */
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60_000;
@@ -40,11 +39,15 @@ const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
 const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
 
+type Begun = Pick<Diversion, "id" | "prefix" | "isDryRun">;
+
 interface Running {
   diversion: Diversion;
   /** The present phase is on disk. */
   isSaved: boolean;
   readonly pause: Pause;
+  /** When the phase began, in this process, later by the time that requests waited for their turn. Monotonic, ms. */
+  sinceMs: number;
 }
 
 export class Diversions implements Diverter {
@@ -52,11 +55,9 @@ export class Diversions implements Diverter {
   /** By prefix. */
   readonly #running = new Map<string, Running>();
   #wanted: ReadonlySet<string> = new Set();
-  /** By prefix: why it failed, and until when the hook is left alone. */
+  /** By prefix: why it failed, and until when the hook is left alone. Monotonic, ms. */
   readonly #faults = new Map<string, { readonly cause: string; readonly untilMs: number }>();
-  #asking = 0;
-  /** Those that wait until fewer calls run. */
-  readonly #turns: (() => void)[] = [];
+  readonly #turns = new HookTurns();
   /** The write that has not begun; null: there is none. */
   #waiting: Promise<void> | null = null;
   #written: Promise<void> = Promise.resolve();
@@ -92,11 +93,21 @@ export class Diversions implements Diverter {
   #beginWanted(): void {
     for (const text of this.#wanted) {
       if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#fault(text) !== null) continue;
-      const running = this.#made(this.#entered({ id: this.#options.newId(), prefix: text }, "beginning"), false);
+      const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
+      const begun: Begun = { id: this.#options.newId(), prefix: text, ...dryRun };
+      const running = this.#made(this.#entered(begun, "beginning"), false);
       this.#running.set(text, running);
       this.#go(running);
     }
-    for (const { pause } of this.#running.values()) pause.end();
+    // The others wait on: a route that changes does not shorten the pause after a failed request.
+    for (const running of this.#running.values()) if (this.#isTurning(running)) running.pause.end();
+  }
+
+  /** Whether it is to begin or to end in place of what it does. One that was begun in dry run, or not, ends as that. */
+  #isTurning({ diversion: { prefix, phase, isDryRun } }: Running): boolean {
+    const hook = this.#options.hook();
+    const isWanted = this.#wanted.has(prefix) && (hook === null || hook.isDryRun === (isDryRun === true));
+    return isWanted === (phase === "ending");
   }
 
   faultOf({ text }: Prefix): string | null {
@@ -107,7 +118,9 @@ export class Diversions implements Diverter {
   stateOf(prefix: Prefix): RouteState {
     const cause = this.faultOf(prefix);
     if (cause !== null) return { kind: "failed", cause };
-    return { kind: this.#running.get(prefix.text)?.diversion.phase === "diverted" ? "announced" : "pending" };
+    const { phase = null, isDryRun = false } = this.#running.get(prefix.text)?.diversion ?? {};
+    // In dry run the traffic is not diverted: what was announced before stays.
+    return { kind: phase === "diverted" && !isDryRun ? "announced" : "pending" };
   }
 
   /** Diversions stay: the next process goes on with them. */
@@ -117,7 +130,9 @@ export class Diversions implements Diverter {
   }
 
   #made(diversion: Diversion, isSaved: boolean): Running {
-    return { diversion, isSaved, pause: new Pause(this.#options.timers) };
+    const { clock, timers } = this.#options;
+    const agoMs = Math.max(0, clock.wallMs() - diversion.since);
+    return { diversion, isSaved, pause: new Pause(timers), sinceMs: clock.monotonicMs() - agoMs };
   }
 
   #go(running: Running): void {
@@ -128,9 +143,7 @@ export class Diversions implements Diverter {
     while (!this.#isStopped) {
       // So that the next process does not ask for what is done. One that begins, and one that ends, sees to it itself.
       if (!running.isSaved && !ASKING.includes(running.diversion.phase)) await this.#keep(running);
-      const { phase, prefix } = running.diversion;
-      const isWanted = this.#wanted.has(prefix);
-      if (isWanted === (phase === "ending")) this.#enter(running, isWanted ? "beginning" : "ending");
+      if (this.#isTurning(running)) this.#enter(running, running.diversion.phase === "ending" ? "beginning" : "ending");
       else if (await this.#act(running)) return;
     }
   }
@@ -149,7 +162,7 @@ export class Diversions implements Diverter {
         await running.pause.wait(IDLE_MS);
         return false;
       case "failed": {
-        const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.wallMs();
+        const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.monotonicMs();
         if (leftMs > 0) await running.pause.wait(Math.min(IDLE_MS, leftMs));
         else this.#enter(running, "beginning");
         return false;
@@ -175,7 +188,7 @@ export class Diversions implements Diverter {
     if (answer === "done") this.#enter(running, "diverted");
     if (answer !== "not_yet") return;
     const seconds = hook()?.confirmSeconds ?? 0;
-    const isLate = clock.wallMs() - running.diversion.since >= seconds * 1000;
+    const isLate = clock.monotonicMs() - running.sinceMs >= seconds * 1000;
     if (isLate) this.#failed(running, `not confirmed within ${seconds} s`);
     else await running.pause.wait(CONFIRM_EVERY_MS);
   }
@@ -197,13 +210,19 @@ export class Diversions implements Diverter {
 
   /** null: it failed, which is counted, and the pause after it is over. */
   async #asked(running: Running, action: HookRequest["action"]): Promise<HookAnswer | null> {
-    const hook = this.#options.hook();
-    const { id, requestId: request_id, prefix } = running.diversion;
+    const { hook: present, ask, clock } = this.#options;
+    const hook = present();
+    const { id, requestId: request_id, prefix, isDryRun: dry_run = false } = running.diversion;
+    const askedMs = clock.monotonicMs();
     try {
       if (hook === null) throw new Error(NO_HOOK_LEFT);
-      return await this.#inTurn(() =>
-        this.#options.ask(hook, { action, id, request_id, prefix, dry_run: hook.isDryRun }),
-      );
+      const answer = await this.#turns.take(action, () => {
+        running.sinceMs += clock.monotonicMs() - askedMs;
+        return ask(hook, { action, id, request_id, prefix, dry_run });
+      });
+      // Failures count in a row.
+      if (running.diversion.attempts > 0) running.diversion = { ...running.diversion, attempts: 0, error: null };
+      return answer;
     } catch (cause) {
       await this.#attemptFailed(running, messageOf(cause), hook?.attempts ?? 1);
       return null;
@@ -224,7 +243,7 @@ export class Diversions implements Diverter {
     const { hook, clock, log } = this.#options;
     const { prefix, id } = running.diversion;
     const cause = `the scrubbing hook does not divert ${prefix}: ${error}`;
-    const untilMs = clock.wallMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
+    const untilMs = clock.monotonicMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
     this.#faults.delete(prefix);
     this.#faults.set(prefix, { cause, untilMs });
     for (const oldest of this.#faults.keys()) {
@@ -238,30 +257,47 @@ export class Diversions implements Diverter {
 
   #fault(text: string): string | null {
     const fault = this.#faults.get(text);
-    return fault !== undefined && this.#options.clock.wallMs() < fault.untilMs ? fault.cause : null;
+    return fault !== undefined && this.#options.clock.monotonicMs() < fault.untilMs ? fault.cause : null;
   }
 
   #enter(running: Running, phase: DiversionPhase): void {
     running.diversion = this.#entered(running.diversion, phase);
     running.isSaved = false;
+    running.sinceMs = this.#options.clock.monotonicMs();
     const { prefix, id } = running.diversion;
     this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
   }
 
-  #entered({ id, prefix }: Pick<Diversion, "id" | "prefix">, phase: DiversionPhase): Diversion {
+  #entered(of: Begun, phase: DiversionPhase): Diversion {
+    const { id, prefix, isDryRun } = of;
     const { newId, clock } = this.#options;
-    return { id, requestId: newId(), prefix, phase, since: clock.wallMs(), attempts: 0, error: null };
+    const begun = { id, requestId: newId(), prefix, ...(isDryRun && { isDryRun }) };
+    return { ...begun, phase, since: clock.wallMs(), attempts: 0, error: null };
   }
 
-  /** Whether its phase is on disk. If not, the pause after the failure is over. */
+  /**
+   * Whether the hook may be called: its phase is on disk, or could not be written for a time in which a diversion which nothing
+   * might end is better than none. If not, the pause after the failure is over.
+   */
   async #saved(running: Running): Promise<boolean> {
     if (running.isSaved) return true;
     try {
       await this.#write(running);
       return true;
     } catch (cause) {
-      await this.#attemptFailed(running, `it could not be saved: ${messageOf(cause)}`, Number.POSITIVE_INFINITY);
-      return false;
+      const error = `it could not be saved: ${messageOf(cause)}`;
+      const { prefix, id, attempts } = running.diversion;
+      if (attempts + 1 < (this.#options.hook()?.attempts ?? 1)) {
+        await this.#attemptFailed(running, error, Number.POSITIVE_INFINITY);
+        return false;
+      }
+      this.#options.log.error(
+        { prefix, id, error },
+        "the scrubbing hook is called for a diversion that is not on disk",
+      );
+      running.isSaved = true;
+      running.diversion = { ...running.diversion, attempts: 0 };
+      return true;
     }
   }
 
@@ -287,16 +323,5 @@ export class Diversions implements Diverter {
       return write;
     });
     return this.#waiting;
-  }
-
-  async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
-    if (this.#asking >= ASKED_AT_ONCE) await new Promise<void>((resolve) => this.#turns.push(resolve));
-    this.#asking++;
-    try {
-      return await ask();
-    } finally {
-      this.#asking--;
-      this.#turns.shift()?.();
-    }
   }
 }

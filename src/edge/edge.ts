@@ -3,6 +3,7 @@
 import type { EdgeNodes } from "./edge-nodes.ts";
 import type { EdgeReports } from "./reports/edge-reports.ts";
 import type { AcmeIssuance } from "./zones/acme-issuance.ts";
+import type { AgreedIssuance } from "./zones/agreed-issuance.ts";
 import type { Levers } from "./zones/levers.ts";
 import type { ZoneFeed } from "./zones/zone-feed.ts";
 
@@ -11,6 +12,8 @@ export interface Edge {
   readonly feed: ZoneFeed;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
+  /** What nodes call: `acme`, and in a cluster what its brains agree on. */
+  readonly issuance: AgreedIssuance;
   /** The nodes' reports. */
   readonly reports: EdgeReports;
   /** Whether the node was in dry run at its last report; null: no report yet, or it did not say. */

@@ -7,6 +7,7 @@ import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { ClusterReport } from "../cluster/cluster-view.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -224,6 +225,8 @@ export interface StatusView {
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
   readonly storage: StorageView;
+  /** null or absent: this brain is alone. */
+  readonly cluster?: ClusterReport | null;
   /** Exporters of flow telemetry by state; null: none is configured. */
   readonly telemetry: Readonly<Record<ExporterState, number>> | null;
   /** Findings about this machine for the configuration; null: no check has finished. */

@@ -12,6 +12,7 @@ import {
   PROTECTION_CHOICES_MAX,
   PROTECTION_CHOICES_PER_TENANT,
   SHARED_LINKS_MAX,
+  SLOT_RETRY_SECONDS_MAX,
   VICTIMS_PER_SOURCE,
 } from "../limits.ts";
 import type { WindowRefusal } from "../mitigation/maintenance/maintenance-windows.ts";
@@ -91,6 +92,8 @@ export type Refusal =
   | { readonly kind: "unknown_filter_rule" }
   | { readonly kind: "maintenance_refused"; readonly refusal: WindowRefusal }
   | { readonly kind: "unknown_window" }
+  /** The brains of a cluster cannot agree on them for now. */
+  | { readonly kind: "slots_unavailable" }
   | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The environment failed; the message is suitable for callers. */
@@ -268,6 +271,7 @@ function isForbidden(refusal: Refusal): refusal is Refusal & { readonly kind: ke
   return Object.hasOwn(FORBIDDEN, refusal.kind);
 }
 
+const SLOTS_UNAVAILABLE = "the etcd of the cluster, which keeps the slots, cannot be reached: request it again later";
 const UNAVAILABLE = {
   starting: "the service is starting",
   zones_unknown: "the zones file cannot be used: correct it and reload; nodes keep their last document",
@@ -325,6 +329,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: WINDOW_REFUSALS[refusal.refusal] };
     case "lever_refused":
       return { status: 409, error: LEVER_REFUSALS[refusal.refusal] };
+    case "slots_unavailable":
+      return { status: 503, error: SLOTS_UNAVAILABLE, retryAfterSeconds: SLOT_RETRY_SECONDS_MAX };
     case "challenge_refused":
       return CHALLENGE_REFUSALS[refusal.refusal];
     case "invalid_config":

@@ -49,6 +49,7 @@ import { notifyRoutes } from "./routes/notify.ts";
 import { openapiRoute } from "./routes/openapi.ts";
 import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
+import { reportRoutes } from "./routes/reports.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { signInRoutes } from "./routes/sign-in.ts";
@@ -118,6 +119,7 @@ function attackRoutes({ backend, pages, slicing, clock }: RouteSources): readonl
     attackTimelineRoute(backend),
     attackSourcesRoute(backend),
     attackPcapRoute(backend),
+    ...reportRoutes(backend, clock),
     incidentsRoute(backend),
     incidentRoute(backend),
     incidentOrderRoute(backend),
@@ -164,8 +166,8 @@ function standingOrderRoutes({ backend, pages, slicing, clock }: RouteSources): 
 function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): readonly Route[] {
   const levers = { backend, access, clock };
   return [
-    acmeSlotRoute(backend.edge, clock),
-    acmeChallengeRoute(backend.edge, clock),
+    acmeSlotRoute(backend.edge),
+    acmeChallengeRoute(backend.edge),
     setLeverRoute(levers),
     clearLeverRoute(levers),
   ];

@@ -5,7 +5,7 @@ import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
 import { type Ban, holderOf, isWatching } from "./ban.ts";
 import type { EnclosingPrefixes } from "./circumstances.ts";
 import { CountedBans } from "./counted-bans.ts";
-import { EnclosedBans } from "./enclosed-bans.ts";
+import { EnclosedBans, isDroppedAround } from "./enclosed-bans.ts";
 import { notAnnounced, OVER_FRACTION } from "./enclosing.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
@@ -53,7 +53,8 @@ export class ActiveBans extends CountedBans<string> {
     const { family } = ban.prefix;
     const addresses = by * addressesOf(ban);
     if (!isWatching(ban)) this.places += by;
-    this.#addresses[family] += addresses + this.#enclosed.count(ban, by);
+    const enclosed = this.#enclosed.count(ban, by);
+    this.#addresses[family] += enclosed + (isDroppedAround(ban) ? 0 : addresses);
     const holder = holderOf(ban);
     if (holder === null) return;
     this.shares.take(holder, by);
@@ -63,8 +64,8 @@ export class ActiveBans extends CountedBans<string> {
   /** What is announced for narrower bans, as these and the policy say. */
   enclosing(policy: MitigationPolicy): EnclosingPrefixes {
     return {
-      refusalOf: (prefix, isDropped) => {
-        const refusal = policy.enclosingRefusal(prefix);
+      refusalOf: (prefix, own, isDropped) => {
+        const refusal = policy.enclosingRefusal(prefix, own);
         const isBounded = isDropped && policy.maxBannedFraction > 0 && !this.#enclosed.isDropped(prefix);
         if (refusal !== null || !isBounded) return refusal;
         const most = policy.addresses(prefix.family) * policy.maxBannedFraction;
@@ -77,6 +78,13 @@ export class ActiveBans extends CountedBans<string> {
 
   addresses(family: Prefix["family"]): number {
     return this.#addresses[family];
+  }
+
+  /** By how much addresses() would become less if these bans ended. */
+  addressesOf(bans: readonly Ban[], family: Prefix["family"]): number {
+    const ending = bans.filter(({ prefix }) => prefix.family === family);
+    const own = ending.reduce((sum, ban) => sum + (isDroppedAround(ban) ? 0 : addressesOf(ban)), 0);
+    return own + this.#enclosed.droppedFor(ending);
   }
 }
 

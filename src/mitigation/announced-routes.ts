@@ -1,6 +1,6 @@
 /**
  * The routes of all bans as they are announced. A speaker keeps one route of a prefix: bans that share the route of a wider
- * prefix have one, and where bans want different ones of a prefix, the same ban's is announced as long as both last. Pure.
+ * prefix have one, and where bans want different ones of a prefix, the same one is announced as long as both last. Pure.
  */
 import type { Announcer, Route, UnicastRoute } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
@@ -27,37 +27,60 @@ export function announce({ announcer, diversions }: Carriers, bans: Iterable<Ban
 
 /** The most valuable first. */
 export function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
-  const routes: Route[] = [];
-  /** By the prefix of the route: its place in `routes`. */
-  const places = new Map<string, { readonly at: number; best: Candidate }>();
+  const routes: (Route | Candidate[])[] = [];
+  const byPrefix = new Map<string, Candidate[]>();
   for (const ban of [...bans].sort(mostValuableFirst)) {
     for (const route of wantedRoutes(ban)) {
       if (route.kind === "flowspec") {
         routes.push(route);
         continue;
       }
-      const place = places.get(route.prefix.text);
       const candidate = { ban, route };
-      if (place === undefined) places.set(route.prefix.text, { at: routes.push(route) - 1, best: candidate });
+      const others = byPrefix.get(route.prefix.text);
+      if (others !== undefined) others.push(candidate);
       else {
-        const [best, other] = isPreferred(candidate, place.best) ? [candidate, place.best] : [place.best, candidate];
-        place.best = { ...best, route: forBoth(best.route, other.route) };
-        routes[place.at] = place.best.route;
+        const first = [candidate];
+        byPrefix.set(route.prefix.text, first);
+        routes.push(first);
       }
     }
   }
-  return routes;
+  return routes.map((each) => (Array.isArray(each) ? routeFor(each) : each));
 }
 
-/** A ban of the prefix itself before those within it, what is wanted now before what retires, then the older ban. */
-function isPreferred(a: Candidate, b: Candidate): boolean {
-  const [x, y] = [rank(a), rank(b)];
-  return x === y ? isOlder(a.ban, b.ban) : x < y;
+/**
+ * The route of a prefix, with the neighbors of all bans that want one of its method. Another method is left out as a whole: a
+ * blackhole for the neighbors that take no narrower prefix must not reach the others.
+ */
+function routeFor(candidates: readonly Candidate[]): UnicastRoute {
+  const own = candidates.find((candidate) => isOwn(candidate) && !isRetiring(candidate));
+  const isDivert = own === undefined ? candidates.some(({ route }) => route.isDivert) : own.route.isDivert === true;
+  const same = candidates.filter(({ route }) => (route.isDivert === true) === isDivert);
+  // One that some neighbors are to get is not for those that take a narrower prefix.
+  const whole = same.filter(({ route }) => route.encloses === undefined);
+  const [best, ...others] = (whole.length === 0 ? same : whole).sort(mostPreferredFirst);
+  return others.reduce((route, other) => forBoth(route, other.route), (best as Candidate).route);
 }
 
-function rank({ ban, route }: Candidate): number {
-  if (ban.retiring.includes(route)) return 2;
-  return route.prefix.text === ban.prefix.text ? 0 : 1;
+/**
+ * What is wanted now before what retires, the terms of hostgroups before those of an order, which would leave out what others
+ * need, then a ban of the prefix itself before those within it, then the older ban.
+ */
+function mostPreferredFirst(a: Candidate, b: Candidate): number {
+  const preference = Number(isRetiring(a)) - Number(isRetiring(b)) || Number(isOrdered(a)) - Number(isOrdered(b));
+  return preference || Number(isOwn(b)) - Number(isOwn(a)) || (isOlder(a.ban, b.ban) ? -1 : 1);
+}
+
+function isRetiring({ ban, route }: Candidate): boolean {
+  return ban.retiring.includes(route);
+}
+
+function isOrdered({ route }: Candidate): boolean {
+  return route.neighbors !== undefined || route.areCommunitiesOrdered === true;
+}
+
+function isOwn({ ban, route }: Candidate): boolean {
+  return route.prefix.text === ban.prefix.text;
 }
 
 /** Each ban's neighbors have it. The same object where they do anyway. */

@@ -50,6 +50,8 @@ interface PresentBan {
   readonly isClimbing?: boolean;
   /** It was virtual by order, and takes its addresses now. */
   readonly isBecomingReal?: boolean;
+  /** No other ban ends for it. */
+  readonly replacesNone?: boolean;
 }
 
 export class BanAdmission {
@@ -114,14 +116,14 @@ export class BanAdmission {
     attack: Attack,
     prefix: Prefix,
     wallMs: number,
-    { isClimbing = false, isBecomingReal = false }: PresentBan = {},
+    { isClimbing = false, isBecomingReal = false, replacesNone = false }: PresentBan = {},
   ): AttackAdmission {
     const isWatching = !isClimbing && termsFor(this.#tables.policy(), prefix).ladder[0]?.action === "none";
     const isCoolingDown = this.#isCoolingDown(prefix, wallMs);
     const request = { prefix, isCoolingDown, isClimbing, isWatching, isBecomingReal };
     const first = this.#admit(request, []);
     const cap = capOf(first);
-    if (cap === null) return { admission: first, replaced: [] };
+    if (cap === null || replacesNone) return { admission: first, replaced: [] };
     const { active, attacks } = this.#tables;
     this.#replaceable ??= new ReplaceableBans(active.values(), attacks, wallMs);
     const newcomer = { size: sizeOfRates(attack.rates), isBack: attacks.wasReplaced(attack.id) };
@@ -158,11 +160,7 @@ export class BanAdmission {
     return admit(request, policy(), {
       isBanned: request.isClimbing !== true && active.has(prefix.text),
       active: without.length === 0 ? left : Math.min(left, maxActiveBans - 1),
-      addresses: (family) =>
-        without.reduce(
-          (sum, ban) => sum - (ban.prefix.family === family ? addressesIn(ban.prefix) : 0),
-          active.addresses(family),
-        ),
+      addresses: (family) => active.addresses(family) - active.addressesOf(without, family),
     });
   }
 }

@@ -3,7 +3,6 @@
  * of the active bans. An operator's ban is stored before it takes effect; all else takes effect at once, so that no route
  * waits for the disk: after a kill in between, the next process withdraws unknown routes and detects attacks again.
  */
-import { isDeepStrictEqual } from "node:util";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { newLargestFirst } from "../detection/attack/attack-size.ts";
@@ -19,22 +18,22 @@ import { type AttackAdmission, BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
 import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
+import { underPolicy } from "./ban-under-policy.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import type { Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
-import { withForeignTimes } from "./foreign-bans.ts";
 import { measureAt } from "./measure.ts";
-import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
+import { clampStart, isSameRefusal, newBan, refusalOf, rejected, withForeignTimes } from "./new-ban.ts";
 import { type BanOrder, hasTerms } from "./order/ban-order.ts";
 import { OperatorBans } from "./order/operator-bans.ts";
-import { planOf, planOrCurrent } from "./plan.ts";
+import { planOf } from "./plan.ts";
 import { answering } from "./planned-rules.ts";
 import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy.ts";
 import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
-import { isVirtual, isVirtualAtFirst, takingOver } from "./virtual-bans.ts";
+import { isVirtualAtFirst, takingOver } from "./virtual-bans.ts";
 import { type WantedChanges, wantedChanges } from "./wanted-changes.ts";
 
 export class BanEngine {
@@ -140,7 +139,6 @@ export class BanEngine {
     return this.operators.preview(order, wallMs, by);
   }
 
-  /** As that of OperatorBans. */
   unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
@@ -179,7 +177,9 @@ export class BanEngine {
     const before = this.#policy;
     this.#policy = policy;
     try {
-      return wantedChanges([...this.#active.values()].map((ban) => [ban, this.#applyPolicy(ban, before, wallMs)]));
+      return wantedChanges(
+        [...this.#active.values()].map((ban) => [ban, this.#applyPolicy(ban, before, wallMs, true)]),
+      );
     } finally {
       this.#policy = before;
     }
@@ -248,16 +248,19 @@ export class BanEngine {
     }
   }
 
-  /** @param isPreview of a reload: nothing ends for it. */
-  #takenIfNeeded(ban: Ban, wallMs: number, isPreview = false): Ban {
+  /** @param of a reload: nothing ends for it; of its preview: nothing changes. */
+  #takenIfNeeded(ban: Ban, wallMs: number, of: "attack" | "reload" | "preview" = "attack"): Ban {
     const attack = takingOver(ban, this.#attacks.of(ban.heldBy), this.#policy, (id) => this.#attacks.isExcluded(id));
     if (attack === null) return ban;
-    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, { isBecomingReal: true });
-    if (admission.kind === "refused" || (isPreview && replaced.length > 0)) return ban;
+    const { admission, replaced } = this.#admission.ofAttack(attack, ban.prefix, wallMs, {
+      isBecomingReal: true,
+      replacesNone: of !== "attack",
+    });
+    if (admission.kind === "refused") return ban;
     this.#replace(replaced, wallMs);
     const { hasEscalation, ladder } = termsFor(this.#policy, ban.prefix);
     const taken = { kind: "taken_over", attack, escalation: hasEscalation ? ladder : null } as const;
-    this.#rungs.forget(ban.id);
+    if (of !== "preview") this.#rungs.forget(ban.id);
     return this.#replanned(next(ban, taken, wallMs), wallMs);
   }
 
@@ -317,20 +320,13 @@ export class BanEngine {
     this.#attacks.delete(attack.id);
   }
 
-  #applyPolicy(was: Ban, before: MitigationPolicy, wallMs: number): Ban {
+  #applyPolicy(was: Ban, before: MitigationPolicy, wallMs: number, isPreview = false): Ban {
     const unbannable = unbannableFor(was.prefix, this.#policy, was.ordered !== undefined);
     if (unbannable !== null) return next(was, { kind: "disallowed", reason: withdrawnAs(unbannable) }, wallMs);
-    const ban = this.#takenIfNeeded(was, wallMs, true);
-    const dryRun = isVirtual(ban, this.#attacks.of(ban.heldBy), this.#policy);
-    const terms = termsOfBan(this.#policy, ban);
-    // New terms: try a refused method again.
-    const fallback = isDeepStrictEqual(termsOfBan(before, ban), terms) ? ban.fallback : null;
-    const escalation = terms.hasEscalation ? terms.ladder : null;
-    const { onFault } = this.#options;
-    const circumstances = this.#circumstances(ban.heldBy);
-    const plan = planOrCurrent({ ...ban, dryRun, fallback }, terms, circumstances, { wallMs, onFault });
+    const ban = this.#takenIfNeeded(was, wallMs, isPreview ? "preview" : "reload");
     const { isOut } = this.#routes.statusOf(ban, wallMs);
-    const applied = next(ban, { kind: "policy", dryRun, escalation, plan, isOut }, wallMs);
+    const situation = { circumstances: this.#circumstances(ban.heldBy), isOut, wallMs, onFault: this.#options.onFault };
+    const applied = underPolicy(ban, { before, after: this.#policy }, situation);
     const isOver = isWatching(ban) && !isWatching(applied) && this.#active.places >= this.#policy.maxActiveBans;
     return isOver ? next(ban, { kind: "disallowed", reason: "max_active_bans reached" }, wallMs) : applied;
   }

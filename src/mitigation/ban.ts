@@ -10,7 +10,17 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { hasLooked, isSameForEach, isSameMeasure, type Measure, NO_MEASURE, routeKey, routesOf } from "./measure.ts";
+import {
+  anyRouteText,
+  hasLooked,
+  hookText,
+  isSameForEach,
+  isSameMeasure,
+  type Measure,
+  NO_MEASURE,
+  routeKey,
+  routesOf,
+} from "./measure.ts";
 import { type BanOrder, hasTerms, type OrderedTerms } from "./order/ban-order.ts";
 
 export interface Ban {
@@ -48,6 +58,8 @@ export interface Ban {
   readonly measure: Measure;
   /** Routes of the previous measure, which stay until those of this one are announced. */
   readonly retiring: readonly Route[];
+  /** The prefix that the hook diverted for the previous measure, which stays diverted as long. Absent: none. */
+  readonly retiringDiversion?: Prefix;
   /** null: no ladder is configured. */
   readonly escalation: Ladder | null;
   /** Index of the current rung. */
@@ -171,7 +183,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "planned":
       return withPlan(ban, event.plan, event.isOut);
     case "announced":
-      return ban.retiring.length === 0 ? ban : { ...ban, retiring: [] };
+      return hasRetiring(ban) ? { ...withoutDiversion(ban), retiring: [] } : ban;
     case "moved":
       return moved(ban, event);
     case "disallowed":
@@ -274,23 +286,54 @@ function withPlan(ban: Ban, plan: Plan, isOut: boolean): Ban {
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
     return isSame && measure === ban.measure ? ban : { ...ban, ...plan, measure };
   }
-  return { ...ban, ...plan, retiring: retiringRoutes(ban, { ...ban, ...plan }, isOut) };
+  return retired(ban, { ...ban, ...plan }, isOut);
 }
 
 /** Make before break: the routes of the old prefix stay until those of the new one are announced. */
 function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "moved" }>): Ban {
   if (prefix.text === ban.prefix.text) return withPlan(ban, plan, isOut);
-  const after = { ...ban, ...plan, prefix, target: prefix.address };
-  return { ...after, retiring: retiringRoutes(ban, after, isOut) };
+  return retired(ban, { ...ban, ...plan, prefix, target: prefix.address }, isOut);
 }
 
-function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] {
+/** The ban after the change, with what stays of the measure before it. */
+function retired(ban: Ban, after: Ban, isOut: boolean): Ban {
   const routes = routesOf(after.measure, after.prefix);
-  if (ban.dryRun || (routes.length === 0 && !takesPlaceLater(after.measure))) return [];
+  const bare = withoutDiversion(after);
+  if (ban.dryRun || (routes.length === 0 && !takesPlaceLater(after.measure))) return { ...bare, retiring: [] };
   // When neither is announced, the older one may still be with a neighbor: of three measures, drop the middle one.
   const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
   const replaced = new Set(routes.map(routeKey));
-  return out.filter((route) => !replaced.has(routeKey(route)));
+  const retiring = out.filter((route) => !replaced.has(routeKey(route)));
+  const diverted = isOut ? wantedDiversion(ban) : (ban.retiringDiversion ?? null);
+  const isLeft = diverted !== null && diverted.text !== wantedDiversion(after)?.text;
+  return { ...bare, retiring, ...(isLeft && { retiringDiversion: diverted }) };
+}
+
+function withoutDiversion({ retiringDiversion: _, ...ban }: Ban): Ban {
+  return ban;
+}
+
+/** Whether something of the previous measure stays. */
+export function hasRetiring({ retiring, retiringDiversion }: Ban): boolean {
+  return retiring.length > 0 || retiringDiversion !== undefined;
+}
+
+/** For operators; null: nothing stays. */
+export function retiringTexts(ban: Ban): string[] | null {
+  const diverted = hookText(ban.retiringDiversion);
+  return hasRetiring(ban) ? [...ban.retiring.map(anyRouteText), ...(diverted === "" ? [] : [diverted])] : null;
+}
+
+/**
+ * What stays of the previous measure, but for wider prefixes that may not be announced any more: these do not wait until
+ * other routes have taken their place. The same object if there are none.
+ */
+export function withoutRefused(ban: Ban, refusalOf: (wider: Prefix) => string | null): Ban {
+  const isRefused = (prefix: Prefix) => prefix.length < ban.prefix.length && refusalOf(prefix) !== null;
+  const retiring = ban.retiring.filter((route) => route.kind === "flowspec" || !isRefused(route.prefix));
+  const isDiverted = ban.retiringDiversion === undefined || !isRefused(ban.retiringDiversion);
+  if (retiring.length === ban.retiring.length && isDiverted) return ban;
+  return { ...(isDiverted ? ban : withoutDiversion(ban)), retiring };
 }
 
 /** Whether the measure has no routes now: this machine or a hook does it, or its rules wait for a classification. */
@@ -304,7 +347,8 @@ function applyPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): B
   const planned = withPlan(ban, policy.plan, policy.isOut);
   const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
   if (isSame) return planned;
-  return { ...planned, escalation, dryRun, retiring: dryRun ? [] : planned.retiring };
+  const retiring = dryRun ? { ...withoutDiversion(planned), retiring: [] } : planned;
+  return { ...retiring, escalation, dryRun };
 }
 
 /** No scrub node is left and no substitute is configured: such a ban ends, or never starts. */
@@ -318,7 +362,7 @@ export function noTargetOf({ fallback }: Pick<Plan, "fallback">): NoTarget {
 }
 
 function withdraw(ban: Ban, reason: string, wallMs: number): Ban {
-  return { ...ban, state: "withdrawn", withdrawnAt: wallMs, retiring: [], reason };
+  return { ...withoutDiversion(ban), state: "withdrawn", withdrawnAt: wallMs, retiring: [], reason };
 }
 
 /** The only place where virtual and real bans differ. Empty: nothing is announced. */
@@ -347,6 +391,7 @@ export function haveRoutesChanged(ban: Ban, previous: Ban): boolean {
     ban.state !== previous.state ||
     ban.dryRun !== previous.dryRun ||
     ban.measure !== previous.measure ||
-    ban.retiring !== previous.retiring
+    ban.retiring !== previous.retiring ||
+    ban.retiringDiversion !== previous.retiringDiversion
   );
 }

@@ -101,8 +101,8 @@ export interface Circumstances {
 
 /** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */
 export interface EnclosingPrefixes {
-  /** null: it may be announced. @param isDropped all of its traffic would be dropped, not diverted. */
-  refusalOf(prefix: Prefix, isDropped: boolean): EnclosingRefusal | null;
+  /** null: it may be announced for a ban of `own`. @param isDropped all of its traffic would be dropped, not diverted. */
+  refusalOf(prefix: Prefix, own: Prefix, isDropped: boolean): EnclosingRefusal | null;
   /** The scrub node that its traffic is diverted to already; null: none is. */
   nodeOf(prefix: Prefix): string | null;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
-import type { Ban } from "./ban.ts";
+import { type Ban, retiringTexts } from "./ban.ts";
 import { type Diverter, wantedDiversions } from "./diversion.ts";
 import { plainOrder } from "./order/ban-order.ts";
 
@@ -94,6 +94,48 @@ describe("a ban that a hook diverts", () => {
     diversions.state = { kind: "announced" };
     engine.tick(61_000);
     expect(announcer.wanted).toEqual([]);
+  });
+
+  test("stays diverted until what takes its place is announced, unless that may not be any more #hook-retires", () => {
+    for (const isRefused of [false, true]) {
+      const diversions = new FakeDiverter();
+      const { engine, announcer } = harness(under(hooked), { diversions });
+      engine.attacksChanged([started(attackOn(victim))], 0);
+      diversions.state = { kind: "announced" };
+      engine.tick(1000);
+      announcer.states.set(HOST, { kind: "pending" });
+      const refusal = `${WIDE} is not announced: it lies in none of networks as a whole` as const;
+      const next = {
+        ...under({ ...hooked, method: "blackhole" }),
+        enclosingRefusal: () => (isRefused ? refusal : null),
+      };
+      engine.reconfigure(policy(next), 2000);
+      expect(announcer.wanted).toEqual([HOST]);
+      expect(diversions.wanted).toEqual(isRefused ? [] : [WIDE]);
+      const texts = isRefused ? null : [`${WIDE} by the scrubbing hook`];
+      expect(retiringTexts(engine.active.get(HOST) as Ban)).toEqual(texts);
+      announcer.states.set(HOST, { kind: "announced" });
+      engine.tick(3000);
+      expect(diversions.wanted).toEqual([]);
+    }
+  });
+
+  test("is diverted by the former prefix until the hook has confirmed the new one", () => {
+    const diversions = new FakeDiverter();
+    const { engine } = harness(under(hooked), { diversions });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    diversions.state = { kind: "announced" };
+    engine.tick(1000);
+    diversions.state = { kind: "pending" };
+    const enclosing = { 4: { length: 23, upTo: 23 } };
+    const wider = { ...hooked, divert: hooked.divert && { ...hooked.divert, enclosing } };
+    diversions.stateOf = (of?: Prefix): RouteState => ({ kind: of?.text === WIDE ? "announced" : "pending" });
+    engine.reconfigure(policy(under(wider)), 2000);
+    engine.tick(60_000);
+    expect(diversions.wanted).toEqual(["192.0.2.0/23", WIDE]);
+    diversions.stateOf = () => ({ kind: "announced" });
+    engine.tick(61_000);
+    expect(diversions.wanted).toEqual(["192.0.2.0/23"]);
   });
 
   test("shares its prefix with others, and a reload without the hook takes it back", async () => {

@@ -17,6 +17,8 @@ export interface Diversion {
   /** A UUID, the same in all attempts of one request. */
   readonly requestId: string;
   readonly prefix: string;
+  /** It was begun in dry run, and is confirmed and ended so. Absent: it is a real one. */
+  readonly isDryRun?: true;
   readonly phase: DiversionPhase;
   /** When the phase began. Wall clock, ms. */
   readonly since: number;
@@ -48,12 +50,12 @@ export const NO_HOOK: Diverter = {
   want: () => {},
 };
 
-/** The prefixes that bans want diverted by the hook, each once. */
+/** The prefixes that bans want diverted by the hook, each once, also until another measure has taken its place. */
 export function wantedDiversions(bans: Iterable<Ban>): readonly Prefix[] {
   const wanted = new Map<string, Prefix>();
   for (const ban of bans) {
-    const prefix = wantedDiversion(ban);
-    if (prefix !== null) wanted.set(prefix.text, prefix);
+    const prefixes = [wantedDiversion(ban), ban.retiringDiversion ?? null];
+    for (const prefix of prefixes) if (prefix !== null) wanted.set(prefix.text, prefix);
   }
   return [...wanted.values()];
 }

@@ -24,7 +24,7 @@ export class EnclosedBans {
     const before = sharing.dropping;
     if (by === 1) sharing.bans.set(ban.prefix.text, ban);
     else sharing.bans.delete(ban.prefix.text);
-    if (ban.measure.kind === "blackhole" && ban.isVirtualOrder !== true) sharing.dropping += by;
+    if (isDropping(ban)) sharing.dropping += by;
     if (sharing.bans.size === 0) this.#byPrefix.delete(wider.text);
     else this.#byPrefix.set(wider.text, sharing);
     return (before === 0) === (sharing.dropping === 0) ? 0 : by * addressesIn(wider);
@@ -33,6 +33,20 @@ export class EnclosedBans {
   /** Whether the traffic of the prefix is dropped for the sake of a ban in it. */
   isDropped(wider: Prefix): boolean {
     return (this.#byPrefix.get(wider.text)?.dropping ?? 0) > 0;
+  }
+
+  /** Number of addresses in the wider prefixes that would not be dropped any more if these bans ended, all of one family. */
+  droppedFor(bans: readonly Ban[]): number {
+    const ending = new Map<string, number>();
+    let addresses = 0;
+    for (const ban of bans) {
+      const wider = isDropping(ban) ? enclosingIn(ban.measure, ban.prefix) : null;
+      if (wider === null) continue;
+      const count = (ending.get(wider.text) ?? 0) + 1;
+      ending.set(wider.text, count);
+      if (count === this.#byPrefix.get(wider.text)?.dropping) addresses += addressesIn(wider);
+    }
+    return addresses;
   }
 
   /** The scrub node of the oldest ban that diverts the prefix; null: there is none. */
@@ -44,6 +58,15 @@ export class EnclosedBans {
     }
     return oldest?.measure.kind === "divert" ? oldest.measure.node : null;
   }
+}
+
+function isDropping(ban: Ban): boolean {
+  return ban.measure.kind === "blackhole" && ban.isVirtualOrder !== true;
+}
+
+/** Whether a wider prefix is dropped for the ban: its own addresses are among those of that. */
+export function isDroppedAround(ban: Ban): boolean {
+  return isDropping(ban) && enclosingIn(ban.measure, ban.prefix) !== null;
 }
 
 /** Of two that began at once the one with the smaller address, whatever their order in a table. */

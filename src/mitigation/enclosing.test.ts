@@ -1,11 +1,24 @@
 /** Wider prefixes that are announced for bans. */
 import { describe, expect, test } from "bun:test";
-import { address } from "../../test/fixtures/host-rows.ts";
-import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { address, thresholds } from "../../test/fixtures/host-rows.ts";
+import {
+  attackOn,
+  harness,
+  lasts,
+  policy,
+  spreadOver,
+  spreadTerms,
+  started,
+  terms,
+  under,
+  victim,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
+import { NO_TENANTS } from "../access/shares.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
+import { ActiveBans } from "./active-bans.ts";
 import type { Ban } from "./ban.ts";
 import { EnclosingBounds, enclosingOf, notAnnounced } from "./enclosing.ts";
 import { enclosingIn } from "./measure.ts";
@@ -169,11 +182,52 @@ describe("a blackhole with an enclosing prefix for some neighbors", () => {
     ]);
   });
 
+  test("withdraws the wider one at once where it is refused later, though no neighbor takes the other #announce-protected", async () => {
+    const { engine, announcer } = harness(under({ blackhole, ban: { fallback: "none" } }));
+    announcer.states.set(hostPrefix(victim).text, { kind: "failed", cause: "no neighbor takes it" });
+    await engine.ban(plainOrder(victim), () => 0);
+    const refusal = notAnnounced(WIDE, "192.0.2.53/32 of protected_whitelist would move with it");
+    const after = { ...under({ blackhole, ban: { fallback: "none" } }), enclosingRefusal: () => refusal };
+    engine.reconfigure(policy(after), 1);
+    expect(announcer.wanted).toEqual([hostPrefix(victim).text]);
+    expect(announcer.routes).toMatchObject([{ notEnclosed: refusal }]);
+  });
+
   test("announces its own alone where all would be more than may be banned", async () => {
     const { engine, announcer } = harness({ ...under({ blackhole }), maxBannedFraction: 0.5 });
     await engine.ban(plainOrder(victim), () => 0);
     expect(announcer.routes).toMatchObject([
       { prefix: hostPrefix(victim), notEnclosed: expect.stringContaining("ban.max_banned_fraction") },
     ]);
+  });
+});
+
+describe("at max_banned_fraction", () => {
+  const blackhole = hops.blackhole && { ...hops.blackhole, enclosing: DIVERTED };
+  const room = { maxBannedFraction: 0.25, addresses: () => 1024 };
+  const flood = { ...spreadOver("198.51.100.8/30"), rates: thresholds({ pps: 5e9 }) };
+
+  test("a ban with a wider prefix is replaced by that of a worse attack, as what it drops is freed", () => {
+    const { engine } = harness({ ...under({ blackhole }), ...room, spread: spreadTerms("blackhole") });
+    engine.attacksChanged([started(attackOn(victim))], 0);
+    expect(engine.active.get(hostPrefix(victim).text)?.measure).toMatchObject({ enclosing: { prefix: WIDE } });
+    engine.attacksChanged([lasts(attackOn(victim)), started(flood)], 1000);
+    expect(engine.banOf(flood)).toMatchObject({ state: "active" });
+    expect(engine.active.has(hostPrefix(victim).text)).toBe(false);
+  });
+
+  test("two that share it free their addresses together", async () => {
+    const { engine } = harness(under({ blackhole }));
+    const active = new ActiveBans(() => NO_TENANTS);
+    for (const ip of [victim, other]) active.put((await engine.ban(plainOrder(ip), () => 0)).ban);
+    const [first, second] = [...active.values()] as [Ban, Ban];
+    expect(active.addresses(4)).toBe(256);
+    expect(active.addressesOf([first], 4)).toBe(0);
+    expect(active.addressesOf([first, second], 4)).toBe(256);
+    expect(active.addressesOf([first, second], 6)).toBe(0);
+    active.put({ ...first, state: "withdrawn" });
+    expect(active.addresses(4)).toBe(256);
+    active.put({ ...second, state: "withdrawn" });
+    expect(active.addresses(4)).toBe(0);
   });
 });

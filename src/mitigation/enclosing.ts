@@ -65,6 +65,7 @@ export class EnclosingBounds {
   readonly #config: EnclosingSections;
   /** By the text of the prefix. */
   readonly #answers = new Map<string, EnclosingRefusal | null>();
+  readonly #groups = new Map<string, readonly number[]>();
 
   constructor(config: EnclosingSections) {
     this.#config = config;
@@ -79,6 +80,16 @@ export class EnclosingBounds {
     if (this.#answers.size >= ANSWERS_KEPT) this.#answers.clear();
     this.#answers.set(prefix.text, answer);
     return answer;
+  }
+
+  /** Indices of the hostgroups that have addresses in it. */
+  groupsIn(prefix: Prefix): readonly number[] {
+    const known = this.#groups.get(prefix.text);
+    if (known !== undefined) return known;
+    const groups = this.#config.lookup.groupsIn(prefix);
+    if (this.#groups.size >= ANSWERS_KEPT) this.#groups.clear();
+    this.#groups.set(prefix.text, groups);
+    return groups;
   }
 
   #judge(prefix: Prefix): string | null {

@@ -18,8 +18,3 @@ export interface ForeignRung {
   /** The brain that decides it has gone back: so does this ban, by one rung. */
   readonly isEased: boolean;
 }
-
-/** A ban that an operator ordered is the same one at all brains. */
-export function withForeignTimes(ban: Ban, foreign: ForeignBans | undefined, wallMs: number): Ban {
-  return foreign === undefined || ban.manual || ban.state !== "active" ? ban : foreign.timed(ban, wallMs);
-}

@@ -306,7 +306,7 @@ export function measureText(measure: Measure): string {
     case "blackhole":
       return [measure.route, measure.enclosing ?? null].map(routeText).filter(Boolean).join("; ");
     case "divert":
-      return [routeText(measure.route), hookText(measure)].filter(Boolean).join("; ");
+      return [routeText(measure.route), hookText(measure.diversion)].filter(Boolean).join("; ");
     case "flowspec":
       return rulesText(measure.rules, measure.routers);
     case "scrub":
@@ -316,7 +316,8 @@ export function measureText(measure: Measure): string {
   }
 }
 
-function hookText({ diversion }: DivertMeasure): string {
+/** "": it diverts nothing. */
+export function hookText(diversion: Prefix | undefined): string {
   return diversion === undefined ? "" : `${diversion.text} by the scrubbing hook`;
 }
 

@@ -5,7 +5,7 @@ import type { Refusal } from "./admission.ts";
 import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
 import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { methodOf } from "./escalation.ts";
-import { withForeignTimes } from "./foreign-bans.ts";
+import type { ForeignBans } from "./foreign-bans.ts";
 import { NO_MEASURE } from "./measure.ts";
 import type { OrderedTerms } from "./order/ban-order.ts";
 import { planOf } from "./plan.ts";
@@ -91,4 +91,9 @@ export function clampStart(ban: Ban, wallMs: number): Ban {
 /** The attack's last ban was refused for the same reason, under the same dry run: there is nothing new to report. */
 export function isSameRefusal(last: Ban | null, reason: Refusal, { dryRun }: { readonly dryRun: boolean }): boolean {
   return last !== null && last.reason === reason && last.dryRun === dryRun;
+}
+
+/** A ban that an operator ordered is the same one at all brains. */
+export function withForeignTimes(ban: Ban, foreign: ForeignBans | undefined, wallMs: number): Ban {
+  return foreign === undefined || ban.manual || ban.state !== "active" ? ban : foreign.timed(ban, wallMs);
 }

@@ -168,7 +168,7 @@ function notDiverted(
   { enclosing, diversions }: Circumstances,
 ): string | null {
   const wider = enclosingOf(prefix, divert?.enclosing);
-  const refusal = wider === null ? null : enclosing.refusalOf(wider, false);
+  const refusal = wider === null ? null : enclosing.refusalOf(wider, prefix, false);
   return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
 }
 
@@ -256,7 +256,7 @@ function blackholeOf(prefix: Prefix, { blackhole, ordered }: BanTerms, { enclosi
   const wider = enclosingOf(prefix, blackhole?.enclosing);
   const [route, wide] = [made(prefix), wider && made(wider)];
   if (route === null || wider === null || wide === null) return { kind: "blackhole", route };
-  const refusal = enclosing.refusalOf(wider, true);
+  const refusal = enclosing.refusalOf(wider, prefix, true);
   if (refusal !== null) return { kind: "blackhole", route: { ...route, notEnclosed: refusal } };
   return { kind: "blackhole", route, enclosing: { ...wide, encloses: prefix.length } };
 }

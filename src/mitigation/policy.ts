@@ -8,7 +8,7 @@ import type { AdmissionPolicy } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
-import { EnclosingBounds, type EnclosingRefusal } from "./enclosing.ts";
+import { EnclosingBounds, type EnclosingRefusal, notAnnounced } from "./enclosing.ts";
 import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
 import { type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
@@ -16,8 +16,8 @@ import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
-  /** Why a wider prefix is not announced for a ban in it; null: it may be. */
-  enclosingRefusal(prefix: Prefix): EnclosingRefusal | null;
+  /** Why a wider prefix is not announced for the ban of `own` in it; null: it may be. */
+  enclosingRefusal(prefix: Prefix, own: Prefix): EnclosingRefusal | null;
   readonly dryRun: boolean;
   /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
   isDryRun(prefix: Prefix, direction: Direction): boolean;
@@ -79,7 +79,15 @@ export function mitigationPolicy(
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
-    enclosingRefusal: (prefix) => enclosing.refusalOf(prefix),
+    enclosingRefusal: (prefix, own) => {
+      const isSpared = ({ group, dryRunDirections }: BanTerms, of: Prefix) =>
+        dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group });
+      // A virtual ban shows what a real one would do.
+      const others = isSpared(termsOf(own), own) ? [] : enclosing.groupsIn(prefix);
+      const spared = others.map((group) => terms[group] ?? global).find((each) => isSpared(each, prefix));
+      const why = spared && `hostgroup ${spared.group}, which is in dry run or only watched, would move with it`;
+      return enclosing.refusalOf(prefix) ?? (why === undefined ? null : notAnnounced(prefix, why));
+    },
     isDryRun: (prefix, direction) => config.dryRun || termsOf(prefix).dryRunDirections.includes(direction),
     isWatched: (prefix) => windows.isWatchOnly({ prefix, group: termsOf(prefix).group }),
     evidenceWaitMs: config.samples.enabled ? EVIDENCE_WAIT_MS : 0,

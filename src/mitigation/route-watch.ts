@@ -3,7 +3,7 @@
  * may be tried again.
  */
 import type { Announcer, LimitedNeighbor, MissingNeighbor, Route, RouteState } from "./announcer.ts";
-import { type Ban, wantedDiversion, wantedRoutes } from "./ban.ts";
+import { type Ban, hasRetiring, wantedDiversion, wantedRoutes } from "./ban.ts";
 import type { DiversionSource } from "./diversion.ts";
 import type { Method } from "./escalation.ts";
 import { foundNone, isForReader, type Measure, NO_RULES_FOUND, routesOf } from "./measure.ts";
@@ -121,7 +121,7 @@ export class RouteWatch {
 
   /** Routes of a harder measure can be withdrawn: this machine does what takes their place. */
   #isSettledHere(ban: Ban): boolean {
-    return ban.retiring.length > 0 && ban.measure.kind === "scrub" && this.#isHere(ban);
+    return hasRetiring(ban) && ban.measure.kind === "scrub" && this.#isHere(ban);
   }
 
   /** The ban ended, or the wall clock was set: count all times from the start again. */

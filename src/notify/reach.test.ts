@@ -119,7 +119,7 @@ test("a delivery that is aborted ends, and says what it asks to wait", async () 
   expect(await outcome(post({ ...call, signal: aborted.signal }))).not.toBe("undefined");
 });
 
-test("an unknown name and an address that is refused are told apart by nothing", async () => {
+test("an unknown name and a refused address have the same answer", async () => {
   const fault = (host: string) => reach({ "own.example.net": ["8.8.8.8"] })(host).catch((cause: unknown) => cause);
   const [refused, unknown] = [await fault("own.example.net"), await fault("absent.example.net")];
   expect(unknown).toEqual(refused);

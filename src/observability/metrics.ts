@@ -11,6 +11,7 @@ import { ClusterMetrics } from "./cluster-metrics.ts";
 import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EdgeMetrics } from "./edge-metrics.ts";
+import { EtcdMetrics } from "./etcd-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
 import { exposition } from "./exposition.ts";
 import { FileMetrics } from "./file-metrics.ts";
@@ -51,6 +52,7 @@ export class Metrics {
   readonly files: FileMetrics;
   readonly telemetry: TelemetryMetrics;
   #cluster: ClusterMetrics | null = null;
+  #etcd: EtcdMetrics | null = null;
   readonly signIn: SignInMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -86,6 +88,12 @@ export class Metrics {
   }
 
   /** Made at the first use: a service without a cluster shows none of them. */
+  /** Only of a cluster with an etcd. */
+  get etcd(): EtcdMetrics {
+    this.#etcd ??= new EtcdMetrics(this.#registry);
+    return this.#etcd;
+  }
+
   get cluster(): ClusterMetrics {
     this.#cluster ??= new ClusterMetrics(this.#registry);
     return this.#cluster;

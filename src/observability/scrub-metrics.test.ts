@@ -21,6 +21,7 @@ test("scrub nodes are counted by liveness, with their diverted bans and left-out
   expect(lines).toEqual([
     'svc_scrub_nodes{state="alive"} 2',
     'svc_scrub_nodes{state="not_seen"} 0',
+    'svc_scrub_nodes{state="unknown"} 0',
     'svc_scrub_nodes{state="lost"} 1',
     "svc_scrub_bans 4",
     'svc_scrub_rules_changed{form="split"} 3',

@@ -71,6 +71,12 @@ export const TEXT_FORMS = {
     text.startsWith("/") && !text.includes("\0") ? null : "must be an absolute path: it starts with /",
   httpUrl: httpUrlRule,
   httpServer: httpServerRule,
+  etcdPrefix: (text: string) =>
+    /^\/([A-Za-z0-9._-]{1,63}\/){1,4}$/.test(text)
+      ? null
+      : "must be names of letters, digits, dots, dashes or underscores between slashes, with a slash at both ends: /floodwall/",
+  etcdUser: (text: string) =>
+    /^[A-Za-z0-9._@-]{1,63}$/.test(text) ? null : "must be 1 to 63 letters, digits, dots, dashes, underscores or @",
   issuerUrl: issuerRule,
   publicUrl: publicUrlRule,
   claimName: descriptionRule,

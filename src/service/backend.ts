@@ -70,6 +70,7 @@ import { clusterSource } from "./cluster-source.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
+import { hostgroupsOf } from "./hostgroup-views.ts";
 import { movedAlong } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
@@ -164,7 +165,7 @@ export class ServiceBackend implements Backend {
       networks: config.networks.map(({ text }) => text),
       ...this.#countsOf(tenant),
       thresholds: config.hostgroups[0]?.thresholds ?? [],
-      hostgroups: this.#hostgroupsOf(tenant),
+      hostgroups: hostgroupsOf(config, tenant),
       bgp: this.#bgp(),
       scrubbing: config.mitigations[0]?.divert ?? null,
       scrubbingName: config.scrubbing?.nextHopName ?? null,
@@ -189,6 +190,7 @@ export class ServiceBackend implements Backend {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
         historyPaused: this.#history?.paused ?? null,
       },
+      cluster: this.cluster(),
       telemetry: telemetry && countStates(telemetry.exporters),
       machineProblems: this.#machineProblems(),
       files: this.#faultyFiles(),
@@ -368,22 +370,6 @@ export class ServiceBackend implements Backend {
       activeAttacks: [...detector.active.values()].filter((attack) => tenancy.ownerOf(attack) === tenant).length,
       activeBans: [...bans.active.values()].filter(({ target }) => tenancy.tenantOf(target) === tenant).length,
     };
-  }
-
-  /**
-   * The implicit group is the operator's view of all hosts without a group: it belongs to no tenant
-   * (docs/interface.md#status-hostgroups).
-   */
-  #hostgroupsOf(tenant: string | null): StatusView["hostgroups"] {
-    const { hostgroups, mitigations } = this.#floodwall.config;
-    const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));
-    const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
-    return own.map(({ name, calculation }) => ({
-      name,
-      calculation,
-      mitigation: methods.get(name) ?? "blackhole",
-      ban: calculation === "per_host",
-    }));
   }
 
   #bgp(): BgpView | null {

@@ -42,7 +42,7 @@ test("an attack that another brain saw before has its id and its start", () => {
 });
 
 describe("attacks that begin at once", () => {
-  test("are shown with the smaller id at both, by which each finds its own", () => {
+  test("are shown with the smaller id at both, by which each finds its own #attack-id", () => {
     const [first, second] = [begin("brain1"), begin("brain2")];
     const agreed: string[] = [];
     at("brain2").whenAgreed(() => agreed.push(at("brain2").shownId(second.id)));

@@ -10,13 +10,17 @@ import type { EventSharing } from "../notify/target-queues.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
+import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterAttacks } from "./cluster-attacks.ts";
+import { ClusterAudit } from "./cluster-audit.ts";
 import { ClusterBans } from "./cluster-bans.ts";
 import { PairLease } from "./cluster-lease.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
 import { sharePresence } from "./cluster-presence.ts";
+import { shareQuarantine } from "./cluster-quarantine.ts";
 import type { Floodwall } from "./floodwall.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 
@@ -31,6 +35,9 @@ export interface ClusterJoinsOptions {
   readonly metrics: Metrics;
 }
 
+/** A brain has said all that it did while it was out of reach. */
+const SYNCED = "synced";
+
 /** Make it before the engines, which are given what it knows of other brains. */
 export class ClusterJoins {
   readonly lease: Lease;
@@ -38,6 +45,7 @@ export class ClusterJoins {
   readonly #options: ClusterJoinsOptions;
   readonly #attacks: ClusterAttacks;
   readonly #bans: ClusterBans;
+  readonly #audit: ClusterAudit;
 
   constructor(options: ClusterJoinsOptions) {
     this.#options = options;
@@ -47,15 +55,33 @@ export class ClusterJoins {
     const shared = { peers, clock, timers, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     this.#attacks = new ClusterAttacks(shared);
     this.#bans = new ClusterBans({ ...shared, lease: this.lease });
+    const once = { ...shared, lease: this.lease, reach };
     this.notifications = new ClusterNotifications({
-      ...{ ...shared, lease: this.lease, reach, ids: this.#attacks },
+      ...{ ...once, ids: this.#attacks },
       onDropped: (events) => this.#dropped(events),
     });
+    this.#audit = new ClusterAudit({
+      ...once,
+      whenAgreed: (report) => this.#attacks.whenAgreed(report),
+      onDropped: (rows) => this.#rowsDropped(rows),
+    });
+    // After what each of them says when a connection begins.
+    peers.on(SYNCED, (from) => reach.synced(from));
+    peers.onUp((name) => peers.send(name, SYNCED, {}));
   }
 
   /** What the engines use of it. */
   get engines(): Required<Pick<FloodwallOptions, "attackIds" | "foreignBans">> {
     return { attackIds: this.#attacks, foreignBans: this.#bans };
+  }
+
+  /** Call this once. */
+  trailOf(history: HistoryStore): ServiceTrail {
+    return this.#audit.trailOf(history);
+  }
+
+  stop(): void {
+    this.#audit.stop();
   }
 
   /** Once the engines have restored what was before. */
@@ -64,11 +90,10 @@ export class ClusterJoins {
     floodwall.onAttackEvent((event) => this.#attacks.attackHappened(event));
     for (const ban of floodwall.bans.active.values()) this.#bans.banChanged({ ban, previous: null });
     floodwall.onBanChange((change) => this.#bans.banChanged(change));
-    sharePresence({
-      ...this.#options,
-      channels: { scrub: floodwall.scrub, edge },
-      onUnread: (kind, from) => this.#unread(kind, from),
-    });
+    const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
+    sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
+    const { announcer } = floodwall;
+    if (announcer !== null) shareQuarantine({ ...shared, quarantine: announcer.quarantine });
   }
 
   #unread(kind: string, from: string): void {
@@ -79,6 +104,13 @@ export class ClusterJoins {
         { brain: from, kind, suppressed },
         "a message of another brain is in a form that this build does not read",
       ),
+    );
+  }
+
+  #rowsDropped(rows: number): void {
+    const { limiter, log } = this.#options;
+    limiter.pass("cluster audit", (suppressed) =>
+      log.error({ rows, suppressed }, "audit rows that another brain was to write are given up: see its log"),
     );
   }
 

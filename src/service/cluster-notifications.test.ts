@@ -61,6 +61,8 @@ class TestBrain {
       },
     });
     this.notifications.start((event, target) => this.#queue(event, target));
+    peers.on("synced", (from) => reach.synced(from));
+    peers.onUp((other) => peers.send(other, "synced", {}));
   }
 
   /** As a queue does: asks, sends, and says so. */
@@ -111,7 +113,7 @@ describe("without a fault", () => {
     happens(banEvent());
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1", "ban_active by brain1"]);
-    expect([ids.size, ...both().map(({ notifications }) => notifications.kept)]).toEqual([2, 0, 0]);
+    expect([ids.size, ...both().map(({ notifications }) => notifications.waiting)]).toEqual([2, 0, 0]);
   });
 
   test("one that the other brain has first, or later, is sent once", () => {
@@ -213,6 +215,19 @@ test("what the first brain cannot deliver, the other one does", () => {
   happens();
   clock.advance(1000);
   expect(received).toEqual(["attack_started by brain2"]);
+});
+
+test("what the first brain finds on its disk after a restart is sent by the one whose part it is", () => {
+  happens();
+  clock.advance(1000);
+  const [id = ""] = ids;
+  const found = { ...attackEvent(), id };
+  const never = { ...found, id: id.replace(/^./, (digit) => (digit === "0" ? "1" : "0")) };
+  for (const brain of both()) {
+    const once = brain.notifications.once("hook");
+    expect(once.maySend(found)).toBe(false);
+    expect(once.maySend(never)).toBe(brain.name === "brain1");
+  }
 });
 
 describe("a split", () => {

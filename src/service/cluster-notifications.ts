@@ -1,89 +1,43 @@
 /**
- * Notifications of a cluster: the holder of the lease sends what all brains see, the others keep it until they hear that it
- * is sent. What a brain sees of itself it sends itself.
+ * Notifications of a cluster: the holder of the lease sends what all brains see, the others keep it until it is sent. What a
+ * brain sees of itself it sends itself.
  */
-import { type Static, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
-import { Deliveries, type Delivery, type Outcome, type Said, type Word } from "../cluster/joins/deliveries.ts";
-import { EventKeys, eventId, faultKey } from "../cluster/joins/event-keys.ts";
-import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
-import type { Lease } from "../cluster/lease.ts";
-import type { Peers } from "../cluster/peers.ts";
+import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event-keys.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
 import type { EventSharing } from "../notify/target-queues.ts";
-import type { Clock } from "../system/clock.ts";
-import type { Cancel, Timers } from "../system/timers.ts";
 import { type AttackIds, shownBan } from "./attack-ids.ts";
-import type { PairLease } from "./cluster-lease.ts";
+import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
-export interface ClusterNotificationsOptions {
-  readonly peers: Peers;
-  readonly lease: Lease;
-  /** Gets to know when a peer has said what it sent while it was out of reach. */
-  readonly reach: PairLease;
+export interface ClusterNotificationsOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   readonly ids: Pick<AttackIds, "shown" | "shownId" | "whenAgreed" | "agreeNow">;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly onUnread: (kind: string, from: string) => void;
-  /** There was no room, or it waited too long. */
-  readonly onDropped: (events: number) => void;
 }
 
-const KIND = "notifications";
-const SYNCED = "notifications_known";
-const DELIVERIES_OF_MESSAGE = 2000;
-const TICK_MS = 1000;
-/** As long as a queue tries. */
-const AGE_MAX_MS = 900_000;
-const MARKS_MAX = 16_384;
-
-const Body = Type.Object({
-  word: Type.Union([Type.Literal("done"), Type.Literal("given_up"), Type.Literal("offered"), Type.Literal("granted")]),
-  deliveries: Type.Array(
-    Type.Object({ key: Type.String({ maxLength: 512 }), target: Type.String({ maxLength: 253 }) }),
-    { maxItems: DELIVERIES_OF_MESSAGE },
-  ),
-});
-type Body = Static<typeof Body>;
+/** For some targets. */
+const ENTRIES_MAX = 4 * NOTIFY_QUEUE_MAX;
 
 export class ClusterNotifications implements EventSharing {
   readonly #options: ClusterNotificationsOptions;
-  readonly #deliveries = new Deliveries<NotifyEvent>({
-    entriesMax: 4 * NOTIFY_QUEUE_MAX,
-    marksMax: MARKS_MAX,
-    ageMaxMs: AGE_MAX_MS,
-  });
+  readonly #once: ClusterOnce<NotifyEvent>;
   readonly #keys = new EventKeys();
-  /** Of events that were added, by their ids; a key of null is of an event that this brain alone has. */
+  /** Of events that were added; a key of null is of an event that this brain alone has. */
   readonly #keyOf = new WeakMap<NotifyEvent, string | null>();
-  #cancelTick: Cancel = () => {};
   #send: (event: NotifyEvent, target: string) => void = () => {};
 
   constructor(options: ClusterNotificationsOptions) {
-    const { peers, reach, onUnread } = options;
     this.#options = options;
-    peers.on(KIND, (from, body) => {
-      if (!Value.Check(Body, body)) return onUnread(KIND, from);
-      this.#take(from, body);
-    });
-    peers.on(SYNCED, (from) => reach.synced(from));
-    peers.onUp((name) => {
-      this.#deliveries.forgetGrants(name);
-      this.#say({ ...this.#deliveries.marked(this.#nowMs), to: name });
-      peers.send(name, SYNCED, {});
-    });
+    this.#once = new ClusterOnce({ ...options, kind: "notifications", entriesMax: ENTRIES_MAX });
   }
 
-  /** Events that wait for another brain. */
-  get kept(): number {
-    return this.#deliveries.size;
+  /** Events that wait for another brain, or in a queue of this one. */
+  get waiting(): number {
+    return this.#once.size;
   }
 
   start(send: (event: NotifyEvent, target: string) => void): void {
     this.#send = send;
-    this.#cancelTick = this.#options.timers.every(TICK_MS, () => this.#tick());
+    this.#once.start(({ event, target }) => send(event, target));
   }
 
   add(event: NotifyEvent, targets: readonly string[]): void {
@@ -91,29 +45,30 @@ export class ClusterNotifications implements EventSharing {
   }
 
   once(target: string): SentOnce {
-    const delivery = (event: NotifyEvent): Delivery[] => {
-      const key = this.#keyOf.get(event) ?? null;
-      return key === null ? [] : [{ key, target }];
-    };
-    const all = (events: readonly NotifyEvent[]) => events.flatMap(delivery);
+    const deliveries = (events: readonly NotifyEvent[]) =>
+      events.flatMap((event) => {
+        const key = this.#keyOf.get(event) ?? null;
+        return key === null ? [] : [{ key, target }];
+      });
     return {
-      maySend: (event) => delivery(event).every((each) => this.#deliveries.maySend(each, this.#nowMs, this.#holds)),
-      sent: (events) => this.#say(this.#deliveries.sent(all(events), this.#nowMs)),
-      gaveUp: (events) => this.#say(this.#deliveries.gaveUp(all(events))),
+      maySend: (event) => {
+        if (!this.#keyOf.has(event) && isHashedId(event.id)) return this.#takeBack(event, target);
+        return deliveries([event]).every((each) => this.#once.maySend(each));
+      },
+      sent: (events) => this.#once.sent(deliveries(events)),
+      gaveUp: (events) => this.#once.gaveUp(deliveries(events)),
     };
   }
 
   flush(): void {
-    this.#cancelTick();
     this.#options.ids.agreeNow();
+    this.#once.stop();
   }
 
-  get #nowMs(): number {
-    return this.#options.clock.monotonicMs();
-  }
-
-  get #holds(): boolean {
-    return this.#options.lease.holds();
+  /** It was on disk: another brain may have sent it, or does if it is its part. */
+  #takeBack(event: NotifyEvent, target: string): boolean {
+    this.#keyOf.set(event, event.id);
+    return this.#once.takeBack({ key: event.id, target, event });
   }
 
   #addAgreed(own: NotifyEvent, targets: readonly string[]): void {
@@ -126,37 +81,7 @@ export class ClusterNotifications implements EventSharing {
     }
     const named = { ...event, id: eventId(key, event.atMs) };
     this.#keyOf.set(named, key);
-    for (const target of targets) {
-      const added = this.#deliveries.add({ key, target, event: named }, this.#nowMs, this.#holds);
-      if (added === "send") this.#send(named, target);
-      else if (added === "dropped") this.#options.onDropped(1);
-    }
-  }
-
-  #tick(): void {
-    const at = { nowMs: this.#nowMs, holds: this.#holds };
-    const { tooOld, ...outcome } = this.#deliveries.tick(at, (brain) => this.#options.reach.isGone(brain, LEASE_MS));
-    if (tooOld > 0) this.#options.onDropped(tooOld);
-    this.#carryOut(outcome);
-  }
-
-  #take(from: string, { word, deliveries }: Body): void {
-    const at = { nowMs: this.#nowMs, holds: this.#holds };
-    this.#carryOut(this.#deliveries.take(from, word satisfies Word, deliveries, at));
-  }
-
-  #carryOut({ send, say }: Outcome<NotifyEvent>): void {
-    for (const { event, target } of send) this.#send(event, target);
-    for (const said of say) this.#say(said);
-  }
-
-  #say({ word, deliveries, to }: Said): void {
-    const { peers } = this.#options;
-    for (let from = 0; from < deliveries.length; from += DELIVERIES_OF_MESSAGE) {
-      const body: Body = { word, deliveries: deliveries.slice(from, from + DELIVERIES_OF_MESSAGE) };
-      if (to === null) peers.broadcast(KIND, body);
-      else peers.send(to, KIND, body);
-    }
+    for (const target of targets) this.#once.add({ key, target, event: named });
   }
 }
 

@@ -12,6 +12,7 @@ import {
   LACKS,
   type OrderKept,
 } from "../cluster/cluster-view.ts";
+import type { EtcdConfig } from "../cluster/etcd-config.ts";
 import type { Lease } from "../cluster/lease.ts";
 import { ClusterLink, type LinkObserver } from "../cluster/link/cluster-link.ts";
 import type { SharedTable } from "../cluster/order-exchange.ts";
@@ -23,13 +24,17 @@ import { stampedName } from "../cluster/stamped-order.ts";
 import type { Config } from "../config/config.ts";
 import { sectionHashes } from "../config/section-hashes.ts";
 import type { Edge } from "../edge/edge.ts";
+import type { ClearanceKeys } from "../edge/zones/clearance-keys.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
+import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { type ChallengeSharing, shareChallenges } from "./cluster-challenges.ts";
+import { ClusterEtcd } from "./cluster-etcd.ts";
 import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -49,8 +54,15 @@ export interface ClusterParts {
   readonly log: Log;
   readonly limiter: Pick<Limiter, "pass">;
   readonly metrics: Metrics;
+  readonly environment: Environment;
   readonly random: () => number;
   readonly version: string;
+}
+
+/** What brains share of the edge channel. */
+interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme"> {
+  readonly onPublished: ChallengeSharing["onPublished"];
+  readonly clearance: () => ClearanceKeys | null;
 }
 
 export type ClusterFaultListener = (turn: "begun" | "over", fault: ClusterFault) => void;
@@ -59,6 +71,8 @@ export class Cluster {
   readonly peers: ClusterLink;
   readonly register: OrderRegister;
   readonly joins: ClusterJoins;
+  /** null: the brains have only each other. */
+  readonly etcd: ClusterEtcd | null;
   readonly #parts: ClusterParts;
   readonly #exchange: PeerExchange;
   readonly #turns = new ClusterFaultTurns();
@@ -96,10 +110,13 @@ export class Cluster {
       monotonicMs: () => clock.monotonicMs(),
       records: () => this.register.records(),
       shifted: (record, byMs) => this.register.shifted(record, byMs),
+      stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
       garbled: (peer, what) => this.#garbled(peer, what),
     });
-    this.register.join(this.#exchange, { decides: true });
-    this.joins = new ClusterJoins({ ...parts, peers: this.peers });
+    this.register.join(this.#exchange, { decides: section.etcd === null });
+    this.etcd = section.etcd === null ? null : this.#openEtcd(section.name, section.etcd);
+    const leaseOver = (pair: Lease) => this.etcd?.lease(pair) ?? pair;
+    this.joins = new ClusterJoins({ ...parts, peers: this.peers, leaseOver });
   }
 
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
@@ -116,18 +133,36 @@ export class Cluster {
   }
 
   /** Once the service has restored its orders. */
-  start(floodwall: Floodwall, { levers, nodes }: Pick<Edge, "levers" | "nodes">): void {
-    const { state, timers, metrics } = this.#parts;
+  start(floodwall: Floodwall, edge: ClusteredEdge): void {
+    const { state, timers, metrics, clock } = this.#parts;
+    const { levers, nodes, clearance } = edge;
     const { bans, sourceBlocks, filterRules, protections, maintenance, now } = floodwall;
     this.register.bind(clusterTables({ bans, sourceBlocks, filterRules, protections, maintenance, levers, now }));
     this.register.restore(state.stored.cluster_orders);
     this.joins.follow(floodwall, nodes);
+    const onUnread = (kind: string, from: string) => this.#garbled(from, kind);
+    shareChallenges({ ...edge, clock, onUnread, peers: this.peers });
     floodwall.onReloaded((next) => {
       this.#sections = sectionHashes(next);
     });
     metrics.beforeScrape(() => metrics.cluster.set(this.#readings(), this.register.counts));
     this.#cancel = timers.every(TICK_MS, () => this.#tick());
     void this.peers.start();
+    metrics.beforeScrape(() => this.etcd?.fillMetrics());
+    this.etcd?.start(clearance);
+  }
+
+  #openEtcd(own: string, config: EtcdConfig): ClusterEtcd {
+    const etcd = new ClusterEtcd({
+      ...this.#parts,
+      ...{ config, own },
+      records: () => this.register.records(),
+      lifeMs: (table) => this.register.lifeMs(table),
+      shifted: (record, byMs) => this.register.shifted(record, byMs),
+      skewMs: (brain) => this.peers.states().find(({ name }) => name === brain)?.skewMs ?? null,
+    });
+    this.register.join(etcd.exchange, { decides: true });
+    return etcd;
   }
 
   /** Before the owners of the tables stop: orders that arrive from now on are confirmed after the next start. */
@@ -137,8 +172,10 @@ export class Cluster {
   }
 
   /** After all parts that say something to other brains as they stop. */
-  stop(): void {
+  async stop(): Promise<void> {
+    this.joins.stop();
     this.peers.stop();
+    await this.etcd?.stop();
   }
 
   /** Who does what must happen once. */
@@ -160,7 +197,8 @@ export class Cluster {
       brains: this.peers.states().map((state) => this.#brain(state)),
       orders: this.register.counts,
       waiting: waiting.map(({ table, key, stamp, atMs }) => ({ table, key, brain: stamp.brain, sinceMs: atMs })),
-      lacks: LACKS,
+      lacks: this.etcd === null ? LACKS : [],
+      ...(this.etcd !== null && { etcd: this.etcd.problem }),
       ...{ certificateUntilMs: this.peers.certificateUntilMs, fault: this.peers.fault },
     };
   }

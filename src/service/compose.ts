@@ -29,6 +29,7 @@ import { StateThread } from "../storage/state-thread.ts";
 import { type Clock, systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers, type Timers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
+import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
 import { Cluster } from "./cluster.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
@@ -39,7 +40,7 @@ import { ForeignFiles } from "./foreign-files.ts";
 import { openSharedLinks } from "./guest-links.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
-import { openSignIn } from "./sign-in.ts";
+import { type OpenedSignIn, openSignIn, type SignInParts } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
@@ -78,27 +79,26 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
-  const cluster = Cluster.open(config, { state, limiter, random: Math.random, version: VERSION, ...parts });
+  const clustered = { state, limiter, environment, random: Math.random, version: VERSION };
+  const cluster = Cluster.open(config, { ...clustered, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
+  const trail = auditTrailOf(history, cluster);
+  const agreement = cluster?.etcd?.slots ?? null;
+  const edge = await openEdge(config, { ...parts, state, history, limiter, faults, agreement });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
-  const { signIn, provider } = openSignIn({
-    ...{ api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun },
-    ...{ environment, audit: history, faults, limiter, ...parts },
-  });
-  floodwall.onReloaded(({ api }) => provider.follow(api.oidc));
+  const people = signInOf(floodwall, { environment, audit: trail, faults, limiter, ...parts });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
-  const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
+  const recorder = trafficRecorder({ floodwall, history, lease: cluster?.lease ?? null, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     sharedLinks: openSharedLinks(config.stateDir, { api: () => floodwall.config.api, ...parts }),
-    signIn,
+    signIn: people.signIn,
     history,
     recorder,
     availableUpdate: () => updates.available,
@@ -107,18 +107,16 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     cluster,
     ...files.views,
   });
-  const http = openHttp({ floodwall, files, backend, history, ...parts }, options);
+  const http = openHttp({ floodwall, files, backend, trail, ...parts }, options);
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
-    history,
-    recorder,
-    ...{ updates, stateDamage: damage, faults, edge, cluster },
+    ...{ history, trail, recorder, updates, stateDamage: damage, faults, edge, cluster },
   };
   const reporting: Reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
-  const running = { floodwall, backend, http, reporting, files, edge, cluster, provider };
+  const running = { floodwall, backend, http, reporting, files, edge, cluster, people };
   const reload = () => {
-    reloadAudited(floodwall, history).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
+    reloadAudited(floodwall, trail).catch((cause: unknown) => log.error({ cause }, "a reload failed"));
   };
   // Before packets are captured and requests are answered.
   await looked;
@@ -129,7 +127,7 @@ interface HttpParts {
   readonly floodwall: Floodwall;
   readonly files: ForeignFiles;
   readonly backend: ServiceBackend;
-  readonly history: AuditTrail | null;
+  readonly trail: AuditTrail | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -137,7 +135,7 @@ interface HttpParts {
 }
 
 function openHttp(
-  { floodwall, files, backend, history, ...parts }: HttpParts,
+  { floodwall, files, backend, trail, ...parts }: HttpParts,
   { config, environment, limiter }: Pick<ServiceOptions, "config" | "environment" | "limiter">,
 ): HttpServer {
   const api = () => floodwall.config.api;
@@ -147,7 +145,7 @@ function openHttp(
     callers: () => api().callers,
     metricsToken: () => api().metricsToken,
     secrets: environment.secrets,
-    audit: history,
+    audit: trail,
     limiter,
     dashboard: dashboardOf(() => api().dashboard, parts.log),
     limitConnections: connectionLimiter(parts.log),
@@ -165,11 +163,11 @@ interface Running {
   readonly files: ForeignFiles;
   readonly edge: EdgeChannel;
   readonly cluster: Cluster | null;
-  readonly provider: ReturnType<typeof openSignIn>["provider"];
+  readonly people: ReturnType<typeof signInOf>;
 }
 
 function lifecycleOf(
-  { floodwall, backend, http, reporting, files, edge, cluster, provider }: Running,
+  { floodwall, backend, http, reporting, files, edge, cluster, people }: Running,
   { config, log, nice }: Pick<ServiceOptions, "config" | "log" | "nice">,
 ): Pick<ComposedService, "start" | "stop"> {
   const start = () => {
@@ -177,24 +175,21 @@ function lifecycleOf(
     http.start();
     reporting.start();
     floodwall.start();
-    files.start();
-    edge.start();
+    for (const part of [files, edge, people]) part.start();
     cluster?.start(floodwall, edge);
-    provider.follow(config.api.oidc);
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
     log.info({ version: VERSION, listen, dry_run: config.dryRun, nice }, "floodwall is up");
   };
   const stop = async () => {
     floodwall.reloader.stop();
-    provider.follow(null);
     await http.stop();
     cluster?.stopOrders();
-    for (const part of [edge, files]) part.stop();
+    for (const part of [edge, files, people]) part.stop();
     await reporting.stopReading();
     await floodwall.stop(() => reporting.stopNotifying());
     await reporting.stop();
-    cluster?.stop();
+    await cluster?.stop();
   };
   return { start, stop };
 }
@@ -238,7 +233,18 @@ function followReloads(floodwall: Floodwall, { environment, edge, machine, files
   floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
 }
 
-type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
+/** It follows reloads. */
+function signInOf(floodwall: Floodwall, parts: Omit<SignInParts, "api" | "isDryRun">): OpenedSignIn {
+  const running = { api: () => floodwall.config.api, isDryRun: () => floodwall.config.dryRun };
+  const opened = openSignIn({ ...running, ...parts });
+  floodwall.onReloaded(() => opened.reloaded());
+  return opened;
+}
+
+type EdgeParts = Pick<
+  EdgeChannelOptions,
+  "agreement" | "state" | "history" | "limiter" | "clock" | "timers" | "log"
+> & {
   readonly metrics: Metrics;
   readonly faults: FileFaults;
 };

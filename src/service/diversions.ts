@@ -11,7 +11,7 @@ import type { Timers } from "../system/timers.ts";
 
 export interface DiversionParts {
   readonly config: Pick<Config, "stateDir">;
-  readonly clock: Pick<Clock, "wallMs">;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   readonly environment?: Environment;

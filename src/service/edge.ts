@@ -5,9 +5,16 @@ import type { EdgeConfig } from "../edge/edge-config.ts";
 import { EdgeNodes } from "../edge/edge-nodes.ts";
 import type { EdgeReports } from "../edge/reports/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";
-import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/zones/acme-issuance.ts";
+import {
+  AcmeIssuance,
+  type AcmeObserver,
+  type ChallengeOrder,
+  type PublishedChallenge,
+} from "../edge/zones/acme-issuance.ts";
+import { AgreedIssuance } from "../edge/zones/agreed-issuance.ts";
 import { ClearanceKeys, type ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { type Lever, type LeverObserver, Levers } from "../edge/zones/levers.ts";
+import type { SlotAgreement } from "../edge/zones/slot-agreement.ts";
 import { type FeedKeys, ZoneFeed } from "../edge/zones/zone-feed.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -23,6 +30,8 @@ export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
   readonly state: StateStore;
   readonly masters: ClearanceStore;
+  /** Of the brains of a cluster; null or absent: this service gives slots by itself. */
+  readonly agreement?: SlotAgreement | null;
   /** Absent: storage is off. */
   readonly history?: EdgeHistoryStore | null;
   readonly clock: Clock;
@@ -43,9 +52,11 @@ export class EdgeChannel implements Edge {
   readonly nodes: EdgeNodes;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
+  readonly issuance: AgreedIssuance;
   readonly feed: ZoneFeed;
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
+  readonly #publishedListeners: ((challenge: PublishedChallenge) => void)[] = [];
   #onOrders: OnOrders = () => {};
   /** null: no edge has been configured yet. */
   #keys: ClearanceKeys | null;
@@ -74,7 +85,13 @@ export class EdgeChannel implements Edge {
     );
     this.levers = new Levers({ store, isConfigured, onChange, observer }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
-    this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
+    const acmeCalls = acmeObserver(options);
+    const published = (challenge: PublishedChallenge) => {
+      acmeCalls.published(challenge);
+      for (const listener of this.#publishedListeners) listener(challenge);
+    };
+    this.acme = new AcmeIssuance({ serves, onChange, observer: { ...acmeCalls, published } });
+    this.issuance = new AgreedIssuance(this.acme, options.agreement ?? null, () => clock.wallMs());
     this.feed = new ZoneFeed({
       nodes: this.nodes,
       levers: this.levers,
@@ -88,6 +105,11 @@ export class EdgeChannel implements Edge {
     this.#reporting = new EdgeReporting({ ...options, nodes: this.nodes, levers: this.levers, history });
   }
 
+  /** A node publishes a challenge here. */
+  readonly onPublished = (listener: (challenge: PublishedChallenge) => void): void => {
+    this.#publishedListeners.push(listener);
+  };
+
   /** Rejects with ClearanceFileError. */
   static async open(options: EdgeChannelOptions): Promise<EdgeChannel> {
     return new EdgeChannel(options, options.config.edge === null ? null : await openKeys(options));
@@ -97,6 +119,8 @@ export class EdgeChannel implements Edge {
     return this.#reporting.reports;
   }
 
+  /** null: no edge has been configured yet. */
+  readonly clearance = (): ClearanceKeys | null => this.#keys;
   /** Sets the listener for changes of levers. */
   onOrders(listener: OnOrders): void {
     this.#onOrders = listener;

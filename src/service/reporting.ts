@@ -34,6 +34,7 @@ import { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { shownBan } from "./attack-ids.ts";
+import type { ServiceTrail } from "./audit-trail.ts";
 import { CapReadings } from "./cap-readings.ts";
 import type { Cluster } from "./cluster.ts";
 import { ConditionReadings } from "./condition-readings.ts";
@@ -53,6 +54,8 @@ export interface ReportingOptions {
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
+  /** null: storage is off. */
+  readonly trail: ServiceTrail | null;
   /** null: no traffic is recorded. */
   readonly recorder: HistoryRecorder | null;
   readonly updates: UpdateCheck;
@@ -224,14 +227,15 @@ export class Reporting {
 
   #banChanged(change: BanChange): void {
     const { ban } = change;
-    const { history, clock } = this.#options;
+    const { floodwall, trail, clock } = this.#options;
     this.#routeChanges.placed(ban, this.#publishBan(ban));
     this.notifier.banChanged(change);
     this.#caps.banChanged(change);
     const ordered = banOrderChange(change);
     if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
-    if (event !== null) void history?.recordAudit(event);
+    const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
+    if (event !== null) trail?.recordAutomatic({ event, subject });
   }
 
   #incidentChanged(view: IncidentView): void {

@@ -31,9 +31,13 @@ export interface SignInParts {
 export interface OpenedSignIn {
   readonly signIn: SignIn;
   readonly provider: OpenIdProvider;
+  /** Begins to read the provider's document. */
+  start(): void;
+  /** With the configuration in force now. */
+  reloaded(): void;
+  stop(): void;
 }
 
-/** `provider.follow()` begins to read the provider's document. */
 export function openSignIn(parts: SignInParts): OpenedSignIn {
   const { api, isDryRun, environment, audit, faults, metrics, clock, timers, log, limiter } = parts;
   const wallMs = () => clock.wallMs();
@@ -70,7 +74,8 @@ export function openSignIn(parts: SignInParts): OpenedSignIn {
     onFailure: (failure: SignInFailure, error: string) =>
       limiter.pass(`sign-in: ${failure}`, (suppressed) => log.warn({ failure, error, suppressed }, "a sign-in failed")),
   });
-  return { signIn, provider };
+  const follow = () => provider.follow(config());
+  return { signIn, provider, start: follow, reloaded: follow, stop: () => provider.follow(null) };
 }
 
 function signInEvent(

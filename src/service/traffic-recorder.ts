@@ -1,4 +1,5 @@
 /** The recorder of the traffic history, connected to the running service. */
+import type { Lease } from "../cluster/lease.ts";
 import { announcedPrefix } from "../detection/attack/attack-sources.ts";
 import { originWith, systemKey } from "../detection/attack/sample-origins.ts";
 
@@ -12,9 +13,11 @@ import { nextTurn, type Timers } from "../system/timers.ts";
 import { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
 import { ingressText } from "../traffic/ingress.ts";
+import type { TrafficSnapshot } from "../traffic/traffic-history.ts";
 import { TrafficParts } from "../traffic/traffic-parts.ts";
 import type { Floodwall } from "./floodwall.ts";
 import type { PacketPath } from "./packet-path.ts";
+import { TrafficTurn } from "./traffic-turn.ts";
 
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
@@ -23,6 +26,8 @@ export interface TrafficRecorderOptions {
   readonly floodwall: Floodwall;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
+  /** Of a cluster; null: there is one brain. */
+  readonly lease: Lease | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -52,6 +57,17 @@ function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): 
   });
 }
 
+/** Of several databases each brain writes its own. */
+function storeOf(
+  history: HistoryStore,
+  { lease, clock }: TrafficRecorderOptions,
+): (snapshot: TrafficSnapshot) => Promise<unknown> {
+  const store = (snapshot: TrafficSnapshot) => history.recordTraffic(snapshot);
+  if (lease === null || !history.isForAllBrains) return store;
+  const turn = new TrafficTurn({ lease, store, monotonicMs: () => clock.monotonicMs() });
+  return (snapshot) => turn.take(snapshot);
+}
+
 /** null: storage is off, or nothing is captured. */
 export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorder | null {
   const { floodwall, history, timers, clock, metrics, log, limiter } = options;
@@ -76,7 +92,7 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
     nextTurn,
     wallMs: () => clock.wallMs(),
     monotonicMs: () => clock.monotonicMs(),
-    onSnapshot: (snapshot) => history.recordTraffic(snapshot),
+    onSnapshot: storeOf(history, options),
     onCut: (rows) => metrics.storage.hostsCut(rows),
     onFault: (cause) =>
       limiter.pass("traffic history", (suppressed) =>

@@ -85,6 +85,8 @@ export type GivenUp = Readonly<Record<string, number>>;
 
 /** All methods reject with a StorageFault. */
 export interface HistoryDriver {
+  /** Whether all brains of a cluster write to the same database. */
+  readonly isForAllBrains: boolean;
   /** Opens or reaches the database and migrates its tables. A later call continues what failed. */
   open(): Promise<void>;
   /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */

@@ -42,6 +42,7 @@ class CountedMetrics implements HistoryMetrics {
 
 /** A store that does nothing until the test allows it. */
 class StalledDriver implements HistoryDriver {
+  readonly isForAllBrains = false;
   readonly writes: HistoryBatch[] = [];
   openFault: Error | null = null;
   writeFault: Error | null = null;

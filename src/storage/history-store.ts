@@ -121,6 +121,11 @@ export class HistoryStore implements AuditTrail {
     this.#onUp = listener;
   }
 
+  /** Whether all brains of a cluster have the same one. */
+  get isForAllBrains(): boolean {
+    return this.#options.driver.isForAllBrains;
+  }
+
   /** Why some history cannot be written now; null: all is written. */
   get paused(): string | null {
     return this.#paused.values().next().value ?? null;
@@ -151,12 +156,12 @@ export class HistoryStore implements AuditTrail {
 
   /**
    * Resolves when the row is stored, when its write has failed, or after AUDIT_WAIT_MS; in the last case the row stays
-   * in the queue.
+   * in the queue. @param id of the row: one that is there already stays.
    */
-  async recordAudit(event: AuditEvent): Promise<void> {
+  async recordAudit(event: AuditEvent, id: string = randomUUIDv7()): Promise<void> {
     const { timers, metrics, log } = this.#options;
     const written = this.#queues.audit.push({
-      id: randomUUIDv7(),
+      id,
       record: { ...event, target: canonicalTarget(event.target) },
     });
     const outcome = await within<AuditOutcome>(this.#orFailure(written), AUDIT_WAIT_MS, timers, () => "late");

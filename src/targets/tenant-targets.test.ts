@@ -132,7 +132,7 @@ test("of 8192 targets those of one tenant are found without a look at the others
   expect(many.filter(({ reads }) => reads.count > 0).map(({ target }) => target.tenant)).toEqual(["t7"]);
 });
 
-test("rules are asked of each target once, until a reload replaces them", async () => {
+test("the rules are applied to each target once, until a reload replaces them", async () => {
   const looks = { count: 0 };
   const rules = (): TenantTargetRules => ({
     ...RULES,

@@ -45,6 +45,10 @@ const [OWN, FOREIGN] = ["own.example.net", "foreign.example.net"];
 const CHALLENGE = { zone: FOREIGN, token: "t", key_authorization: "t.k" };
 const STREAM = "GET /api/v1/events";
 const CAPTURE_FILE = "GET /api/v1/attacks/a1/pcap";
+const ATTACK_PAGE = "GET /api/v1/attacks/a1/report";
+const RANGE_PAGE = "GET /api/v1/report";
+/** Whose answers are not JSON. */
+const NOT_JSON_LINES = [CAPTURE_FILE, ATTACK_PAGE, RANGE_PAGE];
 const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/status", READ],
   ["GET /api/v1/attacks", READ],
@@ -54,6 +58,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/attacks/a1/series", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/sources", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  [ATTACK_PAGE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  [RANGE_PAGE, READ],
   [CAPTURE_FILE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/incidents", READ],
   ["GET /api/v1/incidents/i0001", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
@@ -234,7 +240,7 @@ test.each(EACH)("%s by %s is answered %s #role-matrix", async (line, caller, exp
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
+test.each(LINES.filter((line) => line !== STREAM && !NOT_JSON_LINES.includes(line)))(
   "%s answers a JSON object as the route says #answers-are-json",
   async (line) => {
     const answer = await properly(line);

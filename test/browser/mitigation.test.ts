@@ -1,5 +1,9 @@
 /** The mitigation view: all measures in force in one list, one ban in full, and the orders of an operator. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { toPaths, toWithdrawal } from "../../src/bgp/route-path.ts";
+import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
+import { blackhole, withClient } from "../fixtures/bgp/bgp.ts";
 import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
@@ -127,6 +131,26 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await row.getByRole("button", { name: "Close move" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
   await row.waitFor({ state: "detached" });
+});
+
+test("routes that others put into the speaker are in a table, which a search narrows", async () => {
+  const socket = join(dashboard.world.options.directory ?? "", "state/gobgpd/run", SOCKET_FROM_RUN);
+  const others = ["203.0.113.200/32", "203.0.113.201/32"].map((text) => blackhole(text));
+  await withClient(socket, (client) => client.sendPaths([...toPaths(others, 77)]));
+  const opened = await dashboard.open("/mitigation?which=routes");
+  const { page } = opened;
+  const row = page.getByRole("row", { name: /^IPv4 unicast 203\.0\.113\.200\/32 next hop .* Floodwall service 77$/ });
+  await row.waitFor();
+  await page.getByText("Floodwall leaves these routes alone").waitFor();
+  await page.getByLabel("Find").fill("113.201");
+  await row.waitFor({ state: "detached" });
+  expect(await opened.violations()).toEqual([]);
+  const ends = others.map((route) => toWithdrawal(route.prefix.text, 77));
+  await withClient(socket, (client) => client.sendPaths(ends));
+  // The search is over with the rows that it was for.
+  await page.goto(`${dashboard.world.base}/#/mitigation?which=maintenance`);
+  await page.goto(`${dashboard.world.base}/#/mitigation?which=routes`);
+  await page.getByText("No routes of others").waitFor();
 });
 
 test("several are selected, confirmed once and ended together, and each has a result", async () => {

@@ -3,7 +3,9 @@ import { beforeEach, expect, test } from "bun:test";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { SECRETS } from "../fixtures/browser/world.ts";
 
-const dashboard = useBrowser().useWorld({ config: "detection: { tick_ms: 100 }" });
+const dashboard = useBrowser().useWorld({
+  config: "detection: { tick_ms: 100 }\nnotify: { targets: [{ name: noc, webhook: { url_env: NOWHERE_URL } }] }",
+});
 
 /** Writes the configuration with each of these replaced. */
 function write(changes: Readonly<Record<string, string>> = {}): void {
@@ -87,4 +89,14 @@ test("a tenant has its own hostgroups, its session and its theme, and nothing to
   expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
   await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Token").waitFor();
+});
+
+test("an operator tests a target of notifications, and sees why it fails; a viewer sees the target alone", async () => {
+  const { page } = await dashboard.open("/settings", SECRETS.operator);
+  await page.getByRole("button", { name: "Test noc" }).click();
+  await page.getByText("A test waits for noc.").waitFor();
+  await page.getByRole("row", { name: /^noc webhook .*the variable NOWHERE_URL is not set/ }).waitFor();
+  const { page: seen } = await dashboard.open("/settings", SECRETS.viewer);
+  await seen.getByRole("heading", { name: "Targets of notifications" }).waitFor();
+  expect(await seen.getByRole("button", { name: "Test noc" }).count()).toBe(0);
 });

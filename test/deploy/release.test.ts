@@ -126,17 +126,19 @@ describe("apt", () => {
     chmodSync(join(changed, deb), 0o644);
     appendFileSync(join(changed, deb), "x");
     await aptIn("package", server.base, "update");
-    await expect(aptIn("package", server.base, "download", "floodwall")).rejects.toThrow(/Hash Sum|size|unexpected/i);
+    expect(await aptIn("package", server.base, "download", "floodwall").catch(String)).toMatch(
+      /Hash Sum|size|unexpected/i,
+    );
     for (const name of ["Packages", "Packages.gz"]) {
       const path = made.find((file) => file.endsWith(`/${name}`))?.slice(4) ?? "";
       appendFileSync(join(changed, path), "x");
     }
-    await expect(aptIn("index", server.base, "update")).rejects.toThrow(/Hash Sum|unexpected/i);
+    expect(await aptIn("index", server.base, "update").catch(String)).toMatch(/Hash Sum|unexpected/i);
     writeFileSync(
       join(changed, "dists/stable/InRelease"),
       readFileSync(join(changed, "dists/stable/InRelease"), "utf8").replace("Origin: Floodwall", "Origin: Another"),
     );
-    await expect(aptIn("signature", server.base, "update")).rejects.toThrow(/signature|BADSIG|signed/i);
+    expect(await aptIn("signature", server.base, "update").catch(String)).toMatch(/signature|BADSIG|signed/i);
   });
 });
 

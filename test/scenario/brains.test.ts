@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { Authority } from "../fixtures/cluster/authority.ts";
+import { HostilePeer } from "../fixtures/cluster/hostile-peer.ts";
 import { ServicePair } from "../fixtures/cluster/service-pair.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
@@ -125,7 +126,7 @@ describe("an order at one brain is in force at the other when it is answered", (
 });
 
 describe("a brain that was away", () => {
-  test("gets what was ordered meanwhile, whichever of them it is; the answer says that it has not", async () => {
+  test("gets what was ordered meanwhile, whichever of them it is; the answer says that it has not #shared", async () => {
     for (const away of ["second", "first"] as const) {
       const here = away === "first" ? "second" : "first";
       await pair.end(away);
@@ -157,7 +158,7 @@ describe("a brain that was away", () => {
 });
 
 describe("in a split", () => {
-  test("each brain takes orders, and afterwards the newest of a key is in force at both", async () => {
+  test("each brain takes orders, and afterwards the newest of a key is in force at both #shared-newest-wins", async () => {
     await pair.apart();
     const window = (reason: string) => ({ name: "move", quiet: true, ttl_seconds: 600, reason });
     expect((await ban(pair.first, "older")).body).toMatchObject({ shared: false, unconfirmed_by: ["brain2"] });
@@ -186,7 +187,7 @@ describe("in a split", () => {
   });
 });
 
-test("the cluster as a brain shows it, and its metrics", async () => {
+test("the cluster as a brain shows it, also in its status, and its metrics #status-cluster", async () => {
   await ban(pair.first, "a");
   const { brains, ...cluster } = await pair.clusterAt(pair.first);
   expect(cluster).toMatchObject({
@@ -195,6 +196,38 @@ test("the cluster as a brain shows it, and its metrics", async () => {
   });
   expect(brains).toMatchObject([{ name: "brain2", state: "up", differs: [], unconfirmed_orders: 0 }]);
   expect((await pair.clusterAt(pair.second)).leading).toBe(false);
+  expect((await pair.first.get("/api/v1/status")).body).toMatchObject({ cluster: { brains: 1, up: 1, faults: 0 } });
   const metrics = await (await fetch(`http://127.0.0.1:${pair.first.port}/metrics`)).text();
   expect(metrics).toContain('svc_cluster_brain_up{brain="brain2"} 1');
+});
+
+describe("a brain that has been taken over", () => {
+  test("gets no order through that cannot be one, and the other goes on", async () => {
+    await ban(pair.second, "own");
+    await pair.end("first", "SIGKILL");
+    const stamp = { ms: Date.now(), brain: "brain1" };
+    const ahead = { ms: Date.now() + 2 * 86_400_000, brain: "brain1" };
+    const block = { source: SOURCE, victim: VICTIM, createdAt: 1, expiresAt: Date.now() + 60_000, reason: "" };
+    const key = `${SOURCE}->${VICTIM}`;
+    const records = [
+      { table: "source_blocks", key, stamp: ahead, record: block },
+      { table: "source_blocks", key: "other", stamp, record: block },
+      { table: "source_blocks", key, stamp, record: { ...block, expiresAt: "never" } },
+      { table: "bans", key: "192.0.2.0/24", stamp, record: { prefix: "192.0.2.0/24" } },
+      { table: "attacks", key: "a", stamp, record: {} },
+      7,
+    ];
+    const peer = await HostilePeer.connect(authority, "brain1", pair.port);
+    peer.send("orders", { batch: 1, sent_ms: Date.now(), records });
+    expect(await peer.answer("orders_taken")).toEqual({ batch: 1, outcomes: records.map(() => "refused") });
+    expect(await rows(pair.second, "dataplane/sources")).toEqual([]);
+    expect(await pair.bansAt(pair.second)).toMatchObject([{ target: IP, state: "active" }]);
+    const metrics = await (await fetch(`http://127.0.0.1:${pair.second.port}/metrics`)).text();
+    expect(metrics).toContain('svc_cluster_refused_records_total{cause="ahead"} 1');
+    expect(metrics).toContain('svc_cluster_refused_records_total{cause="invalid"} 3');
+    expect(metrics).toContain('svc_cluster_dropped_messages_total{cause="garbled"} 1');
+    peer.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await peer.closed;
+    expect((await ban(pair.second, "still here")).status).toBe(200);
+  });
 });

@@ -114,7 +114,7 @@ mitigation: divert
 dry_run: false
 scrubbing:
   announce_v4: 24
-  hook: { command: ${command}, timeout_seconds: 10, attempts: 2, confirm_seconds: 60, retry_after_seconds: 2${more} }
+  hook: { command: ${command}, timeout_seconds: 10, attempts: 2, confirm_seconds: 60, retry_after_seconds: 10${more} }
 `;
 
 type Row = Readonly<Record<string, unknown>>;

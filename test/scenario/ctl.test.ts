@@ -1,6 +1,6 @@
 /** `floodwall ctl` against a real service: what it prints, for people and for programs, and how it ends. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS, COMMON, ctl, EXIT } from "../../src/cli/ctl/ctl.ts";
 import { manualPage } from "../../src/cli/ctl/help.ts";
@@ -176,6 +176,28 @@ test("an error of a proxy before the service says nothing of the order", async (
   const { code, complaint } = await run(["ban", "203.0.113.7", "--url", `http://127.0.0.1:${front.port}`]);
   expect(code).toBe(EXIT.unreachable);
   expect(complaint).toMatch(/is answered 504; whether it was carried out is not known/);
+});
+
+test("report writes a page and, by Chromium, a PDF, and refuses what is no attack or no time", async () => {
+  const folder = undo.folder("report");
+  const [page, pdf] = [join(folder, "r.html"), join(folder, "r.pdf")];
+  const month = new Date().toISOString().slice(0, 7);
+  const done = await run(["report", "--month", month, "--html", page, "--pdf", pdf], SECRETS.NOC, {
+    PATH: process.env["PATH"] ?? "",
+  });
+  expect([done.code, done.out, done.complaint]).toEqual([EXIT.done, `written to ${page} and ${pdf}`, ""]);
+  expect(readFileSync(page, "utf8")).toContain("<h2>What was done</h2>");
+  expect(readFileSync(pdf).subarray(0, 5).toString()).toBe("%PDF-");
+  expect((await run(["report", "--from", "7d"])).out).toStartWith("<!doctype html>");
+  const without = await run(["report", "--from", "7d", "--pdf", pdf], SECRETS.NOC, { PATH: folder });
+  expect([without.code, without.complaint]).toEqual([
+    EXIT.refused,
+    "floodwall ctl: no PDF: there is no Chromium here. Install it (apt install chromium), or print the page of --html",
+  ]);
+  const { code, complaint } = await run(["report", "no-such-attack"]);
+  expect([code, complaint]).toEqual([EXIT.refused, "floodwall ctl: unknown attack"]);
+  for (const words of [["report"], ["report", "--month", "March"], ["report", "a1", "--month", month]])
+    expect((await run(words)).code).toBe(EXIT.usage);
 });
 
 test("notify sends a test to a target, waits for its delivery, and says why it failed", async () => {

@@ -40,6 +40,7 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
   return (
     <>
       <CopyButton textOf={report} />
+      <PageButton id={attack.id} />
       <Button
         isDisabled={points.length === 0}
         onClick={() => saveFile(`attack-${attack.id}.csv`, new Blob([seriesCsv({ points })], { type: "text/csv" }))}
@@ -48,6 +49,19 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
       <ShareButton kind="attack" of={attack.id} />
     </>
   );
+}
+
+/** The page needs nothing else: it is opened and printed without the service. */
+function PageButton({ id }: { readonly id: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    const answer = await download(`/api/v1/attacks/${encodeURIComponent(id)}/report`);
+    setBusy(false);
+    if (answer.kind === "answer") saveFile(`attack-${id}.html`, answer.data);
+    else showOutcome(t`No report: ${failureText(answer)}.`);
+  };
+  return <Button isBusy={isBusy} onClick={() => void save()}>{t`Report to print`}</Button>;
 }
 
 /** Without a secure context, or if the user has denied it, a browser gives no access to the clipboard. */

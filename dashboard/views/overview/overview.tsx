@@ -24,6 +24,7 @@ import { AttacksInRange } from "./attacks-in-range.tsx";
 import { BgpPanel } from "./bgp-panel.tsx";
 import { BusiestPanel } from "./busiest-panel.tsx";
 import { CapturePanel } from "./capture-panel.tsx";
+import { ClusterPanel } from "./cluster-panel.tsx";
 import { DroppingPanel } from "./dropping-panel.tsx";
 import { IncidentsNow } from "./incidents-now.tsx";
 import { SituationLine, useSought } from "./situation-line.tsx";
@@ -76,6 +77,11 @@ export function Overview() {
                     <CapturePanel capture={whole.capture} />
                   </div>
                   {whole.dataplane !== undefined && <DroppingPanel dataplane={whole.dataplane} />}
+                  {whole.cluster !== undefined && (
+                    <div id="panel-cluster">
+                      <ClusterPanel />
+                    </div>
+                  )}
                 </div>
               )
             );

@@ -18,6 +18,7 @@ import { HostgroupPage, HostgroupTable } from "./settings-hostgroups.tsx";
 import { SharedPanel } from "./settings-links.tsx";
 import { ReloadPanel } from "./settings-reload.tsx";
 import { ServicePanels } from "./settings-service.tsx";
+import { TargetsPanel } from "./settings-targets.tsx";
 
 export function Settings({ steps }: ViewProps) {
   const configured = useResource<ConfiguredWire>("/api/v1/config", 0);
@@ -54,6 +55,7 @@ function Whole({ config, onReloaded }: { readonly config: ConfiguredWire; readon
       <Panel title={t`Hostgroups`} isWide>
         <HostgroupTable hostgroups={hostgroups} />
       </Panel>
+      <TargetsPanel />
       <SharedPanel />
       <BrowsersPanel />
       <div class="masonry">

@@ -17,9 +17,10 @@ import {
   until,
 } from "../../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { systemClock } from "../../system/clock.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { endGobgpd } from "./gobgpd-process.ts";
-import { endManagedGobgpd } from "./managed-speaker.ts";
+import { endManagedGobgpd, ManagedSpeaker } from "./managed-speaker.ts";
 import { ROUTES_TAKEN_MAX } from "./peer-message.ts";
 
 const DEADLINE_MS = 60_000;
@@ -329,6 +330,41 @@ test(
     await until("its session is administratively down", () => status(3)?.state === "admin_down");
     expect(status(2)?.state).toBe("established");
     expect(await quiet.hasRoute("203.0.113.1/32")).toBe(true);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a neighbor that a reload adds waits until the export policy knows it",
+  async () => {
+    const speaker = new ManagedSpeaker({
+      ...{
+        config: bgpConfig(),
+        stateDir: lab.stateDir,
+        executable: () => lab.gobgpd,
+        deadlineMs: 5000,
+        leaseMs: 60_000,
+      },
+      ...{ routesUntilMs: () => null, clock: systemClock, timers: systemTimers, environment: { read: () => null } },
+      log: { info() {}, warn() {} },
+    });
+    lab.onEnd(() => speaker.end());
+    const client = await speaker.connect();
+    const peers = async (of: typeof client) => (await of.listPeers()).map((peer) => peer.address).sort();
+    await speaker.configure(client);
+    expect(await peers(client)).toEqual([loopback(2)]);
+    const added = neighbor({ address: loopback(3) });
+    speaker.reload(bgpConfig({ neighbors: [neighbor(), added] }));
+    // A look at the neighbors that was due before the link connects again.
+    await speaker.configure(client);
+    expect(await peers(client)).toEqual([loopback(2)]);
+    expect(speaker.policies.addresses).toEqual([loopback(2)]);
+    client.close();
+    const next = await speaker.connect();
+    expect(speaker.policies.addresses).toEqual([loopback(2), loopback(3)]);
+    await speaker.configure(next);
+    expect(await peers(next)).toEqual([loopback(2), loopback(3)]);
+    next.close();
   },
   DEADLINE_MS,
 );

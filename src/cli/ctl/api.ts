@@ -64,6 +64,15 @@ export class Api {
     return this.#ask("GET", given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`);
   }
 
+  /** A page for people. @param query undefined values are left out. */
+  async page(path: string, query: Readonly<Record<string, string | undefined>> = {}): Promise<string> {
+    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const full = given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
+    const { status, text, request, doubt } = await this.#answer("GET", full, null);
+    if (status < 200 || status >= 300) answered(status, text, { request, doubt });
+    return text;
+  }
+
   post(path: string, body: Json | null): Promise<Json> {
     return this.#ask("POST", path, body);
   }
@@ -77,6 +86,11 @@ export class Api {
   }
 
   async #ask(method: string, path: string, body: Json | null = null): Promise<Json> {
+    const { status, text, request, doubt } = await this.#answer(method, path, body);
+    return answered(status, text, { request, doubt });
+  }
+
+  async #answer(method: string, path: string, body: Json | null) {
     const { url, token } = this.#access;
     const headers = new Headers(token === null ? {} : { authorization: `Bearer ${token}` });
     if (method !== "GET") headers.set("content-type", "application/json");
@@ -93,7 +107,7 @@ export class Api {
     } catch (cause) {
       throw new Unreachable(`no answer of ${url}: ${messageOf(cause)}${doubt}`);
     }
-    return answered(status, text, { request: `${method} ${url}/api/v1${path}`, doubt });
+    return { status, text, request: `${method} ${url}/api/v1${path}`, doubt };
   }
 }
 

@@ -25,6 +25,7 @@ export interface CtlCall {
   readonly api: Api;
   readonly operands: readonly string[];
   readonly options: Options;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, "wallMs">;
   /** Resolves in that time. */
   readonly sleep: (ms: number) => Promise<void>;

@@ -12,9 +12,13 @@ import { commandHelp, ctlHelp } from "./help.ts";
 import { NOTIFYING } from "./notifying.ts";
 import { ORDERING } from "./ordering.ts";
 import { JSON_OPTION, READING } from "./reading.ts";
+import { REPORTING } from "./reporting.ts";
 import { REPORTS } from "./reports.ts";
 
-export const COMMANDS: readonly CtlCommand[] = [...READING, ...REPORTS, ...BANNING, ...ORDERING, ...NOTIFYING];
+export const COMMANDS: readonly CtlCommand[] = [
+  ...[...READING, ...REPORTS, ...BANNING],
+  ...[...ORDERING, ...NOTIFYING, ...REPORTING],
+];
 
 export const COMMON: readonly CtlOption[] = [
   JSON_OPTION,
@@ -64,7 +68,7 @@ async function run(command: CtlCommand, words: readonly string[], given: CtlOpti
   if (operands.length > most) throw new CtlUsage(`${command.name} does not take ${operands[most]}`);
   const api = new Api(accessOf(options, env));
   let code: number = EXIT.done;
-  for await (const item of command.run({ api, operands, options, clock, sleep })) {
+  for await (const item of command.run({ api, operands, options, env, clock, sleep })) {
     if (item instanceof Error) {
       complain(`floodwall ctl: ${item.message}`);
       code = EXIT.refused;

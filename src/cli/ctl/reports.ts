@@ -37,8 +37,8 @@ export const REPORTS: readonly CtlCommand[] = [
     },
   },
   {
-    name: "report",
-    ...{ operands: "", count: [0, 0], example: "report --from 7d" },
+    name: "dry-run",
+    ...{ operands: "", count: [0, 0], example: "dry-run --from 7d" },
     summary: "the bans that dry run kept back, with the marks of their attacks",
     options: [
       { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 7d (default: a week)" },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Deliveries, MARK_MS, OFFER_AFTER_MS } from "./deliveries.ts";
-import { faultKey, SAME_FAULT_MS } from "./event-keys.ts";
+import { faultKey, hashedId, SAME_FAULT_MS } from "./event-keys.ts";
 
 const AGE_MS = 900_000;
 const at = (nowMs: number, holds: boolean) => ({ nowMs, holds });
@@ -112,6 +112,29 @@ describe("another brain", () => {
     expect(table.tick(at(AGE_MS, false), never).tooOld).toBe(0);
     expect(table.tick(at(AGE_MS + 1, false), never).tooOld).toBe(1);
     expect(table.size).toBe(0);
+  });
+});
+
+describe("an event of which only the hash is left after a restart", () => {
+  const restored = { key: hashedId(one.key), target: "hook", event: "e" };
+
+  test("is known if it is done", () => {
+    table.take("a", "done", [one], at(0, false));
+    expect(table.add(restored, 1, true)).toBe("known");
+    expect(table.add({ ...restored, target: "other" }, 1, true)).toBe("send");
+  });
+
+  test("is not granted by the holder that has it", () => {
+    table.add(entry, 0, true);
+    expect(table.take("b", "offered", [restored], at(1, true)).say).toEqual([]);
+    table.sent([one], 2);
+    const { say } = table.take("b", "offered", [{ key: restored.key, target: "hook" }], at(3, true));
+    expect(say).toMatchObject([{ word: "done" }]);
+  });
+
+  test("is sent by the holder, and otherwise kept for it", () => {
+    expect(table.add(restored, 0, false)).toBe("kept");
+    expect(table.tick(at(1, true), never).send).toMatchObject([restored]);
   });
 });
 

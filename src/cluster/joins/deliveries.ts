@@ -3,10 +3,11 @@
  * gone, gives it up, or does not have it. Pure; times are those of the own monotonic clock, ms. Knows neither what is sent
  * nor how.
  */
-import { sameWithinMs } from "./event-keys.ts";
+import { hashedId, isHashedId, sameWithinMs } from "./event-keys.ts";
 
 /** One event for one target; equal at every brain. */
 export interface Delivery {
+  /** Or its hash, of an event of which nothing else is left after a restart. */
   readonly key: string;
   readonly target: string;
 }
@@ -74,7 +75,7 @@ export class Deliveries<Event> {
   /** `known`: it is sent, or waits. `dropped`: there is no room. */
   add(entry: Entry<Event>, nowMs: number, holds: boolean): "send" | "kept" | "known" | "dropped" {
     const text = textOf(entry);
-    if (this.#isMarked(text, nowMs) || this.#entries.has(text)) return "known";
+    if (this.#isMarked(text, nowMs) || this.#has(text)) return "known";
     if (this.#entries.size >= this.#options.entriesMax) return "dropped";
     const grant = this.#grants.get(text);
     this.#grants.delete(text);
@@ -178,7 +179,7 @@ export class Deliveries<Event> {
     const done = deliveries.filter((delivery) => this.#isMarked(textOf(delivery), nowMs));
     const isUnknown = (delivery: Delivery) => {
       const text = textOf(delivery);
-      if (this.#isMarked(text, nowMs) || this.#entries.has(text)) return false;
+      if (this.#isMarked(text, nowMs) || this.#has(text)) return false;
       const grant = this.#grants.get(text);
       return grant === undefined || grant.by === from;
     };
@@ -204,7 +205,20 @@ export class Deliveries<Event> {
   }
 
   #isMarked(text: string, nowMs: number): boolean {
-    return (this.#marks.get(text)?.untilMs ?? Number.NEGATIVE_INFINITY) > nowMs;
+    const mark = this.#marks.get(text) ?? this.#byHash(this.#marks.values(), text);
+    return (mark?.untilMs ?? Number.NEGATIVE_INFINITY) > nowMs;
+  }
+
+  /** Few: those that a brain had on disk when it started. */
+  #byHash<Known extends Delivery>(known: Iterable<Known>, text: string): Known | undefined {
+    const [, id = ""] = / (\S+)$/.exec(text) ?? [];
+    if (!isHashedId(id)) return undefined;
+    for (const each of known) if (textOf({ ...each, key: hashedId(each.key) }) === text) return each;
+    return undefined;
+  }
+
+  #has(text: string): boolean {
+    return this.#entries.has(text) || this.#byHash(this.#entries.values(), text) !== undefined;
   }
 
   #bound(table: Map<string, unknown>): void {

@@ -43,6 +43,11 @@ export function eventId(key: string, atMs: number): string {
   return hashedId(key + slot);
 }
 
+/** Whether it is an id of hashedId(). */
+export function isHashedId(id: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
+}
+
 /** A UUID that is the same for the same text. */
 export function hashedId(text: string): string {
   const hex = new Bun.CryptoHasher("sha256").update(text).digest("hex");

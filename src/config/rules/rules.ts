@@ -49,7 +49,14 @@ import {
   tunnelsAreReceived,
   vxlanPortsAreItsOwn,
 } from "./capture.ts";
-import { brainNamesAreUnique, brainsAreTheOthers, clusterPortIsFree } from "./cluster.ts";
+import {
+  brainNamesAreUnique,
+  brainsAreTheOthers,
+  clusterPortIsFree,
+  etcdEndpointsAreSafe,
+  etcdKeysAgree,
+  hookGoesWithOneBrain,
+} from "./cluster.ts";
 import {
   dataplaneInterfacesAreUnique,
   mirrorsAreNotFiltered,
@@ -205,6 +212,9 @@ const RULES: readonly Rule[] = [
   brainNamesAreUnique,
   brainsAreTheOthers,
   clusterPortIsFree,
+  etcdKeysAgree,
+  etcdEndpointsAreSafe,
+  hookGoesWithOneBrain,
 ];
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {

@@ -1,6 +1,7 @@
 /** The section `cluster`: the brains that protect the networks together, and how they reach each other. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ClusterConfig, SocketAddress } from "../../cluster/cluster-config.ts";
+import type { EtcdConfig, EtcdLoginConfig } from "../../cluster/etcd-config.ts";
 import { closed, described, list, text } from "../../schema/schema-forms.ts";
 import { parseListen } from "../../schema/text-forms.ts";
 
@@ -11,6 +12,45 @@ const Brain = Type.Object(
   {
     name: described(text("nodeName"), "The name of the brain, as its own configuration and its certificate have it."),
     address: described(text("socketAddress"), "Where it listens: the address and port of its `cluster.listen`."),
+  },
+  closed,
+);
+
+/** Members of an etcd; more than seven only slow it down (etcd's documentation, FAQ). */
+const ETCD_ENDPOINTS_MAX = 9;
+
+const Etcd = Type.Object(
+  {
+    endpoints: described(
+      list(text("httpServer"), ETCD_ENDPOINTS_MAX, { atLeastOne: true }),
+      "The client addresses of its members, all of them: when one does not answer, the next is used. `http` is taken on loopback only.",
+    ),
+    prefix: described(
+      text("etcdPrefix", { default: "/floodwall/" }),
+      "What all keys of this cluster begin with. Every brain of a cluster has the same; two clusters on one etcd need two.",
+    ),
+    authority: described(
+      Type.Optional(text("absolutePath")),
+      "PEM with the certificate of the authority that signed those of the members.",
+      { ifAbsent: "the authorities of the system" },
+    ),
+    certificate: described(
+      Type.Optional(text("absolutePath")),
+      "PEM with a client certificate, for an etcd that demands one. Without a common name (CN): etcd's gateway refuses one that has it. Goes with `key`. Read again within a minute of a change, as `authority` and `key` are.",
+    ),
+    key: described(Type.Optional(text("absolutePath")), "PEM with its private key, without a passphrase."),
+    user: described(
+      Type.Optional(text("etcdUser")),
+      "The etcd user, with a role that has `readwrite` on all keys under `prefix`. Needed where etcd has authentication on.",
+    ),
+    password_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the password of `user`.",
+    ),
+    password_file: described(
+      Type.Optional(text("absolutePath")),
+      "A file whose first line is the password, in place of `password_env`. Read at each sign-in.",
+    ),
   },
   closed,
 );
@@ -35,11 +75,16 @@ export const ClusterSection = described(
         text("absolutePath"),
         "PEM with the certificate of the authority that signed those of all brains: one of your own, which signs for nothing else.",
       ),
+      etcd: described(
+        Type.Optional(Etcd),
+        "An etcd, 3.4 or later, that keeps orders, the lease of notifications, the slots of certificates and the masters of clearance keys for all brains. Three members on three machines outlive the loss of one.",
+        { ifAbsent: "the brains have only each other" },
+      ),
       brains: described(list(Brain, OTHER_BRAINS_MAX, { atLeastOne: true }), "The other brains, without this one."),
     },
     closed,
   ),
-  "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them.",
+  "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them. [A pair](operations/pair.md) has the steps.",
   {
     examples: [
       {
@@ -49,17 +94,45 @@ export const ClusterSection = described(
         key: "/etc/floodwall/cluster/brain1.key",
         authority: "/etc/floodwall/cluster/ca.pem",
         brains: [{ name: "brain2", address: "192.0.2.12:8443" }],
+        etcd: {
+          endpoints: ["https://192.0.2.11:2379", "https://192.0.2.12:2379", "https://192.0.2.13:2379"],
+          prefix: "/floodwall/site-1/",
+          authority: "/etc/floodwall/cluster/etcd-ca.pem",
+          user: "floodwall",
+          password_file: "/etc/floodwall/cluster/etcd-password",
+        },
       },
     ],
   },
 );
 
 export function buildCluster(file: Static<typeof ClusterSection>): ClusterConfig {
+  const { etcd, ...own } = file;
   return {
-    ...file,
+    ...own,
     listen: socketAddress(file.listen),
+    etcd: etcd === undefined ? null : buildEtcd(etcd),
     brains: file.brains.map(({ name, address }) => ({ name, address: socketAddress(address) })),
   };
+}
+
+function buildEtcd(file: Static<typeof Etcd>): EtcdConfig {
+  return {
+    endpoints: file.endpoints.map((endpoint) => new URL(endpoint).origin),
+    prefix: file.prefix,
+    authorityPath: file.authority ?? null,
+    certificatePath: file.certificate ?? null,
+    keyPath: file.key ?? null,
+    login: loginOf(file),
+  };
+}
+
+/** A rule between the keys ensures that a user has one password. */
+function loginOf({ user, password_env: variable, password_file: path }: Static<typeof Etcd>): EtcdLoginConfig | null {
+  if (user === undefined) return null;
+  if (variable !== undefined) return { user, password: { kind: "environment", variable } };
+  if (path === undefined) throw new Error("bug: a user without a password was taken for valid");
+  return { user, password: { kind: "file", path } };
 }
 
 function socketAddress(text: string): SocketAddress {

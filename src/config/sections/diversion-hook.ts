@@ -21,24 +21,24 @@ export const HookSection = described(
       timeout_seconds: described(integer(1, 300, 30), "How long one request may take."),
       attempts: described(
         integer(1, 20, 4),
-        "How many times a request to begin a diversion, or to confirm it, may fail until the diversion has failed: its bans then go on to their next rung, or to `ban.fallback`. A request to end one is repeated until it succeeds.",
+        "How many times a request to begin a diversion, or to confirm it, may fail in a row until the diversion has failed: its bans then go on to their next rung, or to `ban.fallback`. A request to end one is repeated until it succeeds.",
       ),
       confirm_seconds: described(
         integer(0, 3600, 900),
         "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it.",
       ),
       retry_after_seconds: described(
-        integer(0, 86_400, 600),
+        integer(10, 86_400, 600),
         "How long no request to divert the same prefix is made after that failed.",
       ),
       dry_run: described(
         boolean(false),
-        "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if. Bans in dry run never call the hook.",
+        "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if: what it would divert is not diverted, and its bans stay `pending`. Bans in dry run never call the hook.",
       ),
     },
     closed,
   ),
-  "What diverts traffic to a scrubbing center that is controlled by an interface of its own, in place of a route or beside it: with it a next hop is not required. It goes without `nodes`.",
+  "What diverts traffic to a scrubbing center that is controlled by an interface of its own, in place of a route or beside it: with it a next hop is not required. It goes without `nodes` and without `cluster`.",
   { examples: [{ command: "/etc/floodwall/divert", confirm_seconds: 600 }] },
 );
 

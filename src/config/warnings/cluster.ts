@@ -3,7 +3,7 @@ import type { Finding } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
 
 export function* clusterWarnings({ cluster }: Pick<Config, "cluster">): Generator<Finding> {
-  if (cluster === null) return;
+  if (cluster === null || cluster.etcd !== null) return;
   const path = ["cluster"];
   yield {
     path,

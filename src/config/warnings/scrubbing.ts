@@ -13,6 +13,20 @@ export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* carpetWarnings(config);
   yield* groupWarnings(config);
   yield* alwaysWarnings(config);
+  yield* hookWarnings(config);
+}
+
+/** A hook in dry run diverts nothing, while bans of such levels are real. */
+function* hookWarnings({ diversionHook, dryRun, mitigations, carpet }: Config): Generator<Finding> {
+  if (dryRun || diversionHook?.isDryRun !== true) return;
+  const isDiverting = mitigations.some(
+    ({ ladder, ban, dryRunDirections }) =>
+      !dryRunDirections.includes("incoming") &&
+      (ban.fallback === "divert" || ladder.some(({ action }) => action === "divert")),
+  );
+  if (!isDiverting && carpet?.mitigation !== "divert") return;
+  const rule = "is true, and bans that divert are real: they do nothing but what an earlier rung announced";
+  yield { path: ["scrubbing", "hook", "dry_run"], rule };
 }
 
 /** Which answers need a request before them is known from the rules of an attack. */

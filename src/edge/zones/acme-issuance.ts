@@ -71,14 +71,9 @@ export class AcmeIssuance {
 
   /** The holder's lease is renewed. */
   requestSlot(node: string, zone: string, nowMs: number): SlotAnswer {
-    const { serves, onChange, observer } = this.#options;
-    if (!serves(node, zone)) {
-      observer.unknownZone(node, zone, null);
-      return { kind: "unknown_zone" };
-    }
-    const grant = this.#grants.get(zone);
+    const grant = this.isServed(node, zone) ? this.#grants.get(zone) : undefined;
     if (grant !== undefined && grant.node !== node && grant.expiresAtMs > nowMs) {
-      observer.slotHeld(node, zone, grant.node);
+      this.slotHeld(node, zone, grant.node);
       const leftSeconds = Math.ceil((grant.expiresAtMs - nowMs) / 1000);
       return {
         kind: "held",
@@ -86,6 +81,25 @@ export class AcmeIssuance {
         // The slot may be returned long before the lease expires.
         retryAfterSeconds: Math.min(leftSeconds, SLOT_RETRY_SECONDS_MAX),
       };
+    }
+    return this.grantSlot(node, zone, nowMs);
+  }
+
+  isServed(node: string, zone: string): boolean {
+    return this.#options.serves(node, zone);
+  }
+
+  /** The slot of the zone is held, here or at another brain of the cluster. */
+  slotHeld(node: string, zone: string, holder: string): void {
+    this.#options.observer.slotHeld(node, zone, holder);
+  }
+
+  /** Takes it from another node, whose time is over or which gave it back at another brain. */
+  grantSlot(node: string, zone: string, nowMs: number): SlotAnswer {
+    const { onChange, observer } = this.#options;
+    if (!this.isServed(node, zone)) {
+      observer.unknownZone(node, zone, null);
+      return { kind: "unknown_zone" };
     }
     const expiresAtMs = nowMs + SLOT_LEASE_MS;
     this.#grants.set(zone, { zone, node, expiresAtMs });
@@ -125,6 +139,19 @@ export class AcmeIssuance {
     observer.published(challenge);
     onChange();
     return { kind: "published" };
+  }
+
+  /** A challenge that was published at another brain: its nodes answer it here too. */
+  adopt(challenge: PublishedChallenge, nowMs: number): void {
+    const { serves, onChange } = this.#options;
+    const { node, zone } = challenge;
+    const key = keyOf(challenge);
+    if (!serves(node, zone) || challenge.expiresAtMs <= nowMs) return;
+    const others = this.challenges.filter((known) => known.node === node && keyOf(known) !== key);
+    if (others.length >= LIVE_CHALLENGES_MAX) return;
+    const expiresAtMs = Math.min(challenge.expiresAtMs, nowMs + CHALLENGE_LIFE_MS);
+    this.#challenges.set(key, { ...challenge, expiresAtMs });
+    onChange();
   }
 
   /** Removes what has expired. After the clock was set back, nothing lasts longer than its original duration. */

@@ -225,3 +225,38 @@ test("those of tomorrow can be had ahead, are those that midnight brings, and le
   clock.setWall("2026-11-25T00:00:00.000Z");
   expect(idsOf(keysNow(keys))).toEqual(["c20261124", "c20261125"]);
 });
+
+describe("masters that brains of a cluster agree on", () => {
+  test("are made for the day before, the day and the six days after, once", () => {
+    const keys = start();
+    const masters = keys.masters(clock.wallMs());
+    const today = Math.floor(clock.wallMs() / DAY_MS);
+    expect(masters.map(({ day }) => day - today)).toEqual([-1, 0, 1, 2, 3, 4, 5, 6]);
+    expect(keys.masters(clock.wallMs())).toEqual(masters);
+    expect(store.masters).toEqual(masters);
+  });
+
+  test("take the place of own ones, at once and after a restart", () => {
+    const keys = start();
+    const own = keysNow(keys);
+    const agreed = keys.masters(clock.wallMs()).map(({ day }) => ({ day, secret: new Uint8Array(32).fill(99) }));
+    keys.ahead(clock.wallMs());
+    keys.adopt(agreed, clock.wallMs());
+    const adopted = keysNow(keys);
+    expect(idsOf(adopted)).toEqual(idsOf(own));
+    expect(adopted).toEqual(agreed.slice(0, 2).map((master) => clearanceKey(master, WWW.name)));
+    expect(keysNow(start())).toEqual(adopted);
+    clock.advance(DAY_MS);
+    expect(keysNow(keys)).toEqual(agreed.slice(1, 3).map((master) => clearanceKey(master, WWW.name)));
+  });
+
+  test("that are the own ones change nothing", () => {
+    const keys = start();
+    const masters = keys.masters(clock.wallMs());
+    const { saves } = store;
+    const before = keysNow(keys);
+    keys.adopt(masters, clock.wallMs());
+    expect(keysNow(keys)).toBe(before);
+    expect(store.saves).toBe(saves);
+  });
+});

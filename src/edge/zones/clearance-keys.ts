@@ -100,12 +100,33 @@ export class ClearanceKeys {
     return this.#tomorrow.keysOf;
   }
 
+  /** The masters of the day before, of the day, and of those to come, made where they are missing: all that fit. */
+  masters(nowMs: number): readonly ClearanceMaster[] {
+    const day = dayOf(nowMs);
+    const days = Array.from({ length: CLEARANCE_MASTERS_KEPT }, (_, i) => day - 1 + i);
+    const masters = this.#completed(day, days);
+    if (masters !== this.#masters) this.#keep(masters, nowMs);
+    return masters.filter((master) => days.includes(master.day));
+  }
+
+  /** Masters that all brains of a cluster use take the place of own ones. */
+  adopt(agreed: readonly ClearanceMaster[], nowMs: number): void {
+    const known = (day: number) => this.#masters.find((master) => master.day === day);
+    const others = agreed.filter(({ day, secret }) => !Buffer.from(known(day)?.secret ?? []).equals(secret));
+    if (others.length === 0) return;
+    const kept = this.#masters.filter(({ day }) => others.every((other) => other.day !== day));
+    const masters = [...kept, ...others].sort((a, b) => a.day - b.day).slice(-CLEARANCE_MASTERS_KEPT);
+    this.#keep(masters, nowMs);
+    this.#today = this.#keysOfDay(dayOf(nowMs));
+    this.#tomorrow = null;
+  }
+
   /**
    * Adds tomorrow's master, so that midnight does not depend on the disk. Creates missing masters and removes the most
    * distant ones.
    */
-  #completed(day: number): readonly ClearanceMaster[] {
-    const missing = [day - 1, day, day + 1].filter((wanted) => this.#masters.every((master) => master.day !== wanted));
+  #completed(day: number, days: readonly number[] = [day - 1, day, day + 1]): readonly ClearanceMaster[] {
+    const missing = days.filter((wanted) => this.#masters.every((master) => master.day !== wanted));
     if (missing.length === 0) return this.#masters;
     const made = missing.map((missed) => ({ day: missed, secret: this.#options.randomBytes(SECRET_BYTES) }));
     return [...this.#masters, ...made]

@@ -75,3 +75,9 @@ export function blobAnswer(blob: Blob, contentType: string): Response {
 export function textAnswer(status: number, text: string, contentType = "text/plain; charset=utf-8"): Response {
   return new Response(text, { status, headers: { "content-type": contentType, ...COMMON } });
 }
+
+/** A page for people that needs nothing else. @param policy its Content-Security-Policy */
+export function pageAnswer(text: string, policy: string): Response {
+  const headers = { "content-type": "text/html; charset=utf-8", "content-security-policy": policy, ...COMMON };
+  return new Response(text, { status: 200, headers });
+}

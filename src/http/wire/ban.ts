@@ -1,9 +1,9 @@
 /** The ban (docs/interface.md#ban). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
-import type { Ban } from "../../mitigation/ban.ts";
+import { type Ban, retiringTexts } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { anyRouteText, enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
@@ -16,7 +16,7 @@ import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -181,7 +181,7 @@ export const BanWire = Type.Object(
     ),
     /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
     node_idle: Type.Optional(Type.Literal(true)),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
     dropped_by: Type.Optional(Type.Partial(Type.Object(DROPPED_BY), closed)),
@@ -259,7 +259,7 @@ export function banToWire(view: BanView): BanWire {
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     attacks: ban.state === "active" && ban.heldBy.length > 0 ? [...ban.heldBy] : null,
     announced: isInForce ? routeState?.kind === "announced" : null,
-    retiring: isInForce && ban.retiring.length > 0 ? ban.retiring.map(anyRouteText) : null,
+    retiring: isInForce ? retiringTexts(ban) : null,
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,

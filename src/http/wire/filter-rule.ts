@@ -14,7 +14,7 @@ import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 export interface FilterRuleRequest {
   readonly rule: OperatorRule;
@@ -100,7 +100,7 @@ export const FilterRuleWire = Type.Object(
     reason: Type.Optional(Type.String()),
     /** The rule before it that decides about all that it matches. */
     hidden_by: Type.Optional(Type.String()),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     /** Matched since it is in force, and of that dropped, or in a dry run what would be. Absent: not in the kernel. */
     packets: Type.Optional(Type.Integer()),
     bytes: Type.Optional(Type.Integer()),

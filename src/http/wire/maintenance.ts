@@ -12,7 +12,7 @@ import { closed } from "./closed.ts";
 import { withoutFormats } from "./filter-rule.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 /** The shortest is a minute. */
 const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
@@ -68,7 +68,7 @@ export const MaintenanceWire = Type.Object(
     opens_at: Type.Optional(Timestamp),
     /** Name of the token that opened it. */
     operator: Type.Optional(Type.String()),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
   },
   closed,
 );

@@ -17,7 +17,7 @@ import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 export type ProtectionRequest = Pick<ProtectionOrder, "profile" | "always" | "note">;
 
@@ -125,7 +125,7 @@ export const ProtectionWire = Type.Object(
     /** The profiles that the caller may choose. */
     selectable: Type.Optional(SelectableWire),
     receives: Type.Optional(ReceivesWire),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
   },
   closed,
 );

@@ -4,9 +4,12 @@ import type { OrderKept } from "../../cluster/cluster-view.ts";
 
 const BRAIN_NAME_MAX = 63;
 
-export const SAVED_FIELD = {
-  /** Absent once the order is on disk. */
-  saved: Type.Optional(Type.Literal(false)),
+/** Absent once the order is on disk. */
+export const SAVED_FIELD = { saved: Type.Optional(Type.Literal(false)) };
+
+/** Of orders that brains share. */
+export const KEPT_FIELDS = {
+  ...SAVED_FIELD,
   /** Absent without a cluster, and once the order has reached the others. */
   shared: Type.Optional(Type.Literal(false)),
   /** Absent when there is none. */
@@ -23,7 +26,7 @@ export interface Settled {
 /** Of what no order is answered with. */
 export const SETTLED: Settled = { isSaved: true };
 
-type SavedWire = { -readonly [Field in keyof typeof SAVED_FIELD]?: Static<(typeof SAVED_FIELD)[Field]> };
+type SavedWire = { -readonly [Field in keyof typeof KEPT_FIELDS]?: Static<(typeof KEPT_FIELDS)[Field]> };
 
 export function savedToWire({ isSaved, kept = { isShared: true, unconfirmedBy: [] } }: Settled): SavedWire {
   return {

@@ -8,7 +8,7 @@ import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
-import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
+import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));
@@ -58,7 +58,7 @@ export const SourceBlockWire = Type.Object(
     reason: Type.String(),
     /** False while it is not installed in the kernel, which is tried again. Otherwise absent. */
     installed: Type.Optional(Type.Literal(false)),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     ...DROPPED_FIELDS,
   },
   closed,

@@ -195,6 +195,17 @@ export const StatusWire = Type.Object(
     notify: NotifyWire,
     capture: CaptureWire,
     storage: StorageWire,
+    /** Of the other brains: absent without a cluster. */
+    cluster: Type.Optional(
+      Type.Object(
+        {
+          brains: Type.Integer({ minimum: 0 }),
+          up: Type.Integer({ minimum: 0 }),
+          faults: Type.Integer({ minimum: 0 }),
+        },
+        closed,
+      ),
+    ),
     /** Absent if no flow telemetry is configured. */
     telemetry: Type.Optional(TelemetrySummaryWire),
     /** Absent if none is configured. */
@@ -224,6 +235,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
+    cluster: clusterSummary(status.cluster),
     telemetry: status.telemetry === null ? null : telemetrySummaryToWire(status.telemetry),
     dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
     faulty_files: status.files.length === 0 ? null : status.files.map(fileToWire),
@@ -331,4 +343,10 @@ function queueToWire(queue: QueueStats): Static<typeof QueueWire> {
     dropped_fill_empty: queue.droppedFillEmpty,
     dropped_kernel: queue.droppedKernel,
   });
+}
+
+function clusterSummary(report: StatusView["cluster"]): NonNullable<StatusWire["cluster"]> | null {
+  if (report === null || report === undefined) return null;
+  const { brains, faults } = report;
+  return { brains: brains.length, up: brains.filter(({ isUp }) => isUp).length, faults: faults.length };
 }

@@ -55,6 +55,7 @@ const USUAL_BUDGETS = Object.fromEntries(
 ) as Readonly<Record<RecordCause, number>>;
 
 export class ClickhouseHistory implements HistoryDriver {
+  readonly isForAllBrains = true;
   readonly #options: ClickhouseHistoryOptions;
   readonly #client: ClickHouseClient;
   /** Quoted with backticks, since the configuration allows any name. */

@@ -28,8 +28,9 @@ export class AuditTable {
 
   insert(records: readonly Identified<AuditEvent>[]): void {
     const statement = this.#db.query(`
-      INSERT OR REPLACE INTO audit VALUES ($id, $at, $action, $result, $operator, $role, $tenant, $target, $target_type,
-        $reason, $source, $ban_state, $dry_run)`);
+      INSERT INTO audit VALUES ($id, $at, $action, $result, $operator, $role, $tenant, $target, $target_type,
+        $reason, $source, $ban_state, $dry_run)
+      ON CONFLICT (id) DO NOTHING`);
     for (const record of records) statement.run(auditRow(record));
   }
 

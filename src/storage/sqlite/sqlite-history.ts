@@ -49,6 +49,7 @@ const ROLE_OF_QUERY: Readonly<Record<QueryName, FileRole>> = {
 };
 
 export class SqliteHistory implements HistoryDriver {
+  readonly isForAllBrains = false;
   readonly #options: SqliteHistoryOptions;
   readonly #threads: Readonly<Record<FileRole, FileThread>> = { records: new FileThread(), series: new FileThread() };
 

@@ -6,17 +6,16 @@
 import type { Edge } from "../../../edge/edge.ts";
 import type { ChallengeOrder } from "../../../edge/zones/acme-issuance.ts";
 import { EDGE_ORDER_BYTES_MAX, LIVE_CHALLENGES_MAX } from "../../../limits.ts";
-import type { Clock } from "../../../system/clock.ts";
 import type { Refusal } from "../../refusal.ts";
 import type { Call, CommandRoute } from "../../route.ts";
 import { emptyAnswer, jsonAnswer } from "../../server/answer.ts";
 import { challengeCheck, type SlotOrder, SlotWire, slotCheck, slotToWire } from "../../wire/edge/acme.ts";
 
-type AcmeEdge = Pick<Edge, "nodes" | "acme">;
+type AcmeEdge = Pick<Edge, "nodes" | "issuance">;
 
 const UNKNOWN = { text: "There is no such edge node, or no such zone of it." };
 
-export function acmeSlotRoute({ nodes, acme }: AcmeEdge, clock: Pick<Clock, "wallMs">): CommandRoute<SlotOrder> {
+export function acmeSlotRoute({ nodes, issuance }: AcmeEdge): CommandRoute<SlotOrder> {
   return {
     name: "acme_slot",
     method: "POST",
@@ -32,25 +31,24 @@ export function acmeSlotRoute({ nodes, acme }: AcmeEdge, clock: Pick<Clock, "wal
         200: { text: "The node has the slot; or the slot's holder, and when to request it again.", schema: SlotWire },
         204: { text: "The node does not have it any more.", schema: null },
         404: UNKNOWN,
+        503: { text: "The brains of the cluster cannot agree on slots for now; with Retry-After." },
       },
     },
-    handle: (call, order) => {
+    handle: async (call, order) => {
       const refusal = nodeRefusal(nodes, call);
       if (refusal !== null) return refusal;
       if (order.kind === "release") {
-        acme.releaseSlot(nodeName(call), order.zone);
+        await issuance.releaseSlot(nodeName(call), order.zone);
         return emptyAnswer();
       }
-      const answer = acme.requestSlot(nodeName(call), order.zone, clock.wallMs());
+      const answer = await issuance.requestSlot(nodeName(call), order.zone);
+      if (answer.kind === "unavailable") return { kind: "slots_unavailable" };
       return answer.kind === "unknown_zone" ? answer : jsonAnswer(200, slotToWire(answer));
     },
   };
 }
 
-export function acmeChallengeRoute(
-  { nodes, acme }: AcmeEdge,
-  clock: Pick<Clock, "wallMs">,
-): CommandRoute<ChallengeOrder> {
+export function acmeChallengeRoute({ nodes, issuance }: AcmeEdge): CommandRoute<ChallengeOrder> {
   return {
     name: "acme_challenges",
     method: "POST",
@@ -69,10 +67,10 @@ export function acmeChallengeRoute(
         429: { text: `The node has ${LIVE_CHALLENGES_MAX} live challenges; with Retry-After.` },
       },
     },
-    handle: (call, order) => {
+    handle: async (call, order) => {
       const refusal = nodeRefusal(nodes, call);
       if (refusal !== null) return refusal;
-      const answer = acme.publish(nodeName(call), order, clock.wallMs());
+      const answer = await issuance.publish(nodeName(call), order);
       if (answer.kind === "refused") return { kind: "challenge_refused", refusal: answer.refusal };
       return answer.kind === "unknown_zone" ? answer : emptyAnswer();
     },

@@ -11,7 +11,7 @@ import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { plainTextFault } from "../plain-text.ts";
-import { SAVED_FIELD, type Settled, savedToWire } from "../saved.ts";
+import { KEPT_FIELDS, type Settled, savedToWire } from "../saved.ts";
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 
@@ -77,7 +77,7 @@ export const LeverWire = Type.Object(
     reason: Type.Optional(Type.String()),
     /** policy.challenge of the zones file; empty: the zone is not in the file any more. */
     file_mode: oneOf("auto", "manual", "off", ""),
-    ...SAVED_FIELD,
+    ...KEPT_FIELDS,
     /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
     zone_watch_only: Type.Boolean(),
     rung_watch_only: Type.Boolean(),

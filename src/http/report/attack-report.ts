@@ -1,0 +1,147 @@
+/** The report of one attack for a customer: HTML that prints well, from what the API says of the attack. Times in UTC. */
+import type { AttackWire } from "../wire/attack.ts";
+import type { SeriesWire, TimelineWire } from "../wire/attack-series.ts";
+import type { AttackSourcesWire } from "../wire/attack-sources.ts";
+import type { VolumeWire } from "../wire/attack-volume.ts";
+import { type Bar, chart } from "./chart.ts";
+import { facts, type Html, html, page, table } from "./html.ts";
+import {
+  amount,
+  bitRate,
+  error,
+  errorAtMost,
+  packetRate,
+  percent,
+  sampledShare,
+  seconds,
+  short,
+  utc,
+  words,
+} from "./report-text.ts";
+
+export interface AttackReportParts {
+  readonly attack: AttackWire;
+  readonly series: SeriesWire;
+  readonly timeline: TimelineWire;
+  readonly sources: AttackSourcesWire;
+  /** Wall clock, ms. */
+  readonly nowMs: number;
+}
+
+/** Bars of the chart, and rows of a table. */
+const [BARS_MAX, ROWS_MAX] = [120, 10];
+
+export function attackReport(parts: AttackReportParts): string {
+  const { attack, series, timeline, sources, nowMs } = parts;
+  const title = `${attack.direction === "outgoing" ? "Outgoing attack from" : "Attack on"} ${subjectOf(attack)}`;
+  const sections = [
+    overview(attack, nowMs),
+    html`<h2>Traffic</h2>${courseOf(attack, series)}`,
+    html`<h2>Numbers</h2>${numbersOf(attack.volume)}`,
+    html`<h2>What was done</h2>${doneOf(timeline)}`,
+    html`<h2>Where it came from</h2>${originsOf(attack, sources)}`,
+  ];
+  return page(title, sections, `Attack ${attack.id}. Report of ${utc(nowMs)} by Floodwall.`);
+}
+
+function subjectOf({ target, prefix, group, hosts }: AttackWire): string {
+  if (prefix !== undefined) return `${hosts ?? ""} hosts of ${prefix}`;
+  return target ?? `hostgroup ${group}`;
+}
+
+function overview(attack: AttackWire, nowMs: number): Html {
+  const { classification, volume, started_at: begin, ended_at: end } = attack;
+  const parts = classification?.parts?.map(({ type, share }) => `${words(type)} ${percent(share)}`).join(", ") ?? "";
+  return facts([
+    ["Customer", attack.tenant === undefined ? attack.group : `${attack.tenant} (hostgroup ${attack.group})`],
+    [
+      "Kind",
+      classification === undefined ? "not known" : `${words(classification.type)}${parts === "" ? "" : `: ${parts}`}`,
+    ],
+    ["Began", volume === undefined ? null : utc(volume.began_at)],
+    ["Detected", utc(begin)],
+    ["Ended", end === undefined ? `not yet, as of ${utc(nowMs)}` : utc(end)],
+    ["Detected because", `${words(attack.metric)} over ${thresholdOf(attack)}`],
+    ["Mitigation", mitigationOf(attack)],
+  ]);
+}
+
+function thresholdOf({ metric, threshold }: AttackWire): string {
+  if (metric === "flows_per_sec") return `${short(threshold)} new flows/s`;
+  return metric.endsWith("mbps") ? bitRate(threshold) : packetRate(threshold);
+}
+
+function mitigationOf({ method, ban_state: state, dry_run: isDryRun }: AttackWire): string {
+  if (state === undefined) return "none";
+  const how = `${words(method ?? "")}, ${state}`;
+  return isDryRun ? `${how}; in dry run: nothing was announced` : how;
+}
+
+/** The points of a long attack are joined, the highest rate of each bar stays. */
+function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire): Html {
+  const isBits = metric.endsWith("mbps");
+  const textOf = isBits ? bitRate : packetRate;
+  const each = Math.ceil(points.length / BARS_MAX);
+  const bars: Bar[] = [];
+  for (let i = 0; i < points.length; i += each) {
+    const joined = points.slice(i, i + each);
+    const of = (value: (point: (typeof points)[number]) => number) => Math.max(...joined.map(value));
+    const dropped = of((point) => (isBits ? point.dropped_mbps : point.dropped_pps) ?? 0);
+    const label = (joined[0]?.at ?? "").slice(11, 19);
+    bars.push({ label, value: of(({ mbps_max: mbps, pps_max: pps }) => (isBits ? mbps : pps)), part: dropped });
+  }
+  const errors = points.flatMap(({ max_sampling_error: fraction }) => (fraction === undefined ? [] : [fraction]));
+  const isOfAll = metric === "pps" || metric === "mbps";
+  const line = isOfAll ? { value: threshold, text: "threshold" } : null;
+  const worst =
+    errors.length === 0
+      ? ""
+      : ` The rates are estimates of sampled traffic, ± ${percent(Math.max(...errors))} at most.`;
+  const drawn = chart(bars, { title: `Traffic of ${subjectOf(attack)}`, textOf, line });
+  const legend = `The highest ${isBits ? "bit" : "packet"} rate of each time; dark: dropped on this machine. Times in UTC.${worst}`;
+  return bars.length === 0 ? drawn : html`${drawn}<p class="note">${legend}</p>`;
+}
+
+function numbersOf(volume: VolumeWire | undefined): Html {
+  if (volume === undefined) return html`<p>Not known.</p>`;
+  const { peak_pps: pps, peak_mbps: mbps, peak_over_ms: overMs, peak_sampling_error: fraction } = volume;
+  const { dropped_packets: dropped, passed_packets: passed, packets } = volume;
+  const shareOf = (part: number) =>
+    `${short(part)} packets, ${percent(part / Math.max(1, packets))} of the total${errorAtMost(fraction)}`;
+  return facts([
+    ["Flood lasted", seconds(volume.duration_seconds)],
+    ["Peak", `${bitRate(mbps)}${error(fraction)}, ${packetRate(pps)}${error(fraction)}, over ${Math.round(overMs)} ms`],
+    ["Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(fraction)}`],
+    ["Total", `${amount(packets, volume.bits)}${errorAtMost(fraction)}`],
+    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped)],
+    ["Passed here", passed === undefined ? "not known" : shareOf(passed)],
+  ]);
+}
+
+function doneOf({ entries }: TimelineWire): Html {
+  if (entries.length === 0) return html`<p>Nothing is known.</p>`;
+  return table(
+    ["Time", "Step", ""],
+    entries.map(({ at, kind, text = "", neighbor }) => [
+      utc(at),
+      words(kind),
+      [text, neighbor].filter(Boolean).join(" – "),
+    ]),
+  );
+}
+
+function originsOf({ sample }: AttackWire, sources: AttackSourcesWire): Html {
+  const { total_packets: total } = sources.available ? sources : (sample ?? { total_packets: 0 });
+  const {
+    top_asns: asns = [],
+    top_countries: countries = [],
+    top_sources: top,
+  } = sources.available ? sources : (sample ?? { top_sources: [] });
+  if (total === 0) return html`<p>Not known: no packets were sampled.</p>`;
+  const rows = (shares: readonly { readonly key: string; readonly packets: number }[]) =>
+    shares.slice(0, ROWS_MAX).map(({ key, packets }) => [key, sampledShare(packets, total)]);
+  return html`<p class="note">Shares of ${total} sampled packets, with the error of the sample (95 %). Addresses may be forged.</p>
+    ${asns.length === 0 ? null : table(["Network (AS)", "Share"], rows(asns))}
+    ${countries.length === 0 ? null : table(["Country", "Share"], rows(countries))}
+    ${table(["Address", "Share"], rows(top))}`;
+}

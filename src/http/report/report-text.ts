@@ -1,0 +1,48 @@
+/** Numbers of reports in words. What was sampled is never without its error. */
+const STEPS = ["", " k", " M", " G", " T", " P"];
+
+/** Three digits: `213 k`. */
+export function short(value: number): string {
+  const step = Math.min(STEPS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${Number((value / 1000 ** step).toPrecision(3))}${STEPS[step]}`;
+}
+
+export const bitRate = (mbps: number) => `${short(mbps * 1e6)}bit/s`.replace(/(\d)bit/, "$1 bit");
+export const packetRate = (pps: number) => `${short(pps)} packets/s`;
+
+/** ` ± 9 %`; empty where it is exact. */
+export function error(fraction: number | undefined): string {
+  return fraction === undefined ? "" : ` ± ${percent(fraction)}`;
+}
+
+export function percent(fraction: number): string {
+  const value = 100 * fraction;
+  return `${value >= 10 ? Math.round(value) : Number(value.toPrecision(2))} %`;
+}
+
+/** A share of packets that were sampled by chance, with the half of its interval of 95 %. */
+export function sampledShare(packets: number, total: number): string {
+  const share = packets / Math.max(1, total);
+  return `${percent(share)} ± ${percent(1.96 * Math.sqrt((share * (1 - share)) / Math.max(1, total)))}`;
+}
+
+export function utc(time: string | number): string {
+  return `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+export function seconds(count: number): string {
+  if (count < 120) return `${Number(count.toPrecision(3))} s`;
+  const minutes = Math.round(count / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** More samples than the peak has are behind means and sums: their error is no larger. Empty where it is exact. */
+export function errorAtMost(fraction: number | undefined): string {
+  return fraction === undefined ? "" : ` (± ${percent(fraction)} at most)`;
+}
+
+export function amount(packets: number, bits: number): string {
+  return `${short(packets)} packets, ${short(bits / 8)} bytes`;
+}
+
+export const words = (name: string) => name.replaceAll("_", " ");

@@ -1,0 +1,65 @@
+/** Bans that want different routes of one prefix. */
+import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { attackOn, harness, lasts, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { communitiesOf } from "../../test/fixtures/networks.ts";
+import { hostPrefix } from "../net/prefix.ts";
+import type { BanTerms } from "./circumstances.ts";
+import { plainOrder } from "./order/ban-order.ts";
+
+const WIDE = "192.0.2.0/24";
+const other = address("192.0.2.7");
+const enclosing = { 4: { length: 24, upTo: 24 } };
+const { blackhole, divert } = terms();
+const wider = { blackhole: blackhole && { ...blackhole, enclosing }, divert: divert && { ...divert, enclosing } };
+const dropping = terms(wider);
+const diverting = terms({ ...wider, method: "divert" });
+
+function of(first: BanTerms, second: BanTerms) {
+  return { termsOf: (target: typeof victim) => (target === victim ? first : second) };
+}
+
+function wideRoute({ announcer }: ReturnType<typeof harness>) {
+  return announcer.routes.find(({ prefix: { text } }) => text === WIDE);
+}
+
+describe("a wider prefix that one ban drops and another one diverts", () => {
+  test.each([
+    ["later", [victim, other]],
+    ["earlier", [other, victim]],
+  ] as const)("is diverted, also where the ban that diverts began %s #announce-mixed", async (_, order) => {
+    const bench = harness(of(dropping, diverting));
+    for (const [i, target] of order.entries()) {
+      bench.engine.attacksChanged(
+        [...order.slice(0, i).map((ip) => lasts(attackOn(ip))), started(attackOn(target))],
+        i,
+      );
+    }
+    expect(wideRoute(bench)).toMatchObject({ isDivert: true });
+    expect(wideRoute(bench)).not.toHaveProperty("encloses");
+    expect(bench.announcer.wanted).toEqual([hostPrefix(victim).text, WIDE].sort());
+    // Once it ends, the blackhole is for the neighbors that take no /32, as before.
+    await bench.engine.unban(other, 10);
+    expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
+    expect(wideRoute(bench)).not.toHaveProperty("isDivert");
+  });
+
+  test("is for the neighbors that take no narrower one, also beside an order for it at some neighbors", async () => {
+    const bench = harness(under(wider));
+    await bench.engine.ban({ ...plainOrder(victim), terms: { neighbors: ["edge1"] } }, () => 0);
+    await bench.engine.ban(plainOrder(other), () => 1);
+    expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
+    expect(wideRoute(bench)).not.toHaveProperty("neighbors");
+  });
+});
+
+test("an order with communities and neighbors of its own does not set the terms of other bans that share its route", async () => {
+  const bench = harness(under({ ...wider, method: "divert" }));
+  const ordered = { method: "divert", neighbors: ["n1"], communities: communitiesOf("65000:99") } as const;
+  await bench.engine.ban({ ...plainOrder(victim), terms: ordered }, () => 0);
+  expect(wideRoute(bench)).toMatchObject({ neighbors: ["n1"], areCommunitiesOrdered: true });
+  bench.engine.attacksChanged([started(attackOn(other))], 1);
+  expect(wideRoute(bench)).toMatchObject({ communities: divert?.communities });
+  expect(wideRoute(bench)).not.toHaveProperty("neighbors");
+  expect(wideRoute(bench)).not.toHaveProperty("areCommunitiesOrdered");
+});

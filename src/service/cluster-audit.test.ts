@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import type { AuditEvent } from "../audit/audit-event.ts";
+import type { ServiceTrail } from "./audit-trail.ts";
+import { ClusterAudit } from "./cluster-audit.ts";
+
+const ROW: AuditEvent = {
+  ...{ wallMs: 1_800_000_000_000, action: "ban", result: "active", operator: "noc", role: "operator", tenant: "" },
+  ...{ target: "192.0.2.7", targetType: "host", reason: "", source: "api", banState: "active", dryRun: false },
+};
+const AUTOMATIC: AuditEvent = { ...ROW, operator: "", role: "", source: "auto" };
+const NAMES = ["brain1", "brain2"];
+
+let clock: ManualClock;
+let brains: JoinedBrains;
+let holder: string;
+let unread: string[];
+/** By brain; with one database for all, all brains have the same. */
+let stored: Map<string, Map<string, AuditEvent>>;
+let trails: Record<string, ServiceTrail>;
+let gone: Set<string>;
+
+function begin(isForAllBrains: boolean): void {
+  stored = new Map();
+  const all = new Map<string, AuditEvent>();
+  for (const name of NAMES) {
+    const rows = isForAllBrains ? all : new Map<string, AuditEvent>();
+    stored.set(name, rows);
+    const audit = new ClusterAudit({
+      ...{ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
+      reach: { isGone: (brain) => gone.has(brain) },
+      whenAgreed: (report) => report(),
+      onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
+      onDropped: () => {},
+    });
+    trails[name] = audit.trailOf({
+      isForAllBrains,
+      recordAudit: async (event, id) => {
+        if (id === undefined) throw new Error("a row has no id");
+        if (!rows.has(id)) rows.set(id, event);
+        else if (isForAllBrains) throw new Error(`${id} is written twice`);
+      },
+    });
+  }
+  brains.link("brain1", "brain2");
+}
+
+const trailOf = (name: string) => trails[name] as ServiceTrail;
+const rowsAt = (name: string) => [...(stored.get(name)?.entries() ?? [])];
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+const happens = (subject = "a") => {
+  for (const name of NAMES) trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject });
+};
+
+beforeEach(() => {
+  [clock, brains, holder] = [new ManualClock(), new JoinedBrains(...NAMES), "brain1"];
+  [trails, unread, gone] = [{}, [], new Set()];
+});
+
+describe("with a database at each brain", () => {
+  beforeEach(() => begin(false));
+
+  test("a row of a call is at all, with one id", async () => {
+    await trailOf("brain1").recordAudit(ROW);
+    expect(rowsAt("brain2")).toEqual(rowsAt("brain1"));
+    expect(rowsAt("brain2").map(([, row]) => row)).toEqual([ROW]);
+  });
+
+  test("a row of a split is there after it, and is not sent again #audit-in-a-cluster", async () => {
+    brains.cut("brain1", "brain2");
+    await trailOf("brain1").recordAudit(ROW);
+    expect(rowsAt("brain2")).toEqual([]);
+    brains.link("brain1", "brain2");
+    await settled();
+    expect(rowsAt("brain2")).toHaveLength(1);
+    brains.cut("brain1", "brain2");
+    stored.get("brain2")?.clear();
+    brains.link("brain1", "brain2");
+    expect(rowsAt("brain2")).toEqual([]);
+  });
+
+  test("an automatic row is one row, at all", () => {
+    happens();
+    happens("b");
+    expect(NAMES.map((name) => rowsAt(name).length)).toEqual([2, 2]);
+    expect(rowsAt("brain1").map(([id]) => id)).toEqual(rowsAt("brain2").map(([id]) => id));
+  });
+
+  test("rows in another form are counted", () => {
+    const row = { id: "1", event: { ...ROW, action: "reboot" } };
+    brains.of("brain1").send("brain2", "audit", { rows: [row] });
+    expect([unread, rowsAt("brain2")]).toEqual([["audit of brain1"], []]);
+  });
+});
+
+describe("with one database for all brains", () => {
+  beforeEach(() => begin(true));
+
+  test("each row of a call is written by the brain that was called", async () => {
+    await trailOf("brain2").recordAudit(ROW);
+    expect(rowsAt("brain1").map(([, row]) => row)).toEqual([ROW]);
+  });
+
+  test("an automatic row is written by the holder of the lease", async () => {
+    happens();
+    await settled();
+    clock.advance(60_000);
+    expect(rowsAt("brain1")).toHaveLength(1);
+  });
+
+  test("and by the other one when the holder is gone without it", async () => {
+    brains.cut("brain1", "brain2");
+    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a" });
+    clock.advance(5000);
+    expect(rowsAt("brain2")).toEqual([]);
+    holder = "brain2";
+    clock.advance(2000);
+    await settled();
+    expect(rowsAt("brain2")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,132 @@
+/**
+ * The audit trail of a cluster: rows of calls and of automatic bans reach all brains, with the same id at each. With one
+ * database for all brains the holder of the lease writes the automatic ones.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { randomUUIDv7 } from "bun";
+import {
+  AUDIT_ACTIONS,
+  AUDIT_RESULTS,
+  AUDIT_SOURCES,
+  AUDIT_TARGET_TYPES,
+  type AuditEvent,
+} from "../audit/audit-event.ts";
+import { EventKeys, hashedId } from "../cluster/joins/event-keys.ts";
+import { PendingRows } from "../cluster/joins/pending-rows.ts";
+import { oneOf } from "../schema/schema-forms.ts";
+import type { HistoryStore } from "../storage/history-store.ts";
+import type { ServiceTrail } from "./audit-trail.ts";
+import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
+
+export interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
+  /** Once the brains have agreed on the ids of attacks. */
+  readonly whenAgreed: (report: () => void) => void;
+}
+
+const [KIND, TAKEN] = ["audit", "audit_taken"];
+const ROWS_OF_MESSAGE = 200;
+/** Rows that another brain has not confirmed; over it the oldest is left to this brain alone. */
+const PENDING_MAX = 10_000;
+const KEPT_MAX = 10_000;
+/** A smaller difference of clocks is not corrected, ms. */
+const SKEW_MS = 1000;
+
+const Text = Type.String({ maxLength: 8192 });
+const Row = Type.Object({
+  id: Type.String({ maxLength: 64 }),
+  event: Type.Object({
+    wallMs: Type.Number(),
+    action: oneOf(...AUDIT_ACTIONS),
+    result: oneOf(...AUDIT_RESULTS),
+    operator: Text,
+    role: Text,
+    tenant: Text,
+    target: Text,
+    targetType: oneOf(...AUDIT_TARGET_TYPES),
+    reason: Text,
+    source: oneOf(...AUDIT_SOURCES),
+    banState: Text,
+    dryRun: Type.Boolean(),
+  }),
+});
+type Row = Static<typeof Row>;
+const Body = Type.Object({ rows: Type.Array(Row, { maxItems: ROWS_OF_MESSAGE }) });
+const Taken = Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: ROWS_OF_MESSAGE }) });
+
+type Store = Pick<HistoryStore, "recordAudit" | "isForAllBrains">;
+
+export class ClusterAudit {
+  readonly #options: ClusterAuditOptions;
+  readonly #once: ClusterOnce<AuditEvent>;
+  readonly #keys = new EventKeys();
+  readonly #pending: PendingRows<Row>;
+
+  constructor(options: ClusterAuditOptions) {
+    const { peers } = options;
+    this.#options = options;
+    this.#once = new ClusterOnce({ ...options, kind: "audit_automatic", entriesMax: KEPT_MAX });
+    this.#pending = new PendingRows(
+      peers.states().map(({ name }) => name),
+      PENDING_MAX,
+    );
+    peers.onUp((name) => this.#say(name, this.#pending.of(name)));
+  }
+
+  /** The trail of this brain, which is shared. @param history of this brain. */
+  trailOf(history: Store): ServiceTrail {
+    const { peers, onUnread, whenAgreed } = this.#options;
+    peers.on(KIND, (from, body) => {
+      if (!Value.Check(Body, body)) return onUnread(KIND, from);
+      this.#take(from, body.rows, history);
+    });
+    peers.on(TAKEN, (from, body) => {
+      if (Value.Check(Taken, body)) this.#pending.taken(from, body.ids);
+      else onUnread(TAKEN, from);
+    });
+    this.#once.start((entry) => {
+      if (!this.#once.maySend(entry)) return;
+      void history.recordAudit(entry.event, hashedId(entry.key)).then(() => this.#once.sent([entry]));
+    });
+    return {
+      recordAudit: (event) => {
+        const id = randomUUIDv7();
+        if (!history.isForAllBrains) this.#share({ id, event });
+        return history.recordAudit(event, id);
+      },
+      recordAutomatic: ({ event, subject }) =>
+        whenAgreed(() => {
+          const key = this.#keys.numbered(`${event.action} ${event.result} ${event.reason.slice(0, 64)}`, subject());
+          if (history.isForAllBrains) this.#once.add({ key, target: "audit", event });
+          else {
+            const id = hashedId(key);
+            this.#share({ id, event });
+            void history.recordAudit(event, id);
+          }
+        }),
+    };
+  }
+
+  stop(): void {
+    this.#once.stop();
+  }
+
+  #share(row: Row): void {
+    this.#pending.add(row);
+    for (const { name } of this.#options.peers.states()) this.#say(name, [row]);
+  }
+
+  #say(to: string, rows: readonly Row[]): void {
+    for (let from = 0; from < rows.length; from += ROWS_OF_MESSAGE)
+      this.#options.peers.send(to, KIND, { rows: rows.slice(from, from + ROWS_OF_MESSAGE) });
+  }
+
+  /** A row that is there already stays as it is. */
+  #take(from: string, rows: readonly Row[], history: Store): void {
+    const skew = this.#options.peers.states().find(({ name }) => name === from)?.skewMs ?? 0;
+    const skewMs = Math.abs(skew) < SKEW_MS ? 0 : Math.round(skew);
+    const taken = rows.map(({ id, event }) => history.recordAudit({ ...event, wallMs: event.wallMs - skewMs }, id));
+    const ids = rows.map(({ id }) => id);
+    void Promise.all(taken).then(() => this.#options.peers.send(from, TAKEN, { ids }));
+  }
+}

@@ -1,0 +1,136 @@
+/** One kind of events that all brains have and one of them carries out: what brains say of them to each other. */
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import {
+  Deliveries,
+  type Delivery,
+  type Entry,
+  type Outcome,
+  type Said,
+  type Word,
+} from "../cluster/joins/deliveries.ts";
+import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
+import type { Lease } from "../cluster/lease.ts";
+import type { Peers } from "../cluster/peers.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import type { PairLease } from "./cluster-lease.ts";
+
+export interface ClusterOnceOptions {
+  readonly peers: Peers;
+  /** Of the messages. */
+  readonly kind: string;
+  readonly lease: Lease;
+  readonly reach: Pick<PairLease, "isGone">;
+  /** Events that wait, at most. */
+  readonly entriesMax: number;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timers: Pick<Timers, "every">;
+  readonly onUnread: (kind: string, from: string) => void;
+  /** There was no room, or they waited too long. */
+  readonly onDropped: (events: number) => void;
+}
+
+const DELIVERIES_OF_MESSAGE = 2000;
+const TICK_MS = 1000;
+/** As long as a queue of notifications tries. */
+const AGE_MAX_MS = 900_000;
+const MARKS_MAX = 16_384;
+
+const Body = Type.Object({
+  word: Type.Union([Type.Literal("done"), Type.Literal("given_up"), Type.Literal("offered"), Type.Literal("granted")]),
+  deliveries: Type.Array(
+    Type.Object({ key: Type.String({ maxLength: 512 }), target: Type.String({ maxLength: 253 }) }),
+    { maxItems: DELIVERIES_OF_MESSAGE },
+  ),
+});
+type Body = Static<typeof Body>;
+
+export class ClusterOnce<Event> {
+  readonly #options: ClusterOnceOptions;
+  readonly #deliveries: Deliveries<Event>;
+  #carry: (entry: Entry<Event>) => void = () => {};
+  #cancel: Cancel = () => {};
+
+  constructor(options: ClusterOnceOptions) {
+    const { peers, kind, onUnread, entriesMax } = options;
+    this.#options = options;
+    this.#deliveries = new Deliveries({ entriesMax, marksMax: MARKS_MAX, ageMaxMs: AGE_MAX_MS });
+    peers.on(kind, (from, body) => {
+      if (!Value.Check(Body, body)) return onUnread(kind, from);
+      const { word, deliveries } = body;
+      this.#apply(this.#deliveries.take(from, word satisfies Word, deliveries, this.#at));
+    });
+    peers.onUp((name) => {
+      this.#deliveries.forgetGrants(name);
+      this.#say({ ...this.#deliveries.marked(this.#at.nowMs), to: name });
+    });
+  }
+
+  /** Events that wait for another brain, or are being carried out. */
+  get size(): number {
+    return this.#deliveries.size;
+  }
+
+  /** @param carry carries out an event that is this brain's part, now or later. */
+  start(carry: (entry: Entry<Event>) => void): void {
+    this.#carry = carry;
+    this.#cancel = this.#options.timers.every(TICK_MS, () => this.#tick());
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  add(entry: Entry<Event>): void {
+    const { nowMs, holds } = this.#at;
+    const added = this.#deliveries.add(entry, nowMs, holds);
+    if (added === "send") this.#carry(entry);
+    else if (added === "dropped") this.#options.onDropped(1);
+  }
+
+  /** Takes an event that this brain was to carry out before it was started again. Returns whether it still is to. */
+  takeBack(entry: Entry<Event>): boolean {
+    const { nowMs, holds } = this.#at;
+    return this.#deliveries.add(entry, nowMs, holds) === "send";
+  }
+
+  /** Call this before each attempt. */
+  maySend(delivery: Delivery): boolean {
+    const { nowMs, holds } = this.#at;
+    return this.#deliveries.maySend(delivery, nowMs, holds);
+  }
+
+  sent(deliveries: readonly Delivery[]): void {
+    this.#say(this.#deliveries.sent(deliveries, this.#at.nowMs));
+  }
+
+  gaveUp(deliveries: readonly Delivery[]): void {
+    this.#say(this.#deliveries.gaveUp(deliveries));
+  }
+
+  get #at() {
+    return { nowMs: this.#options.clock.monotonicMs(), holds: this.#options.lease.holds() };
+  }
+
+  #tick(): void {
+    const { reach, onDropped } = this.#options;
+    const { tooOld, ...outcome } = this.#deliveries.tick(this.#at, (brain) => reach.isGone(brain, LEASE_MS));
+    if (tooOld > 0) onDropped(tooOld);
+    this.#apply(outcome);
+  }
+
+  #apply({ send, say }: Outcome<Event>): void {
+    for (const entry of send) this.#carry(entry);
+    for (const said of say) this.#say(said);
+  }
+
+  #say({ word, deliveries, to }: Said): void {
+    const { peers, kind } = this.#options;
+    for (let from = 0; from < deliveries.length; from += DELIVERIES_OF_MESSAGE) {
+      const body: Body = { word, deliveries: deliveries.slice(from, from + DELIVERIES_OF_MESSAGE) };
+      if (to === null) peers.broadcast(kind, body);
+      else peers.send(to, kind, body);
+    }
+  }
+}
