@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { signIn } from "./api/session.ts";
 import { beginUrl, type Provider, signInFailure, useProvider } from "./api/sign-in.ts";
+import { signOutState } from "./api/sign-out.ts";
 import { LostContact } from "./banners.tsx";
 import { t } from "./language.ts";
 import { Button } from "./parts/button.tsx";
@@ -30,6 +31,7 @@ export function SignIn({ why }: { readonly why: string | null }) {
           {refusal}
         </Callout>
       )}
+      <SignedOut />
       {provider !== null && <ByProvider provider={provider} />}
       <form
         onSubmit={(event) => {
@@ -50,6 +52,24 @@ export function SignIn({ why }: { readonly why: string | null }) {
       </form>
       <LanguageChoice />
     </main>
+  );
+}
+
+/** Whether the browser is signed out, after the user has said so. */
+function SignedOut() {
+  const state = signOutState.value;
+  if (state.kind === "waits") {
+    return (
+      <Callout tone="danger" title={t`Still signed in`} isAlert>
+        {t`Floodwall has not ended your session yet, and it is tried again until it does. If you leave, close all windows of this browser.`}
+      </Callout>
+    );
+  }
+  if (state.kind === "none" || state.providerUrl === null) return null;
+  return (
+    <Callout tone="info" title={t`Signed out`}>
+      <a href={state.providerUrl} rel="noreferrer">{t`End the session with the identity provider too`}</a>
+    </Callout>
   );
 }
 

@@ -1,10 +1,12 @@
 /** The user of the page: not known yet, signed out, or signed in with a role. */
 import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
+import type { SignedOutWire } from "../../src/http/wire/sign-in.ts";
 import { t } from "../language.ts";
 import { command, type Failure, read, tokensRefused } from "./client.ts";
 import { contact } from "./contact.ts";
 import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
+import { endBrowserSession } from "./sign-out.ts";
 import { forgetToken, keepToken, token } from "./token.ts";
 
 export type Session =
@@ -82,7 +84,12 @@ export function signOutAll(): void {
   const isOfBrowser = isByProvider();
   signOut();
   sendSignedOut();
-  if (isOfBrowser) void command("/api/v1/sign-out");
+  if (!isOfBrowser) return;
+  void endBrowserSession({
+    send: () => command<SignedOutWire>("/api/v1/sign-out"),
+    pause: () => new Promise((resolve) => setTimeout(resolve, RETRY_MS)),
+    isOver: () => session.peek().kind === "signed_in",
+  });
 }
 
 /** Whether the user has signed in by the identity provider. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { AttemptSeal } from "./sign-in-attempt.ts";
 
 const ABOUT = { issuer: "https://login.example.net", clientId: "floodwall" };
-const ATTEMPT = { state: "s", nonce: "n", verifier: "v", place: "/", ...ABOUT, expiresAt: 1 };
+const ATTEMPT = { state: "s", nonce: "n", verifier: "v", place: "/", ...ABOUT, replaces: null, expiresAt: 1 };
 
 test("what was sealed is read by the same process, and by no other", () => {
   const seal = new AttemptSeal(randomBytes);

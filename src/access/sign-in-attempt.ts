@@ -14,6 +14,8 @@ export interface SignInAttempt {
   /** To whom the browser was led: an answer counts for the same alone. */
   readonly issuer: string;
   readonly clientId: string;
+  /** Id of the session that the browser had; null: none. The new one takes its place. */
+  readonly replaces: string | null;
   /** Monotonic clock, ms. */
   readonly expiresAt: number;
 }

@@ -125,13 +125,14 @@ export class SignIn {
     return this.#options.provider.signOutUrl;
   }
 
-  async begin(place: string): Promise<BeginAnswer> {
+  /** @param replaces id of the session that the browser has; null: none */
+  async begin(place: string, replaces: string | null): Promise<BeginAnswer> {
     const { provider, seal, monotonicMs } = this.#options;
     const secrets = { state: this.#random(), nonce: this.#random(), verifier: this.#random() };
     const way = await provider.urlFor(secrets);
     if (way === null) return this.#failed("provider_away", provider.error ?? "not known yet");
     const { issuer, clientId } = way.client;
-    const attempt = { ...secrets, place, issuer, clientId, expiresAt: monotonicMs() + ATTEMPT_MS };
+    const attempt = { ...secrets, place, issuer, clientId, replaces, expiresAt: monotonicMs() + ATTEMPT_MS };
     return { kind: "to_provider", url: way.url, attempt: seal.seal(attempt) };
   }
 
@@ -156,7 +157,7 @@ export class SignIn {
       const { claims, client } = await this.#options.provider.claims(answer, attempt);
       // A reload meanwhile may have put another provider in its place.
       if (!isOfClient(attempt, client)) return this.#failed("not_begun");
-      return await this.#open(claims, client, attempt.place);
+      return await this.#open(claims, client, attempt);
     } catch (cause) {
       if (cause instanceof ProviderFault) return this.#failed(cause.failure, cause.message);
       throw cause;
@@ -175,7 +176,7 @@ export class SignIn {
     return true;
   }
 
-  async #open(claims: Claims, client: Client, place: string): Promise<FinishAnswer> {
+  async #open(claims: Claims, client: Client, { place, replaces }: SignInAttempt): Promise<FinishAnswer> {
     const { sessions, config: configNow, metrics, record } = this.#options;
     const config = configNow();
     if (isTooLarge(claims))
@@ -189,6 +190,7 @@ export class SignIn {
       return this.#failed(opened.refusal, `${user}: ${reason}`);
     }
     const { session, secret } = opened;
+    if (replaces !== null) sessions.end(replaces, "replaced");
     await record({ by: session.principal, user: session.principal.operator, result: "ok", reason: "" });
     metrics.signIn("ok");
     return { kind: "signed_in", secret, place };

@@ -48,6 +48,11 @@ test.each([
   "[64:ff9b::7f00:1]",
   "[2002:7f00:1::1]",
   "[ff02::1]",
+  "192.88.99.1",
+  "[2001::1]",
+  "[2001:10::1]",
+  "[2001:20::1]",
+  "[3fff::1]",
   "8.8.8.8",
 ])("%s is not reached, by its address or by a name, unless it is allowed", async (host) => {
   const address = host.replace(/^\[|\]$/g, "");

@@ -13,8 +13,13 @@ export interface Reached {
   readonly family: 4 | 6;
 }
 
-/** In these an IPv4 address is embedded, which a translator or a tunnel reaches (RFC 6052, RFC 3056, RFC 4380). */
-const EMBEDDING = ["64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"].map(canonicalPrefix);
+/**
+ * What IANA's special-purpose registries (RFC 6890) have beside isSpecialPurpose(): in which an IPv4 address is embedded that a
+ * translator or a tunnel reaches (RFC 6052, RFC 3056, RFC 4380, RFC 7526), of protocols, and for documentation (RFC 9637).
+ */
+const NOT_REACHABLE = ["64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/23", "3fff::/20"].map(
+  canonicalPrefix,
+);
 
 /** The addresses of a host that may be reached, at least one. Rejects with a DeliveryFault. */
 export type Reach = (host: string) => Promise<readonly Reached[]>;
@@ -61,5 +66,5 @@ function mayReach(
 ): boolean {
   if (allowed().some((prefix) => prefixContains(prefix, address))) return true;
   if (servers.has(address) || isOwn(address)) return false;
-  return !isSpecialPurpose(address) && !EMBEDDING.some((prefix) => prefixContains(prefix, address));
+  return !isSpecialPurpose(address) && !NOT_REACHABLE.some((prefix) => prefixContains(prefix, address));
 }

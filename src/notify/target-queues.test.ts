@@ -95,4 +95,21 @@ describe("the target of a tenant", () => {
     );
     expect(last).toMatchObject({ event: "owner_changed", tenant: "acme", left: { type: "attack", id: present.id } });
   });
+
+  test("that is replaced by one at another host or of another kind gets nothing that waited for the first", async () => {
+    const [first, second] = [receiver(), receiver()];
+    first.answers = [() => new Promise<never>(() => {})];
+    const notifier = opened(first.url);
+    const by = { operator: "acme-noc", tenant: "acme" };
+    notifier.banChanged({ ban: ban(), previous: null });
+    notifier.ownChanged("acme/hook", { ...webhook(first.url), secret: "another" });
+    expect(notifier.list()).toMatchObject([{ waiting: 1 }]);
+    notifier.ownChanged("acme/hook", webhook(second.url));
+    expect(notifier.list()).toMatchObject([{ waiting: 0 }]);
+    notifier.test("acme/hook", by);
+    await eventually(() => second.received.length === 1, "the test did not come");
+    expect(second.received[0]?.body).toContain('"event":"test"');
+    notifier.ownChanged("acme/hook", { ...webhook(first.url), kind: "pagerduty", secret: "key" });
+    expect(notifier.list()).toMatchObject([{ kind: "pagerduty", waiting: 0 }]);
+  });
 });

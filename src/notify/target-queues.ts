@@ -170,10 +170,11 @@ export class TargetQueues {
     this.#open(target.id, { kind: target.kind, own: target, channel: channelOf(settingsOf(target), context) });
   }
 
-  /** A queue that is open goes on with the channel. */
+  /** A queue that is open goes on with the channel, unless it would reach another receiver. */
   #open(name: string, { kind, own, channel }: Omit<Target, "queue"> & { readonly channel: Channel }): void {
     const present = this.#targets.get(name);
-    if (present !== undefined) {
+    if (present !== undefined && !isSameReceiver(present, { kind, own })) this.#close(name);
+    else if (present !== undefined) {
       present.queue.replaceChannel(channel);
       this.#targets.set(name, { kind, own, queue: present.queue });
       return;
@@ -200,6 +201,12 @@ export class TargetQueues {
     const own = this.#targets.size > targets.length ? [[OF_TENANTS, 0] as const] : [];
     this.#options.metrics.setChannels(new Map([...lengths, ...own]));
   }
+}
+
+/** What waits for one receiver is not for another, and each kind has its own way with many events. */
+function isSameReceiver(one: Omit<Target, "queue">, other: Omit<Target, "queue">): boolean {
+  const hostOf = (url = "") => URL.parse(url)?.host;
+  return one.kind === other.kind && hostOf(one.own?.url) === hostOf(other.own?.url);
 }
 
 /** Tenants choose the names of theirs: they are counted together. */

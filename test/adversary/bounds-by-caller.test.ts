@@ -59,10 +59,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "senders of packets fill it, not callers; the largest attacks have the room, or each attack the same": words(
     "ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX DOUBTFUL_TARGETS_MAX CARPETS_MAX INCIDENTS_KEPT INCIDENT_MEMBERS_KEPT",
   ),
-  "a sign-in takes part after its user was at the provider, and tokens stay as the way in":
-    words("SIGN_INS_AT_ONCE_MAX"),
   "an address fills it before its token is known: it is divided by address": words(
-    "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX",
+    "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX SIGN_INS_AT_ONCE_MAX SIGN_INS_PER_PEER",
   ),
   "a reader that misses an event reads the lists again": words("EVENT_RING_BYTES EVENT_KEYS_MAX"),
   "it is the size of a step or a time of the service's own work": words(

@@ -256,6 +256,29 @@ describe("a user", () => {
     expect(await answer.json()).toMatchObject({ name: "viewer", role: "viewer" });
     const wrong = world.ask(alice, "/api/v1/session", { headers: { authorization: "Bearer wrong" } });
     await expectError(wrong, 401, "missing or invalid bearer token");
+    const none = world.ask(alice, "/api/v1/session", { headers: { authorization: "Bearer" } });
+    await expectError(none, 401, "missing or invalid bearer token");
+  });
+
+  test("behind a proxy that asks for a password is signed in by the cookie #sign-in-cookie", async () => {
+    const answer = await world.ask(await world.signedIn("bob"), "/api/v1/session", {
+      headers: { authorization: "Basic bm9jOng=" },
+    });
+    expect(await answer.json()).toMatchObject({ name: "user bob" });
+  });
+
+  test("is led to the provider by no other site, and a new sign-in ends the one before #sign-in-sessions", async () => {
+    const bob = await world.signedIn("bob");
+    const old = bob.cookieText(world.base);
+    for (const site of ["cross-site", "same-site"]) {
+      const answer = await bob.get(begin(), { "sec-fetch-site": site });
+      expect(answer.headers.get("location")).toBe(`${world.base}/#/`);
+    }
+    await bob.get(await world.callbackOf(bob, "bob"));
+    expect(await statusOf(bob)).toBe(200);
+    const before = fetch(`${world.base}/api/v1/session`, { headers: { cookie: old, ...ownPage(world.base) } });
+    await expectError(before, 401, "missing or invalid bearer token");
+    expect(await world.metric("svc_browser_sessions")).toBe(1);
   });
 
   test("whose session has ended reads no more of a stream that was open", async () => {

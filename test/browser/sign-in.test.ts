@@ -164,3 +164,19 @@ test("while the provider is away the page says so and takes a token; when it is 
     await page.getByText("wall · viewer").waitFor();
   });
 });
+
+test("a sign-out that the service did not take says so, and is tried until it did #sign-in-sessions", async () => {
+  const own = await opened("/");
+  const { page, context } = own;
+  await signIn(own, "alice");
+  await page.getByText("user alice · operator").waitFor();
+  own.expectFault(/sign-out|ERR_FAILED/);
+  await page.route("**/api/v1/sign-out", (route) => route.abort());
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("alert").getByText("Floodwall has not ended your session yet").waitFor();
+  expect(await own.violations()).toEqual([]);
+  await page.unroute("**/api/v1/sign-out");
+  await page.getByRole("link", { name: "End the session with the identity provider too" }).waitFor();
+  const cookies = (await context.cookies()).filter(({ name }) => name.startsWith("floodwall"));
+  expect(cookies).toEqual([]);
+});

@@ -7,7 +7,7 @@ import { CALLBACK_PATH, type SignInConfig } from "../../access/sign-in-config.ts
 import type { Refusal } from "../refusal.ts";
 import type { CommandRoute, OpenRoute, ReadRoute, Route } from "../route.ts";
 import { emptyAnswer, jsonAnswer } from "../server/answer.ts";
-import { clearCookie, cookieOf, setCookie } from "../server/browser-cookies.ts";
+import { clearCookie, cookieOf, isOwnPage, setCookie } from "../server/browser-cookies.ts";
 import { readTarget } from "../server/request-target.ts";
 import {
   BrowserSessionsWire,
@@ -79,7 +79,12 @@ function beginRoute(signIn: SignInSource): OpenRoute {
       const { config } = signIn;
       if (config === null) return NONE;
       const asked = readTarget(BEGIN_PATH, request.url)?.query.get("place") ?? "/";
-      const begun = await signIn.begin(PLACE.test(asked) ? asked : "/");
+      const place = PLACE.test(asked) ? asked : "/";
+      // Another site could have its visitors sign in again and again: it may lead to the page, which has the button.
+      if (!isOwnPage(request, config)) return redirect(`${config.publicUrl}/#${place}`, []);
+      const secret = cookieOf(request, "session", config);
+      const present = secret === null ? null : signIn.sessions.of(secret);
+      const begun = await signIn.begin(place, present?.id ?? null);
       if (begun.kind === "failed") return failed(begun.failure, config);
       return redirect(begun.url, [setCookie("attempt", begun.attempt, config)]);
     },

@@ -88,10 +88,10 @@ export class TokenGate implements Gate {
     };
   }
 
-  /** A request with both a cookie and a credential in its header counts by the latter. */
+  /** A request with both a cookie and a token in its header counts by the latter; what else is there is of a proxy. */
   #admitBrowser(request: Request): Principal | Refusal {
     const { config, sessions } = this.#options.signIn;
-    if (config === null || request.headers.has("authorization")) return NO_VALID_TOKEN;
+    if (config === null || hasBearer(request)) return NO_VALID_TOKEN;
     const secret = cookieOf(request, "session", config);
     if (secret === null) return NO_VALID_TOKEN;
     if (!isOwnPage(request, config)) return { kind: "foreign_page" };
@@ -122,6 +122,10 @@ export class TokenGate implements Gate {
       log.warn({ token_names, suppressed }, "several tokens with different rights share one secret: refused"),
     );
   }
+}
+
+function hasBearer({ headers }: Request): boolean {
+  return /^bearer\b/i.test(headers.get("authorization") ?? "");
 }
 
 /** null: there is no credential. */
