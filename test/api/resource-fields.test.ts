@@ -30,7 +30,7 @@ import { METRICS } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { admitCallers, as, type Caller, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
-import { communitiesOf } from "../fixtures/networks.ts";
+import { communitiesOf, prefix } from "../fixtures/networks.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 import * as views from "../fixtures/views.ts";
 import { ROOT } from "../source-tree.ts";
@@ -126,9 +126,12 @@ const WHOLE_STATUS = status({
   },
   telemetry: countStates([]),
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
+  cluster: { brains: [], faults: [] } as never,
   files: [{ key: "api.tls", kind: "tls", error: "absent", effect: "the API is closed", sinceMs: NOON }],
 });
 
+/** An order that neither the disk nor the other brain has taken. */
+const UNSETTLED = { isSaved: false, kept: { isShared: false, unconfirmedBy: ["brain2"] } };
 const SEPARABILITY = { verdict: "no", usersAtRisk: 0.2, estimatedBy: "profile" } as const;
 const ATTACKS = [
   { ...view(), calm: { seconds: 1, ofSeconds: 2 } },
@@ -186,7 +189,19 @@ async function bans(): Promise<Wire[]> {
       isNodeIdle: true,
       refusing: [{ node: "s2", fault: { kind: "refused", reason: "no" } } as const],
     },
-    { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }), isSaved: false },
+    {
+      ban: ban({ measure: { kind: "blackhole", route: views.route("192.0.2.1"), enclosing: WIDER } }),
+      movesWith: { prefix: WIDER.prefix, hostgroups: ["web"], hosts: null },
+    },
+    {
+      ban: ban({
+        measure: { kind: "blackhole", route: { ...RETIRING, notEnclosed: "192.0.2.0/24 is not announced" } },
+      }),
+    },
+    {
+      ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }),
+      settled: UNSETTLED,
+    },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
   server.backend.banViews = states.map((view) => ({ routeState: refused, ...view }));
@@ -195,6 +210,7 @@ async function bans(): Promise<Wire[]> {
 
 const AT_NEIGHBOR = { support: "", neighbors: ["192.0.2.249"], rules: [], leftOut: 1 };
 const RETIRING = views.route("192.0.2.1");
+const WIDER = { ...RETIRING, prefix: prefix("192.0.2.0/24") };
 const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 
 async function hosts(): Promise<Wire[]> {
@@ -222,7 +238,7 @@ async function auditEvents(): Promise<Wire[]> {
 
 async function sourceBlocks(): Promise<Wire[]> {
   const [missing, dropped] = [
-    { isInstalled: false, isSaved: false },
+    { isInstalled: false, settled: UNSETTLED },
     { isInstalled: true, dropped: { packets: 3, bytes: 180 } },
   ];
   server.backend.sourceBlockViews = [missing, dropped].map((each) => ({ ...sourceBlock(), ...each }));
