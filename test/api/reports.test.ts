@@ -81,9 +81,9 @@ test("what dry run kept back is counted by hostgroup and mark #dry-run-report-an
     truncated: true,
     rows: [{ mark: "false_alarm", hostgroup: "web" }],
   });
-  const { code, text } = await asked(["report", "--from", "7d"], wire);
+  const { code, text } = await asked(["dry-run", "--from", "7d"], wire);
   expect(code).toBe(0);
   for (const part of ["FALSE ALARMS", "web", "false alarm", "192.0.2.1", "ask for a shorter time"])
     expect(text).toContain(part);
-  expect((await asked(["report"], reportToWire(null, { fromMs: 0, toMs: 1 }))).text).toContain("storage is off");
+  expect((await asked(["dry-run"], reportToWire(null, { fromMs: 0, toMs: 1 }))).text).toContain("storage is off");
 });

@@ -117,7 +117,8 @@ export function keptOrFound(
   const { rules, sparing } = foundRules(evidence, traffic, { policy, users, present, canExpress });
   if (rules.length === 0 || present.length === 0) return rules;
   // Rules that match users too may not be worth it, where those beside them are.
-  return [rules, sparing].find((each) => isBetter(each, present, traffic.attack, users)) ?? present;
+  const candidates = present.every((rule) => sparing.includes(rule)) ? [rules, sparing] : [rules];
+  return candidates.find((each) => isBetter(each, present, traffic.attack, users)) ?? present;
 }
 
 interface Search {
