@@ -23,6 +23,8 @@ export interface SharedRecord {
   readonly record: unknown;
   /** A caller ended the order, or unbanned the prefix, whatever ban it had. Absent: it is in force, or its time is over. */
   readonly endedBy?: EndedBy;
+  /** When the caller ended it. */
+  readonly endedAtMs?: number;
 }
 
 /** `unsaved`: the disk has not taken it yet; it comes again. `refused`: this brain will not take it. */

@@ -122,6 +122,7 @@ async function meet(): Promise<void> {
   await a.giveTo(b);
   await b.giveTo(a);
 }
+const END = { endedBy: { operator: "", reason: "" } };
 const foreign = (more: Partial<SharedRecord> = {}): SharedRecord => ({
   ...{ table: "levers", key: "x", stamp: { ms: NOON, brain: "c" } },
   record: { name: "x", text: "c", endsAt: NOON + 60_000 },
@@ -344,4 +345,20 @@ test("ends are kept for the life of their table, and the oldest go first over th
 test("a record is corrected by what clocks differ", () => {
   expect(a.register.shifted(foreign(), -1000).record).toMatchObject({ endsAt: NOON + 59_000 });
   expect(a.register.shifted(foreign({ record: null }), -1000)).toEqual(foreign({ record: null }));
+});
+
+test("an end has its own time, which is corrected by what clocks differ, whatever the stamp says", async () => {
+  const HOUR = 3_600_000;
+  a.wallMs = NOON - HOUR;
+  a.place("x", "a");
+  a.end("x");
+  const [end] = a.published.slice(-1);
+  expect(end).toMatchObject({ record: null, endedAtMs: NOON - HOUR });
+  await b.register.take([b.register.shifted(end as SharedRecord, HOUR)]);
+  expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
+  // Its clock cannot end what begins later here.
+  await b.register.take([
+    foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, ...END, endedAtMs: NOON + HOUR }),
+  ]);
+  expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
 });

@@ -150,6 +150,7 @@ export class OrderRegister {
   /** The record on a clock that is `byMs` ahead of the one that it is of. */
   shifted(shared: SharedRecord, byMs: number): SharedRecord {
     const table = this.#of(shared.table);
+    if (shared.endedAtMs !== undefined) return { ...shared, endedAtMs: Math.max(0, shared.endedAtMs + byMs) };
     const record = shared.record === null ? null : table.parse(shared.record, shared.key);
     return record === null ? shared : { ...shared, record: table.shifted(record, byMs) };
   }
@@ -172,9 +173,15 @@ export class OrderRegister {
     return this.#tables[table];
   }
 
-  #recordOf({ table, key, stamp, state, record, endedBy }: StampedOrder): SharedRecord {
+  #recordOf({ table, key, stamp, state, record, endedBy, atMs }: StampedOrder): SharedRecord {
     const present = state === "in_force" ? this.#of(table).present(key) : record;
-    return { table, key, stamp, record: present ?? null, ...(endedBy && { endedBy }) };
+    return {
+      table,
+      key,
+      stamp,
+      record: present ?? null,
+      ...(endedBy && { endedBy, endedAtMs: Math.max(0, Math.round(atMs)) }),
+    };
   }
 
   #stampUnstamped(table: SharedTable, wallMs: number): void {
@@ -287,15 +294,16 @@ export class OrderRegister {
 
   /** What is kept of a record, once it has its effect; null: no more can wait. @param known an older order of its key */
   #adopted(shared: SharedRecord, known: StampedOrder | null, wallMs: number): StampedOrder | null {
-    const { key, stamp, endedBy = null } = shared;
+    const { key, stamp, endedBy = null, endedAtMs = stamp.ms } = shared;
     const table = this.#of(shared.table);
     const order = { table: shared.table, key, stamp, record: null, atMs: wallMs };
     const endOlder = () => {
-      if (known?.state === "in_force") table.end({ key, stamp, endedBy: null }, wallMs);
+      if (known?.state === "in_force") table.end({ key, endedBy: null, endedAtMs: wallMs }, wallMs);
     };
     if (endedBy !== null) {
-      table.end({ key, stamp, endedBy }, wallMs);
-      return { ...order, state: "ended", endedBy };
+      const atMs = Math.min(endedAtMs, wallMs);
+      table.end({ key, endedBy, endedAtMs: atMs }, wallMs);
+      return { ...order, state: "ended", endedBy, atMs };
     }
     const record = shared.record === null ? null : table.parse(shared.record, key);
     if (record === null || isOver(record, table, wallMs)) {

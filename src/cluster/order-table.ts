@@ -1,6 +1,5 @@
 /** What the register of orders must know of a table that brains share: its owner makes one of these. */
 import type { EndedBy } from "./order-exchange.ts";
-import type { Stamp } from "./stamp.ts";
 
 export interface OrderTable {
   /** How long the end of an order is kept, ms: as long as an order of the table can last. */
@@ -28,8 +27,8 @@ export interface OrderTable {
 
 export interface TableEnd {
   readonly key: string;
-  /** What began after it stays. */
-  readonly stamp: Stamp;
+  /** On the clock of this brain: what began after it stays. */
+  readonly endedAtMs: number;
   /** null: its time is over at another brain, or it is replaced by what this brain has no room for. */
   readonly endedBy: EndedBy | null;
 }

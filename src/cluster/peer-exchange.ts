@@ -169,9 +169,11 @@ export class PeerExchange implements OrderExchange {
     const known = read.filter((record) => record !== null);
     if (known.length < read.length) garbled(from, `${read.length - known.length} orders`);
     const corrected = Math.abs(aheadMs) < CLOCKS_AGREE_MS ? known : known.map((record) => shifted(record, aheadMs));
-    const newer = corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key)));
+    const newer = new Set(corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key))));
     const outcomes = [...(await this.#listener(corrected))];
-    this.#relay(from, newer);
+    // A refused one would go round for ever: it stays newer than what is kept.
+    const relayed = corrected.filter((record, i) => newer.has(record) && outcomes[i] !== "refused");
+    this.#relay(from, relayed);
     peers.send(from, ORDERS_TAKEN, {
       batch,
       outcomes: read.map((record) => (record === null ? "refused" : (outcomes.shift() ?? "unsaved"))),

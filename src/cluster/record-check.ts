@@ -16,14 +16,16 @@ const Shape = Type.Object({
   }),
   record: Type.Unknown(),
   endedBy: Type.Optional(EndedBy),
+  endedAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 const compiled = TypeCompiler.Compile(Shape);
 
 /** null: it is none. What is in `record` is checked by its table: recordFault(). */
 export function sharedRecordOf(value: unknown): SharedRecord | null {
   if (!compiled.Check(value)) return null;
-  const { table, key, stamp, record, endedBy } = value;
-  return { table, key, stamp: { ms: stamp.ms, brain: stamp.brain }, record, ...(endedBy && { endedBy }) };
+  const { table, key, stamp, record, endedBy, endedAtMs } = value;
+  const end = { ...(endedBy && { endedBy }), ...(endedAtMs !== undefined && { endedAtMs }) };
+  return { table, key, stamp: { ms: stamp.ms, brain: stamp.brain }, record, ...end };
 }
 
 /** null: the table can take the record. */

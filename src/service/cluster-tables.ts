@@ -56,10 +56,10 @@ function banTable({ bans: { operators } }: Owners): OrderTables["bans"] {
   });
   return {
     ...table,
-    end: ({ key, stamp, endedBy }, wallMs) => {
+    end: ({ key, endedAtMs, endedBy }, wallMs) => {
       const isNamed = endedBy !== null && endedBy.operator + endedBy.reason !== "";
       const by = endedBy === null ? null : isNamed ? endedBy : undefined;
-      operators.endAdopted(key, { by, atMs: stamp.ms }, wallMs);
+      operators.endAdopted(key, { by, atMs: endedAtMs }, wallMs);
     },
   };
 }

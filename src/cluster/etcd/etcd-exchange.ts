@@ -296,7 +296,7 @@ export class EtcdExchange implements OrderExchange {
   #corrected({ shared, clock }: OrderInEtcd): SharedRecord {
     const { own, skewMs, shifted } = this.#options;
     const skew = clock === own ? 0 : (skewMs(clock) ?? 0);
-    return Math.abs(skew) < CLOCKS_AGREE_MS ? shared : shifted(shared, -skew);
+    return Math.abs(skew) < CLOCKS_AGREE_MS ? shared : shifted(shared, -Math.round(skew));
   }
 
   #followed(fault: EtcdFault | null): void {
