@@ -21,6 +21,9 @@ const ROOM = 2;
 class Brain {
   wallMs = NOON;
   isBroken = false;
+  /** Writes at once, and the most that there were. */
+  writing = 0;
+  writingMost = 0;
   readonly tables = new Map<string, Map<string, Order>>();
   readonly rows = new Map<string, StampedOrder>();
   readonly events: string[] = [];
@@ -35,6 +38,10 @@ class Brain {
         ...forgettingTable<StampedOrder>(),
         queue: (key, row) => void (row === null ? this.rows.delete(key) : this.rows.set(key, row)),
         save: async (key, row) => {
+          this.writing++;
+          this.writingMost = Math.max(this.writing, this.writingMost);
+          await Promise.resolve();
+          this.writing--;
           if (row !== null && !this.isBroken) this.rows.set(key, row);
           return !this.isBroken;
         },
@@ -361,4 +368,10 @@ test("an end has its own time, which is corrected by what clocks differ, whateve
     foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, ...END, endedAtMs: NOON + HOUR }),
   ]);
   expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
+});
+
+test("what a brain sends leaves most places at the disk to callers", async () => {
+  const many = Array.from({ length: 500 }, (_, i) => foreign({ key: `k${i}`, record: null, ...END }));
+  expect(await b.register.take(many)).toEqual(many.map(() => "taken"));
+  expect(b.writingMost).toBeLessThanOrEqual(64);
 });

@@ -18,6 +18,8 @@ import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
 import { type StampedOrder, stampedName } from "./stamped-order.ts";
 import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
+/** Of what another brain sends: callers who wait for the disk keep most of its places (STATE_ORDERS_MAX). */
+const SAVED_AT_ONCE = 64;
 /** Orders of other brains that wait for room here. */
 export const WAITING_MAX = 4096;
 /** Orders that are looked through in one tick. */
@@ -143,8 +145,13 @@ export class OrderRegister {
   }
 
   /** Takes records of other brains. Resolves when what it took is on disk, or the disk has not taken it in time. */
-  take(records: readonly SharedRecord[]): Promise<readonly TakeOutcome[]> {
-    return Promise.all(records.map((record) => this.#take(record)));
+  async take(records: readonly SharedRecord[]): Promise<readonly TakeOutcome[]> {
+    const outcomes: TakeOutcome[] = [];
+    for (let from = 0; from < records.length; from += SAVED_AT_ONCE) {
+      const some = records.slice(from, from + SAVED_AT_ONCE);
+      outcomes.push(...(await Promise.all(some.map((record) => this.#take(record)))));
+    }
+    return outcomes;
   }
 
   /** The record on a clock that is `byMs` ahead of the one that it is of. */
