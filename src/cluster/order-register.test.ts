@@ -254,6 +254,11 @@ describe("a record of another brain is refused", () => {
     ["a record of another key", foreign({ key: "y" }), "refused invalid: levers y: a record that cannot be read"],
     ["no record", foreign({ record: 7 }), "refused invalid: levers x: a record that cannot be read"],
     [
+      "one that is longer than any order",
+      foreign({ record: { name: "x", text: "a".repeat(140_000), endsAt: NOON + 9 } }),
+      "refused invalid: levers x: a record that is too long",
+    ],
+    [
       "one that its table throws at",
       foreign({ record: { name: "x", text: "explosive", endsAt: NOON + 9 } }),
       "refused failed: levers x: Error: boom",

@@ -1,11 +1,14 @@
 /** Checks what another brain sends as an order, before anything is done with it. */
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { BODY_BYTES_MAX } from "../limits.ts";
 import { EndedBy, SHARED_TABLES, type SharedRecord, type SharedTable } from "./order-exchange.ts";
 import type { OrderTable } from "./order-table.ts";
 
 const KEY_CHARACTERS_MAX = 300;
 const BRAIN_CHARACTERS_MAX = 63;
+/** Twice the largest body of an order: thousands of records may wait for room. */
+const RECORD_CHARACTERS_MAX = 2 * BODY_BYTES_MAX;
 
 const Shape = Type.Object({
   table: Type.Unsafe<SharedTable>(Type.Union(SHARED_TABLES.map((table) => Type.Literal(table)))),
@@ -32,5 +35,6 @@ export function sharedRecordOf(value: unknown): SharedRecord | null {
 export function recordFault({ table: name, key, record, endedBy }: SharedRecord, table: OrderTable): string | null {
   if (record === null) return null;
   if (endedBy !== undefined) return `${name} ${key}: in force and ended at once`;
+  if (JSON.stringify(record).length > RECORD_CHARACTERS_MAX) return `${name} ${key}: a record that is too long`;
   return table.parse(record, key) === null ? `${name} ${key}: a record that cannot be read` : null;
 }
