@@ -63,7 +63,14 @@ const recorded = [...new Glob("test/telemetry/recorded/*.flows").scanSync()];
 
 /** Tests that spend their time on the timers of routers and on parked requests: one after the other, beside all others. */
 const WAITING = ["test/contract/", "src/bgp/", "test/deploy/nginx.test.ts"];
-const notWaiting = WAITING.map((path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`);
+/** The same for those that wait until a brain or an etcd counts as lost. */
+const WAITING_FOR_BRAINS = [
+  ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts"],
+  ...["test/cluster/etcd-lease.test.ts", "test/cluster/etcd-orders.test.ts", "test/cluster/etcd-slots.test.ts"],
+];
+const notWaiting = [...WAITING, ...WAITING_FOR_BRAINS].map(
+  (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
+);
 
 /** The steps of one row run at the same time: what computes is none that depends on time. */
 const STEPS: readonly (readonly Step[])[] = [
@@ -114,6 +121,12 @@ const STEPS: readonly (readonly Step[])[] = [
     {
       name: "TypeScript tests that wait for others",
       command: [...bunTests, "--parallel=1", ...WAITING],
+      counts: bunTest,
+      again: failedFilesAgain,
+    },
+    {
+      name: "TypeScript tests that wait for brains",
+      command: [...bunTests, "--parallel=1", ...WAITING_FOR_BRAINS],
       counts: bunTest,
       again: failedFilesAgain,
     },
