@@ -241,7 +241,7 @@ describe("help, completion and the manual page", () => {
       expect(help).toMatch(new RegExp(`^  ${name} `, "m"));
       const own = (await run(["help", name])).out;
       expect((await run([name, "--help"])).out).toBe(own);
-      expect(manual).toContain(`.SS floodwall ctl ${name}`);
+      expect(manual).toContain(`.SS floodwall ctl ${name.replaceAll("-", "\\-")}`);
       for (const option of [...options, ...COMMON]) {
         expect(own).toContain(`--${option.name}`);
         expect(manual).toContain(`\\-\\-${option.name.replaceAll("-", "\\-")}`);
