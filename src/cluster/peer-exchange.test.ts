@@ -172,6 +172,13 @@ describe("orders of a peer", () => {
     expect(answer()).toEqual({ batch: 7, outcomes: ["taken", "unsaved", "refused"] });
   });
 
+  test("are passed on to the other peer, but for those that are refused here", async () => {
+    for (const peer of ["p", "q"]) brain.goes(peer, "up");
+    brain.outcomes = ["taken", "unsaved", "refused"];
+    await brain.receives("p", "orders", batch([record("a"), record("b"), record("c")]));
+    expect([brain.parts("p").flat(), brain.parts("q").flat()]).toEqual([[], ["a", "b"]]);
+  });
+
   test("have their times corrected where the clocks differ by a second and more", async () => {
     await brain.receives("p", "orders", batch([record("a")], 1999));
     await brain.receives("p", "orders", batch([record("b")], 2000));

@@ -127,8 +127,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * One test waits at a time: another would say nothing more. In a full queue, and of too many that come at once for a service that keeps alerts, the newest events of the tenant
-   * with the most are joined into one that counts them. @param tenant that it is about.
+   * One test waits at a time: another would say nothing more. In a full queue, and of too many that come at once for a
+   * service that keeps alerts, the newest events of the tenant with the most are joined into one that counts them.
+   * @param tenant that it is about.
    */
   add(event: NotifyEvent, tenant: Tenant = null): void {
     if (this.#isStopping || (event.kind === "test" && this.#hasTest())) return;

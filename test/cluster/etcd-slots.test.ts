@@ -115,7 +115,7 @@ describe.skipIf(reason !== null)(`what brains agree on${reason === null ? "" : `
   });
 });
 
-describe.skipIf(reason !== null)("check --here of an etcd", () => {
+describe.skipIf(reason !== null)(`check --here of an etcd${reason === null ? "" : `: ${reason}`}`, () => {
   async function linesOf(config: EtcdConfig, password = LOGIN.password as string): Promise<string[]> {
     const environment = { read: () => password };
     const items = await etcdItems(config, { environment, clock: systemClock, timers: systemTimers });
