@@ -45,7 +45,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "the end of an order is kept, and the order stays in force",
     path: `${CLUSTER}/order-register.ts`,
-    from: "table.end({ key, stamp, endedBy }, wallMs);",
+    from: "table.end({ key, endedBy, endedAtMs: atMs }, wallMs);",
     to: "",
     violates: ["no route without an order"],
   },
