@@ -6,7 +6,7 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   lab-routers  routers of other projects, each with its own policy, and what each holds by its own tool
-#   lab-cluster  two brains, an etcd, routers and scrub nodes under floods, while each part fails, and each two, as a table (ONLY=text,text)
+#   lab-cluster  two brains, an etcd, routers and scrub nodes under floods, while each part fails, and each two, as a table (ONLY=regular expression)
 #   lab-upgrade  the same brains, upgraded one after the other from an earlier version (FROM=COMMIT; default: the newest tag)
 #   cluster-model  ten thousand histories of a cluster by seeds (SEED, HISTORIES)
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)

@@ -7,7 +7,7 @@ export const ASN = 64500;
 export const BGP_PORT = 1790;
 export const FLOW_PORT = 2055;
 export const THRESHOLD_PPS = 500;
-/** An attack must be calm for so long, and the last ban of one lasts so long without it. */
+/** How long an attack must be calm, and how long a ban lasts after it was extended. */
 export const CALM_SECONDS = 5;
 export const TTL_SECONDS = 30;
 /** By node, the next hop of its routes. */
