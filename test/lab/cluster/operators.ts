@@ -19,8 +19,8 @@ export interface Operators {
   stop(): Promise<Ordered>;
 }
 
-/** Fewer in all than bans that a configuration allows at once by default. */
-const ORDER_MS = 400;
+/** In the longest fault fewer than `ban.max_active_bans` allows. */
+const ORDER_MS = 700;
 const TTL_SECONDS = 600;
 
 let orders = 0;
