@@ -6,10 +6,11 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   lab-routers  routers of other projects, each with its own policy, and what each holds by its own tool
-#   lab-cluster  two brains, an etcd and routers under floods, while each part is killed, frozen or cut off, as a table (ONLY=text)
+#   lab-cluster  two brains, an etcd, routers and scrub nodes under floods, while each part fails, and each two, as a table (ONLY=regular expression)
+#   lab-upgrade  the same brains, upgraded one after the other from an earlier version (FROM=COMMIT; default: the newest tag)
 #   cluster-model  ten thousand histories of a cluster by seeds (SEED, HISTORIES)
 #   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
-#   conformance  the interface, statement by statement    accuracy  detection on labelled captures
+#   conformance  the interface, statement by statement (BRAIN=brain1: at this brain of a pair)    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, RATES=attack,users,threshold, SEED=…)
@@ -56,7 +57,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster lab-upgrade cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -79,6 +80,9 @@ lab-routers: setup $(STAMPS)/fresh-packages
 
 lab-cluster: setup $(STAMPS)/test-packages
 	@$(BUN) test/lab/cluster/lab.ts
+
+lab-upgrade: setup $(STAMPS)/test-packages
+	@$(BUN) test/lab/cluster/upgrade.ts
 
 lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
 	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')
