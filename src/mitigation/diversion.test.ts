@@ -3,9 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, retiringTexts } from "./ban.ts";
+import type { Ban } from "./ban.ts";
 import { type Diverter, wantedDiversions } from "./diversion.ts";
 import { plainOrder } from "./order/ban-order.ts";
+import { retiringTexts } from "./retiring.ts";
 
 const HOST = hostPrefix(victim).text;
 const WIDE = "192.0.2.0/24";
