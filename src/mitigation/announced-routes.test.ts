@@ -66,8 +66,8 @@ describe("a wider prefix that one ban drops and another one diverts", () => {
 
 test("a wider prefix that a hook diverts is not dropped for another ban, not even until its own route is announced", () => {
   const hooked = terms({ ...wider, divert: wider.divert && { ...wider.divert, nextHop: null }, method: "divert" });
-  const diversions = { ...NO_HOOK, isHooked: true, stateOf: () => ({ kind: "announced" as const }) };
-  const bench = harness(of(dropping, hooked), { diversions });
+  const diversions = { ...NO_HOOK, stateOf: () => ({ kind: "announced" as const }) };
+  const bench = harness({ ...of(dropping, hooked), isHooked: true }, { diversions });
   bench.announcer.states.set(hostPrefix(victim).text, { kind: "failed", cause: "no neighbor takes it" });
   bench.engine.attacksChanged([started(attackOn(victim))], 0);
   expect(wideRoute(bench)).toMatchObject({ encloses: 32 });

@@ -347,7 +347,9 @@ export class BanEngine {
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const [attacks, { evidenceWaitMs }] = [this.#attacks.of(heldBy), this.#policy];
-    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy) };
+    const { isHooked } = this.#policy;
+    const diversions = { isHooked, faultOf: (prefix: Prefix) => this.#options.diversions.faultOf(prefix) };
+    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), diversions };
     return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 

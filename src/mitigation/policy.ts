@@ -22,6 +22,8 @@ export interface MitigationPolicy extends AdmissionPolicy {
    */
   enclosingRefusal(prefix: Prefix, own: Prefix, tenant: string | null): EnclosingRefusal | null;
   readonly dryRun: boolean;
+  /** Whether a hook diverts prefixes. */
+  readonly isHooked: boolean;
   /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
   isDryRun(prefix: Prefix, direction: Direction): boolean;
   /** Whether a maintenance window is open in which attacks there are only watched. Bans by hand are not concerned. */
@@ -82,6 +84,7 @@ export function mitigationPolicy(
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
+    isHooked: config.diversionHook !== null,
     enclosingRefusal: (prefix, own, tenant) => {
       const isSpared = ({ group, dryRunDirections }: BanTerms, of: Prefix) =>
         dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group, isAnyPart: true });
