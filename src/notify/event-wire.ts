@@ -12,6 +12,7 @@ import type {
   FaultyFile,
   FaultyScrubNode,
   LeftProblem,
+  Neighbor,
   NotifyEvent,
 } from "./event.ts";
 import type { Orders } from "./order-notices.ts";
@@ -177,7 +178,7 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
   }
 }
 
-function sessionToWire({ address, remoteAsn, state }: NeighborStatus): NonNullable<EventWire["bgp_session"]> {
+function sessionToWire({ address, remoteAsn, state }: Neighbor): NonNullable<EventWire["bgp_session"]> {
   return { address, remote_asn: remoteAsn, state };
 }
 

@@ -60,6 +60,12 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
+export const TARGET_KINDS = [
+  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
+  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
+];
+export type TargetKind = (typeof TARGET_KINDS)[number];
+
 /** Kinds that tenants may be allowed: those that are reached by HTTP, at a host that can be checked. */
 export const TENANT_KINDS = ["webhook", "slack", "teams", "telegram", "pagerduty", "opsgenie", "alertmanager"] as const;
 export type TenantKind = (typeof TENANT_KINDS)[number];
