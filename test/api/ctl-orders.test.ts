@@ -137,7 +137,7 @@ test("the status names what is in dry run beside a service that is live, and div
   const diverted = await run(["diversions"], { "GET /diversions": { diversions: [diversion] } });
   expect(diverted.text).toMatch(/192\.0\.2\.0\/24 +lost, beginning .*192\.0\.2\.7\/32/);
   const reloaded = await run(["reload"], {
-    "POST /reload": { dry_run: false, diversions: { strands: ["192.0.2.0/24"] } },
+    "POST /config/reload": { dry_run: false, diversions: { strands: ["192.0.2.0/24"] } },
   });
   expect(reloaded.text).toContain("has no hook to end the diversion of 192.0.2.0/24");
 });
