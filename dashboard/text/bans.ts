@@ -71,7 +71,8 @@ export function nextStep(ban: BanWire): NextStep | null {
 /** When a ban ends. `calm`: how far its attacks are from their end; null: one of them is above its threshold. */
 export type BanEnd =
   | { readonly kind: "at"; readonly at: string }
-  | { readonly kind: "renewed"; readonly calm: string | null }
+  /** `ofSeconds`: how long its attacks must be quiet. */
+  | { readonly kind: "renewed"; readonly calm: string | null; readonly ofSeconds: number }
   | { readonly kind: "ended" };
 
 const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
@@ -92,10 +93,11 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   const held = attacksOf(ban, active);
   if (held.length > 0) {
     const calm = held.map(calmText);
-    if (calm.includes(null)) return { kind: "renewed", calm: null };
+    const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));
+    if (calm.includes(null)) return { kind: "renewed", calm: null, ofSeconds };
     // It stays when its attacks are over.
     if (ban.manual || isHeldShorter) return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
-    return { kind: "renewed", calm: calm[0] ?? null };
+    return { kind: "renewed", calm: calm[0] ?? null, ofSeconds };
   }
   return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
 }

@@ -42,14 +42,16 @@ export class DiversionFile {
 }
 
 function isDiversion(value: unknown): value is Diversion {
-  const { id, requestId, prefix, isDryRun, phase, since, attempts, error } = (value ?? {}) as Partial<Diversion>;
+  const { id, requestId, prefix, isDryRun, phase, since, attempts, error, begunAt, isLost } = (value ??
+    {}) as Partial<Diversion>;
   const areTexts = [id, requestId, prefix].every((text) => typeof text === "string");
   const isKnown = DIVERSION_PHASES.some((known) => known === phase) && parsePrefix(prefix ?? "") !== null;
   const areNumbers = Number.isFinite(since) && Number.isInteger(attempts);
   return (
     areTexts &&
     isKnown &&
-    (isDryRun === undefined || isDryRun === true) &&
+    [isDryRun, isLost].every((mark) => mark === undefined || mark === true) &&
+    (begunAt === undefined || Number.isFinite(begunAt)) &&
     areNumbers &&
     (error === null || typeof error === "string")
   );

@@ -8,16 +8,94 @@ import type { HookAnswer } from "./hook.ts";
 const A = prefix("203.0.113.0/24");
 const B = prefix("198.51.100.0/24");
 describe("a diversion", () => {
+  test("says when the last ban that wants it ends, in each request but the one to end it #hook-expires-at", async () => {
+    const bench = new Bench();
+    bench.expiresAt = Date.parse("2026-03-01T13:00:00.000Z");
+    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    bench.expiresAt += 600_000;
+    await bench.pass(5);
+    expect(bench.diversions.views()).toMatchObject([{ bans: [A.text], wantedUntil: bench.expiresAt }]);
+    bench.want([]);
+    await bench.settle();
+    expect(bench.asked.map(({ action, expires_at }) => [action, expires_at])).toEqual([
+      ["begin", "2026-03-01T13:00:00.000Z"],
+      ["confirm", "2026-03-01T13:00:00.000Z"],
+      ["confirm", "2026-03-01T13:10:00.000Z"],
+      ["end", undefined],
+    ]);
+  });
+
+  const CHECKED = { ...HOOK, confirmEverySeconds: 60 };
+
+  test("is confirmed again, and asked for again when it is not there any more #hook-lost", async () => {
+    const bench = new Bench();
+    bench.hook = CHECKED;
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.pass(61);
+    expect(bench.actions).toEqual(["begin", "confirm", "confirm"]);
+    let isThere = false;
+    bench.answer = ({ action }) => (action === "confirm" && !isThere ? "not_yet" : "done");
+    await bench.pass(60);
+    // The provider may be behind: one answer does not count.
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+    await bench.pass(5);
+    expect(bench.actions.slice(3)).toEqual(["confirm", "confirm", "begin", "confirm"]);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "pending" });
+    const lost = { isLost: true, error: expect.stringContaining("does not confirm it any more") };
+    expect(bench.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
+    // The next process knows it, too.
+    const next = new Bench(bench.disk);
+    expect(next.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
+    isThere = true;
+    await bench.pass(5);
+    expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: null, begunAt: expect.any(Number) }]);
+    expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
+  });
+
+  test("stays confirmed while the hook cannot be asked, and ends when it is not wanted meanwhile", async () => {
+    const bench = new Bench();
+    bench.hook = CHECKED;
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    bench.answer = () => {
+      throw new Error("no connection");
+    };
+    await bench.pass(300);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+    expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: "no connection" }]);
+    bench.answer = () => "done";
+    bench.want([]);
+    await bench.settle();
+    expect(bench.actions.at(-1)).toBe("end");
+  });
+
+  test.each([
+    [{ ...CHECKED, confirmEverySeconds: 0 }, ["begin", "confirm"]],
+    [{ ...CHECKED, confirmSeconds: 0 }, ["begin"]],
+  ])("is not confirmed again where that is off", async (hook, actions) => {
+    const bench = new Bench();
+    bench.hook = hook;
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.pass(200);
+    expect(bench.actions).toEqual(actions);
+  });
+
   test("that no ban wants any more while it is written to disk ends", async () => {
     const bench = new Bench();
     bench.hook = { ...HOOK, confirmSeconds: 0 };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     for (let turns = 0; turns < 40; turns++) {
       await Promise.resolve();
       if (bench.diversions.stateOf(A).kind === "announced") break;
     }
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "end"]);
   });
@@ -31,7 +109,7 @@ describe("a diversion", () => {
       return action === "confirm" ? confirmed : "done";
     };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "confirm"]);
     expect(onDisk[0]).toBe(1);
@@ -39,10 +117,10 @@ describe("a diversion", () => {
     confirmed = "done";
     await bench.pass(5);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(120);
     expect(bench.actions).toEqual(["begin", "confirm", "confirm"]);
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions.at(-1)).toBe("end");
     expect(bench.diversions.views()).toEqual([]);
@@ -54,10 +132,10 @@ describe("a diversion", () => {
 
   test("asks no hook before the start, nor for what no ban wants", async () => {
     const bench = new Bench();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(10);
     expect(bench.asked).toEqual([]);
-    bench.diversions.want([]);
+    bench.want([]);
     bench.diversions.start();
     await bench.pass(10);
     expect(bench.asked).toEqual([]);
@@ -73,7 +151,7 @@ describe("a diversion", () => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun };
       bench.diversions.start();
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       expect(bench.diversions.views()).toMatchObject([{ phase: "diverted" }]);
       expect(bench.diversions.stateOf(A)).toEqual({ kind });
@@ -87,10 +165,10 @@ describe("a diversion", () => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: was };
       bench.diversions.start();
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: !was };
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       const calls = bench.asked.map(({ action, dry_run }) => [action, dry_run]);
       expect(calls).toEqual([
@@ -101,7 +179,7 @@ describe("a diversion", () => {
       // The same after a restart: the next process knows how it was begun.
       const next = new Bench(bench.disk);
       next.hook = { ...HOOK, isDryRun: was };
-      next.diversions.want([A]);
+      next.want([A]);
       next.diversions.start();
       await next.settle();
       expect(next.asked[0]).toMatchObject({ action: "end", dry_run: !was });
@@ -114,7 +192,7 @@ describe("a diversion", () => {
     bench.diversions.start();
     const changeOften = async (seconds: number) => {
       for (let i = 0; i < seconds * 10; i++) {
-        bench.diversions.want(i % 2 === 0 ? [A] : [A, B]);
+        bench.want(i % 2 === 0 ? [A] : [A, B]);
         bench.clock.advance(100);
         await bench.settle();
       }
@@ -141,7 +219,7 @@ describe("a diversion", () => {
       if (++confirms % 5 === 0) throw new Error("no answer within 5 s");
       return "not_yet";
     };
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(300);
     expect(confirms).toBeGreaterThan(20);
     expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
@@ -152,7 +230,7 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.clock.setWall("2026-03-02T12:00:00.000Z");
     await bench.pass(30);
@@ -171,7 +249,7 @@ describe("a diversion", () => {
       return "done";
     };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     await bench.pass(1);
     expect(bench.actions).toEqual(["begin", "begin"]);
@@ -179,16 +257,16 @@ describe("a diversion", () => {
     const cause = "the scrubbing hook does not divert 203.0.113.0/24: the hook answered 500";
     expect(bench.diversions.faultOf(A)).toBe(cause);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "failed", cause });
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "begin", "end"]);
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.actions).toHaveLength(3);
     await bench.pass(300);
     expect(bench.diversions.faultOf(A)).toBeNull();
     bench.answer = () => "done";
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
   });
@@ -197,7 +275,7 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     bench.diversions.start();
-    bench.diversions.want([A, B]);
+    bench.want([A, B]);
     await bench.pass(65);
     expect(bench.diversions.faultOf(A)).toContain("not confirmed within 60 s");
     expect(bench.diversions.faultOf(B)).toContain("not confirmed within 60 s");
@@ -206,20 +284,20 @@ describe("a diversion", () => {
   test("is ended again and again until the hook has ended it, and may be wanted again meanwhile", async () => {
     const bench = new Bench();
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.answer = () => {
       throw new Error("no connection");
     };
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(600);
     expect(bench.diversions.views()).toMatchObject([{ phase: "ending", error: "no connection" }]);
     expect(bench.actions.filter((action) => action === "end").length).toBeGreaterThan(10);
     bench.answer = () => "done";
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.diversions.views()).toEqual([]);
   });
@@ -229,14 +307,14 @@ describe("a diversion", () => {
     async (phase) => {
       const left = { ...{ id: "a", requestId: "r", prefix: A.text, phase }, since: 0, attempts: 0, error: null };
       const wanting = new Bench([left]);
-      wanting.diversions.want([A]);
+      wanting.want([A]);
       wanting.diversions.start();
       await wanting.settle();
       expect(wanting.diversions.stateOf(A)).toEqual({ kind: "announced" });
       expect(new Set(wanting.asked.map(({ id }) => id))).toEqual(new Set(phase === "diverted" ? [] : ["a"]));
       if (phase === "beginning") expect(wanting.asked[0]?.request_id).toBe("r");
       const other = new Bench([left]);
-      other.diversions.want([]);
+      other.want([]);
       other.diversions.start();
       await other.settle();
       expect(other.asked).toMatchObject([{ action: "end", id: "a" }]);
@@ -248,18 +326,18 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.diskFault = new Error("disk full");
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.asked).toEqual([]);
     expect(bench.diversions.views()).toMatchObject([{ phase: "beginning", error: "it could not be saved: disk full" }]);
     await bench.pass(2);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
     bench.diskFault = null;
-    bench.diversions.want([A, B]);
+    bench.want([A, B]);
     await bench.settle();
     expect(bench.disk).toMatchObject([{ prefix: A.text, phase: "diverted" }, {}]);
     bench.diskFault = new Error("disk full");
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(2);
     expect(bench.actions.at(-1)).toBe("end");
   });
@@ -267,10 +345,10 @@ describe("a diversion", () => {
   test("whose hook was taken from the configuration waits for it", async () => {
     const bench = new Bench();
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.hook = null;
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(10);
     expect(bench.diversions.views()).toMatchObject([
       { phase: "ending", error: expect.stringContaining("not configured") },
@@ -294,7 +372,7 @@ test("no more are begun than there is room for, and few calls run at once", asyn
   };
   bench.diversions.start();
   const all = Array.from({ length: DIVERSIONS_MAX + 1 }, (_, i) => prefix(`10.${i >> 8}.${i & 255}.0/24`));
-  bench.diversions.want(all);
+  bench.want(all);
   await bench.settle();
   expect(bench.diversions.views()).toHaveLength(DIVERSIONS_MAX);
   expect(bench.diversions.stateOf(all.at(-1) ?? A)).toMatchObject({
@@ -310,16 +388,16 @@ test("ends that take long hold up no begin", async () => {
   const bench = new Bench();
   const many = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
   bench.diversions.start();
-  bench.diversions.want(many);
+  bench.want(many);
   await bench.pass(2);
   const ending: (() => void)[] = [];
   bench.answer = async ({ action }) => {
     if (action === "end") await new Promise<void>((resolve) => ending.push(resolve));
     return "done" as const;
   };
-  bench.diversions.want([]);
+  bench.want([]);
   await bench.settle();
-  bench.diversions.want([A]);
+  bench.want([A]);
   await bench.settle();
   expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
   expect(ending.length).toBeLessThan(8);
@@ -341,7 +419,7 @@ test("the time in which a question waits for its turn is none of those in which 
     return ++answered > 40 ? ("done" as const) : ("not_yet" as const);
   };
   bench.diversions.start();
-  bench.diversions.want(many);
+  bench.want(many);
   await bench.pass(400);
   expect(bench.diversions.views().filter(({ phase }) => phase === "failed")).toEqual([]);
   expect(bench.diversions.views().filter(({ phase }) => phase === "diverted")).toHaveLength(40);

@@ -12,6 +12,7 @@ import type {
   FaultyFile,
   FaultyScrubNode,
   LeftProblem,
+  Neighbor,
   NotifyEvent,
 } from "./event.ts";
 import type { Orders } from "./order-notices.ts";
@@ -117,10 +118,8 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "rules_not_found":
       return { ban: banRow(event.ban) };
     case "bgp_session_lost":
-    case "bgp_session_restored": {
-      const { address, remoteAsn, state } = event.neighbor;
-      return { bgp_session: { address, remote_asn: remoteAsn, state } };
-    }
+    case "bgp_session_restored":
+      return { bgp_session: sessionToWire(event.neighbor) };
     case "state_damaged": {
       const { reason, movedTo, salvaged } = event.damage;
       return { state_database: { reason, moved_to: movedTo, salvaged } };
@@ -153,6 +152,12 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_begun":
+    case "diversion_ended":
+    case "diversion_confirmed":
+    case "diversion_unconfirmed":
+    case "diversion_lost":
+    case "diversion_lost_over":
     case "diversion_failed":
     case "diversion_failed_over":
     case "diversion_stuck":
@@ -164,15 +169,17 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
       return { orders: ordersToWire(event.orders) };
     case "owner_changed":
       return { left: event.left };
-    case "events_joined": {
-      const { counts, sinceMs } = event.joined;
-      return { joined: { counts, since: timestamp(sinceMs) } };
-    }
+    case "events_joined":
+      return { joined: { counts: event.joined.counts, since: timestamp(event.joined.sinceMs) } };
     case "test":
       return {};
     default:
       return event satisfies never;
   }
+}
+
+function sessionToWire({ address, remoteAsn, state }: Neighbor): NonNullable<EventWire["bgp_session"]> {
+  return { address, remote_asn: remoteAsn, state };
 }
 
 function ordersToWire({ type, count, targets, operator, reason, end, expiresAt }: Orders): OrdersWire {

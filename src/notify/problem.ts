@@ -57,6 +57,12 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "speaker_up":
     case "disk_nearly_full":
     case "disk_nearly_full_over":
+    case "diversion_begun":
+    case "diversion_ended":
+    case "diversion_confirmed":
+    case "diversion_unconfirmed":
+    case "diversion_lost":
+    case "diversion_lost_over":
     case "diversion_failed":
     case "diversion_failed_over":
     case "diversion_stuck":

@@ -23,6 +23,7 @@ function ownViews({ bans, detector, attackLog, incidents, now }: Engines): Attac
     active: [...detector.active.values()].map((attack) => ({
       ...{ attack: incidents.stamped(attack), ban: bans.banOf(attack) },
       calm: detector.calmOf(attack, monotonicMs),
+      endsAfterSeconds: detector.endsAfterSeconds(attack),
     })),
     recent: attackLog.ended.map((attack) => ({ attack, ban: bans.banOf(attack) })),
   };

@@ -217,10 +217,11 @@ export class Reporting {
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
     const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
+    const endsAfterSeconds = floodwall.detector.endsAfterSeconds(attack);
     const { attackIds } = floodwall;
     attackIds.whenAgreed(() => {
       const shown = attackIds.shown(attack);
-      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm } });
+      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm, endsAfterSeconds } });
       this.#attackHistory?.save(shown, tenancy().ownerOf(shown));
     });
   }

@@ -127,7 +127,25 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
       )}
       <RouteList title={t`It announces at once:`} routes={announces} more={preview.more_announced ?? 0} />
       <RouteList title={t`It withdraws at once:`} routes={withdraws} more={preview.more_withdrawn ?? 0} />
+      <HookCalls diversions={preview.diversions ?? {}} />
       {needsRestart.length > 0 && <p>{t`Only after a restart: ${needsRestart.join(", ")}.`}</p>}
+    </>
+  );
+}
+
+function HookCalls({ diversions }: { readonly diversions: NonNullable<ReloadPreviewWire["diversions"]> }) {
+  const { begins = [], ends = [], renews = [], moves = [], strands = [] } = diversions;
+  return (
+    <>
+      <RouteList title={t`The scrubbing hook is called to divert:`} routes={begins} more={0} />
+      <RouteList title={t`The scrubbing hook is called to end the diversion of:`} routes={ends} more={0} />
+      <RouteList title={t`The diversion is ended and begun anew of:`} routes={renews} more={0} />
+      <RouteList title={t`Another hook is called for the diversion of:`} routes={moves} more={0} />
+      {strands.length > 0 && (
+        <Callout tone="warn" title={t`No hook is left that could end these diversions`}>
+          {strands.join(", ")}
+        </Callout>
+      )}
     </>
   );
 }

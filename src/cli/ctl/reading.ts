@@ -102,7 +102,7 @@ function statusText(status: Json): string {
   const up = neighbors.filter(({ state }) => state === "established").length;
   return lines([
     ["version", status["version"]],
-    ["mode", status["dry_run"] === true ? "dry run: nothing is announced, nothing is dropped" : "live"],
+    ["mode", modeOf(status, neighbors)],
     ["runs for", `${plain(status["uptime_seconds"])} s`],
     ["attacks", status["active_attacks"]],
     ["bans", status["active_bans"]],
@@ -116,6 +116,19 @@ function statusText(status: Json): string {
     ["data plane", partOf(status, "dataplane")["state"]],
     ["faulty files", rowsOf(status, "faulty_files").map(({ key, error }) => `${plain(key)}: ${plain(error)}`)],
   ]);
+}
+
+/** Live by degrees: what is in dry run beside the whole. */
+function modeOf(status: Json, neighbors: readonly Json[]): string {
+  if (status["dry_run"] === true) return "dry run: nothing is announced, nothing is dropped";
+  const groups = rowsOf(status, "hostgroups").flatMap(({ name, dry_run_directions: directions }) =>
+    Array.isArray(directions) ? `hostgroup ${plain(name)} (${plain(directions)} attacks)` : [],
+  );
+  const spared = neighbors.flatMap(({ name, address, dry_run: isDry }) =>
+    isDry === true ? `neighbor ${plain(name ?? address)}` : [],
+  );
+  const dry = [...groups, ...spared];
+  return dry.length === 0 ? "live" : `live, but in dry run: ${dry.join(", ")}`;
 }
 
 const AS_JSON = "print the service's answer in place of a table";

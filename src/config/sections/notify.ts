@@ -16,7 +16,7 @@ import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parsePartOfDay } from "../../schema/text-forms.ts";
-import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
+import { EVENT_KINDS, SEVERITIES, TARGET_KINDS } from "../../targets/target-words.ts";
 import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
 
 /** Recipients of one mail. */
@@ -316,11 +316,6 @@ export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConf
     tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };
 }
-
-export const TARGET_KINDS = [
-  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
-  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
-];
 
 function pick<K extends keyof TargetFile>(file: Partial<TargetFile>, kind: K): Partial<TargetFile> {
   return { [kind]: file[kind] };

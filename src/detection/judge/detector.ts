@@ -170,10 +170,16 @@ export class Detector {
     return judgement.changes;
   }
 
+  /** After how long within the thresholds the attack ends; null: it has ended. */
+  endsAfterSeconds({ endedAt, group }: Attack): number | null {
+    return endedAt === null ? this.#policy.hysteresisMs(group) / 1000 : null;
+  }
+
   /** null: the attack is above a threshold, or over. */
-  calmOf({ calmSinceMs, endedAt, group }: Attack, monotonicMs: number): Calm | null {
-    if (calmSinceMs === null || endedAt !== null) return null;
-    const ofSeconds = this.#policy.hysteresisMs(group) / 1000;
+  calmOf(attack: Attack, monotonicMs: number): Calm | null {
+    const { calmSinceMs } = attack;
+    const ofSeconds = this.endsAfterSeconds(attack);
+    if (calmSinceMs === null || ofSeconds === null) return null;
     return { seconds: Math.min((monotonicMs - calmSinceMs) / 1000, ofSeconds), ofSeconds };
   }
 

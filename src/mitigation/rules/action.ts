@@ -57,6 +57,11 @@ export function actionText(action: Action | RouterAction): string {
   if (action.kind === "redirect") return `redirect ${action.to}`;
   if (action.kind === "mark") return `mark dscp ${action.dscp}`;
   if (action.kind === "discard") return "discard";
-  if (action.kind === "rate_limit") return `rate-limit ${action.bytesPerSecond} bytes/s`;
+  if (action.kind === "rate_limit") return `rate-limit ${mbpsText(action.bytesPerSecond)}`;
   return JSON.stringify(action);
+}
+
+/** As orders have rates; equal ones have equal texts. */
+export function mbpsText(bytesPerSecond: number): string {
+  return `${Number(((bytesPerSecond * 8) / 1e6).toPrecision(12))} Mbit/s`;
 }
