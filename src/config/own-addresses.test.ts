@@ -24,6 +24,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
   "notify.routes[].hours": "a part of the day",
+  "notify.routes[].quiet[].hours": "a part of the day",
   "notify.targets[].template": "words for people",
   "notify.tenant_targets.hosts[]": "of receivers of tenants",
   "notify.tenant_targets.private_networks[]": "where receivers of tenants may be",
@@ -47,6 +48,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
 
 /** Keys of texts, each once, with `[]` for the items of lists. */
 function* textKeys(schema: TSchema, path = ""): Generator<string> {
+  if (schema["sameKeysAs"] !== undefined) return;
   const { anyOf = [], type, items, properties = {}, format = FORMAT_PREFIX } = schema;
   for (const option of anyOf as TSchema[]) yield* textKeys(option, path);
   const form = String(format).slice(FORMAT_PREFIX.length);

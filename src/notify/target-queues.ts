@@ -37,6 +37,8 @@ export interface TargetQueuesOptions
   /** Absent: what waits is in memory alone. */
   readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
+  /** How long messages for people wait for further events, ms; null: as `times` says. Absent: null for all. */
+  readonly groupMsOf?: (event: NotifyEvent, target: string) => number | null;
   /** null or absent: there is one brain. */
   readonly sharing?: EventSharing | null;
   /** For tests: receivers on this machine. */
@@ -138,7 +140,8 @@ export class TargetQueues {
     const { queue, own = null } = this.#targets.get(name) ?? {};
     // Whatever the routing says: a tenant's target gets what is of the tenant.
     if (own !== null && own.tenant !== event.tenant) return;
-    queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant);
+    const groupMs = own === null ? (this.#options.groupMsOf?.(event, name) ?? null) : null;
+    queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant, groupMs);
   }
 
   /** Of the target; undefined: there is none of this name. */

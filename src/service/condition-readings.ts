@@ -34,7 +34,8 @@ export class ConditionReadings {
   #counted = new Map<string, Counted>();
   /** The document of each edge node, and since when it is that. */
   #documents = new Map<string, { readonly etag: string; readonly sinceMs: number }>();
-  #disks: readonly ConditionReading[] = [];
+  /** null: not read yet. */
+  #disks: readonly ConditionReading[] | null = null;
   #disksReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ConditionParts) {
@@ -53,7 +54,7 @@ export class ConditionReadings {
       ...this.#scrubNodes(),
       ...this.#edgeNodes(monotonicMs),
       ...this.#diversions(),
-      ...this.#disks,
+      ...(this.#disks ?? disksOf(this.#parts.floodwall.config).map(notReadYet)),
     ];
   }
 
@@ -95,6 +96,7 @@ export class ConditionReadings {
     return [...scrub.views()].map(({ node: { name }, liveness }) => ({
       ...({ kind: "scrub_node_lost", name } as const),
       found: liveness === "lost" ? `no poll for ${scrub.staleAfterSeconds} s` : null,
+      isUnknown: liveness === "not_seen" || liveness === "unknown",
     }));
   }
 
@@ -106,11 +108,17 @@ export class ConditionReadings {
       const before = this.#documents.get(name);
       const sinceMs = before?.etag === etag ? before.sinceMs : monotonicMs;
       documents.set(name, { etag, sinceMs });
-      const isLost = nodes.livenessOf(name) === "lost";
+      const liveness = nodes.livenessOf(name);
+      const isLost = liveness === "lost";
+      const isUnknown = liveness === "not_seen" || liveness === "unknown";
       const isDue = monotonicMs - sinceMs >= DOCUMENT_LATE_MS;
       return [
-        { kind: "edge_node_lost", name, found: isLost ? `no poll for ${nodes.staleAfterSeconds} s` : null },
-        { kind: "edge_node_fault", name, found: isLost ? null : this.#faultOf(name, isDue ? etag : null) },
+        { kind: "edge_node_lost", name, found: isLost ? `no poll for ${nodes.staleAfterSeconds} s` : null, isUnknown },
+        {
+          ...({ kind: "edge_node_fault", name } as const),
+          found: isLost ? null : this.#faultOf(name, isDue ? etag : null),
+          isUnknown: isUnknown || (!isLost && this.#parts.edge.reports.reportOf(name) === null),
+        },
       ];
     });
     this.#documents = documents;
@@ -148,6 +156,10 @@ function begunText(bans: readonly string[], isDryRun: boolean): string {
 
 function confirmedText(isDryRun: boolean): string {
   return isDryRun ? "in dry run: nothing is diverted" : "the scrubbing center has the traffic";
+}
+
+function notReadYet(name: string): ConditionReading {
+  return { kind: "disk_nearly_full", name, found: null, isUnknown: true };
 }
 
 function disksOf({ stateDir, storage: { driver } }: Pick<Config, "stateDir" | "storage">): string[] {

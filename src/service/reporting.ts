@@ -17,6 +17,7 @@ import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { KeptNotifications } from "../notify/kept-notification.ts";
+import { NotifiedProblems } from "../notify/notified-problems.ts";
 import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -108,6 +109,15 @@ export class Reporting {
         stored: floodwall.state.stored.notifications,
         records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
       }),
+      notified: new NotifiedProblems({
+        table: floodwall.state.table("notified"),
+        stored: floodwall.state.stored.notified,
+      }),
+      gathered: {
+        table: floodwall.state.table("order_notices"),
+        stored: floodwall.state.stored.order_notices,
+      },
+      restoredAttacks: floodwall.state.stored.attacks.map(({ id }) => id),
       own: { inForce: () => this.#tenantTargets.inForce(), reach: reachOfTenants(floodwall) },
       instance: hostname(),
       metrics: options.metrics.notify,

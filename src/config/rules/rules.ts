@@ -95,6 +95,7 @@ import { orderTemplatesAreWhole } from "./order-templates.ts";
 import {
   clickhouseHasItsSection,
   mailAccountIsWhole,
+  routesHaveTargets,
   storageKeysHaveAnEffect,
   targetsHaveOneKind,
   templatesCanBeUsed,
@@ -193,6 +194,7 @@ const RULES: readonly Rule[] = [
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
+  routesHaveTargets,
   targetsHaveOneKind,
   templatesCanBeUsed,
   updateCheckHasAUrl,
