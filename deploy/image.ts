@@ -1,6 +1,6 @@
 /**
  * A container image for several processors as one tar archive in the layout of the OCI (image-spec 1.1, image-layout.md):
- * podman, skopeo, umoci and containerd read it. The same files and time give the same bytes.
+ * podman and skopeo read it. The same files and time give the same bytes.
  */
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,9 @@ export async function makeImage({ path, images, version, time }: ImageOrder): Pr
   const manifests = [];
   for (const image of images) manifests.push(await writer.image(image));
   const index = writer.json(INDEX, { schemaVersion: 2, mediaType: INDEX, manifests });
-  const named = { ...index, annotations: { "org.opencontainers.image.ref.name": version } };
+  // A tag has no tilde.
+  const name = `floodwall:${version.replace("~", "-")}`;
+  const named = { ...index, annotations: { "org.opencontainers.image.ref.name": name } };
   writeFileSync(join(layout, "oci-layout"), JSON.stringify({ imageLayoutVersion: "1.0.0" }));
   writeFileSync(join(layout, "index.json"), JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [named] }));
   await archive(layout, path, time);

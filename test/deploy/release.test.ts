@@ -144,6 +144,7 @@ test("the image has a layer of each folder for both processors, owned by root", 
   const json = (path: string) => JSON.parse(readFileSync(join(layout, path), "utf8"));
   const blob = (digest: string) => `blobs/${digest.replace(":", "/")}`;
   const [named] = json("index.json").manifests;
+  expect(named.annotations["org.opencontainers.image.ref.name"]).toBe("floodwall:1.2.3-20260102T030405.gabc");
   const manifests = json(blob(named.digest)).manifests;
   expect(manifests.map((one: { platform: object }) => one.platform)).toEqual(
     ["amd64", "arm64"].map((architecture) => ({ architecture, os: "linux" })),
