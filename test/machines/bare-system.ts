@@ -4,7 +4,7 @@
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isFresh, mirrorOf, sourcesOf } from "./debian-archive.ts";
+import { isFresh, mirrorOf, sourcesOf } from "../../deploy/debian-archive.ts";
 import { MACHINES, RootFolder, runLogged } from "./root-folder.ts";
 
 /** Codenames of the releases that are supported. */
