@@ -148,5 +148,7 @@ function patternText({ offset, mask, value }: PayloadPattern): string {
 
 /** Whether only the destination is matched. */
 export function matchesOnlyDestination(match: Match): boolean {
-  return matchText({ ...match, destination: null }) === "any";
+  const { source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLengths } = match;
+  const ranges = protocols.length + sourcePorts.length + destinationPorts.length + packetLengths.length;
+  return ranges === 0 && source === null && tcpFlags === null && fragment === null && !isOfKernelOnly(match);
 }

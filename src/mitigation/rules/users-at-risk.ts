@@ -24,6 +24,7 @@ const CHANCE_PACKETS = 1.2;
 
 export class UsersAtRisk {
   readonly #traffic: UsersTraffic;
+  #packets: readonly WeightedPacket[] | null = null;
   /** The share that a rule may match and still counts as sparing users. */
   readonly tolerated: number;
 
@@ -34,7 +35,8 @@ export class UsersAtRisk {
   }
 
   get packets(): readonly WeightedPacket[] {
-    return [...this.#traffic.seen, ...this.#traffic.assumed];
+    this.#packets ??= [...this.#traffic.seen, ...this.#traffic.assumed];
+    return this.#packets;
   }
 
   get seenCount(): number {
