@@ -6,7 +6,7 @@ import { Database } from "bun:sqlite";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-import type { StateTable } from "./state-change.ts";
+import { noneByTable, type StateTable } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
 /** State databases that were damaged and moved aside. */
@@ -90,19 +90,7 @@ export function salvage(path: string): SalvagedRows {
 
 /** Writes the rows into an empty database, all or none. Returns the number of each table. */
 export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salvaged"] {
-  const counts: Record<StateTable, number> = {
-    bans: 0,
-    attacks: 0,
-    source_blocks: 0,
-    levers: 0,
-    filter_rules: 0,
-    protections: 0,
-    incidents: 0,
-    maintenance: 0,
-    cluster_orders: 0,
-    notify_targets: 0,
-    notifications: 0,
-  };
+  const counts = noneByTable();
   db.transaction(() => {
     for (const [name, of] of rows) {
       const { keys, others } = TABLES[name];

@@ -32,6 +32,23 @@ export interface StateRecords {
 
 export type StateTable = keyof StateRecords;
 
+/** A count of each table. */
+export function noneByTable(): Record<StateTable, number> {
+  return {
+    bans: 0,
+    attacks: 0,
+    source_blocks: 0,
+    levers: 0,
+    filter_rules: 0,
+    protections: 0,
+    incidents: 0,
+    maintenance: 0,
+    cluster_orders: 0,
+    notify_targets: 0,
+    notifications: 0,
+  };
+}
+
 /** `record` null: it is removed. */
 export type StateChange = {
   [T in StateTable]: { readonly table: T; readonly key: string; readonly record: StateRecords[T] | null };
