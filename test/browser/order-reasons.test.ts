@@ -1,4 +1,4 @@
-/** The reasons of orders and of their ends, from the dialogs to the audit trail; and the effect of a source block in its dialog. */
+/** The reasons of a ban and an unban, from the dialogs to the audit trail; and the effect of a source block in its dialog. */
 import { expect, test } from "bun:test";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { SECRETS, VICTIM } from "../fixtures/browser/world.ts";
@@ -36,46 +36,6 @@ test("a ban and an unban take a reason, which the audit trail has", async () => 
   await dialog.getByRole("button", { name: "Unban" }).click();
   await dialog.waitFor({ state: "detached" });
   await hasReason("unban", "manual unban: ticket 7 is over");
-});
-
-test.each([
-  ["source_unblock", "ticket 8", "dataplane/sources", { source: "198.51.100.9", victim: VICTIM }, "", "Unblock"],
-  [
-    "filter_rule",
-    "drop at all times: ticket 9",
-    "filter-rules",
-    { name: "one", action: "drop", destinations: [VICTIM] },
-    "rules",
-    "Remove",
-  ],
-])("the end of an order takes a reason: %s", async (action, row, path, order, which, verb) => {
-  const { service } = dashboard.world;
-  const ordered = await service.post(`/api/v1/${path}`, { ...order, ttl_seconds: 600 }, SECRETS.operator);
-  expect(ordered.status).toBe(200);
-  const { page } = await dashboard.open(`/mitigation?which=${which}`);
-  await page
-    .getByRole("button", { name: new RegExp(`^${verb} `) })
-    .first()
-    .click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Reason").fill(/ticket \d/.exec(row)?.[0] ?? "");
-  await dialog.getByRole("button", { name: verb }).click();
-  await dialog.waitFor({ state: "detached" });
-  await hasReason(action, row);
-});
-
-test("what is ended together has one reason", async () => {
-  const { service } = dashboard.world;
-  const victims = [VICTIM, "203.0.113.90"];
-  for (const ip of victims) expect((await service.post("/api/v1/ban", { ip }, SECRETS.operator)).status).toBe(200);
-  const { page } = await dashboard.open("/mitigation");
-  await page.getByRole("button", { name: "Select all found" }).click();
-  await page.getByRole("button", { name: "Unban 2 selected" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Reason").fill("ticket 10");
-  await dialog.getByRole("button", { name: "Unban 2" }).click();
-  await dialog.getByText("2 of 2 ended.").waitFor();
-  await hasReason("unban", "manual unban: ticket 10");
 });
 
 test("the dialog of a source block says what it would do, or why that is not known", async () => {
