@@ -15,7 +15,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
-import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
+import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
@@ -104,7 +104,11 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: t`Time`, cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
   { key: "action", title: t`Action`, cell: ({ event }) => AUDIT_ACTIONS[event.action] },
-  { key: "result", title: t`Result`, cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
+  {
+    key: "result",
+    title: t`Result`,
+    cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
+  },
   { key: "target", title: t`Target`, cell: ({ event }) => event.target.replace("->", " → ") || "–" },
   { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },

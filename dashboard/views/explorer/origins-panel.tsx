@@ -76,7 +76,7 @@ export function OriginsPanel() {
           return <DataTable label={t`The largest parts`} columns={columns} rows={rows} rowKey={({ key }) => key} />;
         }}
       </Show>
-      <p class="muted">{t`Estimated from sampled packets, of the time since it is recorded in the range.`}</p>
+      <p class="muted">{t`Estimated from sampled packets, of the part of the range in which they were recorded.`}</p>
     </Panel>
   );
 }

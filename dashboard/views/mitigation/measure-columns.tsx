@@ -72,7 +72,7 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       ...sortable,
     },
     { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
-    { key: "effect", title: t`Packets`, cell: effectCell, width: "wider", isNumber: true, ...sortable },
+    { key: "effect", title: t`Packets`, cell: effectCell, width: "wide", isNumber: true, ...sortable },
     {
       key: "owner",
       title: t`Ordered by`,
