@@ -1,6 +1,6 @@
 /** The columns of the list of measures, and the value by which each orders it. */
+import { attackOfBan } from "../../api/attack-of-ban.ts";
 import { serviceNow } from "../../api/contact.ts";
-import { attacks } from "../../api/live.ts";
 import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
@@ -10,7 +10,7 @@ import { Until } from "../../parts/moment.tsx";
 import { UnblockButton } from "../../parts/source-block-actions.tsx";
 import { linkTo } from "../../router.ts";
 import { auditPlace } from "../../text/audit-links.ts";
-import { attacksOf, nextStep } from "../../text/bans.ts";
+import { nextStep } from "../../text/bans.ts";
 import { capital, methodName } from "../../text/format/words.ts";
 import {
   begunAt,
@@ -160,10 +160,7 @@ function Holder({ measure }: { readonly measure: Measure }) {
 }
 
 function effectCell(measure: Measure): string {
-  const { value } = attacks;
-  if (measure.kind !== "ban" || value.kind !== "ready") return effectText(measure, undefined);
-  const [attack, ...others] = attacksOf(measure.ban, value.data.active);
-  return effectText(measure, others.length === 0 ? attack : undefined);
+  return effectText(measure, measure.kind === "ban" ? attackOfBan(measure.ban) : undefined);
 }
 
 /** An order leads to its audit rows, what an attack caused to the attack. */
