@@ -9,6 +9,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty, StorageOff, type Tone, WrongFilter } from "../../parts/callout.tsx";
 import { saveCsv } from "../../parts/csv-file.ts";
+import { CutText } from "../../parts/cut-text.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -110,15 +111,11 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
   },
   { key: "target", title: t`Target`, cell: ({ event }) => event.target.replace("->", " → ") || "–" },
-  { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
+  { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "wide" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
-  { key: "reason", title: t`Reason`, cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
+  { key: "reason", title: t`Reason`, cell: ({ event }) => <CutText text={event.reason} />, width: "medium" },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },
 ];
-
-function Reason({ text }: { readonly text: string }) {
-  return text === "" ? "–" : <span title={text}>{text}</span>;
-}
 
 const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   active: "info",

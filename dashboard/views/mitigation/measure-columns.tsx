@@ -5,6 +5,7 @@ import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
+import { CutText } from "../../parts/cut-text.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Until } from "../../parts/moment.tsx";
 import { UnblockButton } from "../../parts/source-block-actions.tsx";
@@ -83,7 +84,7 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     {
       key: "why",
       title: t`Why`,
-      cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
+      cell: (measure) => <CutText text={measure.kind === "rule" ? "" : whyText(measure)} />,
       width: "widest",
       ...sortable,
     },
@@ -181,15 +182,6 @@ function Owner({ measure }: { readonly measure: Measure }) {
     >
       {text}
     </a>
-  );
-}
-
-function Cut({ text }: { readonly text: string }) {
-  if (text === "") return <>–</>;
-  return (
-    <span class="row-reason" title={text}>
-      {text}
-    </span>
   );
 }
 
