@@ -103,6 +103,7 @@ function viewOf(event: NotifyEvent): string {
 type Common = "id" | "event" | "at" | "instance" | "dry_run" | "severity" | "hostgroup" | "tenant" | "link" | "advice";
 
 function subject(event: NotifyEvent): Omit<EventWire, Common> {
+  if ("condition" in event) return { condition: event.condition };
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -138,31 +139,6 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "cluster_fault":
     case "cluster_fault_over":
       return { cluster: event.cluster };
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_begun":
-    case "diversion_ended":
-    case "diversion_confirmed":
-    case "diversion_unconfirmed":
-    case "diversion_lost":
-    case "diversion_lost_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return { condition: event.condition };
     case "order_made":
     case "order_changed":
     case "order_ended":

@@ -1,7 +1,7 @@
 /** The diversions by the scrubbing hook, kept in `state_dir`. */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../config/config.ts";
-import { DiversionFile } from "../divert/diversion-file.ts";
+import { diversionFile } from "../divert/diversion-file.ts";
 import { Diversions } from "../divert/diversions.ts";
 import { askHook } from "../divert/hook.ts";
 import type { Ban } from "../mitigation/ban.ts";
@@ -24,7 +24,7 @@ export function openDiversions(
   present: () => Pick<Config, "diversionHook">,
   banOf: (prefix: string) => Ban | undefined,
 ): Diversions {
-  const file = new DiversionFile(config.stateDir);
+  const file = diversionFile(config.stateDir);
   const stored = file.load((error, moved_to) =>
     log.error({ error, moved_to }, "diversions cannot be read: end those of the scrubbing center by hand"),
   );

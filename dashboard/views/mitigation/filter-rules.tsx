@@ -73,6 +73,7 @@ interface RulesProps {
 
 function Rules({ rules, onChanged }: RulesProps) {
   const columns = useMemo(() => [...COLUMNS, actionColumn(onChanged), REASON], []);
+  if (rules.length === 0 && !hasDataplane()) return null;
   if (rules.length === 0) {
     return (
       <Empty

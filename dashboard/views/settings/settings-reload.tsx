@@ -61,9 +61,10 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
         <Confirm<Result>
           title={t`Reload the configuration?`}
           verb={t`Reload`}
-          act={async () => {
+          asksReason
+          act={async (given) => {
             sinceMs.current = serviceNow();
-            const answer = await command<ReloadWire>("/api/v1/config/reload");
+            const answer = await command<ReloadWire>("/api/v1/config/reload", given);
             if (answer.kind === "unreachable") return answer;
             // The errors are shown in the view, which has room for them.
             return { kind: "answer", data: { answer, atMs: Date.now() } };
