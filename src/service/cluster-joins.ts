@@ -6,7 +6,6 @@
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
-import type { EventSharing } from "../notify/target-queues.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -41,7 +40,7 @@ const SYNCED = "synced";
 /** Make it before the engines, which are given what it knows of other brains. */
 export class ClusterJoins {
   readonly lease: Lease;
-  readonly notifications: EventSharing;
+  readonly notifications: ClusterNotifications;
   readonly #options: ClusterJoinsOptions;
   readonly #attacks: ClusterAttacks;
   readonly #bans: ClusterBans;
@@ -53,9 +52,15 @@ export class ClusterJoins {
     const reach = new PairLease(peers, clock);
     this.lease = leaseOver(reach);
     const shared = { peers, clock, timers, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
-    this.#attacks = new ClusterAttacks(shared);
+    this.#attacks = new ClusterAttacks({
+      ...shared,
+      onRenamed: (from, to) => {
+        this.notifications.renamed(from, to);
+        this.#audit.renamed(from, to);
+      },
+    });
     this.#bans = new ClusterBans({ ...shared, lease: this.lease });
-    const once = { ...shared, lease: this.lease, reach };
+    const once = { ...shared, lease: this.lease, reach, startedAt: clock.wallMs() };
     this.notifications = new ClusterNotifications({
       ...{ ...once, ids: this.#attacks },
       onDropped: (events) => this.#dropped(events),
