@@ -12,6 +12,7 @@ import { PREFIXES_MAX } from "../../limits.ts";
 import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
+import { prefixesAreBounded } from "../rules/network.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
 import { CONFIG_BYTES_MAX } from "./read-file.ts";
@@ -302,7 +303,10 @@ describe("limits", () => {
     () => {
       const file = (count: number) =>
         `${thresholds}\nnetworks: [10.0.0.0/8]\nhostgroups:\n  - {name: all, networks: [${ips(count)}]}`;
-      expect(problemsOf(file(PREFIXES_MAX - 1))).toEqual([]);
+      const hosts = new Array<string>(PREFIXES_MAX - 1).fill("10.0.0.1/32");
+      expect([
+        ...prefixesAreBounded({ networks: ["10.0.0.0/8"], hostgroups: [{ name: "all", networks: hosts }] }),
+      ]).toEqual([]);
       expect(problemsOf(file(PREFIXES_MAX))).toEqual([
         `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
       ]);
