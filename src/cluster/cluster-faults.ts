@@ -1,6 +1,6 @@
 /** What is wrong in a cluster, in words for people: to notify, and to show. Pure. */
 import type { BrainView, ClusterFault, ClusterView } from "./cluster-view.ts";
-import { CLOCKS_AGREE_MS } from "./peer-exchange.ts";
+import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
 
 /** A brain that restarts is not reported. */
 const SPLIT_MS = 15_000;

@@ -1,4 +1,5 @@
 /** The other brains of a cluster, as the parts see them that exchange something with them. Knows no sockets. */
+import type { ClockOfBrain } from "./order-exchange.ts";
 
 export interface PeerState {
   readonly name: string;
@@ -16,6 +17,12 @@ export interface PeerState {
   readonly sections: Readonly<Record<string, string>> | null;
   /** Why there is no connection, for people; null: there is one, or none was tried yet. */
   readonly problem: string | null;
+}
+
+/** What is known of the wall clock of a brain; null: nothing. */
+export function clockOf(brain: string, peers: readonly PeerState[]): ClockOfBrain | null {
+  const { isUp = false, skewMs = null } = peers.find(({ name }) => name === brain) ?? {};
+  return skewMs === null ? null : { skewMs, isCurrent: isUp };
 }
 
 /** A message that is sent again whenever its receiver has become reachable is never lost; all others may be. */

@@ -44,8 +44,6 @@ export interface ClusterEtcdOptions {
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
   readonly lifeMs: (table: SharedTable) => number;
-  readonly skewMs: (brain: string) => number | null;
-  readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
 }
 
 export class ClusterEtcd {

@@ -82,6 +82,7 @@ export class Peer {
   /** Call this every HEARTBEAT_MS. */
   tick(): void {
     if (this.#connection === null) return;
+    this.#connection.allowMore();
     const silentMs = this.#options.now().monotonicMs - this.#aliveMs;
     if (silentMs > PEER_SILENT_MS) this.#connection.close(`nothing has arrived for ${PEER_SILENT_MS / 1000} s`);
     else this.#sendHeartbeat();

@@ -8,6 +8,7 @@ import { LEASE_MS } from "../../../src/cluster/joins/pair-lease.ts";
 import type { SharedRecord } from "../../../src/cluster/order-exchange.ts";
 import { OrderRegister } from "../../../src/cluster/order-register.ts";
 import { PeerExchange } from "../../../src/cluster/peer-exchange.ts";
+import { clockOf } from "../../../src/cluster/peers.ts";
 import type { Stamp } from "../../../src/cluster/stamp.ts";
 import { PairLease } from "../../../src/service/cluster-lease.ts";
 import type { SharedBegin } from "../../../src/system/record-table.ts";
@@ -64,11 +65,11 @@ export class ModelBrain {
     this.register = new OrderRegister({
       own: name,
       wallMs: () => clock.wallMs(),
+      clockOf: (brain) => clockOf(brain, this.peers.states()),
       store: {
         queue: (key, order) => void (order === null ? disk.stamps.delete(key) : disk.stamps.set(key, order)),
-        save: async (key, order) => {
-          if (order === null) disk.stamps.delete(key);
-          else disk.stamps.set(key, order);
+        saveAll: async (orders) => {
+          for (const [key, order] of orders) disk.stamps.set(key, order);
           return true;
         },
       },
@@ -87,15 +88,14 @@ export class ModelBrain {
       wallMs: () => clock.wallMs(),
       monotonicMs: () => clock.monotonicMs(),
       stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
-      ...{ records, shifted, garbled: () => {} },
+      ...{ records, shifted, digest: () => this.register.digest(), garbled: () => {} },
     });
     this.register.join(this.#exchange, { decides: etcd === null });
     if (etcd !== null) {
       const calls = etcd.callsOf(name);
       const generation = new DataGeneration({ calls, prefix: PREFIX, newId });
       this.#etcdExchange = new EtcdExchange({
-        ...{ calls, generation, own: name, prefix: PREFIX, clock, timers: clock, records, shifted },
-        skewMs: (brain) => this.peers.states().find((peer) => peer.name === brain)?.skewMs ?? null,
+        ...{ calls, generation, own: name, prefix: PREFIX, clock, timers: clock, records },
         lifeMs: (table) => this.register.lifeMs(table),
         observer: QUIET,
       });
