@@ -61,8 +61,10 @@ export async function tryFault(world: ClusterWorld, fault: Fault): Promise<Trial
   const brain = world.brains[fault.orderAt ?? 1] as Brain;
   const withdrawn = await Promise.all([order(world, brain), order(world, brain)]);
   const watch = new DivertWatch(world);
+  world.undo.add(() => watch.stop());
   const fromMs = Date.now();
   const operators = operate(world, brain);
+  world.undo.add(() => operators.stop());
   await Bun.sleep(OFFERED_MS);
   await fault.begin(world);
   await Bun.sleep(UNBAN_AFTER_MS);
@@ -156,14 +158,21 @@ async function lostOf(world: ClusterWorld, bans: readonly string[], withdrawn: r
   return lacking();
 }
 
-/** All bans of the trial are over, and the brains are as before. */
+/** Ends all bans of the trial, and waits until the brains are as before. */
 async function settled(world: ClusterWorld): Promise<void> {
-  const [brain] = world.brains as [Brain];
-  for (const prefix of await world.bansInForce(brain, { manual: true })) {
-    await world.post(brain, "unban", { prefix, reason: "lab" });
+  for (const brain of world.brains) {
+    for (const prefix of await world.bansInForce(brain, { manual: true })) {
+      await world.post(brain, "unban", { prefix, reason: "lab" });
+    }
   }
-  const isQuiet = async () => (await world.router.bird.routeCount()) === 0 && (await world.areLinked());
-  await eventually(isQuiet, () => `routes stay after the floods:\n${lastWords(world)}`, 120_000, 200);
+  let [routes, isLinked] = [-1, false];
+  const isQuiet = async () => {
+    routes = await world.router.bird.routeCount();
+    isLinked = await world.areLinked();
+    return routes === 0 && isLinked;
+  };
+  const complaint = () => `${routes} routes stay, the brains are ${isLinked ? "" : "not "}linked:\n${lastWords(world)}`;
+  await eventually(isQuiet, complaint, 120_000, 200);
 }
 
 function lastWords({ brains, nodes }: ClusterWorld): string {
