@@ -18,7 +18,17 @@ const UNWANTED_MAX_MS = 5000;
 const ORDER_MAX_MS = 2000;
 
 /** All that is wrong with it. */
-function wrongOf({ fault, gapMs, unwantedMs, afterMs, orders, events, moves, unfiltered }: TrialResult): string[] {
+function wrongOf({
+  fault,
+  gapMs,
+  unwantedMs,
+  afterMs,
+  orders,
+  events,
+  moves,
+  unfiltered,
+  unfilteredAt,
+}: TrialResult): string[] {
   const gaps = Object.entries(gapMs) as [Watched, number][];
   const checks: [string, boolean][] = [
     ...gaps.map(([at, ms]): [string, boolean] => [`gap ${at}`, ms > (fault.gapMaxMs?.[at] ?? GAP_MAX_MS)]),
@@ -28,7 +38,7 @@ function wrongOf({ fault, gapMs, unwantedMs, afterMs, orders, events, moves, unf
     [`lost ${events.lost.join(" ")}`, events.lost.length > 0],
     ["repeated", fault.name === "none" && events.repeated > 0],
     ["moved", moves > 0 && fault.mayMove !== true],
-    ["unfiltered", unfiltered > 0],
+    [`unfiltered ${unfilteredAt[0]} to ${unfilteredAt.at(-1)}`, unfiltered > 0],
   ];
   return checks.flatMap(([name, isWrong]) => (isWrong ? [name] : []));
 }

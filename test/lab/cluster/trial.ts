@@ -23,6 +23,8 @@ export interface TrialResult {
   /** Looks at the node of the diverted victim that found none of its rules, and all looks. */
   readonly unfiltered: number;
   readonly looks: number;
+  /** By node, when it was found without rules, s after the first look. */
+  readonly unfilteredAt: readonly string[];
 }
 
 /** From the flood's end to the last withdrawal, where nothing is at fault. */
@@ -115,6 +117,8 @@ class DivertWatch {
   readonly #hops = new Set<string>();
   #unfiltered = 0;
   #looks = 0;
+  readonly #beganMs = performance.now();
+  readonly #unfilteredAt: string[] = [];
   #isOver = false;
   readonly #running: Promise<void>;
 
@@ -124,16 +128,21 @@ class DivertWatch {
     this.#running = this.#run(world, filtering);
   }
 
-  async stop(): Promise<Pick<TrialResult, "moves" | "unfiltered" | "looks">> {
+  async stop(): Promise<Pick<TrialResult, "moves" | "unfiltered" | "unfilteredAt" | "looks">> {
     this.#isOver = true;
     await this.#running;
-    return { moves: Math.max(this.#hops.size - 1, 0), unfiltered: this.#unfiltered, looks: this.#looks };
+    const [moves, unfiltered] = [Math.max(this.#hops.size - 1, 0), this.#unfiltered];
+    return { moves, unfiltered, looks: this.#looks, unfilteredAt: this.#unfilteredAt };
   }
 
   async #run(world: ClusterWorld, nodes: readonly ScrubNode[]): Promise<void> {
     while (!this.#isOver) {
       this.#looks++;
-      if (nodes.some((node) => world.filterOf(node).rules === 0)) this.#unfiltered++;
+      const [empty] = nodes.filter((node) => world.filterOf(node).rules === 0);
+      if (empty !== undefined) {
+        this.#unfiltered++;
+        this.#unfilteredAt.push(`${empty.name} ${((performance.now() - this.#beganMs) / 1000).toFixed(1)}`);
+      }
       for (const hop of await hopsOf(world.router.bird)) this.#hops.add(hop);
       await Bun.sleep(LOOK_MS);
     }
