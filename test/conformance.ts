@@ -20,8 +20,10 @@ interface Case {
   readonly outcome: "passed" | "failed" | "skipped";
 }
 
-/** Tests of what a cluster is make their own, and those of kernels and disks take longer and are the same at a brain. */
-const OF_SERVICES = /^test\/(api|scenario|adversary)\/(?!.*brains?\.|.*disk|many-attacks|edge-sim)/;
+/** Without tests that make clusters of their own, those of what goes without a
+ * cluster, and those of kernels, disks, speakers and decoders. */
+const OF_SERVICES =
+  /^test\/(api|scenario|adversary)\/(?!.*(brains?\.|disk|many-|-sim|cloud|kill|policies|telemetry|packets|speaker|spoofed))/;
 const PAGE = "docs/interface.md";
 const topics = topicsOf(readFileSync(join(ROOT, PAGE), "utf8"));
 const all = new Set(topics.flatMap(({ statements }) => statements));

@@ -8,7 +8,7 @@
 import { freePort } from "../../fixtures/service.ts";
 import { textTable } from "../../text-table.ts";
 import { ClusterWorld } from "./cluster-world.ts";
-import { FAULTS, type Watched } from "./faults.ts";
+import { FAULTS, type Fault, type Watched } from "./faults.ts";
 import { AFTER_MAX_MS, type TrialResult, tryFault } from "./trial.ts";
 
 /** Of BIRD's record, which has no looks: a route that is replaced in one step is not missing. */
@@ -18,7 +18,17 @@ const UNWANTED_MAX_MS = 5000;
 const ORDER_MAX_MS = 2000;
 
 /** All that is wrong with it. */
-function wrongOf({ fault, gapMs, unwantedMs, afterMs, orders, events, moves, unfiltered }: TrialResult): string[] {
+function wrongOf({
+  fault,
+  gapMs,
+  unwantedMs,
+  afterMs,
+  orders,
+  events,
+  moves,
+  unfiltered,
+  unfilteredAt,
+}: TrialResult): string[] {
   const gaps = Object.entries(gapMs) as [Watched, number][];
   const checks: [string, boolean][] = [
     ...gaps.map(([at, ms]): [string, boolean] => [`gap ${at}`, ms > (fault.gapMaxMs?.[at] ?? GAP_MAX_MS)]),
@@ -28,11 +38,13 @@ function wrongOf({ fault, gapMs, unwantedMs, afterMs, orders, events, moves, unf
     [`lost ${events.lost.join(" ")}`, events.lost.length > 0],
     ["repeated", fault.name === "none" && events.repeated > 0],
     ["moved", moves > 0 && fault.mayMove !== true],
-    ["unfiltered", unfiltered > 0],
+    [`unfiltered ${unfilteredAt[0]} to ${unfilteredAt.at(-1)}`, unfiltered > 0],
   ];
   return checks.flatMap(([name, isWrong]) => (isWrong ? [name] : []));
 }
 
+const RIGHT = "ok";
+const NOT_RECOVERED = "WRONG: not as before";
 const HEAD = [
   ...["", "fault", "no route, ms: both / first / second", "unwanted, s: unbanned / attacks"],
   ...[
@@ -49,7 +61,7 @@ function rowOf(result: TrialResult): string[] {
   const wrong = wrongOf(result);
   const seconds = (ms: number) => (ms / 1000).toFixed(1);
   return [
-    wrong.length === 0 ? "ok" : `WRONG: ${wrong.join(", ")}`,
+    wrong.length === 0 ? RIGHT : `WRONG: ${wrong.join(", ")}`,
     fault.name,
     `${gapMs.router} / ${gapMs.first} / ${gapMs.second}`,
     `${seconds(unwantedMs)} / ${seconds(afterMs)}`,
@@ -61,25 +73,42 @@ function rowOf(result: TrialResult): string[] {
   ];
 }
 
-const only = new RegExp(process.env["ONLY"] ?? "");
-const world = new ClusterWorld();
-let isRight = true;
-try {
-  await world.start([await freePort(), await freePort()]);
-  console.log("two brains, three routers, three members of etcd and two scrub nodes are up");
-  const results: TrialResult[] = [];
-  for (const fault of FAULTS.filter(({ name }) => only.test(name))) {
-    const result = await tryFault(world, fault);
-    console.log(rowOf(result).join("  "));
-    results.push(result);
+/** After a fault from which the brains did not recover, the next one begins in a new world. */
+async function tryAll(faults: readonly Fault[]): Promise<readonly (readonly string[])[]> {
+  let world: ClusterWorld | null = null;
+  const rows: (readonly string[])[] = [];
+  try {
+    for (const fault of faults) {
+      world ??= await newWorld();
+      const row = await tryFault(world, fault).then(rowOf, (cause) => {
+        console.log(String(cause));
+        return [NOT_RECOVERED, fault.name, ...HEAD.slice(2).map(() => "")];
+      });
+      console.log(row.join("  "));
+      rows.push(row);
+      if (row[0] !== NOT_RECOVERED) continue;
+      await world.close();
+      world = null;
+    }
+  } finally {
+    await world?.close();
   }
-  isRight = results.length > 0 && results.every((result) => wrongOf(result).length === 0);
-  console.log(`\n${textTable([HEAD, ...results.map(rowOf)], (column) => column > 3)}`);
-} catch (cause) {
-  for (const { place, service } of world.brains)
-    console.log(`${place.name} said last:\n${service.output.slice(-3000)}`);
-  throw cause;
-} finally {
-  await world.close();
+  return rows;
 }
-process.exit(isRight ? 0 : 1);
+
+async function newWorld(): Promise<ClusterWorld> {
+  const world = new ClusterWorld();
+  try {
+    await world.start([await freePort(), await freePort()]);
+  } catch (cause) {
+    await world.close();
+    throw cause;
+  }
+  console.log("two brains, three routers, three members of etcd and two scrub nodes are up");
+  return world;
+}
+
+const only = new RegExp(process.env["ONLY"] ?? "");
+const rows = await tryAll(FAULTS.filter(({ name }) => only.test(name)));
+console.log(`\n${textTable([HEAD, ...rows], (column) => column > 3)}`);
+process.exit(rows.length > 0 && rows.every(([verdict]) => verdict === RIGHT) ? 0 : 1);

@@ -23,6 +23,8 @@ export interface TrialResult {
   /** Looks at the node of the diverted victim that found none of its rules, and all looks. */
   readonly unfiltered: number;
   readonly looks: number;
+  /** By node, when it was found without rules, s after the first look. */
+  readonly unfilteredAt: readonly string[];
 }
 
 /** From the flood's end to the last withdrawal, where nothing is at fault. */
@@ -61,8 +63,10 @@ export async function tryFault(world: ClusterWorld, fault: Fault): Promise<Trial
   const brain = world.brains[fault.orderAt ?? 1] as Brain;
   const withdrawn = await Promise.all([order(world, brain), order(world, brain)]);
   const watch = new DivertWatch(world);
+  world.undo.add(() => watch.stop());
   const fromMs = Date.now();
   const operators = operate(world, brain);
+  world.undo.add(() => operators.stop());
   await Bun.sleep(OFFERED_MS);
   await fault.begin(world);
   await Bun.sleep(UNBAN_AFTER_MS);
@@ -113,6 +117,8 @@ class DivertWatch {
   readonly #hops = new Set<string>();
   #unfiltered = 0;
   #looks = 0;
+  readonly #beganMs = performance.now();
+  readonly #unfilteredAt: string[] = [];
   #isOver = false;
   readonly #running: Promise<void>;
 
@@ -122,16 +128,21 @@ class DivertWatch {
     this.#running = this.#run(world, filtering);
   }
 
-  async stop(): Promise<Pick<TrialResult, "moves" | "unfiltered" | "looks">> {
+  async stop(): Promise<Pick<TrialResult, "moves" | "unfiltered" | "unfilteredAt" | "looks">> {
     this.#isOver = true;
     await this.#running;
-    return { moves: Math.max(this.#hops.size - 1, 0), unfiltered: this.#unfiltered, looks: this.#looks };
+    const [moves, unfiltered] = [Math.max(this.#hops.size - 1, 0), this.#unfiltered];
+    return { moves, unfiltered, looks: this.#looks, unfilteredAt: this.#unfilteredAt };
   }
 
   async #run(world: ClusterWorld, nodes: readonly ScrubNode[]): Promise<void> {
     while (!this.#isOver) {
       this.#looks++;
-      if (nodes.some((node) => world.filterOf(node).rules === 0)) this.#unfiltered++;
+      const [empty] = nodes.filter((node) => world.filterOf(node).rules === 0);
+      if (empty !== undefined) {
+        this.#unfiltered++;
+        this.#unfilteredAt.push(`${empty.name} ${((performance.now() - this.#beganMs) / 1000).toFixed(1)}`);
+      }
       for (const hop of await hopsOf(world.router.bird)) this.#hops.add(hop);
       await Bun.sleep(LOOK_MS);
     }
@@ -156,14 +167,21 @@ async function lostOf(world: ClusterWorld, bans: readonly string[], withdrawn: r
   return lacking();
 }
 
-/** All bans of the trial are over, and the brains are as before. */
+/** Ends all bans of the trial, and waits until the brains are as before. */
 async function settled(world: ClusterWorld): Promise<void> {
-  const [brain] = world.brains as [Brain];
-  for (const prefix of await world.bansInForce(brain, { manual: true })) {
-    await world.post(brain, "unban", { prefix, reason: "lab" });
+  for (const brain of world.brains) {
+    for (const prefix of await world.bansInForce(brain, { manual: true })) {
+      await world.post(brain, "unban", { prefix, reason: "lab" });
+    }
   }
-  const isQuiet = async () => (await world.router.bird.routeCount()) === 0 && (await world.areLinked());
-  await eventually(isQuiet, () => `routes stay after the floods:\n${lastWords(world)}`, 120_000, 200);
+  let [routes, isLinked] = [-1, false];
+  const isQuiet = async () => {
+    routes = await world.router.bird.routeCount();
+    isLinked = await world.areLinked();
+    return routes === 0 && isLinked;
+  };
+  const complaint = () => `${routes} routes stay, the brains are ${isLinked ? "" : "not "}linked:\n${lastWords(world)}`;
+  await eventually(isQuiet, complaint, 120_000, 200);
 }
 
 function lastWords({ brains, nodes }: ClusterWorld): string {
