@@ -111,7 +111,7 @@ export class PoweredService {
   }
 
   /** @param body absent: a request without one */
-  send<T>(method: "POST" | "DELETE", path: string, body?: unknown): Promise<Answer<T>> {
+  send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<Answer<T>> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     return this.#ask(path, { method, ...content });
   }
