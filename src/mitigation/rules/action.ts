@@ -1,3 +1,4 @@
+import { mbpsText } from "../../traffic/rates.ts";
 /** The action on packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
@@ -59,9 +60,4 @@ export function actionText(action: Action | RouterAction): string {
   if (action.kind === "discard") return "discard";
   if (action.kind === "rate_limit") return `rate-limit ${mbpsText(action.bytesPerSecond)}`;
   return JSON.stringify(action);
-}
-
-/** As orders have rates; equal ones have equal texts. */
-export function mbpsText(bytesPerSecond: number): string {
-  return `${Number(((bytesPerSecond * 8) / 1e6).toPrecision(12))} Mbit/s`;
 }

@@ -1,7 +1,7 @@
 /** The filter of the method `scrub` for the traffic of a victim, beside rules that match its attack. */
 import { exactly, type Range, rangesText } from "../../net/range.ts";
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
-import { mbpsText } from "../rules/action.ts";
+import { mbpsText } from "../../traffic/rates.ts";
 
 /**
  * How unknown sources of TCP prove their address (addon/bpf/validate_source.h).
