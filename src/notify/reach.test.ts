@@ -72,19 +72,9 @@ test("an IPv4 address in an IPv6 address is none that is reached", async () => {
 
 test("what a translator takes for an IPv4 address is judged by that address", async () => {
   const own = reach({}, ["10.1.0.0/16"], ["2001:db8:64::/96", "64:ff9b:1::/48"]);
-  const reached = [
-    "[64:ff9b::101:101]",
-    "[2001:db8:64::101:101]",
-    "[2001:db8:64::a01:1]",
-    "[64:ff9b:1:101:1:100::]",
-  ];
+  const reached = ["[64:ff9b::101:101]", "[2001:db8:64::101:101]", "[2001:db8:64::a01:1]", "[64:ff9b:1:101:1:100::]"];
   for (const host of reached) expect(await outcome(own(host))).not.toBe(REFUSED);
-  const refused = [
-    "[64:ff9b::808:808]",
-    "[2001:db8:64::7f00:1]",
-    "[2001:db8:64::a00:1]",
-    "[64:ff9b:1:7f00:0:100::]",
-  ];
+  const refused = ["[64:ff9b::808:808]", "[2001:db8:64::7f00:1]", "[2001:db8:64::a00:1]", "[64:ff9b:1:7f00:0:100::]"];
   for (const host of refused) expect(await outcome(own(host))).toBe(REFUSED);
 });
 

@@ -156,6 +156,7 @@ export class Reporting {
     return {
       list: () => notifier.list(),
       test: (target, by) => notifier.test(target, by),
+      route: (question) => notifier.route(question),
       own: this.#tenantTargets,
     };
   }
