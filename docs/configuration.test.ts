@@ -204,6 +204,7 @@ function otherValues(value: unknown): unknown[] {
       ["openid"],
       ["02:00:5e:10:00:01"],
       ["https://192.0.2.9"],
+      ["2001:db8::/96"],
       ...LISTED,
     ];
   return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other", "/other/"];
@@ -214,6 +215,7 @@ const LISTED: readonly unknown[] = [
   [{ name: "one", networks: ["192.0.2.0/25"] }],
   [{ name: "one", token_env: "ONE", role: "viewer" }],
   [{ name: "one" }],
+  [{ tenant: "one" }],
   [{ address: "192.0.2.1", remote_asn: 1 }],
   [{ address: "192.0.2.1", from: ["192.0.2.0/24"] }],
 ];

@@ -65,6 +65,7 @@ import type { ClusterSource } from "./cluster-source.ts";
 import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
 import type { SignInSource } from "./routes/sign-in.ts";
+import type { RouteQuestion, RouteView } from "./wire/notify-route.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 import type { Settled } from "./wire/saved.ts";
 
@@ -73,6 +74,8 @@ export interface NotifyTargets {
   list(): readonly NotifyTargetView[];
   /** Returns whether there is such a target. */
   test(target: string, by: Pick<Principal, "operator" | "tenant">): boolean;
+  /** Which of them an event would get to. */
+  route(question: RouteQuestion): RouteView;
   /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
   readonly own: Pick<TenantTargets, "set" | "remove">;
 }

@@ -45,7 +45,15 @@ function process(file: MemoryState, url: string) {
 
 const eventsOf = ({ received }: Receiver) =>
   received.map(({ body }) => {
-    const { event, attack: of, condition } = JSON.parse(body) as Record<string, { id?: string; name?: string }>;
+    const {
+      event,
+      attack: of,
+      condition,
+    } = JSON.parse(body) as {
+      event: string;
+      attack?: { id: string };
+      condition?: { name: string };
+    };
     return `${event} ${of?.id ?? condition?.name}`;
   });
 

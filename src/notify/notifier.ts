@@ -4,6 +4,7 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import type { RouteQuestion, RouteView } from "../http/wire/notify-route.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
@@ -41,6 +42,7 @@ import { type OrderChange, OrderNotices, type OrderNoticesOptions } from "./orde
 import { RestoredFaults } from "./restored-faults.ts";
 import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
+import { worstSeverityOf } from "./severity.ts";
 import { TargetQueues, type TargetQueuesOptions, type TargetState } from "./target-queues.ts";
 
 export interface NotifierOptions extends TargetQueuesOptions {
@@ -247,6 +249,11 @@ export class Notifier {
     const orderedBy = (isShown && by.operator) || "an operator";
     this.#queues.add(this.#eventOf({ kind: "test", orderedBy }, { tenant, group: null }), [target]);
     return true;
+  }
+
+  /** Where an event would go. */
+  route(question: RouteQuestion): RouteView {
+    return this.#routing.explained({ ...question, severity: question.severity ?? worstSeverityOf(question.kind) });
   }
 
   list(): readonly TargetState[] {

@@ -194,6 +194,25 @@ test("messages wait for further events as the route says that leads to the targe
   expect(router.groupMsOf(started({ attack: big }), "slack")).toBe(0);
 });
 
+test("says where an event would go, and by which routes, without a trace", () => {
+  const place = ["notify", "routes", 0, "routes", 1];
+  const router = routing(
+    route({ tenants: new Set(["acme"]) }, [], { routes: [route({ minPps: 1 }, ["slack"], { place, quiet: [NIGHT] })] }),
+    route({}, ["webhook"]),
+  );
+  const event = { kind: "attack_started", severity: "critical", tenant: "acme", group: null, mbps: null } as const;
+  const deciding = { place: "notify.routes[0].routes[1]", targets: ["slack"], repeatMs: null, groupMs: null };
+  expect(router.explained({ ...event, pps: 5, atMs: wednesday(23) })).toEqual({
+    ...{ severity: "critical", targets: [] },
+    routes: [{ ...deciding, isQuiet: true }],
+  });
+  expect(router.explained({ ...event, pps: 5, atMs: wednesday(12) }).targets).toEqual(["slack"]);
+  expect(router.explained({ ...event, tenant: null, pps: null, atMs: 0 }).targets).toEqual(["webhook"]);
+  expect(new Routing(CONFIG).explained({ ...event, pps: null, atMs: 0 })).toMatchObject({
+    ...{ routes: null, targets: ["slack", "teams", "webhook"] },
+  });
+});
+
 test("targets of one tenant get nothing more of an attack that a reload gave to another", () => {
   const router = routing(route({ tenants: new Set(["acme"]) }, ["slack"]), route({}, ["webhook"]));
   expect(router.targetsOf(started())).toEqual(["slack"]);

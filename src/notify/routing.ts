@@ -3,6 +3,8 @@
  * got that, whatever the routes say by then. Knows no clock.
  */
 import type { Tenant } from "../access/fair-queue.ts";
+import type { RouteView } from "../http/wire/notify-route.ts";
+import { pathText } from "../schema/problem.ts";
 import type { EventKind } from "../targets/target-words.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import type { LeftProblem, NotifyEvent } from "./event.ts";
@@ -116,6 +118,23 @@ export class Routing {
     }
   }
 
+  /** Which targets a new problem would get to, and by which routes. */
+  explained(event: RoutedEvent): RouteView {
+    const { routes } = this.#config;
+    const matching = this.#matchingOf(event).filter((route) => !isQuiet(route, event.atMs));
+    return {
+      severity: event.severity,
+      targets: this.#ordered(new Set(matching.flatMap(({ targets }) => targets))),
+      routes:
+        routes === null
+          ? null
+          : takenBy(routes, event).map(({ place, targets, repeatMs, groupMs, quiet }) => ({
+              ...{ place: pathText(place), targets, repeatMs, groupMs },
+              isQuiet: isQuiet({ quiet }, event.atMs),
+            })),
+    };
+  }
+
   /** How long the messages of a target wait for further events, ms; null: as long as those without routes. */
   groupMsOf(event: NotifyEvent, target: string): number | null {
     if (this.#config.routes === null || this.#own.has(target)) return null;
@@ -180,8 +199,11 @@ export class Routing {
 
   /** Tenants get what is of them, whatever the routes of the configuration say, and nothing else. */
   #matching(event: NotifyEvent, atMs: number): readonly Route[] {
-    const routed = { ...routedOf(event), atMs };
-    const own = this.#ownOf(event.tenant).filter((target) => isForTenant(target, routed));
+    return this.#matchingOf({ ...routedOf(event), atMs });
+  }
+
+  #matchingOf(routed: RoutedEvent): readonly Route[] {
+    const own = this.#ownOf(routed.tenant).filter((target) => isForTenant(target, routed));
     return [...this.#configured(routed), ...own.map(({ id }) => ({ ...PLAIN, targets: [id] }))];
   }
 

@@ -1,6 +1,6 @@
 /** How urgent an event is, and what a person can do about it. */
 import { attackRate } from "../detection/attack/attack.ts";
-import { SEVERITIES, type Severity } from "../targets/target-words.ts";
+import { type EventKind, SEVERITIES, type Severity } from "../targets/target-words.ts";
 import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 
@@ -17,6 +17,23 @@ export function severityOf(event: NotifyEvent): Severity {
       const isMitigated = ban !== null && ban.state === "active";
       return isMitigated && attackRate(attack) < CRITICAL_TIMES * attack.threshold ? "warning" : "critical";
     }
+    case "rules_not_found":
+      return event.ban.fallback === null ? "critical" : "warning";
+    case "events_joined":
+      return event.joined.severity;
+    default:
+      return worstSeverityOf(event.kind);
+  }
+}
+
+/** Of events of the kind, the most urgent: most kinds have one alone. */
+export function worstSeverityOf(kind: EventKind): Severity {
+  switch (kind) {
+    case "attack_started":
+    case "attack_changed":
+    case "attack_lasts":
+    case "rules_not_found":
+    case "events_joined":
     case "attack_not_held":
     case "bgp_session_lost":
     case "scrub_node_fault":
@@ -25,13 +42,9 @@ export function severityOf(event: NotifyEvent): Severity {
     case "cap_reached":
     case "ban_rejected":
       return "critical";
-    case "rules_not_found":
-      return event.ban.fallback === null ? "critical" : "warning";
     case "exporter_fault":
     case "file_fault":
       return "warning";
-    case "events_joined":
-      return event.joined.severity;
     case "attack_ended":
     case "ban_active":
     case "ban_withdrawn":
@@ -47,7 +60,7 @@ export function severityOf(event: NotifyEvent): Severity {
     case "test":
       return "info";
     default:
-      return event satisfies never;
+      return isConditionEnd(kind) ? "info" : CONDITIONS[conditionOf(kind)].severity;
   }
 }
 

@@ -33,7 +33,7 @@ function opened(url: string, more: Partial<NotifierOptions> = {}): Notifier {
   const loopback = { address: parseAddress("127.0.0.1") as IpAddress, family: 4 } as const;
   let ids = 0;
   const notifier = new Notifier({
-    own: { inForce: () => [webhook(url)], reach: async () => [loopback] },
+    own: { inForce: () => [webhook(url)], reachOf: () => async () => [loopback] },
     tenancy: () => ({ ownerOf: () => "acme", tenantOf: () => "acme", groupOf: () => "web" }),
     ...{ config: NO_TARGETS, dryRun: () => false, instance: "box1", environment: { read: () => null } },
     ...{ clock: systemClock, timers: systemTimers, log, limiter, metrics: metrics.notify },

@@ -33,7 +33,7 @@ export interface TargetQueuesOptions
   readonly clock: Clock;
   readonly environment: Environment;
   /** That tenants set, in force, and which addresses these reach. Absent: there are none. */
-  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reach: Reach };
+  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reachOf: (tenant: string) => Reach };
   /** Absent: what waits is in memory alone. */
   readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
@@ -168,7 +168,7 @@ export class TargetQueues {
 
   #openOwn(target: TenantTarget): void {
     const { pageUrl } = this.#config;
-    const reach = this.#options.own?.reach ?? null;
+    const reach = this.#options.own?.reachOf(target.tenant) ?? null;
     const context = { ...this.#context, environment: readSecretOf(target), pageUrl, template: null, reach };
     this.#open(target.id, { kind: target.kind, own: target, channel: channelOf(settingsOf(target), context) });
   }

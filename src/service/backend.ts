@@ -75,9 +75,10 @@ import { orderSources } from "./order-sources.ts";
 import { noSignIn } from "./sign-in.ts";
 
 /** Nothing is notified. */
-const noNotifyTargets = () => ({
+const noNotifyTargets = (): NotifyTargets => ({
   list: () => [],
   test: () => false,
+  route: ({ severity }) => ({ severity: severity ?? "info", routes: null, targets: [] }),
   own: { set: async () => ({ kind: "refused", refusal: "kind_not_allowed" }) as const, remove: async () => null },
 });
 

@@ -45,7 +45,7 @@ import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
 import { RouteChanges } from "./route-changes.ts";
-import { reachOfTenants } from "./tenant-reach.ts";
+import { reachOfTenant } from "./tenant-reach.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
@@ -118,7 +118,7 @@ export class Reporting {
         stored: floodwall.state.stored.order_notices,
       },
       restoredAttacks: floodwall.state.stored.attacks.map(({ id }) => id),
-      own: { inForce: () => this.#tenantTargets.inForce(), reach: reachOfTenants(floodwall) },
+      own: { inForce: () => this.#tenantTargets.inForce(), reachOf: (tenant) => reachOfTenant(floodwall, tenant) },
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -156,6 +156,7 @@ export class Reporting {
     return {
       list: () => notifier.list(),
       test: (target, by) => notifier.test(target, by),
+      route: (question) => notifier.route(question),
       own: this.#tenantTargets,
     };
   }

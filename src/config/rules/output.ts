@@ -85,6 +85,17 @@ export function* targetsHaveOneKind({ notify }: File): Generator<Finding> {
       }
 }
 
+export function* tenantsAreListedOnce({ notify }: File): Generator<Finding> {
+  const known = new Set<string>();
+  for (const [i, entry] of (notify?.tenant_targets?.tenants ?? []).entries()) {
+    const tenant = entry?.tenant;
+    const path = ["notify", "tenant_targets", "tenants", i, "tenant"];
+    if (tenant !== undefined && known.has(tenant))
+      yield { path, rule: `${tenant} is listed before: put both into one entry` };
+    if (tenant !== undefined) known.add(tenant);
+  }
+}
+
 export function* routesHaveTargets({ notify }: File): Generator<Finding> {
   const routes = [...routesIn(notify?.routes ?? [], ["notify"])];
   for (const { path, isWithTargets } of routes)

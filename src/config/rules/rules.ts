@@ -99,6 +99,7 @@ import {
   storageKeysHaveAnEffect,
   targetsHaveOneKind,
   templatesCanBeUsed,
+  tenantsAreListedOnce,
   updateCheckHasAUrl,
 } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
@@ -195,6 +196,7 @@ const RULES: readonly Rule[] = [
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
   routesHaveTargets,
+  tenantsAreListedOnce,
   targetsHaveOneKind,
   templatesCanBeUsed,
   updateCheckHasAUrl,

@@ -209,6 +209,8 @@ export const NotifySection = described(
           kinds: ["webhook", "slack"],
           hosts: ["hooks.slack.com", "*.acme.example"],
           private_networks: ["10.20.0.0/16"],
+          tenants: [{ tenant: "acme", hosts: ["alerts.example.net:9093"], private_networks: ["10.21.0.0/16"] }],
+          nat64_prefixes: ["2001:db8:64::/96"],
         },
         targets: [
           {
