@@ -21,7 +21,7 @@ let made: readonly string[];
 
 const run = (...command: string[]) => runCommand(command, { cwd: directory });
 
-/** Of one release, built anew; with small files in place of the executables, and this machine's packet counter. */
+/** Builds the release and publishes it: with small files in place of the executables, and this machine's packet counter. */
 async function publishTo(to: string): Promise<readonly string[]> {
   const work = undo.folder("release-work");
   const builds: ArchitectureBuild[] = [];
