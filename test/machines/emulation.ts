@@ -40,6 +40,6 @@ export async function admit(child: Bun.Subprocess<"pipe">): Promise<void> {
   const own = readlinkSync("/proc/self/ns/user");
   while (child.exitCode === null && readlinkSync(`/proc/${child.pid}/ns/user`) === own) await Bun.sleep(5);
   for (const map of ["uid_map", "gid_map"]) writeFileSync(`/proc/${child.pid}/${map}`, USERS);
-  child.stdin.write("go\n");
+  void child.stdin.write("go\n");
   await child.stdin.end();
 }
