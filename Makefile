@@ -59,7 +59,7 @@ RELEASE_PACKAGES := $(RPM_PACKAGES) qemu-user-static skopeo cpio curl iproute2 $
 BENCH_PACKAGES := nftables fastnetmon wrk
 TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
-FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
+FRESH_PACKAGES := debootstrap gpg qemu-user-static $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster lab-upgrade cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
 help:

@@ -41,7 +41,8 @@ export async function buildPackage(order: Order): Promise<BuiltPackage> {
   const depends = await librariesOf({ programs, architecture, libraries, directory });
   putControl(stage, release, { DEPENDS: depends, ARCHITECTURE: architecture.name });
   const path = join(directory, `floodwall_${release.version}_${architecture.name}.deb`);
-  const compression = isQuick ? ["-Znone"] : ["-Zxz", "-z1"];
+  // As small as by xz at its fastest, in a sixth of the time. The bytes depend on the number of threads.
+  const compression = isQuick ? ["-Znone"] : ["-Zzstd", "-z9", "--threads-max=1"];
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(release.time) };
   await Bun.$`dpkg-deb ${compression} --root-owner-group --build ${stage} ${path}`.env(env).quiet();
   rmSync(join(stage, "DEBIAN"), { recursive: true });

@@ -81,12 +81,20 @@ function move(stage: string, from: string, to: string): void {
 
 /** Lines of %files: settings keep what the operator wrote, and folders that are ours go with the package. */
 function entriesOf(files: readonly string[]): readonly string[] {
-  const own = new Set(files.flatMap((path) => /^(.*\/floodwall)\//.exec(path)?.[1] ?? []));
+  const own = new Set(files.flatMap(ownFolders));
   const kind = (path: string) => (path.startsWith("etc/") ? "%config(noreplace) " : "");
   return [
     ...[...own].toSorted().map((path) => `%dir "/${path}"`),
     ...files.toSorted().map((path) => `${kind(path)}"/${path}"`),
   ];
+}
+
+/** The folder of our name on the way to a file, and those below it. */
+function ownFolders(path: string): readonly string[] {
+  const parts = dirname(path).split("/");
+  const first = parts.indexOf("floodwall");
+  if (first === -1) return [];
+  return parts.slice(first).map((_, index) => parts.slice(0, first + index + 1).join("/"));
 }
 
 /** By the names and the versions of symbols that their loader looks for: `libc.so.6(GLIBC_2.34)(64bit)`. Sorted. */

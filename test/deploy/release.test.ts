@@ -1,6 +1,6 @@
 /** A release as it is downloaded: it repeats, its signatures hold, and Debian's apt takes its repository and no other. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ARCHITECTURES, type Architecture } from "../../deploy/architecture.ts";
 import type { ArchitectureBuild } from "../../deploy/architecture-build.ts";
@@ -21,7 +21,7 @@ let made: readonly string[];
 
 const run = (...command: string[]) => runCommand(command, { cwd: directory });
 
-/** Of one release, built anew; with small files in place of the executables, and this machine's packet counter. */
+/** Builds the release and publishes it: with small files in place of the executables, and this machine's packet counter. */
 async function publishTo(to: string): Promise<readonly string[]> {
   const work = undo.folder("release-work");
   const builds: ArchitectureBuild[] = [];
@@ -122,7 +122,7 @@ describe("an RPM package", () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  test.skipIf(!isRoot)(`keeps an edited configuration over an upgrade${isRoot ? "" : ": needs root"}`, async () => {
+  test.skipIf(!isRoot)(`keeps an edited configuration over an upgrade, and leaves nothing else behind${isRoot ? "" : ": needs root"}`, async () => {
     const root = join(folder, "rpm-root");
     const install = (path: string) => run("rpm", "--root", root, "--nodeps", "--noscripts", "--ignorearch", "-U", path);
     mkdirSync(root);
@@ -134,6 +134,9 @@ describe("an RPM package", () => {
     install((await smallBuild(native, { release: newer, directory: join(folder, "newer") })).rpm);
     expect(readFileSync(settings, "utf8")).toBe("networks: [203.0.113.0/24]\n");
     expect(run("rpm", "--root", root, "-q", "floodwall")).toBe("floodwall-1.2.4-1.x86_64\n");
+    run("rpm", "--root", root, "--noscripts", "-e", "floodwall");
+    const left = globSync("**/*floodwall*", { cwd: root });
+    expect(left.toSorted()).toEqual(["etc/floodwall", "etc/floodwall/floodwall.yaml.rpmsave"]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What the README has a newcomer do, step by step, on a bare system and on one that gets the package alone. */
 import { appendFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NATIVE } from "../../deploy/architecture.ts";
+import { ARCHITECTURES, type Architecture, isNative, NATIVE } from "../../deploy/architecture.ts";
 import manifest from "../../package.json";
 import { makeReleaseKey, RELEASE_KEY } from "../fixtures/package-repository.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
@@ -45,7 +45,7 @@ export interface BuiltRelease {
 export async function buildOnBareSystem(order: BuildOrder): Promise<BuiltRelease | null> {
   const { suite, commit, older, withTests, report } = order;
   const step = stepsOf(suite, "tree", report);
-  return onBareSystem(suite, step, async (root) => {
+  return onBareSystem({ suite, step }, async (root) => {
     const tree = join(root.path, TREE);
     const clone = `git clone -q --no-hardlinks ${ROOT} ${tree} && git -C ${tree} checkout -q --detach ${commit}`;
     const cloned = (log: string) => runLogged(["sh", "-ec", clone], { log, deadlineMs: MINUTE_MS });
@@ -86,22 +86,34 @@ export interface PackageOrder {
   readonly report: Report;
 }
 
-/** Installs the package on a bare system, uses it and purges it; then boots one that has it. */
+/** Installs the package on bare systems of both processors, uses it and purges it; then boots one that has it. */
 export async function usePackage({ suite, builtOn, release, report }: PackageOrder): Promise<void> {
   const { folder, deb, older } = release;
   const of = builtOn === suite ? "" : ` of ${builtOn}`;
+  const repository = join(folder, "apt");
   const step = stepsOf(suite, `package${of}`, report);
-  await onBareSystem(suite, step, async (root) => {
-    writeFileSync(join(root.path, "tmp/capture.pcap"), flood(datagram(VICTIM), 10_000, 3));
-    writeFileSync(join(root.path, "tmp/replay.yaml"), CONFIG);
+  await onBareSystem({ suite, step }, async (root) => {
     if (!(await step("apt install", (log) => install(root, deb, log)))) return;
-    for (const [name, script] of Object.entries(USES)) {
-      await step(name, (log) => root.run(["sh", "-ec", script], { log, deadlineMs: 5 * MINUTE_MS }));
-    }
-    await step("apt install from a repository", (log) => installFromRepository(root, join(folder, "apt"), log));
+    await useInstalled(root, step);
+    await step("apt install from a repository", (log) => installFromRepository(root, repository, log));
   });
+  for (const architecture of ARCHITECTURES.filter((one) => !isNative(one))) {
+    const emulated = stepsOf(suite, `package${of}, ${architecture.name} emulated`, report);
+    await onBareSystem({ suite, step: emulated, architecture }, async (root) => {
+      const installed = (log: string) => installFromRepository(root, repository, log);
+      if (await emulated("apt install from a repository", installed)) await useInstalled(root, emulated);
+    });
+  }
   const booted = stepsOf(suite, `booted package${of}`, report);
   await booted("the unit's life", (log) => bootPackage({ suite, deb, older, log }));
+}
+
+async function useInstalled(root: RootFolder, step: Step): Promise<void> {
+  writeFileSync(join(root.path, "tmp/capture.pcap"), flood(datagram(VICTIM), 10_000, 3));
+  writeFileSync(join(root.path, "tmp/replay.yaml"), CONFIG);
+  for (const [name, script] of Object.entries(USES)) {
+    await step(name, (log) => root.run(["sh", "-ec", script], { log, deadlineMs: 5 * MINUTE_MS }));
+  }
 }
 
 const USES = {
@@ -119,11 +131,19 @@ const USES = {
 /** Runs a step, with a log of its own, and reports it; resolves with whether it passed. */
 type Step = (name: string, work: (log: string) => Promise<number | null>) => Promise<boolean>;
 
+interface SystemOrder {
+  readonly suite: Suite;
+  readonly step: Step;
+  /** Default: this machine's. */
+  readonly architecture?: Architecture;
+}
+
 /** Does `work` on a new bare system; null: the system was not made. */
-async function onBareSystem<T>(suite: Suite, step: Step, work: (root: RootFolder) => Promise<T>): Promise<T | null> {
+async function onBareSystem<T>(order: SystemOrder, work: (root: RootFolder) => Promise<T>): Promise<T | null> {
+  const { suite, step, architecture } = order;
   const made: RootFolder[] = [];
   await step("bare system", async (log) => {
-    made.push(await bareSystem(suite, log));
+    made.push(await bareSystem(suite, log, architecture));
     return 0;
   });
   const [root] = made;
