@@ -8,7 +8,7 @@ import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { ConfigFile } from "../sections/schema.ts";
 import { parseConfig } from "./load.ts";
 
-const ROUNDS = Number(process.env["ROUNDS"] ?? 60);
+const ROUNDS = Number(process.env["ROUNDS"] ?? 40);
 /** Only to detect a hang: a busy machine takes seconds where an idle one takes a fraction. */
 const TIMEOUT_MS = 60_000;
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
