@@ -17,6 +17,7 @@ import { ClusterAttacks } from "./cluster-attacks.ts";
 import { ClusterAudit } from "./cluster-audit.ts";
 import { ClusterBans } from "./cluster-bans.ts";
 import { PairLease } from "./cluster-lease.ts";
+import { shareLimits } from "./cluster-limits.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
 import { sharePresence } from "./cluster-presence.ts";
 import { shareQuarantine } from "./cluster-quarantine.ts";
@@ -98,7 +99,9 @@ export class ClusterJoins {
     const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
     const { announcer } = floodwall;
-    if (announcer !== null) shareQuarantine({ ...shared, quarantine: announcer.quarantine });
+    if (announcer === null) return;
+    shareQuarantine({ ...shared, quarantine: announcer.quarantine });
+    shareLimits({ ...shared, limits: announcer.learned });
   }
 
   #unread(kind: string, from: string): void {

@@ -113,11 +113,11 @@ beforeEach(() => {
 
 describe("an attack of which brains do not agree in time", () => {
   test("is sent once, though each had an id of its own", () => {
-    // The link is slow: each begins with its own id.
+    // The link is slow, and what the other brain says of the attack arrives before its offer: each begins with its own id.
     const attackOf = (id: string) => ({ ...attackEvent(), attack: attack({ id }) });
     at("brain1").notifications.add(attackOf("x"), ["hook"]);
     at("brain2").notifications.add(attackOf("w"), ["hook"]);
-    clock.advance(1500);
+    clock.advance(600);
     at("brain1").notifications.renamed("x", "w");
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1"]);
@@ -162,7 +162,7 @@ describe("without a fault", () => {
 
   test("one that the other brain has first, or later, is sent once", () => {
     happensAt(at("brain2"));
-    clock.advance(1000);
+    clock.advance(300);
     happensAt(at("brain1"));
     clock.advance(1000);
     happensAt(at("brain1"), banEvent());

@@ -35,7 +35,7 @@ export interface ClusterOnceOptions {
 }
 
 const DELIVERIES_OF_MESSAGE = 2000;
-const TICK_MS = 1000;
+const TICK_MS = 250;
 /** As long as a queue of notifications tries. */
 const AGE_MAX_MS = 900_000;
 const MARKS_MAX = 16_384;

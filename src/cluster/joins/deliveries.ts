@@ -66,8 +66,13 @@ export interface DeliveriesOptions {
   readonly ageMaxMs: number;
 }
 
-/** An event that the holder has not sent within this time is perhaps not known there. */
-export const OFFER_AFTER_MS = 2000;
+/**
+ * An event that the holder has not sent within this time is perhaps not known there. It is on no disk until the holder has
+ * answered: a brain that is killed before takes with it what it alone saw.
+ */
+export const OFFER_AFTER_MS = 500;
+/** From one offer of an event to the next. */
+export const OFFER_AGAIN_MS = 2000;
 /** How long it is remembered what is sent. */
 export const MARK_MS = 3_600_000;
 /** Two marks of one event that end within this time are one mark that was said twice. */
@@ -194,7 +199,7 @@ export class Deliveries<Event> {
   }
 
   /**
-   * Call this once a second. @param isGone whether a brain that was granted something is out of reach, and will not send it.
+   * Call this some times a second. @param isGone whether a brain that was granted something is out of reach, and will not send it.
    */
   tick({ nowMs, holds }: At, isGone: (brain: string) => boolean): Outcome<Event> & { readonly tooOld: number } {
     const { ageMaxMs } = this.#options;
@@ -213,7 +218,9 @@ export class Deliveries<Event> {
       if (holds) {
         known.state = "own";
         send.push(known);
-      } else if (nowMs - (known.offeredMs ?? known.sinceMs) >= OFFER_AFTER_MS) {
+      } else if (
+        nowMs >= (known.offeredMs === null ? known.sinceMs + OFFER_AFTER_MS : known.offeredMs + OFFER_AGAIN_MS)
+      ) {
         known.offeredMs = nowMs;
         offered.push({ key: known.key, target: known.target });
       }

@@ -64,7 +64,7 @@ export const MISTAKES: readonly Mistake[] = [
     violates: ["brains agree on orders"],
   },
   {
-    name: "times of a clock that is not known are taken as they stand",
+    name: "times of a clock that is not known are taken without a correction",
     path: `${CLUSTER}/order-adoption.ts`,
     from: "return known?.isCurrent === true ? this.#onOwnClock(rest, known) : shared;",
     to: "return known?.isCurrent === true ? this.#onOwnClock(rest, known) : rest;",
