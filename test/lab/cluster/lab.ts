@@ -37,6 +37,7 @@ function wrongOf({
     ["slow", orders.slowestMs > ORDER_MAX_MS],
     [`lost ${events.lost.join(" ")}`, events.lost.length > 0],
     ["repeated", fault.name === "none" && events.repeated > 0],
+    ["state taken for damaged", isDamaged],
     ["moved", moves > 0 && fault.mayMove !== true],
     [`unfiltered ${unfilteredAt[0]} to ${unfilteredAt.at(-1)}`, unfiltered > 0],
   ];

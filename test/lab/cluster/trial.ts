@@ -17,6 +17,8 @@ export interface TrialResult {
   /** How long the last route of an attack was there after the end of the floods, ms. */
   readonly afterMs: number;
   readonly orders: Ordered & { readonly lost: number };
+  /** A brain took its own state for damaged. */
+  readonly isDamaged: boolean;
   readonly events: EventCounts;
   /** Next hops of the diverted victim beyond the first one. */
   readonly moves: number;
@@ -96,6 +98,7 @@ export async function tryFault(world: ClusterWorld, fault: Fault): Promise<Trial
     unwantedMs: Math.max(...withdrawn.map(({ prefix }) => goneMs(world, prefix) - Math.max(unbannedMs, healedMs)), 0),
     afterMs: Math.max(...wanted.map(({ victim }) => goneMs(world, `${victim}/32`) - floodsEndedMs), 0),
     orders: { ...ordered, lost },
+    isDamaged: world.brains.some(({ service }) => service.output.includes("state database was damaged")),
   };
 }
 
