@@ -8,7 +8,7 @@ import type { Tenancy } from "../access/tenancy.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
-import type { AttackEvent } from "../detection/attack/attack.ts";
+import { type AttackEvent, calmOf } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { NotifyTargets } from "../http/backend.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
@@ -227,8 +227,8 @@ export class Reporting {
     if (kind !== "sampled") this.notifier.attackChanged(kind, attack, ban);
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
-    const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
     const endsAfterSeconds = floodwall.detector.endsAfterSeconds(attack);
+    const calm = calmOf(attack, endsAfterSeconds, clock.monotonicMs());
     const { attackIds } = floodwall;
     attackIds.whenAgreed(() => {
       const shown = attackIds.shown(attack);

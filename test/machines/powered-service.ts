@@ -17,8 +17,8 @@ export interface PoweredServiceOptions {
 /** Of the guest. */
 const [ADDRESS, PORT] = ["10.0.2.15", 8080];
 const SECRET = "an-operators-secret";
-const TIMEOUT_SECONDS = 900;
-const READY_MS = 300_000;
+const TIMEOUT_SECONDS = 3600;
+const READY_MS = 900_000;
 const REQUEST_MS = 20_000;
 const TAIL_LINES = 40;
 /** Longer than all cuts take: nothing expires meanwhile. */

@@ -61,7 +61,8 @@ const BAN_COLUMNS: readonly Column[] = [
   ["BY", (ban) => (ban["manual"] === true ? (ban["operator"] ?? "an operator") : "detection")],
   ["SINCE", (ban) => ban["started_at"]],
   ["UNTIL", (ban) => ban["withdrawn_at"] ?? ban["expires_at"]],
-  ["REASON", (ban) => ban["reason"]],
+  // Why it ended or was refused, else why it was ordered.
+  ["REASON", (ban) => ban["reason"] ?? ban["order_reason"]],
 ];
 
 function announcementOf(ban: Json): string {
@@ -106,7 +107,7 @@ function statusText(status: Json): string {
     ["runs for", `${plain(status["uptime_seconds"])} s`],
     ["attacks", status["active_attacks"]],
     ["bans", status["active_bans"]],
-    ["BGP", bgp === null ? null : `${up} of ${neighbors.length} neighbors established`],
+    ["BGP", bgp === null ? null : speakerText(bgp, `${up} of ${neighbors.length} neighbors established`)],
     ...neighbors
       .filter(({ state }) => state !== "established")
       .map(
@@ -116,6 +117,11 @@ function statusText(status: Json): string {
     ["data plane", partOf(status, "dataplane")["state"]],
     ["faulty files", rowsOf(status, "faulty_files").map(({ key, error }) => `${plain(key)}: ${plain(error)}`)],
   ]);
+}
+
+function speakerText({ connected, error }: Json, established: string): string {
+  if (connected !== false) return established;
+  return `the speaker does not answer${error === undefined ? "" : `: ${plain(error)}`}`;
 }
 
 /** Live by degrees: what is in dry run beside the whole. */

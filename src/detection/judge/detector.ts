@@ -12,7 +12,6 @@ import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
   type Attack,
-  type Calm,
   endAttack,
   firstCrossed,
   isActive,
@@ -173,14 +172,6 @@ export class Detector {
   /** After how long within the thresholds the attack ends; null: it has ended. */
   endsAfterSeconds({ endedAt, group }: Attack): number | null {
     return endedAt === null ? this.#policy.hysteresisMs(group) / 1000 : null;
-  }
-
-  /** null: the attack is above a threshold, or over. */
-  calmOf(attack: Attack, monotonicMs: number): Calm | null {
-    const { calmSinceMs } = attack;
-    const ofSeconds = this.endsAfterSeconds(attack);
-    if (calmSinceMs === null || ofSeconds === null) return null;
-    return { seconds: Math.min((monotonicMs - calmSinceMs) / 1000, ofSeconds), ofSeconds };
   }
 
   /** Takes what was counted of attacked hosts, oldest first. Call this before judge(), which ends attacks. */

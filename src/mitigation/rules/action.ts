@@ -1,5 +1,5 @@
-import { mbpsText } from "../../traffic/rates.ts";
 /** The action on packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
+import { mbpsText } from "../../traffic/rates.ts";
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
 /** By routers (FlowSpec, RFC 8955, 7), scrub nodes and the kernel. */
