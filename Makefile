@@ -55,7 +55,7 @@ CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser gpg gpgv gpg-agent
 RPM_PACKAGES := rpm createrepo-c patchelf
 # The compiler is that for the processor that this machine does not have.
-RELEASE_PACKAGES := $(RPM_PACKAGES) qemu-user-static skopeo cpio curl iproute2 $(if $(filter aarch64,$(shell uname -m)),g++-x86-64-linux-gnu,g++-aarch64-linux-gnu)
+RELEASE_PACKAGES := $(RPM_PACKAGES) qemu-user-static skopeo dnf cpio curl iproute2 $(if $(filter aarch64,$(shell uname -m)),g++-x86-64-linux-gnu,g++-aarch64-linux-gnu)
 BENCH_PACKAGES := nftables fastnetmon wrk
 TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay

@@ -8,9 +8,12 @@ import { buildPackage } from "./package.ts";
 import { buildRpm, LIBPCAP } from "./rpm.ts";
 import { type DebianVersion, runtimeSystem } from "./runtime-system.ts";
 import { stageFiles } from "./staged-files.ts";
+import type { Release } from "./version.ts";
 
 export interface BuildOrder {
   readonly architecture: Architecture;
+  /** One for all: the tree may get a commit meanwhile. */
+  readonly release: Release;
   /** To work in. */
   readonly directory: string;
 }
@@ -28,27 +31,24 @@ export interface ArchitectureBuild {
   readonly versions: readonly DebianVersion[];
 }
 
-export async function buildForArchitecture({ architecture, directory }: BuildOrder): Promise<ArchitectureBuild> {
+export async function buildForArchitecture(order: BuildOrder): Promise<ArchitectureBuild> {
+  const { architecture, release, directory } = order;
   const { root, folders, versions } = await runtimeSystem(architecture);
   await crossBuild(architecture, root);
   const built = await buildPackage({
     directory: join(directory, "deb"),
     isQuick: false,
     architecture,
+    release,
     libraries: folders,
   });
-  const rpm = await rpmOf(architecture, { directory: join(directory, "rpm"), release: built });
+  const rpm = await rpmOf({ architecture, release, directory: join(directory, "rpm") });
   // Units are of no use in the image, and the folder is a link there.
   rmSync(join(built.stage, "lib"), { recursive: true });
   return { architecture, deb: built.path, rpm, packages: built.packages, layers: [root, built.stage], versions };
 }
 
-interface RpmPlace {
-  readonly directory: string;
-  readonly release: { readonly version: string; readonly time: number };
-}
-
-async function rpmOf(architecture: Architecture, { directory, release }: RpmPlace): Promise<string> {
+async function rpmOf({ architecture, release, directory }: BuildOrder): Promise<string> {
   const stage = join(directory, "stage");
   mkdirSync(stage, { recursive: true });
   const addon = await strippedAddon(architecture, LIBPCAP);

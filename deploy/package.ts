@@ -18,6 +18,8 @@ interface Order {
   readonly isQuick: boolean;
   /** Default: this machine's. Another one has to be built before. */
   readonly architecture?: Architecture;
+  /** Default: of the tree as it is now. */
+  readonly release?: Release;
   /** Of another architecture: folders with the Debian packages of its libraries, control files included. */
   readonly libraries?: readonly string[];
 }
@@ -34,7 +36,7 @@ export async function buildPackage(order: Order): Promise<BuiltPackage> {
   const { directory, isQuick, architecture = NATIVE, libraries = [] } = order;
   const stage = join(directory, "root");
   rmSync(directory, { recursive: true, force: true });
-  const release = await releaseOf();
+  const release = order.release ?? (await releaseOf());
   const addon = await strippedAddon(architecture);
   const packages = await stageFiles({ stage, release, architecture, addon });
   const programs = [addon, ...EXECUTABLES.map(({ name }) => join(stage, "usr/bin", name))];

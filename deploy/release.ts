@@ -30,7 +30,7 @@ const release = await releaseOf();
 const builds: ArchitectureBuild[] = [];
 for (const architecture of ARCHITECTURES) {
   console.log(`building for ${architecture.name}`);
-  builds.push(await buildForArchitecture({ architecture, directory: join(WORK, architecture.name) }));
+  builds.push(await buildForArchitecture({ architecture, release, directory: join(WORK, architecture.name) }));
 }
 const sign = signer({ key: values.key, time: release.time });
 const { directory } = values;

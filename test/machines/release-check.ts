@@ -3,9 +3,19 @@
  * RPM, and for each processor the executables of packages and image, under emulation where it is not this machine's.
  * The argument is the release's folder; default: build/release.
  */
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { ARCHITECTURES, type Architecture, isNative } from "../../deploy/architecture.ts";
 import { LIBPCAP } from "../../deploy/rpm.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
@@ -76,6 +86,45 @@ function checkSignatures(): void {
   });
 }
 
+/** dnf reads the repository as docs/operations/install.md says it, and not one whose index is another. */
+function checkYum(): void {
+  const packages = (repository: string) => {
+    const place = mkdtempSync(join(work, "dnf-"));
+    const lines = [
+      "[floodwall]\nname=Floodwall\ngpgcheck=1\nrepo_gpgcheck=1\nskip_if_unavailable=0",
+      `baseurl=file://${repository}\ngpgkey=file://${join(repository, "floodwall.asc")}\n`,
+    ];
+    writeFileSync(join(place, "floodwall.repo"), lines.join("\n"));
+    const settings = [`reposdir=${place}`, `cachedir=${join(place, "cache")}`].map((text) => `--setopt=${text}`);
+    const own = [`--installroot=${join(place, "root")}`, "--releasever=9", "--assumeyes", "--quiet"];
+    return run("dnf", ...own, ...settings, "repoquery", "floodwall")
+      .trim()
+      .split("\n");
+  };
+  const repository = resolve(folder, "yum");
+  check("dnf reads the repository", () => {
+    const found = packages(repository);
+    if (found.length !== ARCHITECTURES.length) throw new Error(`it has ${found.join(", ")}`);
+    return found.join(", ");
+  });
+  check("dnf refuses an index that was not signed", () => {
+    const changed = join(work, "yum");
+    cpSync(repository, changed, { recursive: true });
+    appendFileSync(join(changed, "repodata/repomd.xml"), "\n");
+    const complaint = thrownBy(() => packages(changed));
+    if (!/signature/i.test(complaint)) throw new Error(`it says: ${complaint}`);
+    return "";
+  });
+}
+
+function thrownBy(work: () => unknown): string {
+  try {
+    return `no error, but ${String(work())}`;
+  } catch (cause) {
+    return String(cause);
+  }
+}
+
 /** Unpacked from the image by another's tool. Returns the root. */
 function systemOfImage({ name }: Architecture): string {
   const [copied, root] = [join(work, `${name}-image`), join(work, `${name}-root`)];
@@ -140,6 +189,7 @@ function putRpm(root: string, architecture: Architecture): void {
 
 try {
   checkSignatures();
+  checkYum();
   for (const architecture of ARCHITECTURES) {
     const deb = only(`floodwall_*_${architecture.name}.deb`);
     const root = systemOfImage(architecture);
