@@ -2,7 +2,7 @@
 export function CutText({ text }: { readonly text: string }) {
   if (text === "") return <>–</>;
   return (
-    <span class="cut" title={text}>
+    <span class="row-reason" title={text}>
       {text}
     </span>
   );

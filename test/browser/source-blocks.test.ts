@@ -48,8 +48,8 @@ test("a block is ordered, shown, found, and ended", async () => {
   await page.getByText("Nothing in force matches").waitFor();
   await page.getByLabel("Find").fill("scans");
   await row.getByRole("button", { name: `Unblock ${SOURCE} to ${FREE}` }).click();
-  await dialog.getByLabel("Reason").fill("the scan is over");
-  await dialog.getByRole("button", { name: "Unblock" }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill("the scan is over");
+  await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
   await page.getByText(`${SOURCE} is no longer blocked for ${FREE}.`).waitFor();
   await page.getByText("No source is blocked").waitFor();
   await page.goto(`${dashboard.world.base}/#/audit`);

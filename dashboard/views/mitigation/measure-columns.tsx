@@ -72,8 +72,8 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       width: "medium",
       ...sortable,
     },
-    { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
     { key: "effect", title: t`Packets`, cell: effectCell, width: "wide", isNumber: true, ...sortable },
+    { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
     {
       key: "owner",
       title: t`Ordered by`,
@@ -152,10 +152,12 @@ function State({ measure }: { readonly measure: Measure }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
+/** The address of a neighbor with a name is in the title. */
 function Holder({ measure }: { readonly measure: Measure }) {
+  const text = holderText(measure);
   return (
-    <span class="row-reason" title={lackText(measure) ?? undefined}>
-      {holderText(measure)}
+    <span class="row-reason" title={lackText(measure) ?? text}>
+      {text.replaceAll(/ \([\da-f.:]+\)/g, "")}
     </span>
   );
 }

@@ -116,7 +116,14 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
         {changes.map(({ section, details }) => (
           <li key={section}>
             <code>{section}</code>
-            {details.length > 0 && `: ${details.join("; ")}`}
+            {details.length === 1 && `: ${details.join()}`}
+            {details.length > 1 && (
+              <ul class="plain-list">
+                {details.map((detail) => (
+                  <li key={detail}>{detail}</li>
+                ))}
+              </ul>
+            )}
           </li>
         ))}
       </ul>
