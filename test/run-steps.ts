@@ -96,6 +96,13 @@ const NATIVE: readonly Step[] = [
   },
 ];
 
+/** In namespaces of their own, so that no other test is in their way; over before the native build is. */
+const LABS: readonly Step[] = [
+  { name: "the lab, once", command: lab, counts: one, again: () => lab },
+  { name: "soak, short form", command: soak, counts: one, again: () => soak },
+  { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
+];
+
 const BESIDE_OTHERS: readonly Step[] = [
   NATIVE_BUILD,
   {
@@ -125,19 +132,20 @@ const BESIDE_OTHERS: readonly Step[] = [
     counts: one,
     after: NATIVE_BUILD.name,
   },
-  ...NATIVE.map((step, i) => ({ ...step, after: (NATIVE[i - 1] ?? NATIVE_BUILD).name })),
+  ...oneByOne([NATIVE_BUILD, ...NATIVE]).slice(1),
+  ...oneByOne(LABS),
 ];
 
 export const STAGES: readonly (readonly Step[])[] = [
   BESIDE_OTHERS,
-  [
-    { name: "the lab, once", command: lab, counts: one, again: () => lab },
-    { name: "soak, short form", command: soak, counts: one, again: () => soak },
-  ],
   // What it shows depends on how evenly its flood comes.
   [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
-  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
 ];
+
+/** Each after the one before it. */
+function oneByOne(steps: readonly Step[]): Step[] {
+  return steps.map((step, i) => ({ ...step, ...(i > 0 && { after: steps[i - 1]?.name ?? "" }) }));
+}
 
 /** Takes the time that tests leave which depend on it. */
 function givingWay(...command: readonly string[]): Command {
