@@ -149,7 +149,7 @@ function oneByOne(steps: readonly Step[]): Step[] {
 
 /** Takes the time that tests leave which depend on it. */
 function givingWay(...command: readonly string[]): Command {
-  return ["nice", "-n", "10", ...command];
+  return ["nice", "-n", "5", ...command];
 }
 
 /** @param filesMax more files with failures are not repeated */
