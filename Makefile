@@ -180,7 +180,7 @@ check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	@echo clang-format
 	@clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
-	$(BUN) test test/architecture.test.ts test/citations.test.ts test/words.test.ts
+	$(BUN) test --timeout 60000 test/architecture.test.ts test/citations.test.ts test/words.test.ts
 	@$(BUN) test/commits.ts
 
 # A name of its own for its results: those of `check` are of fewer checks.

@@ -1,6 +1,6 @@
 /**
  * What `make test` runs: stages one after the other. The steps of a stage run at the same time, but for those that come
- * after another one. What computes gives way to what depends on time.
+ * after another one. What computes has a lower priority than what depends on time.
  */
 import { availableParallelism } from "node:os";
 import { Glob } from "bun";
@@ -52,7 +52,7 @@ const notWaiting = [...WAITING, ...WAITING_FOR_BRAINS].map(
 
 const NATIVE_BUILD: Step = {
   name: "native tests: build",
-  command: givingWay(
+  command: lowPriority(
     "make",
     "-C",
     "addon",
@@ -70,30 +70,37 @@ const NATIVE_BUILD: Step = {
 const NATIVE: readonly Step[] = [
   {
     name: "native unit tests (ASan, UBSan)",
-    command: givingWay("build/addon/unit"),
+    command: lowPriority("build/addon/unit"),
     environment: { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" },
     counts: doctest,
   },
   {
     name: "every program, as Debian 13's compiler makes it",
-    command: givingWay("build/addon/programs_clang-19"),
+    command: lowPriority("build/addon/programs_clang-19"),
     counts: doctest,
   },
   {
     name: "native unit tests (TSan)",
-    command: givingWay("make", "-C", "addon", "--no-print-directory", "tsan"),
+    command: lowPriority("make", "-C", "addon", "--no-print-directory", "tsan"),
     counts: doctest,
   },
   {
     name: `packet parser, fuzzed with ${FUZZED_PACKETS.toLocaleString("en-US")} packets`,
-    command: givingWay("build/addon/fuzz_packet_parser", ...fuzz),
+    command: lowPriority("build/addon/fuzz_packet_parser", ...fuzz),
     counts: one,
   },
   {
     name: `flow decoders: ${MUTATED_DATAGRAMS.toLocaleString("en-US")} datagrams with mutations of each protocol`,
-    command: givingWay("build/addon/fuzz_flow_mutations", String(MUTATED_DATAGRAMS), ...recorded),
+    command: lowPriority("build/addon/fuzz_flow_mutations", String(MUTATED_DATAGRAMS), ...recorded),
     counts: one,
   },
+];
+
+/** In namespaces of their own, so that no other test is in their way; over before the native build is. */
+const LABS: readonly Step[] = [
+  { name: "the lab, once", command: lab, counts: one, again: () => lab },
+  { name: "soak, short form", command: soak, counts: one, again: () => soak },
+  { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
 ];
 
 const BESIDE_OTHERS: readonly Step[] = [
@@ -121,27 +128,28 @@ const BESIDE_OTHERS: readonly Step[] = [
   },
   {
     name: "Debian 12's kernel: programs, packets of every kind",
-    command: givingWay(bun, "test/machines/kernels.ts", "--short"),
+    command: lowPriority(bun, "test/machines/kernels.ts", "--short"),
     counts: one,
     after: NATIVE_BUILD.name,
   },
-  ...NATIVE.map((step, i) => ({ ...step, after: (NATIVE[i - 1] ?? NATIVE_BUILD).name })),
+  ...oneByOne([NATIVE_BUILD, ...NATIVE]).slice(1),
+  ...oneByOne(LABS),
 ];
 
 export const STAGES: readonly (readonly Step[])[] = [
   BESIDE_OTHERS,
-  [
-    { name: "the lab, once", command: lab, counts: one, again: () => lab },
-    { name: "soak, short form", command: soak, counts: one, again: () => soak },
-  ],
   // What it shows depends on how evenly its flood comes.
   [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
-  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
 ];
 
-/** Takes the time that tests leave which depend on it. */
-function givingWay(...command: readonly string[]): Command {
-  return ["nice", "-n", "10", ...command];
+/** Each after the one before it. */
+function oneByOne(steps: readonly Step[]): Step[] {
+  return steps.map((step, i) => ({ ...step, ...(i > 0 && { after: steps[i - 1]?.name ?? "" }) }));
+}
+
+/** So that tests that depend on time get it first. */
+function lowPriority(...command: readonly string[]): Command {
+  return ["nice", "-n", "5", ...command];
 }
 
 /** @param filesMax more files with failures are not repeated */

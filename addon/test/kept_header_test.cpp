@@ -46,7 +46,7 @@ TEST_CASE("kept header: has what the parser reads, of random frames") {
   CAPTURE(seed);
   FrameMaker maker(seed);
   std::size_t shortened = 0;
-  for (int i = 0; i < 50'000; i++) {
+  for (int i = 0; i < 15'000; i++) {
     const Bytes frame = maker.make();
     const Bytes kept = keptOf(frame);
     floodwall::Packet wanted, packet;
@@ -57,7 +57,7 @@ TEST_CASE("kept header: has what the parser reads, of random frames") {
     const std::size_t most = std::min<std::size_t>(frame.size(), RECORD_FRAME_BYTES);
     if (kept != Bytes(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(most))) shortened++;
   }
-  CHECK(shortened > 100);
+  CHECK(shortened > 30);
 }
 
 TEST_CASE("kept header: long extension headers are shortened, and all else stays as it came") {

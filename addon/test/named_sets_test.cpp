@@ -180,7 +180,7 @@ class Lookup {
 TEST_CASE("named sets: of random prefixes, an address is in the sets that one prefix after the other says") {
   SHOW_SEED();
   Random random;
-  for (std::uint32_t round = 0; round < 10; round++) {
+  for (std::uint32_t round = 0; round < 5; round++) {
     const Model model = randomSets(random, 1 + static_cast<std::uint32_t>(random.below(64)), 200);
     const NamedSetTable table = model.table();
     std::vector<Address> asked = model.edges();

@@ -155,5 +155,5 @@ test.skipIf(!isRoot)(
     expect(output).toContain("removed: floodwall.env floodwall.yaml scrub.yaml \n");
     expect(output).toEndWith("purged:\n");
   },
-  60_000,
+  240_000,
 );

