@@ -35,7 +35,7 @@ afterEach(async () => {
   await poller?.stop();
   poller = null;
   await pair.stop();
-});
+}, 60_000);
 
 /** Quiet for this time, then a flood of 3000 packets a second, then a calm. */
 async function flood(quietSeconds: number, seconds: number): Promise<string> {
