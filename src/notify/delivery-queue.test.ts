@@ -227,6 +227,38 @@ describe("a queue for programs", () => {
 });
 
 describe("a queue for people", () => {
+  test("waits as long as the event says whose message is due first, and takes the others along", async () => {
+    const { channel, queue, advance } = setup("people");
+    const [first, second, third, fourth] = events(4);
+    if (!first || !second || !third || !fourth) throw new Error("too few");
+    queue.add(first, null, 60_000);
+    await advance(30_000);
+    expect(channel.deliveries).toEqual([]);
+    queue.add(second, null, 60_000);
+    queue.add(third, null, 0);
+    await advance(0);
+    expect(channel.deliveries).toEqual([["e0", "e1", "e2"]]);
+    queue.add(fourth, null, 60_000);
+    await advance(59_999);
+    expect(channel.deliveries).toHaveLength(1);
+    await advance(1);
+    expect(channel.deliveries.at(-1)).toEqual(["e3"]);
+  });
+
+  test("that fails tries again after its pause, whatever is due sooner", async () => {
+    const { channel, queue, advance } = setup("people");
+    channel.outcome = fails;
+    const [first, second] = events(2);
+    if (!first || !second) throw new Error("too few");
+    queue.add(first, null, 0);
+    await advance(0);
+    queue.add(second, null, 0);
+    await advance(999);
+    expect(channel.deliveries).toEqual([["e0"]]);
+    await advance(1);
+    expect(channel.deliveries).toEqual([["e0"], ["e0"]]);
+  });
+
   test("gathers what comes in a moment into one delivery", async () => {
     const { channel, queue, advance, counted } = setup("people");
     const [first, ...others] = events(250);
