@@ -20,7 +20,7 @@ function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generat
   if (!isUp && wallMs - sinceMs >= SPLIT_MS) {
     yield {
       ...{ kind: "split", brain: name, found: `${name} cannot be reached: ${problem ?? "no connection yet"}` },
-      remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then`,
+      remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then. Nodes that it alone saw stay as they are for ten minutes, and count as lost then`,
     };
   }
   if (isUp && skewMs !== null && Math.abs(skewMs) > CLOCKS_AGREE_MS) {

@@ -25,7 +25,7 @@ export interface SharedRecord {
   readonly endedBy?: EndedBy;
   /** When the caller ended it. */
   readonly endedAtMs?: number;
-  /** The brain whose wall clock its times are of, where nobody could correct them yet. */
+  /** The brain whose wall clock its times are of, which is not known well enough to correct them. */
   readonly clock?: string;
 }
 

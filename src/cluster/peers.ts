@@ -15,6 +15,8 @@ export interface PeerState {
   readonly version: string | null;
   /** Hashes of the sections of its configuration by their names in the file; null as `version`. */
   readonly sections: Readonly<Record<string, string>> | null;
+  /** The etcd of the cluster answers it, as it said last. */
+  readonly hasEtcd?: boolean;
   /** Why there is no connection, for people; null: there is one, or none was tried yet. */
   readonly problem: string | null;
 }

@@ -5,7 +5,13 @@ import { attack } from "../../test/fixtures/views.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Channel } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
-import { DeliveryQueue, type DeliveryQueueOptions, type DeliveryTimes, JOINED_AFTER_MS } from "./delivery-queue.ts";
+import {
+  DeliveryQueue,
+  type DeliveryQueueOptions,
+  type DeliveryTimes,
+  JOINED_AFTER_MS,
+  type SentOnce,
+} from "./delivery-queue.ts";
 import type { NotifyEvent } from "./event.ts";
 
 const TIMES: DeliveryTimes = {
@@ -38,9 +44,9 @@ class Receiver implements Channel {
   }
 }
 
-type Changes = Partial<Pick<DeliveryQueueOptions, "burst" | "keep">>;
+type Changes = Partial<Pick<DeliveryQueueOptions, "burst" | "keep" | "once">>;
 
-function setup(audience: Channel["audience"] = "programs", { burst = null, keep = null }: Changes = {}) {
+function setup(audience: Channel["audience"] = "programs", { burst = null, keep = null, once = null }: Changes = {}) {
   let ids = 0;
   const clock = new ManualClock();
   const channel = new Receiver(audience);
@@ -56,8 +62,7 @@ function setup(audience: Channel["audience"] = "programs", { burst = null, keep 
     metrics: observed.metrics.notify,
     random: () => 1,
     newId: () => `joined${ids++}`,
-    burst,
-    keep,
+    ...{ burst, keep, once },
   });
   /** Advances the clock, and runs what was waiting. */
   const advance = async (ms: number) => {
@@ -337,5 +342,47 @@ describe("5,000 events of one tenant drown none of another's", () => {
     flood(queue);
     await advance(500);
     expect(channel.deliveries[0]?.slice(0, 4).sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
+  });
+});
+
+describe("a storm, where several brains have the events", () => {
+  const stormy = () => {
+    const said = { sent: [] as string[], gaveUp: [] as string[] };
+    const idsOf = (all: readonly NotifyEvent[]) => all.map(({ id }) => id).filter((id) => id.startsWith("e"));
+    const once: SentOnce = {
+      maySend: () => true,
+      sent: (all) => said.sent.push(...idsOf(all)),
+      gaveUp: (all) => said.gaveUp.push(...idsOf(all)),
+    };
+    const made = setup("programs", { burst: 1, once });
+    const add = () => {
+      for (let i = 1; i <= 4; i++)
+        made.queue.add({
+          ...attackEvent(),
+          id: `e${i}`,
+          attack: attack({ id: `a${i}`, target: `192.0.2.${i}` as never }),
+        });
+    };
+    return { ...made, said, add };
+  };
+
+  test("is said to be sent when the event that counts them is", async () => {
+    const { said, add, advance, channel } = stormy();
+    add();
+    await advance(0);
+    await advance(0);
+    expect([said.sent, channel.deliveries]).toEqual([["e1"], [["e1"]]]);
+    await advance(JOINED_AFTER_MS);
+    await advance(0);
+    expect([said.sent, channel.deliveries.length]).toEqual([["e1", "e2", "e3", "e4"], 2]);
+  });
+
+  test("is left to another brain if that is given up", async () => {
+    const { said, add, advance, channel, queue } = stormy();
+    channel.outcome = fails;
+    add();
+    await advance(0);
+    queue.close();
+    expect([said.sent, said.gaveUp.toSorted()]).toEqual([[], ["e1", "e2", "e3", "e4"]]);
   });
 });

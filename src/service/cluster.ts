@@ -102,7 +102,7 @@ export class Cluster {
       now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
       timers,
       spread: () => 1 - SPREAD / 2 + SPREAD * random(),
-      introduction: () => ({ version, sections: this.#sections }),
+      introduction: () => ({ version, sections: this.#sections, has_etcd: this.etcd?.answers === true }),
       observer: linkObserver(parts),
     });
     this.#exchange = new PeerExchange({
@@ -160,6 +160,7 @@ export class Cluster {
       ...{ config, own },
       records: () => this.register.records(),
       lifeMs: (table) => this.register.lifeMs(table),
+      peers: () => this.peers.states(),
     });
     this.register.join(etcd.exchange, { decides: true });
     return etcd;

@@ -235,7 +235,7 @@ export class Reporting {
     if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
     const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
-    if (event !== null) trail?.recordAutomatic({ event, subject });
+    if (event !== null) trail?.recordAutomatic({ event, subject, sinceMs: ban.startedAt });
   }
 
   #incidentChanged(view: IncidentView): void {

@@ -31,8 +31,8 @@ beforeEach(async () => {
   const zones = authority.path("zones.yaml");
   await Bun.write(zones, ZONES);
   pair = await ServicePair.start(authority, `${MORE}edge: { zones_file: ${zones}, nodes: [{ name: e1 }] }\n`);
-});
-afterEach(() => pair.stop());
+}, 60_000);
+afterEach(() => pair.stop(), 60_000);
 
 async function rows(service: ServiceProcess, path: string): Promise<readonly Row[]> {
   const { body } = await service.get<Readonly<Record<string, readonly Row[]>>>(`/api/v1/${path}`);

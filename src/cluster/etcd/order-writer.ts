@@ -174,7 +174,10 @@ export class OrderWriter {
     const { calls, own, prefix, observer } = this.#options;
     const key = prefix + name;
     for (;;) {
-      const revision = this.#present.get(name)?.revision ?? 0;
+      const known = this.#present.get(name);
+      const isOlder = known?.stamp != null && compareStamps(known.stamp, record.stamp) > 0;
+      // Over a newer one, if that is still there, the transaction must fail: only a key that is lost is written.
+      const revision = isOlder ? 0 : (known?.revision ?? 0);
       const { isDone, header, found } = await calls.txn({
         compare: [{ key, target: "MOD", revision }],
         success: [{ kind: "put", key, value: orderText(record, own) }],

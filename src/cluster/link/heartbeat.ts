@@ -20,8 +20,12 @@ const Heartbeat = Type.Object({
   echo: Type.Union([Type.Null(), Type.Object({ monotonic_ms: Type.Number(), held_ms: Type.Number() })]),
   version: Text,
   sections: Type.Record(Text, Text, { maxProperties: 64 }),
+  /** The etcd of the cluster answers it. */
+  has_etcd: Type.Optional(Type.Boolean()),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
+/** What a brain says of itself. */
+export type Introduction = Pick<Heartbeat, "version" | "sections" | "has_etcd">;
 
 const compiled = TypeCompiler.Compile(Heartbeat);
 
