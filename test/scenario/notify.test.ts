@@ -1,6 +1,7 @@
 /** The running service reports bans to a webhook and a Slack channel, and their URLs to no one. */
 import { expect, test } from "bun:test";
 import { evenly } from "../fixtures/captures/pcap-writer.ts";
+import { BRAIN } from "../fixtures/cluster/companion.ts";
 import { Receiver } from "../fixtures/notify/notify.ts";
 import { datagram } from "../fixtures/replay-command.ts";
 import { Scenario } from "../fixtures/scenario.ts";
@@ -40,35 +41,39 @@ test("bans are delivered by channels that come with a reload, and at a stop", as
   expect(service.output).not.toContain("s3cret");
 });
 
-test("notifications that wait survive kill -9 and a stop, and each is delivered once", async () => {
-  const hook = new Receiver();
-  scene.onEnd(() => hook.stop());
-  hook.answers = [() => new Response(null, { status: 503 })];
-  const config = `${CONFIG}notify: {webhook: {url_env: HOOK_URL}}\n`;
-  const service = await scene.start(config, { env: { HOOK_URL: hook.url } });
-  for (const ip of ["192.0.2.7", "192.0.2.8"]) await service.post("/api/v1/ban", { ip });
-  await eventually(() => hook.received.length > 0, "no attempt came");
-  // The rows of the state database are written together: the next order is on disk after those before it.
-  await service.post("/api/v1/unban", { ip: "192.0.2.8" });
-  await service.post("/api/v1/ban", { ip: "192.0.2.9" });
-  await service.stop("SIGKILL");
-  const again = await scene.start(config, service.again);
-  expect(await again.stop()).toBe(0);
-  hook.answers = [() => new Response("ok")];
-  const before = hook.received.length;
-  const last = await scene.start(config, service.again);
-  const since = () => hook.received.slice(before).map(({ body }) => JSON.parse(body) as { event: string; ban: Ban });
-  await eventually(
-    () => since().length >= 3,
-    () => `not delivered:\n${last.output}`,
-  );
-  expect(
-    since()
-      .slice(0, 3)
-      .map(({ event, ban }) => `${event} ${ban.target}`),
-  ).toEqual(["ban_active 192.0.2.7", "ban_active 192.0.2.8", "ban_withdrawn 192.0.2.8"]);
-  expect(await last.stop()).toBe(0);
-});
+// One of a pair gives them to the other brain when it is stopped, and that of a test ends with it.
+test.skipIf(BRAIN !== null)(
+  "notifications that wait survive kill -9 and a stop, and each is delivered once",
+  async () => {
+    const hook = new Receiver();
+    scene.onEnd(() => hook.stop());
+    hook.answers = [() => new Response(null, { status: 503 })];
+    const config = `${CONFIG}notify: {webhook: {url_env: HOOK_URL}}\n`;
+    const service = await scene.start(config, { env: { HOOK_URL: hook.url } });
+    for (const ip of ["192.0.2.7", "192.0.2.8"]) await service.post("/api/v1/ban", { ip });
+    await eventually(() => hook.received.length > 0, "no attempt came");
+    // The rows of the state database are written together: the next order is on disk after those before it.
+    await service.post("/api/v1/unban", { ip: "192.0.2.8" });
+    await service.post("/api/v1/ban", { ip: "192.0.2.9" });
+    await service.stop("SIGKILL");
+    const again = await scene.start(config, service.again);
+    expect(await again.stop()).toBe(0);
+    hook.answers = [() => new Response("ok")];
+    const before = hook.received.length;
+    const last = await scene.start(config, service.again);
+    const since = () => hook.received.slice(before).map(({ body }) => JSON.parse(body) as { event: string; ban: Ban });
+    await eventually(
+      () => since().length >= 3,
+      () => `not delivered:\n${last.output}`,
+    );
+    expect(
+      since()
+        .slice(0, 3)
+        .map(({ event, ban }) => `${event} ${ban.target}`),
+    ).toEqual(["ban_active 192.0.2.7", "ban_active 192.0.2.8", "ban_withdrawn 192.0.2.8"]);
+    expect(await last.stop()).toBe(0);
+  },
+);
 
 test("kill -9 loses no order that was gathered, and the end of a ban goes where its begin went", async () => {
   const [one, two] = [new Receiver(), new Receiver()];

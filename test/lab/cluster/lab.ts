@@ -28,6 +28,7 @@ function wrongOf({
   moves,
   unfiltered,
   unfilteredAt,
+  isDamaged,
 }: TrialResult): string[] {
   const gaps = Object.entries(gapMs) as [Watched, number][];
   const checks: [string, boolean][] = [
