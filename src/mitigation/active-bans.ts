@@ -95,7 +95,7 @@ export class ActiveBans extends CountedBans<string> {
     return {
       refusalOf: (prefix, own, isDropped) =>
         policy.enclosingRefusal(prefix, own, this.#tenantOf(own)) ??
-        this.#otherUse(prefix, isDropped) ??
+        this.#otherUse(prefix, own, isDropped) ??
         (isDropped ? this.#overFraction(prefix, policy) : null),
       nodeOf: (prefix) => this.#enclosed.nodeOf(prefix),
     };
@@ -108,14 +108,14 @@ export class ActiveBans extends CountedBans<string> {
   }
 
   /** What the prefix is announced for, by another method: a speaker keeps one route of it. */
-  #otherUse(wider: Prefix, isDropped: boolean): EnclosingRefusal | null {
-    const own = this.get(wider.text);
-    const isUnicast = own?.measure.kind === "blackhole" || own?.measure.kind === "divert";
-    if (own !== undefined && isUnicast && isReal(own)) {
-      const isSame = (own.measure.kind === "blackhole") === isDropped;
+  #otherUse(wider: Prefix, own: Prefix, isDropped: boolean): EnclosingRefusal | null {
+    const itself = this.get(wider.text);
+    const isUnicast = itself?.measure.kind === "blackhole" || itself?.measure.kind === "divert";
+    if (itself !== undefined && isUnicast && isReal(itself)) {
+      const isSame = (itself.measure.kind === "blackhole") === isDropped;
       return isSame ? null : notAnnounced(wider, `the ban of the prefix itself ${isDropped ? "diverts" : "drops"} it`);
     }
-    const diverting = isDropped ? this.#enclosed.divertingBan(wider) : null;
+    const diverting = isDropped ? this.#enclosed.divertingBan(wider, own) : null;
     return diverting === null ? null : notAnnounced(wider, `the ban of ${diverting.prefix.text} diverts it`);
   }
 

@@ -79,6 +79,19 @@ test("a wider prefix that a hook diverts is not dropped for another ban, not eve
   expect(bench.engine.routeState(ban)).toMatchObject({ kind: "failed" });
 });
 
+test("a ban that climbs from a divert to a blackhole drops the wider prefix in the same step", () => {
+  const ladder = [
+    { afterSeconds: 0, action: "divert" as const },
+    { afterSeconds: 60, action: "blackhole" as const },
+  ];
+  const bench = harness(under({ ...wider, ladder }));
+  bench.engine.attacksChanged([started(attackOn(victim))], 0);
+  expect(wideRoute(bench)).toMatchObject({ isDivert: true });
+  bench.engine.tick(60_000);
+  expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
+  expect(bench.engine.active.get(hostPrefix(victim).text)?.measure).toMatchObject({ enclosing: { encloses: 32 } });
+});
+
 test("a ban that would divert a prefix goes on where the ban of the prefix itself drops it", async () => {
   const bench = harness(of(dropping, diverting));
   const order = { ...plainOrder(victim), prefix: prefix(WIDE), terms: { method: "blackhole" as const } };

@@ -75,9 +75,9 @@ export class EnclosedBans {
     });
   }
 
-  /** The oldest ban whose traffic is diverted with that of the prefix; null: there is none. */
-  divertingBan(wider: Prefix): Ban | null {
-    return this.#oldest(wider, (ban) => ban.measure.kind === "divert" && isReal(ban));
+  /** The oldest ban but that of `own` whose traffic is diverted with that of the prefix; null: there is none. */
+  divertingBan(wider: Prefix, own: Prefix): Ban | null {
+    return this.#oldest(wider, (ban) => ban.measure.kind === "divert" && isReal(ban) && ban.prefix.text !== own.text);
   }
 
   /** The scrub node of the oldest ban that diverts the prefix; null: there is none. */

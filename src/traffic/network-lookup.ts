@@ -2,9 +2,14 @@
  * Finds the configured network and the hostgroup of an address with one longest-prefix match: every row names both. The
  * packet counter uses the same rows.
  */
-import type { IpAddress } from "../net/address.ts";
-import { addressBits, mappedLength, type Prefix } from "../net/prefix.ts";
+import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
+import { addressBits, clearHostBits, mappedLength, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
+
+/** Of more prefixes it is not looked up whether they leave no address of a wider one to others. */
+const COMPARED_MAX = 512;
+/** Of a double. */
+const EXACT_BITS = 52;
 
 /** The configured prefixes for the addon, replaced as a whole; the longest match wins. */
 export interface NetworksTable {
@@ -111,14 +116,39 @@ export class NetworkLookup {
   groupsIn(prefix: Prefix): number[] {
     const { prefixes, groups } = this.#packed;
     const around = groups[this.#prefixes.findAround(prefix)];
-    const found = new Set(around === undefined ? [] : [around]);
+    const found = new Set<number>();
     const length = mappedLength(prefix);
+    const narrower: number[] = [];
     this.#prefixes.someIn(prefix, (row) => {
       const group = groups[row];
-      if (group !== undefined && (prefixes.lengths[row] ?? 0) > length) found.add(group);
+      if (group === undefined || (prefixes.lengths[row] ?? 0) <= length) return false;
+      found.add(group);
+      narrower.push(row);
       return false;
     });
+    if (around !== undefined && !this.#areAll(narrower, length)) found.add(around);
     return [...found];
+  }
+
+  /** Whether these prefixes, all of them within one of `length`, leave none of its addresses to others. */
+  #areAll(rows: readonly number[], length: number): boolean {
+    if (rows.length > COMPARED_MAX) return false;
+    const { addresses, lengths } = this.#packed.prefixes;
+    const bitsOf = (row: number) => lengths[row] ?? 0;
+    const isWithin = (row: number, wider: number) => {
+      const [own, other] = [row, wider].map((each) =>
+        addresses.slice(each * ADDRESS_BYTES, (each + 1) * ADDRESS_BYTES),
+      );
+      if (own === undefined || other === undefined) return false;
+      clearHostBits(own, bitsOf(wider));
+      return Buffer.compare(own, other) === 0;
+    };
+    const apart: number[] = [];
+    for (const row of rows.toSorted((a, b) => bitsOf(a) - bitsOf(b)))
+      if (!apart.some((wider) => isWithin(row, wider))) apart.push(row);
+    // Sums of such fractions are exact.
+    const areExact = apart.every((row) => bitsOf(row) - length <= EXACT_BITS);
+    return areExact && apart.reduce((sum, row) => sum + 2 ** (length - bitsOf(row)), 0) === 1;
   }
 
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside the networks. */
