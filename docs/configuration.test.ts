@@ -1,5 +1,5 @@
 /** The reference of the configuration is the schema's, its examples load, and its defaults are those of the loader. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
@@ -12,6 +12,9 @@ import { describeProblem } from "../src/schema/problem.ts";
 import { described } from "../src/schema/schema-forms.ts";
 import { keysOf } from "./configuration-keys.ts";
 import { CHAPTERS, type Chapter, configurationPage, exampleText, sectionsOf } from "./configuration-page.ts";
+
+// The keys are many, and each is loaded twice.
+setDefaultTimeout(60_000);
 
 const PAGE = readFileSync(join(import.meta.dir, "configuration.md"), "utf8");
 

@@ -15,6 +15,7 @@ import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import type { BgpStatus } from "./bgp-status.ts";
 import { foreignRoutes } from "./foreign-routes.ts";
 import { Instance } from "./instance.ts";
+import { LearnedLimits } from "./learned-limits.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { NeighborRuleFinder } from "./neighbor-rules.ts";
 import { QuarantineKeeper } from "./quarantine-keeper.ts";
@@ -78,6 +79,8 @@ export class GobgpAnnouncer implements Announcer {
   readonly #link: SpeakerLink;
   /** Rules that neighbors refuse. */
   readonly quarantine: QuarantineKeeper;
+  /** How many routes neighbors take. */
+  readonly learned: LearnedLimits;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   #policies: NeighborPolicies;
@@ -105,6 +108,7 @@ export class GobgpAnnouncer implements Announcer {
       quarantined: () => this.#reconciler.quarantined(),
       restore: (entries) => this.#reconciler.restoreQuarantine(entries),
     });
+    this.learned = new LearnedLimits((address) => this.#config.neighbors.some((one) => one.address === address));
     this.#owner = new Instance({
       stateDir: options.stateDir,
       configured: options.config.instance,
@@ -123,6 +127,7 @@ export class GobgpAnnouncer implements Announcer {
     this.#link = new SpeakerLink({
       speaker: this.#speaker,
       reconciler: this.#reconciler,
+      learned: this.learned,
       clock,
       timers,
       times,

@@ -1,6 +1,6 @@
 /** What is wrong in a cluster, in words for people: to notify, and to show. Pure. */
 import type { BrainView, ClusterFault, ClusterView } from "./cluster-view.ts";
-import { CLOCKS_AGREE_MS } from "./peer-exchange.ts";
+import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
 
 /** A brain that restarts is not reported. */
 const SPLIT_MS = 15_000;
@@ -20,7 +20,7 @@ function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generat
   if (!isUp && wallMs - sinceMs >= SPLIT_MS) {
     yield {
       ...{ kind: "split", brain: name, found: `${name} cannot be reached: ${problem ?? "no connection yet"}` },
-      remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then`,
+      remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then. Nodes that it alone saw stay as they are for ten minutes, and count as lost then`,
     };
   }
   if (isUp && skewMs !== null && Math.abs(skewMs) > CLOCKS_AGREE_MS) {

@@ -13,7 +13,7 @@ export const EndedBy = Type.Object({
 });
 export type EndedBy = Static<typeof EndedBy>;
 
-/** Times in the record are wall clock of the brain that has it, ms. */
+/** Times in the record are wall clock of the brain that has it, ms, unless it says of which they are. */
 export interface SharedRecord {
   readonly table: SharedTable;
   /** As in the state database; of a ban its prefix, since an order is about the prefix. */
@@ -25,7 +25,22 @@ export interface SharedRecord {
   readonly endedBy?: EndedBy;
   /** When the caller ended it. */
   readonly endedAtMs?: number;
+  /** The brain whose wall clock its times are of, which is not known well enough to correct them. */
+  readonly clock?: string;
 }
+
+/** The wall clock of another brain, as last measured. */
+export interface ClockOfBrain {
+  /** That clock minus the own one, ms. */
+  readonly skewMs: number;
+  /** The brain is in reach: its clock cannot have been set since without being noticed. */
+  readonly isCurrent: boolean;
+}
+
+/** From whom the records of an exchange are that has no one brain at its other end. */
+export const FROM_ETCD = "etcd";
+/** @param from the brain that sent them, or FROM_ETCD. */
+export type RecordListener = (records: readonly SharedRecord[], from: string) => Promise<readonly TakeOutcome[]>;
 
 /** `unsaved`: the disk has not taken it yet; it comes again. `refused`: this brain will not take it. */
 export type TakeOutcome = "taken" | "refused" | "unsaved";
@@ -40,5 +55,5 @@ export interface OrderExchange {
   /** Brains that have not confirmed the newest record of the key; absent: the exchange does not know. */
   unconfirmedBy?(table: SharedTable, key: string): readonly string[];
   /** Records of other brains; they may be old, or known. The outcomes are in the same order. */
-  onRecords(listener: (records: readonly SharedRecord[]) => Promise<readonly TakeOutcome[]>): void;
+  onRecords(listener: RecordListener): void;
 }

@@ -1,124 +1,17 @@
 /** Which of two orders is in force, by two registers over tables in memory; nothing here knows a socket. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import { forgettingTable } from "../system/record-table.ts";
-import type { OrderExchange, SharedRecord, SharedTable, TakeOutcome } from "./order-exchange.ts";
-import { OrderRegister, type OrderTables, WAITING_MAX } from "./order-register.ts";
-import type { OrderTable } from "./order-table.ts";
+import {
+  RegisterBrain as Brain,
+  END,
+  foreign,
+  LIFE_MS,
+  NOON,
+  type Order,
+} from "../../test/fixtures/cluster/register-brain.ts";
+import type { SharedRecord } from "./order-exchange.ts";
 import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
 import type { StampedOrder } from "./stamped-order.ts";
-import { orderTable } from "./typed-table.ts";
-
-interface Order {
-  readonly name: string;
-  readonly text: string;
-  readonly endsAt: number;
-}
-const NOON = 1_700_000_000_000;
-const LIFE_MS = 1_000_000;
-
-/** One brain: each of its tables takes ROOM orders. */
-const ROOM = 2;
-class Brain {
-  wallMs = NOON;
-  isBroken = false;
-  /** Writes at once, and the most that there were. */
-  writing = 0;
-  writingMost = 0;
-  readonly tables = new Map<string, Map<string, Order>>();
-  readonly rows = new Map<string, StampedOrder>();
-  readonly events: string[] = [];
-  readonly published: SharedRecord[] = [];
-  readonly register: OrderRegister;
-
-  constructor(name: string, rows: Iterable<StampedOrder> = [], orders: readonly Order[] = []) {
-    this.register = new OrderRegister({
-      own: name,
-      wallMs: () => this.wallMs,
-      store: {
-        ...forgettingTable<StampedOrder>(),
-        queue: (key, row) => void (row === null ? this.rows.delete(key) : this.rows.set(key, row)),
-        save: async (key, row) => {
-          this.writing++;
-          this.writingMost = Math.max(this.writing, this.writingMost);
-          await Promise.resolve();
-          this.writing--;
-          if (row !== null && !this.isBroken) this.rows.set(key, row);
-          return !this.isBroken;
-        },
-      },
-      observer: {
-        refused: (cause, detail) => void this.events.push(`refused ${cause}: ${detail}`),
-        waits: ({ key }, why) => void this.events.push(`waits ${key}: ${why}`),
-        endsDropped: (table, count) => void this.events.push(`dropped ${count} ends of ${table}`),
-      },
-    });
-    for (const order of orders) this.of("levers").set(order.name, order);
-    this.register.bind({
-      ...{ bans: this.#table("bans"), source_blocks: this.#table("source_blocks") },
-      ...{ filter_rules: this.#table("filter_rules"), protections: this.#table("protections") },
-      ...{ levers: this.#table("levers"), maintenance: this.#table("maintenance") },
-    } satisfies OrderTables);
-    const exchange: OrderExchange = {
-      publish: async (record) => this.published.push(record) > 0,
-      onRecords: () => {},
-    };
-    this.register.join(exchange, { decides: true });
-    this.register.restore(rows);
-  }
-
-  of(table: SharedTable): Map<string, Order> {
-    const orders = this.tables.get(table) ?? new Map<string, Order>();
-    this.tables.set(table, orders);
-    return orders;
-  }
-
-  /** As an owner does for a caller. */
-  place(name: string, text: string, endsAt = NOON + 60_000): void {
-    const order = { name, text, endsAt };
-    const begin = this.register.sharing<Order>("levers").begins(name, order);
-    this.of("levers").set(name, order);
-    begin.inForce();
-  }
-
-  end(name: string): void {
-    const order = this.of("levers").get(name);
-    if (order === undefined) throw new Error(`no order ${name}`);
-    this.register.sharing<Order>("levers").ends(name, order);
-    this.of("levers").delete(name);
-  }
-
-  /** Gives all that this brain has to another, as after a split. */
-  async giveTo(other: Brain): Promise<readonly TakeOutcome[]> {
-    return other.register.take(structuredClone([...this.register.records()]));
-  }
-
-  get texts(): string[] {
-    return [...this.of("levers").values()].map(({ name, text }) => `${name} ${text}`).sort();
-  }
-
-  #table(name: SharedTable): OrderTable {
-    const orders = this.of(name);
-    return orderTable<Order>({
-      ...{ lifeMs: LIFE_MS, endedMax: 3 },
-      keyOf: (order) => order.name,
-      parse: (value, key) =>
-        typeof value === "object" && value !== null && "name" in value && value.name === key ? (value as Order) : null,
-      present: (key) => orders.get(key) ?? null,
-      all: () => orders.values(),
-      beganAt: () => NOON - 5000,
-      endsAt: ({ endsAt }) => endsAt,
-      shifted: (order, byMs) => ({ ...order, endsAt: order.endsAt + byMs }),
-      adopt: (order) => {
-        this.events.push(...(this.register.isAdopting ? [] : ["not seen as adopted"]));
-        if (order.text === "explosive") throw new Error("boom");
-        if (!orders.has(order.name) && orders.size >= ROOM) return "full";
-        orders.set(order.name, order);
-        return null;
-      },
-      endAdopted: ({ name: key }) => void orders.delete(key),
-    });
-  }
-}
+import { WAITING_MAX } from "./stamped-orders.ts";
 
 let [a, b] = [new Brain("a"), new Brain("b")];
 beforeEach(() => {
@@ -129,13 +22,6 @@ async function meet(): Promise<void> {
   await a.giveTo(b);
   await b.giveTo(a);
 }
-const END = { endedBy: { operator: "", reason: "" } };
-const foreign = (more: Partial<SharedRecord> = {}): SharedRecord => ({
-  ...{ table: "levers", key: "x", stamp: { ms: NOON, brain: "c" } },
-  record: { name: "x", text: "c", endsAt: NOON + 60_000 },
-  ...more,
-});
-
 describe("of two orders for one key", () => {
   test("the newest is in force at both, in whatever order they arrive", async () => {
     a.place("x", "older");
@@ -161,7 +47,7 @@ describe("of two orders for one key", () => {
     a.end("x");
     await meet();
     bothHave();
-    await a.register.take(stale);
+    await a.takes(stale);
     expect(a.texts).toEqual([]);
   });
 
@@ -211,7 +97,7 @@ describe("what changes by itself is not shared", () => {
 describe("a brain without room", () => {
   test("keeps the order, says so, and puts it in force when there is", async () => {
     for (const name of ["p", "q"]) a.place(name, "own");
-    expect(await a.register.take([foreign()])).toEqual(["taken"]);
+    expect(await a.takes([foreign()])).toEqual(["taken"]);
     expect(a.texts).toEqual(["p own", "q own"]);
     expect([a.events, a.register.counts.waiting]).toEqual([["waits x: full"], 1]);
     expect(a.register.get("levers", "x")?.record).toMatchObject({ text: "c" });
@@ -222,12 +108,12 @@ describe("a brain without room", () => {
 
   test("forgets it when its time is over, or when it was ended", async () => {
     for (const name of ["p", "q"]) a.place(name, "own", NOON + 900_000);
-    await a.register.take([foreign()]);
-    await a.register.take([
+    await a.takes([foreign()]);
+    await a.takes([
       foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, endedBy: { operator: "", reason: "" } }),
     ]);
     expect(a.register.counts).toEqual({ in_force: 2, waiting: 0, ended: 1 });
-    await a.register.take([foreign({ key: "y", record: { name: "y", text: "c", endsAt: NOON + 60_000 } })]);
+    await a.takes([foreign({ key: "y", record: { name: "y", text: "c", endsAt: NOON + 60_000 } })]);
     a.wallMs += 61_000;
     a.register.tick();
     expect(a.register.counts).toEqual({ in_force: 2, waiting: 0, ended: 2 });
@@ -238,7 +124,7 @@ describe("a brain without room", () => {
     const many = Array.from({ length: WAITING_MAX + 2 }, (_, i) =>
       foreign({ key: `k${i}`, record: { name: `k${i}`, text: "c", endsAt: NOON + 60_000 } }),
     );
-    const outcomes = await a.register.take(many);
+    const outcomes = await a.takes(many);
     expect([outcomes.filter((one) => one === "refused").length, a.register.counts.waiting]).toEqual([2, WAITING_MAX]);
     expect(a.events.filter((event) => event.startsWith("refused full"))).toHaveLength(2);
   });
@@ -265,7 +151,7 @@ describe("a record of another brain is refused", () => {
     ],
   ])("%s", async (_, record, event) => {
     a.place("p", "own");
-    expect(await a.register.take([record])).toEqual(["refused"]);
+    expect(await a.takes([record])).toEqual(["refused"]);
     expect([a.events, a.texts, a.register.counts.in_force]).toEqual([[event], ["p own"], 1]);
     a.place("x", "own");
     expect(a.published.at(-1)?.stamp.ms).toBe(NOON + 1);
@@ -273,7 +159,7 @@ describe("a record of another brain is refused", () => {
 
   test("one that is exactly a day ahead is taken, and later orders here are newer still", async () => {
     const stamp = { ms: NOON + STAMP_AHEAD_MAX_MS, brain: "c" };
-    expect(await a.register.take([foreign({ stamp })])).toEqual(["taken"]);
+    expect(await a.takes([foreign({ stamp })])).toEqual(["taken"]);
     a.place("x", "own");
     expect(a.published.at(-1)?.stamp).toEqual({ ms: stamp.ms + 1, brain: "a" });
   });
@@ -323,7 +209,7 @@ describe("an order that does not come about", () => {
 
   test("and one that took effect after another brain's arrived is the newest", async () => {
     const begin = a.register.sharing<Order>("levers").begins("x", { name: "x", text: "own", endsAt: NOON + 9000 });
-    await a.register.take([foreign({ stamp: { ms: NOON + 500, brain: "c" } })]);
+    await a.takes([foreign({ stamp: { ms: NOON + 500, brain: "c" } })]);
     a.of("levers").set("x", { name: "x", text: "own", endsAt: NOON + 9000 });
     begin.inForce();
     expect(a.published).toMatchObject([{ stamp: { ms: NOON + 501, brain: "a" }, record: { text: "own" } }]);
@@ -332,12 +218,12 @@ describe("an order that does not come about", () => {
 
 test("a record that the disk does not take is confirmed only once it does", async () => {
   a.isBroken = true;
-  expect(await a.register.take([foreign()])).toEqual(["unsaved"]);
+  expect(await a.takes([foreign()])).toEqual(["unsaved"]);
   expect(a.texts).toEqual(["x c"]);
   a.isBroken = false;
-  expect(await a.register.take([foreign()])).toEqual(["taken"]);
+  expect(await a.takes([foreign()])).toEqual(["taken"]);
   a.register.stop();
-  expect(await a.register.take([foreign({ key: "y" })])).toEqual(["unsaved"]);
+  expect(await a.takes([foreign({ key: "y" })])).toEqual(["unsaved"]);
 });
 
 test("ends are kept for the life of their table, and the oldest go first over the bound", () => {
@@ -366,17 +252,17 @@ test("an end has its own time, which is corrected by what clocks differ, whateve
   a.end("x");
   const [end] = a.published.slice(-1);
   expect(end).toMatchObject({ record: null, endedAtMs: NOON - HOUR });
-  await b.register.take([b.register.shifted(end as SharedRecord, HOUR)]);
+  await b.takes([b.register.shifted(end as SharedRecord, HOUR)]);
   expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
   // Its clock cannot end what begins later here.
-  await b.register.take([
-    foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, ...END, endedAtMs: NOON + HOUR }),
-  ]);
+  await b.takes([foreign({ stamp: { ms: NOON + 5, brain: "c" }, record: null, ...END, endedAtMs: NOON + HOUR })]);
   expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
 });
 
-test("what a brain sends leaves most places at the disk to callers", async () => {
-  const many = Array.from({ length: 500 }, (_, i) => foreign({ key: `k${i}`, record: null, ...END }));
-  expect(await b.register.take(many)).toEqual(many.map(() => "taken"));
-  expect(b.writingMost).toBeLessThanOrEqual(64);
+test("what a brain sends is saved in groups", async () => {
+  const many = Array.from({ length: 500 }, (_, i) =>
+    foreign({ key: `k${i}`, record: { name: `k${i}`, text: "c", endsAt: NOON + 60_000 } }),
+  );
+  expect(await b.takes(many)).toEqual(many.map(() => "taken"));
+  expect(b.groups).toEqual([256, 244]);
 });

@@ -4,7 +4,11 @@
  * its table can last. What changes by itself, as an order whose time is over, gets no stamp: each brain does it alone.
  */
 import type { RecordTable, SharedBegin, TableSharing } from "../system/record-table.ts";
+import { ClockWaits } from "./clock-waits.ts";
+import { type Adopting, OrderAdoption } from "./order-adoption.ts";
+import { OrderDigest } from "./order-digest.ts";
 import {
+  type ClockOfBrain,
   type EndedBy,
   type OrderExchange,
   SHARED_TABLES,
@@ -14,16 +18,15 @@ import {
 } from "./order-exchange.ts";
 import type { OrderTable } from "./order-table.ts";
 import { recordFault } from "./record-check.ts";
-import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
+import { compareStamps, isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
 import { type StampedOrder, stampedName } from "./stamped-order.ts";
 import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
-/** Of what another brain sends: callers who wait for the disk keep most of its places (STATE_ORDERS_MAX). */
-const SAVED_AT_ONCE = 64;
-/** Orders of other brains that wait for room here. */
-export const WAITING_MAX = 4096;
-/** Orders that are looked through in one tick. */
+/** Of what another brain sends: between two groups all else has its turn. */
+const TAKEN_AT_ONCE = 256;
+/** Orders that are looked through in one tick, and those that wait of which each is tried. */
 const SWEPT_MAX = 4096;
+const RETRIED_MAX = 64;
 
 export type RefusalCause = "invalid" | "ahead" | "full" | "failed";
 
@@ -43,7 +46,9 @@ export interface OrderRegisterOptions {
   readonly own: string;
   readonly wallMs: () => number;
   /** By stampedName(). */
-  readonly store: Pick<RecordTable<StampedOrder>, "queue" | "save">;
+  readonly store: Pick<RecordTable<StampedOrder>, "queue" | "saveAll">;
+  /** null: never measured. */
+  readonly clockOf: (brain: string) => ClockOfBrain | null;
   readonly observer: RegisterObserver;
 }
 
@@ -59,6 +64,8 @@ export class OrderRegister {
   #deciding: OrderExchange | null = null;
   /** The newest publication of each name to the deciding exchange, until it is taken. */
   readonly #published = new Map<string, Promise<boolean>>();
+  readonly #adoption: OrderAdoption;
+  readonly #clockWaits = new ClockWaits();
   #tables: OrderTables | null = null;
   #isStopped = false;
   #isAdopting = false;
@@ -66,6 +73,11 @@ export class OrderRegister {
   constructor(options: OrderRegisterOptions) {
     this.#options = options;
     this.#clock = new StampClock(options.own);
+    const { own, clockOf, observer } = options;
+    this.#adoption = new OrderAdoption({
+      ...{ own, clockOf, tableOf: (table) => this.#of(table), waits: observer.waits },
+      hasRoomToWait: (order) => this.#orders.hasRoomToWait(order),
+    });
   }
 
   /** The owners of the tables exist only after the tables do. */
@@ -77,7 +89,7 @@ export class OrderRegister {
   join(exchange: OrderExchange, { decides }: { readonly decides: boolean }): void {
     this.#exchanges.push(exchange);
     if (decides) this.#deciding = exchange;
-    exchange.onRecords((records) => this.take(records));
+    exchange.onRecords((records, from) => this.take(records, from));
   }
 
   /** What the owner of a table calls for the orders of callers. */
@@ -91,9 +103,10 @@ export class OrderRegister {
   /** Once the owners have restored their orders. An order without a stamp was there before the cluster. */
   restore(stored: Iterable<StampedOrder>): void {
     const wallMs = this.#options.wallMs();
-    for (const order of stored) {
+    // The oldest first, as they are forgotten.
+    for (const order of [...stored].sort((a, b) => a.atMs - b.atMs)) {
       if (!SHARED_TABLES.includes(order.table)) continue;
-      this.#orders.set(order);
+      this.#set(order);
       if (!isTooFarAhead(order.stamp, wallMs)) this.#clock.see(order.stamp);
     }
     for (const table of SHARED_TABLES) this.#stampUnstamped(table, wallMs);
@@ -113,6 +126,13 @@ export class OrderRegister {
   /** All that a brain must have, ends included. */
   *records(): Generator<SharedRecord> {
     for (const order of this.#orders.all()) yield this.#recordOf(order);
+  }
+
+  /** Equal at brains that have the same orders; what is not on disk yet counts as missing. */
+  digest(): OrderDigest {
+    const digest = new OrderDigest();
+    for (const order of this.#orders.all()) if (!this.#unsaved.has(stampedName(order))) digest.add(order);
+    return digest;
   }
 
   get(table: SharedTable, key: string): SharedRecord | null {
@@ -145,34 +165,38 @@ export class OrderRegister {
   }
 
   /** Takes records of other brains. Resolves when what it took is on disk, or the disk has not taken it in time. */
-  async take(records: readonly SharedRecord[]): Promise<readonly TakeOutcome[]> {
+  async take(records: readonly SharedRecord[], from: string): Promise<readonly TakeOutcome[]> {
     const outcomes: TakeOutcome[] = [];
-    for (let from = 0; from < records.length; from += SAVED_AT_ONCE) {
-      const some = records.slice(from, from + SAVED_AT_ONCE);
-      outcomes.push(...(await Promise.all(some.map((record) => this.#take(record)))));
-    }
+    for (let first = 0; first < records.length; first += TAKEN_AT_ONCE)
+      outcomes.push(...(await this.#takeSome(records.slice(first, first + TAKEN_AT_ONCE), from)));
     return outcomes;
+  }
+
+  async #takeSome(records: readonly SharedRecord[], from: string): Promise<readonly TakeOutcome[]> {
+    if (this.#isStopped) return records.map(() => "unsaved");
+    const taken = records.map((record) => this.#take(record, from));
+    const rows = taken.flatMap((order) => {
+      const name = typeof order === "string" ? "" : stampedName(order);
+      return typeof order === "object" && this.#orders.get(name) === order ? [[name, order] as const] : [];
+    });
+    const isSaved = rows.length === 0 || (await this.#options.store.saveAll(rows));
+    if (isSaved) for (const [name, order] of rows) if (this.#orders.get(name) === order) this.#unsaved.delete(name);
+    return taken.map((each) => (typeof each === "string" ? each : isSaved ? "taken" : "unsaved"));
   }
 
   /** The record on a clock that is `byMs` ahead of the one that it is of. */
   shifted(shared: SharedRecord, byMs: number): SharedRecord {
-    const table = this.#of(shared.table);
-    if (shared.endedAtMs !== undefined) return { ...shared, endedAtMs: Math.max(0, shared.endedAtMs + byMs) };
-    const record = shared.record === null ? null : table.parse(shared.record, shared.key);
-    return record === null ? shared : { ...shared, record: table.shifted(record, byMs) };
+    return this.#adoption.shifted(shared, byMs);
   }
 
   /** Call this every second: what waits may find room, what is over is noticed, old ends go. */
   tick(): void {
     const wallMs = this.#options.wallMs();
     if (isTooFarAhead({ ms: this.#clock.lastMs, brain: "" }, wallMs)) this.#restamp(wallMs);
-    for (const order of this.#orders.waiting()) this.#retry(order, wallMs);
+    for (const { name, isOver } of this.#clockWaits.tick(SWEPT_MAX)) this.#resolve(name, isOver, wallMs);
+    for (const order of this.#orders.nextWaiting(RETRIED_MAX)) this.#readopt(order, this.#recordOf(order), { wallMs });
     for (const order of this.#orders.next(SWEPT_MAX)) this.#sweep(order, wallMs);
-    for (const table of SHARED_TABLES) {
-      const oldest = this.#orders.endsBeyond(table, this.#of(table).endedMax);
-      for (const order of oldest) this.#forget(order);
-      if (oldest.length > 0) this.#options.observer.endsDropped(table, oldest.length);
-    }
+    for (const table of SHARED_TABLES) this.#boundEnds(table);
   }
 
   #of(table: SharedTable): OrderTable {
@@ -180,14 +204,12 @@ export class OrderRegister {
     return this.#tables[table];
   }
 
-  #recordOf({ table, key, stamp, state, record, endedBy, atMs }: StampedOrder): SharedRecord {
-    const present = state === "in_force" ? this.#of(table).present(key) : record;
+  #recordOf({ table, key, stamp, state, record, endedBy, atMs, clock }: StampedOrder): SharedRecord {
+    const present = state === "in_force" && clock === undefined ? this.#of(table).present(key) : record;
     return {
-      table,
-      key,
-      stamp,
-      record: present ?? null,
+      ...{ table, key, stamp, record: present ?? null },
       ...(endedBy && { endedBy, endedAtMs: Math.max(0, Math.round(atMs)) }),
+      ...(clock !== undefined && { clock }),
     };
   }
 
@@ -217,7 +239,7 @@ export class OrderRegister {
         // If an order of another brain arrived meanwhile, this one took effect after it.
         const isNewest = isNewer(stamp, this.#orders.get(name)?.stamp ?? null);
         const begun = isNewest ? order : { ...order, stamp: this.#clock.next(wallMs) };
-        if (isNewest) this.#orders.set(begun);
+        if (isNewest) this.#set(begun);
         else this.#keep(begun);
         this.#publish(begun);
       },
@@ -250,28 +272,30 @@ export class OrderRegister {
 
   /** As the newest order of its key, also on disk: soon, together with the changes of its table. */
   #keep(order: StampedOrder): void {
-    this.#orders.set(order);
+    this.#set(order);
     this.#options.store.queue(stampedName(order), order);
   }
 
-  async #take(shared: SharedRecord): Promise<TakeOutcome> {
-    if (this.#isStopped) return "unsaved";
+  /** The effect of a record; an order: it is to be on disk before the outcome is known. */
+  #take(shared: SharedRecord, from: string): StampedOrder | "taken" | "refused" {
     const wallMs = this.#options.wallMs();
-    const table = this.#of(shared.table);
-    const fault = recordFault(shared, table);
+    const fault = recordFault(shared, this.#of(shared.table));
     if (fault !== null) return this.#refused("invalid", fault);
     if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
     const name = stampedName(shared);
     const known = this.#orders.get(name);
-    if (known !== null && !isNewer(shared.stamp, known.stamp)) {
-      return this.#unsaved.has(name) ? this.#saved(known) : "taken";
+    const corrected = this.#adoption.corrected(shared);
+    if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
+      return this.#unsaved.has(name) ? known : "taken";
     }
     try {
-      const adopted = this.#adopting(() => this.#adopted(shared, known, wallMs));
+      const adopted = this.#adopting(() => this.#adoption.adopt(corrected, { known, wallMs, from }));
       if (adopted === null) return this.#refused("full", `${this.#orders.counts.waiting} orders wait already`);
       this.#clock.see(shared.stamp);
-      this.#orders.set(adopted);
-      return await this.#saved(adopted);
+      this.#set(adopted);
+      this.#unsaved.add(name);
+      this.#boundEnds(adopted.table);
+      return adopted;
     } catch (cause) {
       return this.#refused("failed", `${name}: ${String(cause)}`);
     }
@@ -286,52 +310,49 @@ export class OrderRegister {
     }
   }
 
-  #refused(cause: RefusalCause, detail: string): TakeOutcome {
+  #refused(cause: RefusalCause, detail: string): "refused" {
     this.#options.observer.refused(cause, detail);
     return "refused";
   }
 
-  async #saved(order: StampedOrder): Promise<TakeOutcome> {
-    const name = stampedName(order);
-    this.#unsaved.add(name);
-    if (!(await this.#options.store.save(name, order))) return "unsaved";
-    if (this.#orders.get(name) === order) this.#unsaved.delete(name);
-    return "taken";
+  #set(order: StampedOrder): void {
+    this.#orders.set(order);
+    this.#clockWaits.note(order);
   }
 
-  /** What is kept of a record, once it has its effect; null: no more can wait. @param known an older order of its key */
-  #adopted(shared: SharedRecord, known: StampedOrder | null, wallMs: number): StampedOrder | null {
-    const { key, stamp, endedBy = null, endedAtMs = stamp.ms } = shared;
-    const table = this.#of(shared.table);
-    const order = { table: shared.table, key, stamp, record: null, atMs: wallMs };
-    const endOlder = () => {
-      if (known?.state === "in_force") table.end({ key, endedBy: null, endedAtMs: wallMs }, wallMs);
-    };
-    if (endedBy !== null) {
-      const atMs = Math.min(endedAtMs, wallMs);
-      table.end({ key, endedBy, endedAtMs: atMs }, wallMs);
-      return { ...order, state: "ended", endedBy, atMs };
-    }
-    const record = shared.record === null ? null : table.parse(shared.record, key);
-    if (record === null || isOver(record, table, wallMs)) {
-      endOlder();
-      return { ...order, state: "ended" };
-    }
-    const why = table.adopt(record, wallMs);
-    if (why === null) return { ...order, state: "in_force" };
-    if (known?.state !== "waiting" && this.#orders.counts.waiting >= WAITING_MAX) return null;
-    endOlder();
-    const waits: StampedOrder = { ...order, state: "waiting", record };
-    this.#options.observer.waits(waits, why);
-    return waits;
+  /** Its clock is known now, or was waited for long enough. */
+  #resolve(name: string, isClockAssumed: boolean, wallMs: number): void {
+    const order = this.#orders.get(name);
+    if (order === null) return;
+    const raw = this.#recordOf(order);
+    const shared = this.#adoption.corrected(raw);
+    if (shared !== raw || isClockAssumed) this.#readopt(order, shared, { wallMs, isClockAssumed });
   }
 
-  #retry(order: StampedOrder, wallMs: number): void {
-    const table = this.#of(order.table);
-    const settled = { ...order, record: null, atMs: wallMs };
-    if (isOver(order.record, table, wallMs)) this.#keep({ ...settled, state: "ended" });
-    else if (this.#adopting(() => table.adopt(order.record, wallMs)) === null)
-      this.#keep({ ...settled, state: "in_force" });
+  /** What is kept already: in another state, or with other times. */
+  #readopt(order: StampedOrder, shared: SharedRecord, at: Pick<Adopting, "wallMs" | "isClockAssumed">): void {
+    try {
+      const again = { known: order, from: order.from, ...at };
+      const adopted = this.#adopting(() => this.#adoption.adopt(shared, again));
+      if (
+        adopted === null ||
+        (adopted.state === "waiting" && order.state === "waiting" && adopted.clock === order.clock)
+      )
+        return;
+      this.#keep(adopted);
+    } catch (cause) {
+      this.#refused("failed", `${stampedName(order)}: ${String(cause)}`);
+    }
+  }
+
+  #boundEnds(table: SharedTable): void {
+    let count = 0;
+    const { endedMax } = this.#of(table);
+    for (let end = this.#orders.endBeyond(table, endedMax); end !== null; count++) {
+      this.#forget(end);
+      end = this.#orders.endBeyond(table, endedMax);
+    }
+    if (count > 0) this.#options.observer.endsDropped(table, count);
   }
 
   #sweep(order: StampedOrder, wallMs: number): void {
@@ -345,6 +366,7 @@ export class OrderRegister {
     const name = stampedName(order);
     this.#orders.delete(order);
     this.#unsaved.delete(name);
+    this.#clockWaits.forget(name);
     this.#published.delete(name);
     this.#options.store.queue(name, null);
   }
@@ -364,9 +386,9 @@ export class OrderRegister {
   }
 }
 
-function isOver(record: unknown, table: OrderTable, wallMs: number): boolean {
-  const endsAt = table.endsAt(record);
-  return endsAt !== null && endsAt <= wallMs;
+/** The same order, with times of a clock that is known. */
+function isBetter({ stamp, clock }: SharedRecord, known: StampedOrder): boolean {
+  return clock === undefined && known.clock !== undefined && compareStamps(stamp, known.stamp) === 0;
 }
 
 /** Of a ban it is known who ended it. */

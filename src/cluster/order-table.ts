@@ -7,6 +7,8 @@ export interface OrderTable {
   /** Ends kept at most; beyond, the oldest go. */
   readonly endedMax: number;
   keyOf(record: unknown): string;
+  /** Whether an order of the table may have this key. */
+  isKey(key: string): boolean;
   /** What a peer sent as a record; null: it cannot be one of this key. */
   parse(value: unknown, key: string): unknown;
   /** The record of what a caller ordered and is in force; null: there is none. */

@@ -1,6 +1,7 @@
 /** Orders over a link in memory, whose messages a test delivers. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { MESSAGE_BYTES_MAX } from "./chunks.ts";
+import { DIGEST_BUCKETS, OrderDigest } from "./order-digest.ts";
 import type { SharedRecord, TakeOutcome } from "./order-exchange.ts";
 import { PeerExchange } from "./peer-exchange.ts";
 import type { Peers } from "./peers.ts";
@@ -11,6 +12,7 @@ type Body = Readonly<Record<string, unknown>>;
 class Brain {
   wallMs = 1000;
   monotonicMs = 0;
+  skewMs: number | null = null;
   readonly up = new Set<string>(["p", "q"]);
   readonly sent: { readonly to: string; readonly kind: string; readonly body: Body }[] = [];
   readonly garbled: string[] = [];
@@ -26,7 +28,7 @@ class Brain {
     const peers: Pick<Peers, "states" | "send" | "on" | "onUp" | "onDown"> = {
       states: () =>
         ["p", "q"].map((name) => ({
-          ...{ name, isUp: this.up.has(name), sinceMs: 0, receivedMs: null, skewMs: null },
+          ...{ name, isUp: this.up.has(name), sinceMs: 0, receivedMs: null, skewMs: this.skewMs },
           ...{ version: null, sections: null, problem: null },
         })),
       send: (to, kind, body) => void this.sent.push({ to, kind, body: body as Body }),
@@ -43,6 +45,11 @@ class Brain {
       wallMs: () => this.wallMs,
       monotonicMs: () => this.monotonicMs,
       records: () => this.records,
+      digest: () => {
+        const digest = new OrderDigest();
+        for (const each of this.records) digest.add(each);
+        return digest;
+      },
       stampOf: (table, key) =>
         this.records.find((record) => record.table === table && record.key === key)?.stamp ?? null,
       shifted: (record, byMs) => ({ ...record, record: { shiftedBy: byMs } }),
@@ -72,10 +79,18 @@ class Brain {
     return this.receives(from, "orders_taken", { batch, outcomes });
   }
 
+  /** The peer says in which buckets its orders differ: in all. */
+  compares(from: string, buckets: readonly number[] = Array.from({ length: DIGEST_BUCKETS }, (_, i) => i)) {
+    return this.receives(from, "orders_differing", { buckets });
+  }
+
+  orders(to: string): Body[] {
+    return this.sent.flatMap((message) => (message.to === to && message.kind === "orders" ? [message.body] : []));
+  }
+
   /** Keys of the records of each part that the peer was sent. */
   parts(to: string): string[][] {
-    const own = this.sent.filter((message) => message.to === to && message.kind === "orders");
-    return own.map(({ body }) => (body["records"] as SharedRecord[]).map(({ key }) => key));
+    return this.orders(to).map((body) => (body["records"] as SharedRecord[]).map(({ key }) => key));
   }
 }
 
@@ -108,8 +123,11 @@ describe("an order", () => {
     expect([await published, brain.exchange.lagOf("q").orders]).toEqual([false, 1]);
     brain.records = [record("w"), record("x")];
     brain.goes("q", "up");
-    expect(brain.parts("q")).toEqual([["x", "w"]]);
-    await brain.confirms("q", "taken", "taken");
+    await brain.compares("q");
+    expect(brain.parts("q")).toEqual([["x"], ["w"]]);
+    const [, { batch } = {}] = brain.orders("q");
+    await brain.confirms("q", "taken");
+    await brain.receives("q", "orders_taken", { batch: Number(batch) - 1, outcomes: ["taken"] });
     expect(brain.exchange.lagOf("q")).toEqual({ orders: 0, sinceMs: null });
   });
 
@@ -123,7 +141,37 @@ describe("an order", () => {
     const second = brain.exchange.publish(record("y"));
     await brain.confirms("p", "taken");
     await brain.confirms("q", "refused");
-    expect([await second, brain.exchange.lagOf("q").orders]).toEqual([false, 0]);
+    expect([await second, brain.exchange.unconfirmedBy("levers", "y")]).toEqual([false, ["q"]]);
+  });
+
+  test("is offered again a minute after it was refused, and at once to a peer that comes up", async () => {
+    brain.goes("q", "down");
+    const published = brain.exchange.publish(record("x"));
+    await brain.confirms("p", "refused");
+    expect([await published, brain.exchange.lagOf("p").orders]).toEqual([false, 1]);
+    brain.monotonicMs += 59_000;
+    brain.exchange.tick();
+    expect(brain.parts("p")).toEqual([["x"]]);
+    brain.monotonicMs += 1000;
+    brain.exchange.tick();
+    expect(brain.parts("p")).toEqual([["x"], ["x"]]);
+    await brain.confirms("p", "refused");
+    brain.goes("p", "up");
+    expect(brain.parts("p")).toEqual([["x"], ["x"], ["x"]]);
+    await brain.confirms("p", "taken");
+    expect(brain.exchange.lagOf("p")).toEqual({ orders: 0, sinceMs: null });
+  });
+
+  test("that a caller waits for passes a part that is on its way, whether its disk takes that or not", async () => {
+    brain.records = [record("old")];
+    brain.goes("p", "up");
+    await brain.compares("p");
+    const published = brain.exchange.publish(record("x"));
+    expect(brain.parts("p")).toEqual([["old"], ["x"]]);
+    await brain.confirms("q", "taken");
+    await brain.confirms("p", "taken");
+    expect(await published).toBe(true);
+    expect(brain.orders("p").map(({ is_urgent: isUrgent }) => isUrgent)).toEqual([undefined, true]);
   });
 
   test("is sent again while the peer's disk does not take it, or it does not answer", async () => {
@@ -156,10 +204,46 @@ test("a state larger than a message goes in parts, each after the one before is 
   const text = "x".repeat(MESSAGE_BYTES_MAX / 10);
   brain.records = Array.from({ length: 5 }, (_, i) => ({ ...record(`k${i}`), record: { text } }));
   brain.goes("p", "up");
+  await brain.compares("p");
   expect(brain.parts("p")).toEqual([["k0", "k1"]]);
   await brain.confirms("p", "taken", "taken");
   await brain.confirms("p", "taken", "taken");
   expect(brain.parts("p")).toEqual([["k0", "k1"], ["k2", "k3"], ["k4"]]);
+});
+
+describe("a brain that comes up", () => {
+  const many = Array.from({ length: 50 }, (_, i) => record(`k${i}`));
+  const digestTo = (peer: string) =>
+    brain.sent.findLast(({ to, kind }) => to === peer && kind === "orders_digest")?.body;
+
+  test("gets the orders that it has not, as its answer to the digest says", async () => {
+    brain.records = many;
+    brain.goes("p", "up");
+    expect(brain.parts("p")).toEqual([]);
+    const other = new Brain();
+    other.records = many.map((each) => (each.key === "k7" ? record("k7", 4) : each)).slice(0, 49);
+    await other.receives("o", "orders_digest", digestTo("p"));
+    await brain.receives("p", "orders_differing", other.sent[0]?.body);
+    expect(brain.parts("p").flat()).toEqual(expect.arrayContaining(["k7", "k49"]));
+    expect(brain.parts("p").flat().length).toBeLessThan(10);
+  });
+
+  test("gets nothing if it has the same", async () => {
+    brain.records = many;
+    brain.goes("p", "up");
+    await brain.receives("p", "orders_differing", { buckets: [] });
+    brain.monotonicMs += 60_000;
+    brain.exchange.tick();
+    expect(brain.parts("p")).toEqual([]);
+  });
+
+  test("gets everything if its build knows no digests", () => {
+    brain.records = many;
+    brain.goes("p", "up");
+    brain.monotonicMs += 5000;
+    brain.exchange.tick();
+    expect(brain.parts("p").flat()).toHaveLength(50);
+  });
 });
 
 describe("orders of a peer", () => {
@@ -172,8 +256,27 @@ describe("orders of a peer", () => {
     expect(answer()).toEqual({ batch: 7, outcomes: ["taken", "unsaved", "refused"] });
   });
 
+  test("are taken one part after the other, of each lane", async () => {
+    const { promise, resolve } = Promise.withResolvers<readonly TakeOutcome[]>();
+    brain.exchange.onRecords(async (records) => {
+      brain.taken.push(...records);
+      return promise;
+    });
+    for (const key of ["a", "b", "c"]) await brain.receives("p", "orders", batch([record(key)]));
+    await brain.receives("p", "orders", { ...batch([record("u")]), is_urgent: true });
+    expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u"]);
+    resolve(["taken"]);
+    await Bun.sleep(0);
+    expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u", "c"]);
+  });
+
+  test("are corrected by the clock that is measured, whatever time they took", async () => {
+    brain.skewMs = -3_600_000;
+    await brain.receives("p", "orders", batch([record("a"), { ...record("b"), clock: "q" }], -3_609_000));
+    expect(brain.taken.map(({ record: one }) => one)).toEqual([{ shiftedBy: 3_600_000 }, { key: "b" }]);
+  });
+
   test("are passed on to the other peer, but for those that are refused here", async () => {
-    for (const peer of ["p", "q"]) brain.goes(peer, "up");
     brain.outcomes = ["taken", "unsaved", "refused"];
     await brain.receives("p", "orders", batch([record("a"), record("b"), record("c")]));
     expect([brain.parts("p").flat(), brain.parts("q").flat()]).toEqual([[], ["a", "b"]]);
@@ -207,6 +310,8 @@ describe("orders of a peer", () => {
     ["orders", { batch: 1, sent_ms: "now", records: [] }],
     ["orders", { batch: 1, sent_ms: 1, records: Array(10_001).fill(0) }],
     ["orders_taken", { batch: 1, outcomes: ["maybe"] }],
+    ["orders_digest", { buckets: ["a"] }],
+    ["orders_differing", { buckets: [-1] }],
   ])("in a message that is none are not taken: %s", async (kind, body) => {
     await brain.receives("p", kind, body);
     expect([brain.garbled, brain.sent, brain.taken]).toEqual([[`p ${kind}`], [], []]);

@@ -1,31 +1,33 @@
 /**
- * Carries orders from brain to brain over the link: to each peer all that it has not confirmed, in parts of which one at a
- * time is on its way. A peer that comes up gets everything, since it may have lost what it had. Times travel as they are
- * while the clocks agree, otherwise corrected by what the clocks differ.
+ * Carries orders from brain to brain over the link: to each peer all that it has not confirmed, in parts. With a peer that
+ * comes up orders are compared, since it may have lost what it had, and what differs is sent. Times travel as they are while
+ * the clocks agree, otherwise corrected by what the clocks differ.
  */
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { inChunks } from "./chunks.ts";
-import type { OrderExchange, SharedRecord, SharedTable, TakeOutcome } from "./order-exchange.ts";
+import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
+import { bucketOf, DIGEST_BUCKETS, type OrderDigest } from "./order-digest.ts";
+import type { OrderExchange, RecordListener, SharedRecord, SharedTable, TakeOutcome } from "./order-exchange.ts";
 import type { Peers } from "./peers.ts";
 import { sharedRecordOf } from "./record-check.ts";
-import { compareStamps, isNewer, type Stamp } from "./stamp.ts";
+import { isNewer, type Stamp } from "./stamp.ts";
 import { stampedName } from "./stamped-order.ts";
+import { type OrderLag, UnconfirmedOrders } from "./unconfirmed-orders.ts";
 
-const ORDERS = "orders";
-const ORDERS_TAKEN = "orders_taken";
-/** A part that is not confirmed after this is sent again, ms. */
-const AGAIN_MS = 5000;
-/** Clocks that differ by less agree, ms; from there on the peer is reported. */
-export const CLOCKS_AGREE_MS = 1000;
+const [ORDERS, ORDERS_TAKEN] = ["orders", "orders_taken"];
+const [DIGEST, DIFFERING] = ["orders_digest", "orders_differing"];
 /** Records of one message; a peer that sends more is not one of ours. */
 const RECORDS_MAX = 10_000;
+/** A peer that says nothing of the digest is of a build that does not know it: it gets everything, ms. */
+const COMPARED_MS = 5000;
 
 const Orders = TypeCompiler.Compile(
   Type.Object({
     batch: Type.Integer({ minimum: 0 }),
     /** Wall clock of the sender. */
     sent_ms: Type.Number(),
+    /** A caller waits for it: taken beside a part of all others. */
+    is_urgent: Type.Optional(Type.Boolean()),
     records: Type.Array(Type.Unknown(), { maxItems: RECORDS_MAX }),
   }),
 );
@@ -33,9 +35,20 @@ const OrdersTaken = TypeCompiler.Compile(
   Type.Object({
     batch: Type.Integer({ minimum: 0 }),
     /** By the place in the batch. */
-    outcomes: Type.Array(Type.Union(["taken", "refused", "unsaved"].map((outcome) => Type.Literal(outcome))), {
-      maxItems: RECORDS_MAX,
-    }),
+    outcomes: Type.Array(
+      Type.Unsafe<TakeOutcome>(Type.Union(["taken", "refused", "unsaved"].map((outcome) => Type.Literal(outcome)))),
+      { maxItems: RECORDS_MAX },
+    ),
+  }),
+);
+const Digest = TypeCompiler.Compile(
+  Type.Object({
+    buckets: Type.Array(Type.String({ maxLength: 32 }), { minItems: DIGEST_BUCKETS, maxItems: DIGEST_BUCKETS }),
+  }),
+);
+const Differing = TypeCompiler.Compile(
+  Type.Object({
+    buckets: Type.Array(Type.Integer({ minimum: 0, maximum: DIGEST_BUCKETS - 1 }), { maxItems: DIGEST_BUCKETS }),
   }),
 );
 
@@ -45,6 +58,8 @@ export interface PeerExchangeOptions {
   readonly monotonicMs: () => number;
   /** All that a peer must have. */
   readonly records: () => Iterable<SharedRecord>;
+  /** Of the same. */
+  readonly digest: () => OrderDigest;
   readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
   /** Of the newest order of the key that this brain has; null: it has none. */
   readonly stampOf: (table: SharedTable, key: string) => Stamp | null;
@@ -52,53 +67,49 @@ export interface PeerExchangeOptions {
   readonly garbled: (peer: string, what: string) => void;
 }
 
-interface Outstanding {
-  readonly record: SharedRecord;
-  readonly sinceMs: number;
-  readonly settle: ((isTaken: boolean) => void)[];
+/** What one peer sends: of each lane one part is taken at a time, and the newest of those that came meanwhile waits. */
+class Incoming {
+  readonly busy = new Set<boolean>();
+  readonly next = new Map<boolean, unknown>();
 }
 
-/** What one peer has not confirmed. */
-class Unconfirmed {
-  readonly waiting = new Map<string, Outstanding>();
-  /** Names of the records of the part that is on its way, in its order. */
-  batch: { readonly number: number; readonly sentMs: number; readonly sent: readonly SharedRecord[] } | null = null;
-}
-
-/** How far a peer is behind. */
-export interface OrderLag {
-  readonly orders: number;
-  /** Monotonic, ms, since when the oldest waits; null: none does. */
-  readonly sinceMs: number | null;
+interface Peer {
+  readonly unconfirmed: UnconfirmedOrders;
+  readonly incoming: Incoming;
+  /** Since when its answer to the digest is awaited; null: it is not. */
+  comparingMs: number | null;
 }
 
 export class PeerExchange implements OrderExchange {
   readonly #options: PeerExchangeOptions;
-  readonly #unconfirmed = new Map<string, Unconfirmed>();
-  #listener: (records: readonly SharedRecord[]) => Promise<readonly TakeOutcome[]> = async () => [];
+  readonly #peers = new Map<string, Peer>();
+  #listener: RecordListener = async () => [];
   #batches = 0;
 
   constructor(options: PeerExchangeOptions) {
     const { peers } = options;
     this.#options = options;
-    for (const { name } of peers.states()) this.#unconfirmed.set(name, new Unconfirmed());
+    for (const { name } of peers.states())
+      this.#peers.set(name, { unconfirmed: new UnconfirmedOrders(), incoming: new Incoming(), comparingMs: null });
     peers.on(ORDERS, (from, body) => void this.#received(from, body));
     peers.on(ORDERS_TAKEN, (from, body) => this.#taken(from, body));
+    peers.on(DIGEST, (from, body) => this.#compare(from, body));
+    peers.on(DIFFERING, (from, body) => this.#differs(from, body));
     peers.onUp((name) => this.#up(name));
     peers.onDown((name) => this.#down(name));
   }
 
-  onRecords(listener: (records: readonly SharedRecord[]) => Promise<readonly TakeOutcome[]>): void {
+  onRecords(listener: RecordListener): void {
     this.#listener = listener;
   }
 
   async publish(record: SharedRecord): Promise<boolean> {
     const up = new Set(this.#options.peers.states().flatMap(({ name, isUp }) => (isUp ? [name] : [])));
-    const taken = [...this.#unconfirmed].map(([name, unconfirmed]) => {
+    const taken = [...this.#peers].map(([name, { unconfirmed }]) => {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      this.#add(unconfirmed, record, resolve);
+      unconfirmed.add(record, this.#options.monotonicMs(), resolve);
       if (!up.has(name)) resolve(false);
-      else this.#send(name, unconfirmed);
+      else this.#send(name);
       return promise;
     });
     return (await Promise.all(taken)).every((isTaken) => isTaken);
@@ -106,71 +117,103 @@ export class PeerExchange implements OrderExchange {
 
   unconfirmedBy(table: SharedTable, key: string): readonly string[] {
     const name = stampedName({ table, key });
-    return [...this.#unconfirmed].flatMap(([peer, { waiting }]) => (waiting.has(name) ? [peer] : []));
+    return [...this.#peers].flatMap(([peer, { unconfirmed }]) => (unconfirmed.has(name) ? [peer] : []));
   }
 
   lagOf(peer: string): OrderLag {
-    const waiting = this.#unconfirmed.get(peer)?.waiting ?? new Map<string, Outstanding>();
-    const [oldest] = waiting.values();
-    return { orders: waiting.size, sinceMs: oldest?.sinceMs ?? null };
+    return this.#peers.get(peer)?.unconfirmed.lag ?? { orders: 0, sinceMs: null };
   }
 
   /** Call this every second. */
   tick(): void {
     const nowMs = this.#options.monotonicMs();
-    for (const [name, unconfirmed] of this.#unconfirmed) {
-      if (unconfirmed.batch === null || nowMs - unconfirmed.batch.sentMs < AGAIN_MS) continue;
-      unconfirmed.batch = null;
-      this.#send(name, unconfirmed);
+    for (const [name, peer] of this.#peers) {
+      if (peer.comparingMs !== null && nowMs - peer.comparingMs >= COMPARED_MS) {
+        peer.comparingMs = null;
+        this.#give(peer, () => true);
+      }
+      peer.unconfirmed.tick(nowMs);
+      this.#send(name);
     }
   }
 
   #up(name: string): void {
-    const unconfirmed = this.#unconfirmed.get(name);
-    if (unconfirmed === undefined) return;
-    unconfirmed.batch = null;
-    for (const record of this.#options.records()) this.#add(unconfirmed, record);
-    this.#send(name, unconfirmed);
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return;
+    const { digest, peers, monotonicMs } = this.#options;
+    peer.unconfirmed.up();
+    peer.comparingMs = monotonicMs();
+    peers.send(name, DIGEST, { buckets: digest().texts });
+    this.#send(name);
   }
 
-  /** Callers do not wait for a peer that is away. */
   #down(name: string): void {
-    const unconfirmed = this.#unconfirmed.get(name);
-    if (unconfirmed === undefined) return;
-    unconfirmed.batch = null;
-    for (const { settle } of unconfirmed.waiting.values()) for (const one of settle.splice(0)) one(false);
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return;
+    peer.comparingMs = null;
+    peer.unconfirmed.down();
   }
 
-  #add({ waiting }: Unconfirmed, record: SharedRecord, settled?: (isTaken: boolean) => void): void {
-    const name = stampedName(record);
-    const before = waiting.get(name);
-    const settle = before?.settle ?? [];
-    if (settled !== undefined) settle.push(settled);
-    if (before !== undefined && !isNewer(record.stamp, before.record.stamp)) return;
-    waiting.set(name, { record, settle, sinceMs: before?.sinceMs ?? this.#options.monotonicMs() });
+  #compare(from: string, body: unknown): void {
+    const { garbled, digest, peers } = this.#options;
+    if (Digest.Check(body)) peers.send(from, DIFFERING, { buckets: digest().differing(body.buckets) });
+    else garbled(from, DIGEST);
   }
 
-  #send(name: string, unconfirmed: Unconfirmed): void {
-    if (unconfirmed.batch !== null) return;
-    const records = unconfirmed.waiting.values().map(({ record }) => record);
-    const [sent] = inChunks(records.take(RECORDS_MAX)).take(1);
-    if (sent === undefined) return;
+  #differs(from: string, body: unknown): void {
+    if (!Differing.Check(body)) {
+      this.#options.garbled(from, DIFFERING);
+      return;
+    }
+    const peer = this.#peers.get(from);
+    if (peer === undefined || peer.comparingMs === null) return;
+    const buckets = new Set(body.buckets);
+    peer.comparingMs = null;
+    if (buckets.size > 0) this.#give(peer, (record) => buckets.has(bucketOf(stampedName(record))));
+    this.#send(from);
+  }
+
+  #give(peer: Peer, isMeant: (record: SharedRecord) => boolean): void {
+    const nowMs = this.#options.monotonicMs();
+    for (const record of this.#options.records()) if (isMeant(record)) peer.unconfirmed.add(record, nowMs);
+  }
+
+  #send(name: string): void {
     const { wallMs, monotonicMs, peers } = this.#options;
-    unconfirmed.batch = { number: ++this.#batches, sentMs: monotonicMs(), sent };
-    peers.send(name, ORDERS, { batch: unconfirmed.batch.number, sent_ms: wallMs(), records: sent });
+    const parts = this.#peers.get(name)?.unconfirmed.parts(monotonicMs(), () => ++this.#batches) ?? [];
+    for (const { number, isUrgent, records } of parts) {
+      const urgent = isUrgent ? { is_urgent: true } : {};
+      peers.send(name, ORDERS, { batch: number, sent_ms: wallMs(), ...urgent, records });
+    }
   }
 
   async #received(from: string, body: unknown): Promise<void> {
-    const { garbled, wallMs, shifted, stampOf, peers } = this.#options;
+    const incoming = this.#peers.get(from)?.incoming ?? new Incoming();
+    const isUrgent = typeof body === "object" && body !== null && "is_urgent" in body && body.is_urgent === true;
+    // It sends the next part only after the answer, or again what was not answered in time.
+    if (incoming.busy.has(isUrgent)) {
+      incoming.next.set(isUrgent, body);
+      return;
+    }
+    incoming.busy.add(isUrgent);
+    for (let part: unknown = body; part !== undefined; ) {
+      await this.#take(from, part);
+      part = incoming.next.get(isUrgent);
+      incoming.next.delete(isUrgent);
+    }
+    incoming.busy.delete(isUrgent);
+  }
+
+  async #take(from: string, body: unknown): Promise<void> {
+    const { garbled, stampOf, peers } = this.#options;
     if (!Orders.Check(body)) return garbled(from, ORDERS);
     const { batch, sent_ms: sentMs, records } = body;
-    const aheadMs = wallMs() - sentMs;
     const read = records.map(sharedRecordOf);
     const known = read.filter((record) => record !== null);
     if (known.length < read.length) garbled(from, `${read.length - known.length} orders`);
-    const corrected = Math.abs(aheadMs) < CLOCKS_AGREE_MS ? known : known.map((record) => shifted(record, aheadMs));
+    const corrected = this.#corrected(from, sentMs, known);
     const newer = new Set(corrected.filter(({ table, key, stamp }) => isNewer(stamp, stampOf(table, key))));
-    const outcomes = [...(await this.#listener(corrected))];
+    const outcomes = [...(await this.#listener(corrected, from))];
     // A refused one would go round for ever: it stays newer than what is kept.
     const relayed = corrected.filter((record, i) => newer.has(record) && outcomes[i] !== "refused");
     this.#relay(from, relayed);
@@ -180,41 +223,29 @@ export class PeerExchange implements OrderExchange {
     });
   }
 
+  /** By the measured clock of the peer, so that the time on the way is none of it; at first by what the message says. */
+  #corrected(from: string, sentMs: number, records: readonly SharedRecord[]): readonly SharedRecord[] {
+    const { peers, wallMs, shifted } = this.#options;
+    const skewMs = peers.states().find(({ name }) => name === from)?.skewMs ?? sentMs - wallMs();
+    if (Math.abs(skewMs) < CLOCKS_AGREE_MS) return records;
+    return records.map((record) => (record.clock === undefined ? shifted(record, -skewMs) : record));
+  }
+
   /** Its brain may be gone before it has reached the third one. */
   #relay(from: string, newer: readonly SharedRecord[]): void {
-    for (const [name, unconfirmed] of this.#unconfirmed) {
+    for (const [name, { unconfirmed }] of this.#peers) {
       if (name === from || newer.length === 0) continue;
-      for (const record of newer) this.#add(unconfirmed, record);
-      this.#send(name, unconfirmed);
+      for (const record of newer) unconfirmed.add(record, this.#options.monotonicMs());
+      this.#send(name);
     }
   }
 
   #taken(from: string, body: unknown): void {
-    const unconfirmed = this.#unconfirmed.get(from);
     if (!OrdersTaken.Check(body)) {
       this.#options.garbled(from, ORDERS_TAKEN);
       return;
     }
-    const { batch, waiting } = unconfirmed ?? new Unconfirmed();
-    if (unconfirmed === undefined || batch === null || batch.number !== body.batch) return;
-    unconfirmed.batch = null;
-    let isUnsaved = false;
-    for (const [i, record] of batch.sent.entries()) {
-      const outcome = body.outcomes[i] ?? "unsaved";
-      isUnsaved ||= outcome === "unsaved";
-      if (outcome !== "unsaved") this.#confirmed(waiting, record, outcome === "taken");
-    }
-    // What its disk did not take is tried again later, by tick().
-    if (isUnsaved) unconfirmed.batch = { ...batch, sentMs: this.#options.monotonicMs() };
-    else this.#send(from, unconfirmed);
-  }
-
-  #confirmed(waiting: Map<string, Outstanding>, record: SharedRecord, isTaken: boolean): void {
-    const name = stampedName(record);
-    const outstanding = waiting.get(name);
-    // A newer one of its key is sent next.
-    if (outstanding === undefined || compareStamps(outstanding.record.stamp, record.stamp) !== 0) return;
-    waiting.delete(name);
-    for (const settle of outstanding.settle) settle(isTaken);
+    this.#peers.get(from)?.unconfirmed.confirmed(body.batch, body.outcomes, this.#options.monotonicMs());
+    this.#send(from);
   }
 }

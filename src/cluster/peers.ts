@@ -1,4 +1,5 @@
 /** The other brains of a cluster, as the parts see them that exchange something with them. Knows no sockets. */
+import type { ClockOfBrain } from "./order-exchange.ts";
 
 export interface PeerState {
   readonly name: string;
@@ -14,8 +15,16 @@ export interface PeerState {
   readonly version: string | null;
   /** Hashes of the sections of its configuration by their names in the file; null as `version`. */
   readonly sections: Readonly<Record<string, string>> | null;
+  /** The etcd of the cluster answers it, as it said last. */
+  readonly hasEtcd?: boolean;
   /** Why there is no connection, for people; null: there is one, or none was tried yet. */
   readonly problem: string | null;
+}
+
+/** What is known of the wall clock of a brain; null: nothing. */
+export function clockOf(brain: string, peers: readonly PeerState[]): ClockOfBrain | null {
+  const { isUp = false, skewMs = null } = peers.find(({ name }) => name === brain) ?? {};
+  return skewMs === null ? null : { skewMs, isCurrent: isUp };
 }
 
 /** A message that is sent again whenever its receiver has become reachable is never lost; all others may be. */

@@ -20,19 +20,22 @@ const Shape = Type.Object({
   record: Type.Unknown(),
   endedBy: Type.Optional(EndedBy),
   endedAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  clock: Type.Optional(Type.String({ minLength: 1, maxLength: BRAIN_CHARACTERS_MAX })),
 });
 const compiled = TypeCompiler.Compile(Shape);
 
 /** null: it is none. What is in `record` is checked by its table: recordFault(). */
 export function sharedRecordOf(value: unknown): SharedRecord | null {
   if (!compiled.Check(value)) return null;
-  const { table, key, stamp, record, endedBy, endedAtMs } = value;
+  const { table, key, stamp, record, endedBy, endedAtMs, clock } = value;
   const end = { ...(endedBy && { endedBy }), ...(endedAtMs !== undefined && { endedAtMs }) };
-  return { table, key, stamp: { ms: stamp.ms, brain: stamp.brain }, record, ...end };
+  const ofClock = clock === undefined ? {} : { clock };
+  return { table, key, stamp: { ms: stamp.ms, brain: stamp.brain }, record, ...end, ...ofClock };
 }
 
 /** null: the table can take the record. */
 export function recordFault({ table: name, key, record, endedBy }: SharedRecord, table: OrderTable): string | null {
+  if (!table.isKey(key)) return `${name}: a key that no order of the table has`;
   if (record === null) return null;
   if (endedBy !== undefined) return `${name} ${key}: in force and ended at once`;
   if (JSON.stringify(record).length > RECORD_CHARACTERS_MAX) return `${name} ${key}: a record that is too long`;

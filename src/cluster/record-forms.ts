@@ -7,7 +7,7 @@ import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { parseAddress } from "../net/address.ts";
 import { canonicalPrefix, parsePrefix } from "../net/prefix.ts";
-import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
+import { pairName, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 
 const NAME_MAX = 300;
 const TEXT_MAX = 2000;
@@ -18,6 +18,18 @@ const Name = Type.String({ maxLength: NAME_MAX });
 const Text = Type.String({ maxLength: TEXT_MAX });
 /** Wall clock, ms. */
 const Instant = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** Of tables whose keys are names, of a rule, a zone or a window. */
+export const isNameKey = (key: string): boolean => key.length <= NAME_MAX;
+
+export const isPrefixKey = (key: string): boolean => parsePrefix(key)?.text === key;
+
+export function isPairKey(key: string): boolean {
+  const pair = pairOfName(key);
+  return (
+    pairName(pair) === key && parseAddress(pair.source) === pair.source && parseAddress(pair.victim) === pair.victim
+  );
+}
 
 /** Fields that a newer build has are kept. */
 function form<R>(

@@ -16,6 +16,10 @@ export interface StampedOrder {
   readonly endedBy?: EndedBy;
   /** Wall clock, ms, since when it is in this state. */
   readonly atMs: number;
+  /** The brain whose clock the times are of, in `record` or of the end, as long as they cannot be corrected. */
+  readonly clock?: string;
+  /** The brain that sent it, or FROM_ETCD; absent: it is an order of this brain. */
+  readonly from?: string;
 }
 
 /** Unique among all tables, as the key in the state database. */

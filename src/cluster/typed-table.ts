@@ -6,6 +6,7 @@ export interface TypedTable<R extends object> {
   readonly lifeMs: number;
   readonly endedMax: number;
   readonly keyOf: (record: R) => string;
+  readonly isKey: (key: string) => boolean;
   readonly parse: (value: unknown, key: string) => R | null;
   readonly present: (key: string) => R | null;
   readonly all: () => Iterable<R>;
@@ -23,6 +24,7 @@ export function orderTable<R extends object>(table: TypedTable<R>): OrderTable {
     lifeMs: table.lifeMs,
     endedMax: table.endedMax,
     keyOf: (record) => table.keyOf(record as R),
+    isKey: (key) => table.isKey(key),
     parse: (value, key) => table.parse(value, key),
     present: (key) => table.present(key),
     all: () => table.all(),

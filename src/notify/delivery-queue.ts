@@ -109,6 +109,8 @@ export class DeliveryQueue {
   #lastFault: QueueState["lastFault"] = null;
   readonly #storm: StormGate;
   #joined: JoinedEvent | null = null;
+  /** Those that the joined event counts, by it: another brain sends them if this one does not send it. */
+  readonly #countedIn = new Map<string, NotifyEvent[]>();
   #cancelJoined: Cancel | null = null;
   #deliveredWallMs: number | null = null;
   readonly #emptied = Promise.withResolvers<void>();
@@ -181,8 +183,25 @@ export class DeliveryQueue {
     this.#joined = joinedWith(this.#joined, event, { newId, wallMs: clock.wallMs(), tenant });
     keep?.added(this.#joined, tenant, clock.wallMs());
     if (event.id !== this.#joined.id) keep?.done([event]);
-    once?.sent([event]);
+    if (once !== undefined && once !== null) this.#count(this.#joined, event);
     this.#cancelJoined ??= timers.after(JOINED_AFTER_MS, () => this.#sendJoined());
+  }
+
+  #count({ id }: JoinedEvent, event: NotifyEvent): void {
+    if (event.id === id) return;
+    const counted = this.#countedIn.get(id) ?? [];
+    counted.push(...(this.#countedIn.get(event.id) ?? [event]));
+    this.#countedIn.delete(event.id);
+    this.#countedIn.set(id, counted);
+  }
+
+  /** With what joined events count, which is not counted any more. */
+  #takeCounted(events: readonly NotifyEvent[]): NotifyEvent[] {
+    return events.flatMap((event) => {
+      const counted = this.#countedIn.get(event.id) ?? [];
+      this.#countedIn.delete(event.id);
+      return [event, ...counted];
+    });
   }
 
   #sendJoined(): void {
@@ -310,7 +329,7 @@ export class DeliveryQueue {
     metrics.sent(name, this.#batch.length);
     const events = this.#batch.map(({ event }) => event);
     this.#options.keep?.done(events);
-    this.#options.once?.sent(events);
+    this.#options.once?.sent(this.#takeCounted(events));
     this.#deliveredMs = clock.monotonicMs();
     this.#deliveredWallMs = clock.wallMs();
     this.#lastFault = null;
@@ -357,7 +376,7 @@ export class DeliveryQueue {
     this.#batch = [];
     if (all.length > 0 && cause !== null) this.#drop(all, cause);
     // Another brain may send it before the next process of this one does.
-    else this.#options.once?.gaveUp(all.map(({ event }) => event));
+    else this.#options.once?.gaveUp(this.#takeCounted(all.map(({ event }) => event)));
     this.#reportLength();
     this.#emptied.resolve();
   }
@@ -367,7 +386,7 @@ export class DeliveryQueue {
     const events = given.length;
     keep?.done(given.map(({ event }) => event));
     metrics.dropped(name, events);
-    once?.gaveUp(given.map(({ event }) => event));
+    once?.gaveUp(this.#takeCounted(given.map(({ event }) => event)));
     limiter.pass(`notify ${name} dropped`, (suppressed) =>
       log.error({ channel: name, events, cause, suppressed }, "notifications were given up"),
     );

@@ -8,6 +8,7 @@ import type { NotifyEvent } from "./event.ts";
 const CRITICAL_TIMES = 10;
 
 export function severityOf(event: NotifyEvent): Severity {
+  if ("condition" in event) return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -69,6 +70,7 @@ export function isAtLeast(severity: Severity, least: Severity): boolean {
 
 /** null: there is nothing to do. */
 export function adviceOf(event: NotifyEvent): string | null {
+  if ("condition" in event) return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -111,25 +113,6 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "owner_changed":
     case "test":
       return null;
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
     default:
       return event satisfies never;
   }

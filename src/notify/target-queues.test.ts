@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { NO_TARGETS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { NO_TARGETS, observation, useReceivers } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification } from "../../test/fixtures/views.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
@@ -17,11 +17,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-function receiver(): Receiver {
-  const made = new Receiver();
-  cleanups.push(() => made.stop());
-  return made;
-}
+const receiver = useReceivers();
 
 function webhook(url: string): TenantTarget {
   return { id: "acme/hook", tenant: "acme", name: "hook", operator: "acme-noc", setAt: 0, kind: "webhook", url };

@@ -9,6 +9,7 @@ import { ClusterAttacks } from "./cluster-attacks.ts";
 let clock: ManualClock;
 let brains: JoinedBrains;
 let unread: string[];
+let renamed: string[];
 let joined: Record<string, ClusterAttacks>;
 
 const at = (name: string) => joined[name] as ClusterAttacks;
@@ -24,10 +25,12 @@ function begin(name: string, more: Partial<Attack> = {}): Attack {
 beforeEach(() => {
   clock = new ManualClock();
   brains = new JoinedBrains("brain1", "brain2");
-  [joined, unread] = [{}, []];
+  [joined, unread, renamed] = [{}, [], []];
   for (const name of brains.names) {
     const onUnread = (kind: string, from: string) => unread.push(`${kind} of ${from}`);
-    joined[name] = new ClusterAttacks({ peers: brains.of(name), clock, timers: new ManualTimers(clock), onUnread });
+    const onRenamed = (from: string, to: string) => renamed.push(`${from} to ${to} at ${name}`);
+    const timers = new ManualTimers(clock);
+    joined[name] = new ClusterAttacks({ peers: brains.of(name), clock, timers, onUnread, onRenamed });
   }
   brains.link("brain1", "brain2");
 });
@@ -50,6 +53,7 @@ describe("attacks that begin at once", () => {
     expect(first.id < second.id).toBe(true);
     expect([at("brain1").shownId(first.id), at("brain2").shownId(second.id)]).toEqual([first.id, first.id]);
     expect([agreed, at("brain2").ownIdOf(first.id)]).toEqual([[first.id], second.id]);
+    expect(renamed).toEqual([`${second.id} to ${first.id} at brain2`]);
     const held = ban({ attackId: second.id, heldBy: [second.id] });
     expect(shownBan(held, at("brain2"))).toMatchObject({ attackId: first.id, heldBy: [first.id] });
   });

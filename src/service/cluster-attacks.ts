@@ -17,6 +17,8 @@ export interface ClusterAttacksOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onUnread: (kind: string, from: string) => void;
+  /** An attack is shown with another id than before. */
+  readonly onRenamed: (from: string, to: string) => void;
 }
 
 const KIND = "attacks";
@@ -112,7 +114,9 @@ export class ClusterAttacks implements AttackIds {
     const key = attack.carpet?.prefix ?? "";
     if (this.#said.get(id) === key) return;
     this.#said.set(id, key);
+    const before = this.shownId(id);
     this.#joins.put({ id, subject: subjectOf(attack), startedAt: attack.startedAt });
+    this.#compareId(id, before);
     this.#sayOf(id);
   }
 
@@ -164,7 +168,16 @@ export class ClusterAttacks implements AttackIds {
       ...{ id, joinedId, subject: { direction, target, bits: bits ?? null } },
       startedAt: startedMs - skewMs,
     }));
-    for (const { id } of this.#joins.putForeign(from, foreign)) this.#sayOf(id);
+    const before = new Map([...this.#joins.active].map(({ id }) => [id, this.shownId(id)]));
+    for (const { id } of this.#joins.putForeign(from, foreign)) {
+      this.#compareId(id, before.get(id) ?? id);
+      this.#sayOf(id);
+    }
+  }
+
+  #compareId(own: string, before: string): void {
+    const now = this.shownId(own);
+    if (now !== before) this.#options.onRenamed(before, now);
   }
 
   /** Its wall clock minus the own one. Clocks that are as near as NTP keeps them show the same times. */

@@ -31,6 +31,7 @@ function begin(isForAllBrains: boolean): void {
       ...{ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
       reach: { isGone: (brain) => gone.has(brain) },
       whenAgreed: (report) => report(),
+      startedAt: clock.wallMs(),
       onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
       onDropped: () => {},
     });
@@ -50,7 +51,8 @@ const trailOf = (name: string) => trails[name] as ServiceTrail;
 const rowsAt = (name: string) => [...(stored.get(name)?.entries() ?? [])];
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const happens = (subject = "a") => {
-  for (const name of NAMES) trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject });
+  for (const name of NAMES)
+    trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject, sinceMs: clock.wallMs() });
 };
 
 beforeEach(() => {
@@ -87,6 +89,13 @@ describe("with a database at each brain", () => {
     expect(rowsAt("brain1").map(([id]) => id)).toEqual(rowsAt("brain2").map(([id]) => id));
   });
 
+  test("a row of a ban that is older than the process is none of those from before", () => {
+    happens();
+    const ofOlder = { event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() - 1 };
+    trailOf("brain1").recordAutomatic(ofOlder);
+    expect(NAMES.map((name) => rowsAt(name).length)).toEqual([2, 2]);
+  });
+
   test("rows in another form are counted", () => {
     const row = { id: "1", event: { ...ROW, action: "reboot" } };
     brains.of("brain1").send("brain2", "audit", { rows: [row] });
@@ -111,7 +120,7 @@ describe("with one database for all brains", () => {
 
   test("and by the other one when the holder is gone without it", async () => {
     brains.cut("brain1", "brain2");
-    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a" });
+    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() });
     clock.advance(5000);
     expect(rowsAt("brain2")).toEqual([]);
     holder = "brain2";

@@ -22,6 +22,8 @@ import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 export interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   /** Once the brains have agreed on the ids of attacks. */
   readonly whenAgreed: (report: () => void) => void;
+  /** Of this brain, wall clock, ms. */
+  readonly startedAt: number;
 }
 
 const [KIND, TAKEN] = ["audit", "audit_taken"];
@@ -75,7 +77,7 @@ export class ClusterAudit {
 
   /** The trail of this brain, which is shared. @param history of this brain. */
   trailOf(history: Store): ServiceTrail {
-    const { peers, onUnread, whenAgreed } = this.#options;
+    const { peers, onUnread, whenAgreed, startedAt } = this.#options;
     peers.on(KIND, (from, body) => {
       if (!Value.Check(Body, body)) return onUnread(KIND, from);
       this.#take(from, body.rows, history);
@@ -94,9 +96,12 @@ export class ClusterAudit {
         if (!history.isForAllBrains) this.#share({ id, event });
         return history.recordAudit(event, id);
       },
-      recordAutomatic: ({ event, subject }) =>
+      recordAutomatic: ({ event, subject, sinceMs }) =>
         whenAgreed(() => {
-          const key = this.#keys.numbered(`${event.action} ${event.result} ${event.reason.slice(0, 64)}`, subject());
+          // The numbers of a process that was started meanwhile begin again: its rows are not those of the one before.
+          const process = sinceMs < startedAt ? ` after ${startedAt}` : "";
+          const what = `${event.action} ${event.result} ${event.reason.slice(0, 64)}${process}`;
+          const key = this.#keys.numbered(what, subject());
           if (history.isForAllBrains) this.#once.add({ key, target: "audit", event });
           else {
             const id = hashedId(key);
@@ -105,6 +110,12 @@ export class ClusterAudit {
           }
         }),
     };
+  }
+
+  /** An attack is shown with another id from now on. */
+  renamed(from: string, to: string): void {
+    this.#keys.renamed(from, to);
+    this.#once.renamed(from, to);
   }
 
   stop(): void {

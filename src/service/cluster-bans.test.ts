@@ -102,6 +102,36 @@ describe("bans of one prefix", () => {
     expect(NAMES.map((name) => engines[name].active.size)).toEqual([0, 0]);
   });
 
+  test("do not prolong each other by the time that messages take", () => {
+    begin(under({ ban: { ttlSeconds: 60 } }));
+    brains.post = (deliver, from) => {
+      if (from === "brain1") deliver();
+      else new ManualTimers(clock).after(1500, deliver);
+    };
+    for (const name of NAMES) {
+      attacked(name);
+      clock.advance(2000);
+    }
+    for (let i = 0; i < 70; i++) pass(1000);
+    expect(NAMES.map((name) => engines[name].active.size)).toEqual([0, 0]);
+  });
+
+  test("say which time they have by themselves, without what they took over", () => {
+    begin(under({ ban: { ttlSeconds: 60 } }));
+    attacked("brain1");
+    clock.advance(30_000);
+    attacked("brain2");
+    tick();
+    const said: { active: { expires_in_ms: number; own: { expires_in_ms: number } }[] }[] = [];
+    brains.of("brain2").on("bans", (_, body) => said.push(body as never));
+    brains.cut("brain1", "brain2");
+    brains.link("brain1", "brain2");
+    const seconds = said
+      .at(-1)
+      ?.active.map((row) => [row.expires_in_ms, row.own.expires_in_ms].map((ms) => Math.round(ms / 1000)));
+    expect(seconds).toEqual([[60, 30]]);
+  });
+
   test("are held as that of the brain that saw the repetition", () => {
     begin(under({ ban: { repeatWindowSeconds: 600 } }));
     const first = attacked("brain1");

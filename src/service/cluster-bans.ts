@@ -30,9 +30,13 @@ const GATHER_MS = 20;
 export const TRIED_MS = 5000;
 
 const Text = Type.String({ maxLength: 64 });
-const Duration = Type.Number({ minimum: -86_400_000, maximum: 1e11 });
+/** Whatever is over for longer. */
+const OVER_MS = -86_400_000;
+const Duration = Type.Number({ minimum: OVER_MS, maximum: 1e11 });
 const Row = Type.Object({
   prefix: Text,
+  /** As this brain alone would have them, without what it took over from others; absent: as the ban has them. */
+  own: Type.Optional(Type.Object({ expires_in_ms: Duration, hold_in_ms: Type.Optional(Duration) })),
   /** Durations, since the clocks of two machines differ. */
   expires_in_ms: Duration,
   hold_in_ms: Type.Optional(Duration),
@@ -53,12 +57,23 @@ type Body = Static<typeof Body>;
 
 /** Times are monotonic, ms. */
 interface Foreign {
+  /** Until then there is a ban. */
+  readonly activeMs: number;
+  /** Of its own. */
   readonly expiresMs: number;
   readonly holdMs: number | null;
   readonly repeat: number;
   readonly step: number;
   readonly eases: number;
   readonly rules: { readonly rules: readonly Rule[]; readonly text: string; readonly sinceMs: number } | null;
+}
+
+type Times = Pick<Ban, "expiresAt" | "holdUntil">;
+
+/** Times of a ban that are those of another brain, and what this brain alone would have. */
+interface TakenOver {
+  readonly own: Times;
+  readonly joined: Times;
 }
 
 interface Own {
@@ -77,6 +92,8 @@ export class ClusterBans implements ForeignBans {
   readonly #own = new Map<string, Own>();
   /** By brain, by prefix. */
   readonly #foreign = new Map<string, Map<string, Foreign>>();
+  /** By prefix: of bans that are being made, too. */
+  readonly #takenOver = new Map<string, TakenOver>();
   readonly #changed = new Set<string>();
   readonly #ended = new Set<string>();
   #isDue = false;
@@ -99,7 +116,10 @@ export class ClusterBans implements ForeignBans {
     const moved = previous !== null && previous.prefix.text !== ban.prefix.text ? previous.prefix.text : null;
     if (moved !== null) this.#end(moved);
     const { text } = ban.prefix;
-    if (ban.state === "rejected") return;
+    if (ban.state === "rejected") {
+      if (!this.#own.has(text)) this.#takenOver.delete(text);
+      return;
+    }
     if (ban.state !== "active" || ban.manual) {
       this.#end(text);
       return;
@@ -121,7 +141,21 @@ export class ClusterBans implements ForeignBans {
     const others = this.#on(ban.prefix.text).map(([, { expiresMs, holdMs, repeat }]) => ({
       ...{ expiresAt: onWall(expiresMs), holdUntil: holdMs === null ? null : onWall(holdMs), repeat },
     }));
-    return joinedTimes(ban, others);
+    const own = this.#ownTimes(ban);
+    const joined = joinedTimes(ban, others);
+    if (joined.expiresAt === own.expiresAt && joined.holdUntil === own.holdUntil)
+      this.#takenOver.delete(ban.prefix.text);
+    else this.#takenOver.set(ban.prefix.text, { own, joined });
+    return joined;
+  }
+
+  /** Brains say these alone: what they take over goes no further, or a slow link would prolong it each time. */
+  #ownTimes({ prefix, expiresAt, holdUntil }: Ban): Times {
+    const { own, joined } = this.#takenOver.get(prefix.text) ?? {};
+    return {
+      expiresAt: own !== undefined && expiresAt === joined?.expiresAt ? own.expiresAt : expiresAt,
+      holdUntil: own !== undefined && holdUntil === joined?.holdUntil ? own.holdUntil : holdUntil,
+    };
   }
 
   rungOf({ prefix, step }: Pick<Ban, "prefix" | "step">): ForeignRung {
@@ -172,6 +206,7 @@ export class ClusterBans implements ForeignBans {
   }
 
   #end(prefix: string): void {
+    this.#takenOver.delete(prefix);
     if (!this.#own.delete(prefix)) return;
     this.#changed.delete(prefix);
     this.#ended.add(prefix);
@@ -183,7 +218,7 @@ export class ClusterBans implements ForeignBans {
     const nowMs = this.#options.clock.monotonicMs();
     return [...this.#foreign].flatMap(([brain, bans]) => {
       const ban = bans.get(prefix);
-      return ban === undefined || ban.expiresMs <= nowMs ? [] : [[brain, ban] as const];
+      return ban === undefined || ban.activeMs <= nowMs ? [] : [[brain, ban] as const];
     });
   }
 
@@ -216,8 +251,13 @@ export class ClusterBans implements ForeignBans {
     const wallMs = clock.wallMs();
     const { prefix, expiresAt, holdUntil, repeat, step } = ban;
     const rules = keptRules(ban);
+    const own = this.#ownTimes(ban);
     return {
       ...{ prefix: prefix.text, expires_in_ms: expiresAt - wallMs, repeat, step, eases },
+      own: {
+        expires_in_ms: Math.max(own.expiresAt - wallMs, OVER_MS),
+        ...(own.holdUntil === null ? {} : { hold_in_ms: Math.max(own.holdUntil - wallMs, OVER_MS) }),
+      },
       ...(holdUntil === null ? {} : { hold_in_ms: holdUntil - wallMs }),
       ...(rules !== null &&
         rulesSinceMs !== null && {
@@ -242,10 +282,12 @@ export class ClusterBans implements ForeignBans {
 
   #read(row: Row, prefix: Prefix, from: string): Foreign {
     const nowMs = this.#options.clock.monotonicMs();
-    const { expires_in_ms: expiresIn, hold_in_ms: holdIn, repeat, step, eases } = row;
+    const { repeat, step, eases } = row;
+    const { expires_in_ms: expiresIn, hold_in_ms: holdIn } = row.own ?? row;
     const rules = this.#rulesIn(row, prefix, from);
     return {
-      ...{ expiresMs: nowMs + expiresIn, holdMs: holdIn === undefined ? null : nowMs + holdIn, repeat, step, eases },
+      ...{ activeMs: nowMs + row.expires_in_ms, expiresMs: nowMs + expiresIn },
+      ...{ holdMs: holdIn === undefined ? null : nowMs + holdIn, repeat, step, eases },
       rules: rules === null ? null : { rules, text: rulesText(rules), sinceMs: nowMs - (row.rules_ago_ms ?? 0) },
     };
   }

@@ -13,8 +13,10 @@ import { EtcdSecrets } from "../cluster/etcd/etcd-secrets.ts";
 import { EtcdSlots } from "../cluster/etcd/etcd-slots.ts";
 import { GatewayClient } from "../cluster/etcd/gateway-client.ts";
 import type { EtcdConfig } from "../cluster/etcd-config.ts";
+import { FALLBACK_MS, holdsWithFallback } from "../cluster/joins/etcd-fallback.ts";
 import type { Lease } from "../cluster/lease.ts";
 import type { SharedRecord, SharedTable } from "../cluster/order-exchange.ts";
+import type { PeerState } from "../cluster/peers.ts";
 import { type ClearanceKeys, DAY_MS } from "../edge/zones/clearance-keys.ts";
 import type { EtcdMetrics } from "../observability/etcd-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -23,8 +25,6 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-/** Without etcd for this long brains go by what they see of each other. */
-const FALLBACK_MS = 30_000;
 /** A fault that lasts: elections take about two seconds. */
 const PROBLEM_MS = 10_000;
 /** How often masters of coming days are agreed on; after a failure sooner. */
@@ -44,8 +44,7 @@ export interface ClusterEtcdOptions {
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
   readonly lifeMs: (table: SharedTable) => number;
-  readonly skewMs: (brain: string) => number | null;
-  readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
+  readonly peers: () => readonly PeerState[];
 }
 
 export class ClusterEtcd {
@@ -81,7 +80,9 @@ export class ClusterEtcd {
 
   /** @param fallback the rule of brains that have only each other, for as long as etcd does not answer. */
   lease(fallback: Lease): Lease {
-    return { holds: () => (this.isSilent() ? fallback : this.#lease).holds() };
+    const etcd = this.#lease;
+    const peers = () => this.#options.peers();
+    return { holds: () => holdsWithFallback({ etcd, silenceMs: this.#silenceMs, pair: fallback, peers: peers() }) };
   }
 
   /** The brain that sends notifications, as etcd had it last; null: none, or not known. */
@@ -91,8 +92,16 @@ export class ClusterEtcd {
 
   /** It has not answered for FALLBACK_MS: what is due is done without it. */
   isSilent(): boolean {
-    const silenceMs = this.#lease.silenceMs ?? this.#options.clock.monotonicMs() - this.#startedMs;
-    return silenceMs >= FALLBACK_MS;
+    return this.#silenceMs >= FALLBACK_MS;
+  }
+
+  /** It has answered within FALLBACK_MS. */
+  get answers(): boolean {
+    return this.#lease.silenceMs !== null && !this.isSilent();
+  }
+
+  get #silenceMs(): number {
+    return this.#lease.silenceMs ?? this.#options.clock.monotonicMs() - this.#startedMs;
   }
 
   /** Why it cannot be used, and what to do; null: it can. A member that is replaced by another is no reason. */

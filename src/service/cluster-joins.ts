@@ -6,7 +6,6 @@
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { EdgeNodes } from "../edge/edge-nodes.ts";
-import type { EventSharing } from "../notify/target-queues.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -18,6 +17,7 @@ import { ClusterAttacks } from "./cluster-attacks.ts";
 import { ClusterAudit } from "./cluster-audit.ts";
 import { ClusterBans } from "./cluster-bans.ts";
 import { PairLease } from "./cluster-lease.ts";
+import { shareLimits } from "./cluster-limits.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
 import { sharePresence } from "./cluster-presence.ts";
 import { shareQuarantine } from "./cluster-quarantine.ts";
@@ -41,7 +41,7 @@ const SYNCED = "synced";
 /** Make it before the engines, which are given what it knows of other brains. */
 export class ClusterJoins {
   readonly lease: Lease;
-  readonly notifications: EventSharing;
+  readonly notifications: ClusterNotifications;
   readonly #options: ClusterJoinsOptions;
   readonly #attacks: ClusterAttacks;
   readonly #bans: ClusterBans;
@@ -53,9 +53,15 @@ export class ClusterJoins {
     const reach = new PairLease(peers, clock);
     this.lease = leaseOver(reach);
     const shared = { peers, clock, timers, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
-    this.#attacks = new ClusterAttacks(shared);
+    this.#attacks = new ClusterAttacks({
+      ...shared,
+      onRenamed: (from, to) => {
+        this.notifications.renamed(from, to);
+        this.#audit.renamed(from, to);
+      },
+    });
     this.#bans = new ClusterBans({ ...shared, lease: this.lease });
-    const once = { ...shared, lease: this.lease, reach };
+    const once = { ...shared, lease: this.lease, reach, startedAt: clock.wallMs() };
     this.notifications = new ClusterNotifications({
       ...{ ...once, ids: this.#attacks },
       onDropped: (events) => this.#dropped(events),
@@ -93,7 +99,9 @@ export class ClusterJoins {
     const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
     const { announcer } = floodwall;
-    if (announcer !== null) shareQuarantine({ ...shared, quarantine: announcer.quarantine });
+    if (announcer === null) return;
+    shareQuarantine({ ...shared, quarantine: announcer.quarantine });
+    shareLimits({ ...shared, limits: announcer.learned });
   }
 
   #unread(kind: string, from: string): void {

@@ -4,6 +4,7 @@
  */
 import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event-keys.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
+import { type ConditionKind, conditionOf } from "../notify/condition.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
 import type { EventSharing } from "../notify/target-queues.ts";
@@ -12,10 +13,13 @@ import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
 export interface ClusterNotificationsOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   readonly ids: Pick<AttackIds, "shown" | "shownId" | "whenAgreed" | "agreeNow">;
+  /** Of this brain, wall clock, ms. */
+  readonly startedAt: number;
 }
 
-/** For some targets. */
-const ENTRIES_MAX = 4 * NOTIFY_QUEUE_MAX;
+const RENAMED_MAX = 4096;
+/** For some targets, with those that a storm has joined into one event. */
+const ENTRIES_MAX = 64 * NOTIFY_QUEUE_MAX;
 
 export class ClusterNotifications implements EventSharing {
   readonly #options: ClusterNotificationsOptions;
@@ -23,11 +27,25 @@ export class ClusterNotifications implements EventSharing {
   readonly #keys = new EventKeys();
   /** Of events that were added; a key of null is of an event that this brain alone has. */
   readonly #keyOf = new WeakMap<NotifyEvent, string | null>();
+  /** Ids of attacks that are shown with another one since. */
+  readonly #renamed = new Map<string, string>();
   #send: (event: NotifyEvent, target: string) => void = () => {};
 
   constructor(options: ClusterNotificationsOptions) {
     this.#options = options;
-    this.#once = new ClusterOnce({ ...options, kind: "notifications", entriesMax: ENTRIES_MAX });
+    this.#once = new ClusterOnce({
+      ...{ ...options, kind: "notifications", entriesMax: ENTRIES_MAX },
+      onSentBefore: (keys) => this.#keys.wereBefore(keys),
+    });
+  }
+
+  /** An attack that was notified is shown with another id from now on. */
+  renamed(from: string, to: string): void {
+    this.#renamed.set(from, to);
+    const [oldest] = this.#renamed.keys();
+    if (this.#renamed.size > RENAMED_MAX && oldest !== undefined) this.#renamed.delete(oldest);
+    this.#keys.renamed(from, to);
+    this.#once.renamed(from, to);
   }
 
   /** Events that wait for another brain, or in a queue of this one. */
@@ -48,7 +66,7 @@ export class ClusterNotifications implements EventSharing {
     const deliveries = (events: readonly NotifyEvent[]) =>
       events.flatMap((event) => {
         const key = this.#keyOf.get(event) ?? null;
-        return key === null ? [] : [{ key, target }];
+        return key === null ? [] : [{ key: this.#presentKey(key), target }];
       });
     return {
       maySend: (event) => {
@@ -65,6 +83,15 @@ export class ClusterNotifications implements EventSharing {
     this.#once.stop();
   }
 
+  /** With the ids that are shown now: each one that replaces another is the smaller of the two. */
+  #presentKey(key: string): string {
+    const present = (id: string): string => {
+      const next = this.#renamed.get(id);
+      return next === undefined || next >= id ? id : present(next);
+    };
+    return key.split(" ").map(present).join(" ");
+  }
+
   /** It was on disk: another brain may have sent it, or does if it is its part. */
   #takeBack(event: NotifyEvent, target: string): boolean {
     this.#keyOf.set(event, event.id);
@@ -73,7 +100,7 @@ export class ClusterNotifications implements EventSharing {
 
   #addAgreed(own: NotifyEvent, targets: readonly string[]): void {
     const event = withIds(own, this.#options.ids);
-    const key = keyOf(event, this.#keys);
+    const key = keyOf(event, this.#keys, beganAt(own) < this.#options.startedAt);
     if (key === null) {
       this.#keyOf.set(own, null);
       for (const target of targets) this.#send(own, target);
@@ -90,22 +117,34 @@ function withIds(event: NotifyEvent, ids: ClusterNotificationsOptions["ids"]): N
   return "ban" in event ? { ...event, ban: shownBan(event.ban, ids) } : event;
 }
 
+/** All brains see the nodes; the other conditions are of one brain. */
+const OF_NODES: ReadonlySet<ConditionKind> = new Set(["scrub_node_lost", "edge_node_lost", "edge_node_fault"]);
+
+/** Wall clock, ms: when this brain saw what the event is about. */
+function beganAt(event: NotifyEvent): number {
+  if ("attack" in event) return event.attack.startedAt;
+  return "ban" in event ? (event.ban?.startedAt ?? event.atMs) : event.atMs;
+}
+
 /** null: it is about this brain alone. */
-function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
+function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string | null {
+  if ("condition" in event) {
+    return OF_NODES.has(conditionOf(event.kind)) ? faultKey(event.kind, event.condition.name) : null;
+  }
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
     case "attack_lasts":
     case "attack_not_held":
     case "attack_ended":
-      return keys.numbered(event.kind, event.attack.id);
+      return keys.numbered(event.kind, event.attack.id, isRestored);
     case "ban_active":
     case "ban_withdrawn":
     case "ban_rejected":
     case "rules_not_found": {
       // Each brain has its own automatic ban, and all have that of an order.
       const { attackId, id, prefix } = event.ban;
-      return keys.numbered(event.kind, `${prefix.text} ${attackId ?? id}`);
+      return keys.numbered(event.kind, `${prefix.text} ${attackId ?? id}`, isRestored);
     }
     case "exporter_fault":
     case "exporter_fault_over":
@@ -113,13 +152,6 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "scrub_node_fault":
     case "scrub_node_fault_over":
       return faultKey(event.kind, event.scrubNode.name);
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-      return faultKey(event.kind, event.condition.name);
     case "bgp_session_lost":
     case "bgp_session_restored":
     case "state_damaged":
@@ -128,18 +160,6 @@ function keyOf(event: NotifyEvent, keys: EventKeys): string | null {
     case "file_fault_over":
     case "cluster_fault":
     case "cluster_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
     // Of the brain that took the order, and of one target of a brain.
     case "order_made":
     case "order_changed":

@@ -4,6 +4,7 @@ import { Value } from "@sinclair/typebox/value";
 import {
   Deliveries,
   type Delivery,
+  type Done,
   type Entry,
   type Outcome,
   type Said,
@@ -27,12 +28,14 @@ export interface ClusterOnceOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "every">;
   readonly onUnread: (kind: string, from: string) => void;
+  /** Another brain had sent these before this one was started. */
+  readonly onSentBefore?: (keys: readonly string[]) => void;
   /** There was no room, or they waited too long. */
   readonly onDropped: (events: number) => void;
 }
 
 const DELIVERIES_OF_MESSAGE = 2000;
-const TICK_MS = 1000;
+const TICK_MS = 250;
 /** As long as a queue of notifications tries. */
 const AGE_MAX_MS = 900_000;
 const MARKS_MAX = 16_384;
@@ -40,7 +43,12 @@ const MARKS_MAX = 16_384;
 const Body = Type.Object({
   word: Type.Union([Type.Literal("done"), Type.Literal("given_up"), Type.Literal("offered"), Type.Literal("granted")]),
   deliveries: Type.Array(
-    Type.Object({ key: Type.String({ maxLength: 512 }), target: Type.String({ maxLength: 253 }) }),
+    Type.Object({
+      key: Type.String({ maxLength: 512 }),
+      target: Type.String({ maxLength: 253 }),
+      /** Of what was sent before the connection began: for how long it is still remembered. */
+      left_ms: Type.Optional(Type.Number({ minimum: 0 })),
+    }),
     { maxItems: DELIVERIES_OF_MESSAGE },
   ),
 });
@@ -51,20 +59,29 @@ export class ClusterOnce<Event> {
   readonly #deliveries: Deliveries<Event>;
   #carry: (entry: Entry<Event>) => void = () => {};
   #cancel: Cancel = () => {};
+  /** Brains that have said what they sent before. */
+  readonly #said = new Set<string>();
 
   constructor(options: ClusterOnceOptions) {
     const { peers, kind, onUnread, entriesMax } = options;
     this.#options = options;
-    this.#deliveries = new Deliveries({ entriesMax, marksMax: MARKS_MAX, ageMaxMs: AGE_MAX_MS });
+    this.#deliveries = new Deliveries({ own: peers.own, entriesMax, marksMax: MARKS_MAX, ageMaxMs: AGE_MAX_MS });
     peers.on(kind, (from, body) => {
       if (!Value.Check(Body, body)) return onUnread(kind, from);
-      const { word, deliveries } = body;
+      const { word } = body;
+      const deliveries = body.deliveries.map(({ left_ms: leftMs, ...delivery }) => ({
+        ...delivery,
+        ...(leftMs !== undefined && { leftMs }),
+      }));
+      if (word === "done" && !this.#said.has(from)) this.#wereSentBefore(deliveries);
       this.#apply(this.#deliveries.take(from, word satisfies Word, deliveries, this.#at));
     });
     peers.onUp((name) => {
       this.#deliveries.forgetGrants(name);
       this.#say({ ...this.#deliveries.marked(this.#at.nowMs), to: name });
     });
+    // All that it says of the time before has arrived by then.
+    peers.onDown((name) => void this.#said.add(name));
   }
 
   /** Events that wait for another brain, or are being carried out. */
@@ -106,11 +123,26 @@ export class ClusterOnce<Event> {
   }
 
   gaveUp(deliveries: readonly Delivery[]): void {
-    this.#say(this.#deliveries.gaveUp(deliveries));
+    if (deliveries.length === 0) return;
+    const { nowMs, others } = this.#at;
+    this.#say(this.#deliveries.gaveUp(deliveries, others, nowMs));
+  }
+
+  /** The subject of keys is known by another id from now on. */
+  renamed(from: string, to: string): void {
+    const said = this.#deliveries.renamed(from, to, this.#at.nowMs);
+    if (said !== null) this.#say(said);
   }
 
   get #at() {
-    return { nowMs: this.#options.clock.monotonicMs(), holds: this.#options.lease.holds() };
+    const { clock, lease, peers } = this.#options;
+    const others = peers.states().flatMap(({ name, isUp }) => (isUp ? [name] : []));
+    return { nowMs: clock.monotonicMs(), holds: lease.holds(), others };
+  }
+
+  #wereSentBefore(deliveries: readonly Done[]): void {
+    const keys = deliveries.flatMap(({ key, leftMs }) => (leftMs === undefined ? [] : [key]));
+    this.#options.onSentBefore?.(keys);
   }
 
   #tick(): void {
@@ -128,7 +160,11 @@ export class ClusterOnce<Event> {
   #say({ word, deliveries, to }: Said): void {
     const { peers, kind } = this.#options;
     for (let from = 0; from < deliveries.length; from += DELIVERIES_OF_MESSAGE) {
-      const body: Body = { word, deliveries: deliveries.slice(from, from + DELIVERIES_OF_MESSAGE) };
+      const some = deliveries.slice(from, from + DELIVERIES_OF_MESSAGE).map(({ key, target, leftMs }) => ({
+        ...{ key, target },
+        ...(leftMs !== undefined && { left_ms: leftMs }),
+      }));
+      const body: Body = { word, deliveries: some };
       if (to === null) peers.broadcast(kind, body);
       else peers.send(to, kind, body);
     }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { UNKNOWN_MAX_MS } from "../cluster/joins/presence.ts";
 import { NodePresence } from "../nodes/node-presence.ts";
 import { sharePresence } from "./cluster-presence.ts";
 
@@ -56,9 +57,15 @@ describe("a node that polls one brain", () => {
   test("is unknown while that brain is out of reach, and lost if it does not poll it again #node-unknown", () => {
     brains.cut("brain1", "brain2");
     at("brain2").pollEnded("s1", now());
-    clock.advance(3_600_000);
+    clock.advance(UNKNOWN_MAX_MS);
     expect([livenessAt("brain1"), livenessAt("brain2")]).toEqual(["unknown", "lost"]);
     brains.link("brain1", "brain2");
+    expect(livenessAt("brain1")).toBe("lost");
+  });
+
+  test("is lost when that brain stays away", () => {
+    brains.cut("brain1", "brain2");
+    clock.advance(UNKNOWN_MAX_MS + 1);
     expect(livenessAt("brain1")).toBe("lost");
   });
 

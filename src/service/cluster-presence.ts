@@ -78,7 +78,7 @@ class SharedChannel {
     this.#channel = channel;
     this.#nodes = nodes;
     this.#options = options;
-    this.#sightings = new ForeignSightings(others);
+    this.#sightings = new ForeignSightings(others, options.clock.monotonicMs());
     nodes.presence.join(this.#sightings, (name) => this.#seen(name));
   }
 

@@ -1,6 +1,15 @@
 /** The tables of orders that brains share, each with its owner in the running service. */
 import type { OrderTables } from "../cluster/order-register.ts";
-import { filterRuleForm, leverForm, protectionForm, sourceBlockForm, windowForm } from "../cluster/record-forms.ts";
+import {
+  filterRuleForm,
+  isNameKey,
+  isPairKey,
+  isPrefixKey,
+  leverForm,
+  protectionForm,
+  sourceBlockForm,
+  windowForm,
+} from "../cluster/record-forms.ts";
 import { orderTable } from "../cluster/typed-table.ts";
 import type { Lever, Levers } from "../edge/zones/levers.ts";
 import {
@@ -42,7 +51,7 @@ function banTable({ bans: { operators } }: Owners): OrderTables["bans"] {
     return ban === null ? null : recordOfOrder(ban);
   };
   const table = orderTable<BanOrderRecord>({
-    ...{ lifeMs: BAN_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: banOrderRecord, present },
+    ...{ lifeMs: BAN_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: banOrderRecord, present, isKey: isPrefixKey },
     keyOf: ({ prefix }: { readonly prefix: string | { readonly text: string } }) =>
       typeof prefix === "string" ? prefix : prefix.text,
     all: () => operators.all().map(recordOfOrder),
@@ -66,7 +75,13 @@ function banTable({ bans: { operators } }: Owners): OrderTables["bans"] {
 
 function blockTable({ sourceBlocks, now }: Owners): OrderTables["source_blocks"] {
   return orderTable<SourceBlock>({
-    ...{ lifeMs: SOURCE_BLOCK_SECONDS_MAX * 1000, endedMax: ENDED_BLOCKS_MAX, keyOf: pairName, parse: sourceBlockForm },
+    ...{
+      lifeMs: SOURCE_BLOCK_SECONDS_MAX * 1000,
+      endedMax: ENDED_BLOCKS_MAX,
+      keyOf: pairName,
+      parse: sourceBlockForm,
+      isKey: isPairKey,
+    },
     present: (name) => sourceBlocks.present(name),
     all: () => sourceBlocks.live(now().wallMs).map(({ block }) => block),
     beganAt: ({ createdAt }) => createdAt,
@@ -79,7 +94,7 @@ function blockTable({ sourceBlocks, now }: Owners): OrderTables["source_blocks"]
 
 function ruleTable({ filterRules }: Owners): OrderTables["filter_rules"] {
   return orderTable({
-    ...{ lifeMs: FILTER_RULE_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: filterRuleForm },
+    ...{ lifeMs: FILTER_RULE_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: filterRuleForm, isKey: isNameKey },
     keyOf: ({ name }) => name,
     present: (name) => filterRules.orders.get(name) ?? null,
     all: () => filterRules.orders.values(),
@@ -93,7 +108,7 @@ function ruleTable({ filterRules }: Owners): OrderTables["filter_rules"] {
 
 function protectionTable({ protections }: Owners): OrderTables["protections"] {
   return orderTable({
-    ...{ lifeMs: PROTECTION_LIFE_MS, endedMax: ENDED_MAX, parse: protectionForm },
+    ...{ lifeMs: PROTECTION_LIFE_MS, endedMax: ENDED_MAX, parse: protectionForm, isKey: isPrefixKey },
     keyOf: ({ prefix }) => prefix,
     present: (prefix) => protections.choices.get(prefix) ?? null,
     all: () => protections.choices.values(),
@@ -107,7 +122,7 @@ function protectionTable({ protections }: Owners): OrderTables["protections"] {
 
 function leverTable({ levers }: Owners): OrderTables["levers"] {
   return orderTable<Lever>({
-    ...{ lifeMs: LEVER_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: leverForm },
+    ...{ lifeMs: LEVER_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: leverForm, isKey: isNameKey },
     keyOf: ({ zone }) => zone,
     present: (zone) => levers.all.get(zone) ?? null,
     all: () => levers.all.values(),
@@ -121,7 +136,7 @@ function leverTable({ levers }: Owners): OrderTables["levers"] {
 
 function windowTable({ maintenance }: Owners): OrderTables["maintenance"] {
   return orderTable({
-    ...{ lifeMs: MAINTENANCE_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: windowForm },
+    ...{ lifeMs: MAINTENANCE_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: windowForm, isKey: isNameKey },
     keyOf: ({ name }) => name,
     present: (name) => maintenance.orders.get(name) ?? null,
     all: () => maintenance.orders.values(),

@@ -19,7 +19,7 @@ import type { SharedTable } from "../cluster/order-exchange.ts";
 import { SHARED_TABLES } from "../cluster/order-exchange.ts";
 import { OrderRegister, type RegisterObserver } from "../cluster/order-register.ts";
 import { PeerExchange } from "../cluster/peer-exchange.ts";
-import type { PeerState } from "../cluster/peers.ts";
+import { clockOf, type PeerState } from "../cluster/peers.ts";
 import { stampedName } from "../cluster/stamped-order.ts";
 import type { Config } from "../config/config.ts";
 import { sectionHashes } from "../config/section-hashes.ts";
@@ -90,6 +90,7 @@ export class Cluster {
       own: section.name,
       wallMs: () => clock.wallMs(),
       store: state.table("cluster_orders"),
+      clockOf: (brain) => clockOf(brain, this.peers.states()),
       observer: registerObserver(parts),
     });
     state.shareBy((table) => {
@@ -101,7 +102,7 @@ export class Cluster {
       now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
       timers,
       spread: () => 1 - SPREAD / 2 + SPREAD * random(),
-      introduction: () => ({ version, sections: this.#sections }),
+      introduction: () => ({ version, sections: this.#sections, has_etcd: this.etcd?.answers === true }),
       observer: linkObserver(parts),
     });
     this.#exchange = new PeerExchange({
@@ -109,6 +110,7 @@ export class Cluster {
       wallMs: () => clock.wallMs(),
       monotonicMs: () => clock.monotonicMs(),
       records: () => this.register.records(),
+      digest: () => this.register.digest(),
       shifted: (record, byMs) => this.register.shifted(record, byMs),
       stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
       garbled: (peer, what) => this.#garbled(peer, what),
@@ -158,8 +160,7 @@ export class Cluster {
       ...{ config, own },
       records: () => this.register.records(),
       lifeMs: (table) => this.register.lifeMs(table),
-      shifted: (record, byMs) => this.register.shifted(record, byMs),
-      skewMs: (brain) => this.peers.states().find(({ name }) => name === brain)?.skewMs ?? null,
+      peers: () => this.peers.states(),
     });
     this.register.join(etcd.exchange, { decides: true });
     return etcd;

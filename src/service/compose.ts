@@ -76,6 +76,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
   const metrics = new Metrics(VERSION);
+  metrics.collectProcess();
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };

@@ -61,7 +61,14 @@ export class ConditionReadings {
   /** They are bounded by DIVERSIONS_MAX. */
   #diversions(): ConditionReading[] {
     const views = this.#parts.floodwall.diversions.views();
-    return views.flatMap(({ prefix: name, phase, error }): ConditionReading[] => [
+    return views.flatMap(({ prefix: name, phase, error, bans, isDryRun, isLost }): ConditionReading[] => [
+      { kind: "diversion_begun", name, found: begunText(bans, isDryRun === true) },
+      { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun === true) : null },
+      {
+        kind: "diversion_lost",
+        name,
+        found: isLost === true ? (error ?? "the scrubbing center does not have it") : null,
+      },
       { kind: "diversion_failed", name, found: phase === "failed" ? (error ?? "it gave no reason") : null },
       { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
     ]);
@@ -135,6 +142,20 @@ export class ConditionReadings {
     });
     this.#disks = await Promise.all(readings);
   }
+}
+
+/** Bans in one text. */
+const BANS_NAMED = 3;
+
+function begunText(bans: readonly string[], isDryRun: boolean): string {
+  const named = bans.slice(0, BANS_NAMED).join(", ");
+  const more = bans.length > BANS_NAMED ? ` and ${bans.length - BANS_NAMED} more` : "";
+  const cause = bans.length === 0 ? "no ban wants it any more" : `for the bans of ${named}${more}`;
+  return isDryRun ? `in dry run, ${cause}` : cause;
+}
+
+function confirmedText(isDryRun: boolean): string {
+  return isDryRun ? "in dry run: nothing is diverted" : "the scrubbing center has the traffic";
 }
 
 function notReadYet(name: string): ConditionReading {

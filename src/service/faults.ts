@@ -28,6 +28,7 @@ export function faultingTable<R>(table: RecordTable<R>): RecordTable<R> {
   return {
     queue: (...change) => table.queue(...change),
     save: (...change) => table.save(...change),
+    saveAll: (records) => table.saveAll(records),
     write: (...change) => orDiskFault(table.write(...change)),
     get unsaved() {
       return table.unsaved;

@@ -8,10 +8,10 @@ import type { Tenancy } from "../access/tenancy.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
-import type { AttackEvent } from "../detection/attack/attack.ts";
+import { type AttackEvent, calmOf } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
-import type { NotifyTargets } from "../http/backend.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
+import type { NotifyTargets } from "../http/notify-targets.ts";
 import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
@@ -227,11 +227,12 @@ export class Reporting {
     if (kind !== "sampled") this.notifier.attackChanged(kind, attack, ban);
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
-    const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
+    const endsAfterSeconds = floodwall.detector.endsAfterSeconds(attack);
+    const calm = calmOf(attack, endsAfterSeconds, clock.monotonicMs());
     const { attackIds } = floodwall;
     attackIds.whenAgreed(() => {
       const shown = attackIds.shown(attack);
-      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm } });
+      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm, endsAfterSeconds } });
       this.#attackHistory?.save(shown, tenancy().ownerOf(shown));
     });
   }
@@ -246,7 +247,7 @@ export class Reporting {
     if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
     const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
-    if (event !== null) trail?.recordAutomatic({ event, subject });
+    if (event !== null) trail?.recordAutomatic({ event, subject, sinceMs: ban.startedAt });
   }
 
   #incidentChanged(view: IncidentView): void {

@@ -6,6 +6,7 @@ import { Database } from "bun:sqlite";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
+import { type StampedOrder, stampedName } from "../cluster/stamped-order.ts";
 import { noRows, type StateTable } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
@@ -21,7 +22,7 @@ export interface StateDamage {
   readonly salvaged: Readonly<Record<StateTable, number>>;
 }
 
-/** Columns of each table, those of its primary key first; a record repeats its key. */
+/** Columns of each table, those of its primary key first; a record repeats its key, that of brains in two parts. */
 const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
   bans: { keys: ["id"], others: ["started_at", "record"] },
   attacks: { keys: ["id"], others: ["record"] },
@@ -141,7 +142,7 @@ function isSound(name: StateTable, row: Row): boolean {
   try {
     const record: unknown = JSON.parse(String(row["record"]));
     if (typeof record !== "object" || record === null) return false;
-    const fields: Row = { ...record };
+    const fields: Row = { ...record, ...(name === "cluster_orders" && { name: stampedName(record as StampedOrder) }) };
     return TABLES[name].keys.every((key) => row[key] === fields[key]);
   } catch {
     return false;

@@ -39,11 +39,16 @@ export type StateTable = keyof StateRecords;
 
 /** Tables whose key is the `id` of their records, read in its order. */
 export const TABLES_BY_ID = [
-  ...(["notify_targets", "notifications", "notified", "order_notices", "browser_sessions"] as const),
+  "notify_targets",
+  "notifications",
+  "notified",
+  "order_notices",
+  "browser_sessions",
 ] as const satisfies readonly StateTable[];
 
-const NO_ROWS: Readonly<Record<StateTable, number>> = {
-  ...{
+/** To count by table. */
+export function noRows(): Record<StateTable, number> {
+  return {
     bans: 0,
     attacks: 0,
     source_blocks: 0,
@@ -52,13 +57,13 @@ const NO_ROWS: Readonly<Record<StateTable, number>> = {
     protections: 0,
     incidents: 0,
     maintenance: 0,
-  },
-  ...{ cluster_orders: 0, notify_targets: 0, notifications: 0, notified: 0, order_notices: 0, browser_sessions: 0 },
-};
-
-/** To count by table. */
-export function noRows(): Record<StateTable, number> {
-  return { ...NO_ROWS };
+    cluster_orders: 0,
+    notify_targets: 0,
+    notifications: 0,
+    notified: 0,
+    order_notices: 0,
+    browser_sessions: 0,
+  };
 }
 
 /** `record` null: it is removed. */

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import type { Lever } from "../edge/zones/levers.ts";
+import { STATE_ORDERS_MAX } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 
 const ZONE = "a.example.net";
@@ -68,4 +69,22 @@ test("changes that wait are written at once, the newest of each record alone", a
   expect(memory.file.writes.slice(1).map((changes) => changes.map(({ record }) => record))).toEqual([
     [lever("c"), { ...lever("d"), zone: "b.example.net" }],
   ]);
+});
+
+describe("what another brain sends", () => {
+  const many = Array.from({ length: STATE_ORDERS_MAX + 1 }, (_, i) => [`z${i}.example.net`, lever("x")] as const);
+
+  test("takes no place of callers who wait", async () => {
+    const saved = table.saveAll(many);
+    await write("of a caller");
+    expect([await saved, kept(), memory.file.rows.levers.size]).toEqual([true, "of a caller", many.length + 1]);
+  });
+
+  test("is not saved if the disk refuses it, and is written later", async () => {
+    memory.file.isBroken = true;
+    expect(await table.saveAll(many.slice(0, 2))).toBe(false);
+    memory.file.isBroken = false;
+    await memory.flush();
+    expect(memory.file.rows.levers.size).toBe(2);
+  });
 });

@@ -80,6 +80,7 @@ export class StateStore {
       ...(sharing && { sharing }),
       queue: (key, record) => this.#keep(changeOf(key, record)),
       save: (key, record) => this.#save(changeOf(key, record)),
+      saveAll: (records) => this.#saveAll(records.map(([key, record]) => changeOf(key, record))),
       write: (key, record, present) => this.#write(changeOf(key, record), () => changeOf(key, present())),
       get unsaved() {
         return unsaved();
@@ -128,6 +129,19 @@ export class StateStore {
       entry.waiting.delete(resolve);
       return false;
     });
+  }
+
+  #saveAll(changes: readonly StateChange[]): Promise<boolean> {
+    const saved = changes.map((change) => {
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const entry = this.#keep(change);
+      if (entry === null) resolve(true);
+      else entry.waiting.add(resolve);
+      return promise;
+    });
+    this.#send();
+    const all = Promise.all(saved).then((each) => each.every((isSaved) => isSaved));
+    return within(all, STATE_WAIT_MS, this.#options.timers, () => false);
   }
 
   async #write(change: StateChange, present: () => StateChange): Promise<boolean> {

@@ -14,6 +14,11 @@ export interface RecordTable<R> {
    */
   save(key: string, record: R | null): Promise<boolean>;
   /**
+   * As queue(), of records that another brain has sent. Resolves as save() does, once all are on disk; takes none of the
+   * places of callers who wait.
+   */
+  saveAll(records: readonly (readonly [key: string, record: R])[]): Promise<boolean>;
+  /**
    * Stores a record that is not in force before that. Resolves when it is on disk, with whether it is still the newest
    * change of this key. Rejects when the disk refuses it or does not answer in time; if the disk takes it later,
    * the record that `present` then returns replaces it.
@@ -43,5 +48,5 @@ export interface SharedBegin {
 
 /** A table whose records need not survive. */
 export function forgettingTable<R>(): RecordTable<R> {
-  return { queue: () => {}, save: async () => true, write: async () => true, unsaved: 0 };
+  return { queue: () => {}, save: async () => true, saveAll: async () => true, write: async () => true, unsaved: 0 };
 }

@@ -31,6 +31,10 @@ function store(): RecordTable<Order> {
       if (!isBroken) put(key, order);
       return !isBroken;
     },
+    async saveAll(records) {
+      if (!isBroken) for (const [key, order] of records) put(key, order);
+      return !isBroken;
+    },
     async write(key, order) {
       if (isBroken) throw new Error("disk");
       put(key, order);

@@ -38,6 +38,11 @@ export class Namespace {
   run(argv: readonly string[]): string {
     return runCommand(this.command(argv));
   }
+
+  /** Of processes inside. */
+  pids(): number[] {
+    return runCommand(["ip", "netns", "pids", this.name]).split("\n").filter(Boolean).map(Number);
+  }
 }
 
 /** A set of namespaces with one owner. close() twice is fine; the process's end closes what is still open. */
@@ -120,9 +125,9 @@ function removeLeftovers(): void {
 /** A namespace lives on while a process is inside, so what was left running there ends first. */
 function remove(name: string): void {
   if (!existsSync(`${NAMED}/${name}`)) return;
-  for (const pid of runCommand(["ip", "netns", "pids", name]).split("\n").filter(Boolean)) {
+  for (const pid of new Namespace(name).pids()) {
     try {
-      process.kill(Number(pid), "SIGKILL");
+      process.kill(pid, "SIGKILL");
     } catch {
       // It ended by itself meanwhile.
     }

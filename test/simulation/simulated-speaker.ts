@@ -153,7 +153,7 @@ export class SimulatedSpeaker {
         const nowMs = clock.monotonicMs();
         const unsent = await watch.follow(client, { sessions, installed, notifications: [], nowMs });
         const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
-        return { notifications: [], blameless: [], unsent, deferring, limits: [] };
+        return { notifications: [], blameless: [], unsent, deferring, limits: [], known: [] };
       },
       neighborFault: () => null,
       routesChanged: () => {},

@@ -273,16 +273,17 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  async follow(client: SpeakerClient, { sessions, installed, limits }: Followed): Promise<SessionChanges> {
+  async follow(client: SpeakerClient, { sessions, installed, limits, others }: Followed): Promise<SessionChanges> {
     const nowMs = this.#options.clock.monotonicMs();
     this.#restore(limits, nowMs);
+    for (const limit of others) this.#watch.suggest(limit, nowMs);
     this.#readNotifications();
     const notifications = this.#notifications.splice(0);
     const unsent = await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
     const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
     const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
     const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
-    return { notifications, blameless, unsent, deferring, limits: this.#watch.limits() };
+    return { notifications, blameless, unsent, deferring, limits: this.#watch.limits(), known: this.#watch.known() };
   }
 
   #readNotifications(): void {

@@ -172,3 +172,30 @@ test("a limit of an earlier process applies until it is tried again, and others 
   router.limits.keep(new Set());
   expect(router.limits.limits()).toEqual([]);
 });
+
+test("a limit that another brain found holds from the begin, and is corrected as the own one would be", () => {
+  const router = new Router();
+  router.takes = new Map([[RULES, 100]]);
+  router.wanted = new Map([[RULES, 150]]);
+  router.limits.suggest({ neighbor: A, family: RULES, routes: 100 }, 0);
+  router.run(RECHECK_MIN_MS - 1_000);
+  expect([router.ended, router.allowed(RULES)]).toEqual([0, 100]);
+  router.takes = new Map();
+  router.run(RECHECK_MIN_MS + 10_000);
+  expect([router.ended, router.allowed(RULES)]).toEqual([0, Number.POSITIVE_INFINITY]);
+});
+
+test("and not against what this brain found, or what the neighbor has taken of it", () => {
+  const router = new Router();
+  router.isPrecise = true;
+  router.takes = new Map([[RULES, 100]]);
+  router.wanted = new Map([
+    [RULES, 150],
+    [UNICAST, 50],
+  ]);
+  router.run(20_000);
+  expect(router.limits.known()).toEqual([{ neighbor: A, family: RULES, routes: 100 }]);
+  router.limits.suggest({ neighbor: A, family: RULES, routes: 10 }, router.nowMs);
+  router.limits.suggest({ neighbor: A, family: UNICAST, routes: 49 }, router.nowMs);
+  expect([router.allowed(RULES), router.allowed(UNICAST)]).toEqual([100, Number.POSITIVE_INFINITY]);
+});

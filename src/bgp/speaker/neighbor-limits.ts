@@ -71,6 +71,22 @@ export class NeighborLimits {
     family.raiseAtMs = nowMs + raiseAfterMs(family);
   }
 
+  /** As another brain found it, which has a session with the neighbor too. What this one found itself counts more. */
+  suggest({ neighbor, family: name, routes }: RouteLimit, nowMs: number): void {
+    const { refused, taken } = this.#family(neighbor, name);
+    if (refused === Number.POSITIVE_INFINITY && taken <= routes)
+      this.restore({ neighbor, family: name, routes }, nowMs);
+  }
+
+  /** Limits that are found, not those that are being looked for. */
+  known(): readonly RouteLimit[] {
+    return [...this.#neighbors].flatMap(([neighbor, families]) =>
+      [...families].flatMap(([family, { taken, refused }]) =>
+        taken + 1 === refused ? { neighbor, family, routes: taken } : [],
+      ),
+    );
+  }
+
   limits(): readonly RouteLimit[] {
     return [...this.#neighbors].flatMap(([neighbor, families]) =>
       [...families].flatMap(([family, { allowed }]) =>

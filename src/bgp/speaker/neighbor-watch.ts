@@ -63,6 +63,16 @@ export class NeighborWatch {
     return this.#limits.limits();
   }
 
+  /** Limits that are found. */
+  known(): readonly RouteLimit[] {
+    return this.#limits.known();
+  }
+
+  /** As another brain found it. */
+  suggest(limit: RouteLimit, nowMs: number): void {
+    this.#limits.suggest(limit, nowMs);
+  }
+
   restore(limit: RouteLimit, nowMs: number): void {
     this.#limits.restore(limit, nowMs);
   }

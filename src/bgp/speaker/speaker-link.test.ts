@@ -38,9 +38,10 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     policies: ALL_NEIGHBORS,
     connect: async () => client as SpeakerClient,
     configure: async () => [],
-    follow: async () => ({ notifications: [], blameless: [], unsent: [], deferring: [], limits: [] }),
+    follow: async () => ({ notifications: [], blameless: [], unsent: [], deferring: [], limits: [], known: [] }),
   };
   const link = new SpeakerLink({
+    learned: { found: () => {}, takeOthers: () => [] },
     speaker: speaker as Speaker,
     reconciler: reconciler as RouteReconciler,
     clock,

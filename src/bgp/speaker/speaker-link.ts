@@ -7,6 +7,7 @@ import type { Clock } from "../../system/clock.ts";
 import { within } from "../../system/deadline.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
+import type { LearnedLimits } from "../learned-limits.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
 import { SPEAKER_STABLE_MS } from "./crash-suspects.ts";
@@ -32,6 +33,7 @@ export interface LinkTimes extends RetryTimes {
 export interface SpeakerLinkOptions {
   readonly speaker: Speaker;
   readonly reconciler: RouteReconciler;
+  readonly learned: Pick<LearnedLimits, "found" | "takeOthers">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly times: LinkTimes;
@@ -188,17 +190,19 @@ export class SpeakerLink {
   }
 
   async #refreshSessions(client: SpeakerClient): Promise<void> {
-    const { speaker, reconciler, onSessions, onNotifications } = this.#options;
+    const { speaker, reconciler, learned, onSessions, onNotifications } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
     const followed = {
       sessions,
       installed: (neighbor: string) => reconciler.installedFor(neighbor),
       limits: reconciler.limits(),
+      others: learned.takeOthers(),
     };
-    const { notifications, blameless, unsent, deferring, limits } = await speaker.follow(client, followed);
+    const { notifications, blameless, unsent, deferring, limits, known } = await speaker.follow(client, followed);
     for (const neighbor of blameless) reconciler.ends(neighbor);
     reconciler.setLimits(limits);
+    learned.found(known);
     reconciler.setDeferring(deferring);
     reconciler.resend(unsent);
     this.#isDeferring = deferring.length > 0;

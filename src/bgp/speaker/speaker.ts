@@ -39,6 +39,8 @@ export interface Followed {
   readonly installed: (neighbor: string) => RouteCounts;
   /** In force; at first those of an earlier process of the service. */
   readonly limits: readonly RouteLimit[];
+  /** That other brains found since the last call. */
+  readonly others: readonly RouteLimit[];
 }
 
 /** Sessions that began or ended since the last call. */
@@ -52,6 +54,8 @@ export interface SessionChanges {
   readonly deferring: readonly string[];
   /** To be in force from now on, before neighbors are configured again. */
   readonly limits: readonly RouteLimit[];
+  /** Those of them that are found, not looked for. */
+  readonly known: readonly RouteLimit[];
 }
 
 export interface ExternalSpeakerOptions {
@@ -81,7 +85,7 @@ export class ExternalSpeaker implements Speaker {
 
   /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
   async follow(): Promise<SessionChanges> {
-    return { notifications: [], blameless: [], unsent: [], deferring: [], limits: [] };
+    return { notifications: [], blameless: [], unsent: [], deferring: [], limits: [], known: [] };
   }
 
   neighborFault(): null {

@@ -8,8 +8,13 @@ import { Backoff } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
-import type { OrderExchange, SharedRecord, SharedTable } from "../order-exchange.ts";
-import { CLOCKS_AGREE_MS } from "../peer-exchange.ts";
+import {
+  FROM_ETCD,
+  type OrderExchange,
+  type RecordListener,
+  type SharedRecord,
+  type SharedTable,
+} from "../order-exchange.ts";
 import { isNewer } from "../stamp.ts";
 import type { DataGeneration } from "./data-generation.ts";
 import type { EtcdApi } from "./etcd-calls.ts";
@@ -40,10 +45,6 @@ export interface EtcdExchangeOptions {
   readonly timers: Timers;
   /** All that this brain has, ends too. */
   readonly records: () => Iterable<SharedRecord>;
-  /** The wall clock of another brain minus that of this one, ms, as last measured; null: never. */
-  readonly skewMs: (brain: string) => number | null;
-  /** The record on a clock that is `byMs` ahead of the one that it is of. */
-  readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
   /** The longest that an order of the table lasts, ms; its end is kept as long again. */
   readonly lifeMs: (table: SharedTable) => number;
   readonly observer: ExchangeObserver;
@@ -55,8 +56,6 @@ export interface ExchangeObserver extends OrderWriterObserver {
   /** Changes are followed, or not any more (`fault`). */
   following(fault: EtcdFault | null): void;
 }
-
-type RecordListener = Parameters<OrderExchange["onRecords"]>[0];
 
 /** Why following ended. */
 type End = "fault" | "past_changed" | "compare_again";
@@ -82,6 +81,7 @@ export class EtcdExchange implements OrderExchange {
   /** Orders that did not find room among those that wait are found by the next comparison. */
   #hasLeftOut = false;
   #isLooking = false;
+  #handing: Promise<void> = Promise.resolve();
 
   constructor(options: EtcdExchangeOptions) {
     this.#options = options;
@@ -283,20 +283,17 @@ export class EtcdExchange implements OrderExchange {
     this.#give(orders);
   }
 
+  /** One batch after the other: what a disk does not take at once waits there, and nothing is to be confirmed to etcd. */
   #give(orders: readonly OrderInEtcd[]): void {
-    const records = orders.map((order) => this.#corrected(order));
-    for (let from = 0; from < records.length; from += BATCH) {
-      const batch = records.slice(from, from + BATCH);
-      // What a disk does not take at once waits there; nothing is to be confirmed to etcd.
-      for (const listener of this.#listeners) void listener(batch);
+    const { own } = this.#options;
+    const records = orders.map(({ shared, clock }) => (clock === own ? shared : { ...shared, clock }));
+    for (let first = 0; first < records.length; first += BATCH) {
+      const batch = records.slice(first, first + BATCH);
+      this.#handing = this.#handing.then(async () => {
+        if (this.#isClosed) return;
+        for (const listener of this.#listeners) await listener(batch, FROM_ETCD);
+      });
     }
-  }
-
-  /** Its times on the clock of this brain. */
-  #corrected({ shared, clock }: OrderInEtcd): SharedRecord {
-    const { own, skewMs, shifted } = this.#options;
-    const skew = clock === own ? 0 : (skewMs(clock) ?? 0);
-    return Math.abs(skew) < CLOCKS_AGREE_MS ? shared : shifted(shared, -Math.round(skew));
   }
 
   #followed(fault: EtcdFault | null): void {

@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { SHARED_TABLES, type SharedRecord } from "../order-exchange.ts";
+import { sharedRecordOf } from "../record-check.ts";
 
 /** Bytes of the value of a key; etcd refuses requests above 1.5 MiB. */
 export const ORDER_BYTES_MAX = 512 * 1024;
@@ -24,8 +25,9 @@ export function orderName({ table, key }: Pick<SharedRecord, "table" | "key">): 
   return `${table}/${encodeURIComponent(key)}`;
 }
 
-export function orderText({ table: _table, key: _key, ...order }: SharedRecord, clock: string): string {
-  return JSON.stringify({ ...order, clock });
+/** @param own the brain that writes it, by whose clock its times are unless it says otherwise. */
+export function orderText({ table: _table, key: _key, ...order }: SharedRecord, own: string): string {
+  return JSON.stringify({ ...order, clock: order.clock ?? own });
 }
 
 /** null: it is none. @param name the key without the prefix of orders. */
@@ -34,9 +36,14 @@ export function orderIn(name: string, text: string): OrderInEtcd | null {
   const table = SHARED_TABLES.find((known) => known === name.slice(0, slash));
   const order = table === undefined ? null : parsed(text);
   if (table === undefined || order === null) return null;
-  const { clock, ...shared } = order;
+  const { clock, ...rest } = order;
+  const shared = sharedRecordOf({ ...rest, table, key: decoded(name.slice(slash + 1)) });
+  return shared === null ? null : { shared, clock };
+}
+
+function decoded(text: string): string | null {
   try {
-    return { shared: { ...shared, table, key: decodeURIComponent(name.slice(slash + 1)) }, clock };
+    return decodeURIComponent(text);
   } catch {
     return null;
   }

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { Deliveries, MARK_MS, OFFER_AFTER_MS } from "./deliveries.ts";
+import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, type Said } from "./deliveries.ts";
 import { faultKey, hashedId, SAME_FAULT_MS } from "./event-keys.ts";
 
 const AGE_MS = 900_000;
-const at = (nowMs: number, holds: boolean) => ({ nowMs, holds });
+const at = (nowMs: number, holds: boolean, others: readonly string[] = ["a"]) => ({ nowMs, holds, others });
 const never = () => false;
 const one = { key: "attack_started a 1", target: "hook" };
 const entry = { ...one, event: "e" };
 
 let table: Deliveries<string>;
 beforeEach(() => {
-  table = new Deliveries({ entriesMax: 3, marksMax: 3, ageMaxMs: AGE_MS });
+  table = new Deliveries({ own: "b", entriesMax: 3, marksMax: 3, ageMaxMs: AGE_MS });
 });
 
 describe("the holder", () => {
@@ -19,7 +19,8 @@ describe("the holder", () => {
     expect(table.maySend(one, 1, true)).toBe(true);
     expect(table.sent([one], 2)).toEqual({ word: "done", deliveries: [one], to: null });
     expect([table.add(entry, 3, true), table.maySend(one, 3, true), table.size]).toEqual(["known", false, 0]);
-    expect(table.marked(3)).toEqual({ word: "done", deliveries: [one], to: null });
+    const left = { ...one, leftMs: MARK_MS - 1 };
+    expect(table.marked(3)).toEqual({ word: "done", deliveries: [left], to: null });
     expect(table.add(entry, 2 + MARK_MS, true)).toBe("send");
   });
 
@@ -135,6 +136,127 @@ describe("an event of which only the hash is left after a restart", () => {
   test("is sent by the holder, and otherwise kept for it", () => {
     expect(table.add(restored, 0, false)).toBe("kept");
     expect(table.tick(at(1, true), never).send).toMatchObject([restored]);
+  });
+});
+
+describe("what the holder gives up", () => {
+  const all = ["a", "b", "c", "d"] as const;
+  /** By brain; messages between them arrive at once. `begun` are those that send it. */
+  const begunBy = (having: readonly string[], giver: string) => {
+    const tables = new Map(
+      all.map((own) => [own, new Deliveries<string>({ own, entriesMax: 9, marksMax: 9, ageMaxMs: AGE_MS })]),
+    );
+    const others = (own: string) => all.filter((name) => name !== own);
+    for (const own of having) tables.get(own as "a")?.add(entry, 0, false);
+    const begun: string[] = [];
+    const say = (from: string, said: readonly Said[]) => {
+      for (const { word, deliveries, to } of said) {
+        for (const name of to === null ? others(from) : [to as "a"]) {
+          const { send, say: more } = tables
+            .get(name as "a")
+            ?.take(from, word, deliveries, at(1, false, others(name))) ?? {
+            send: [],
+            say: [],
+          };
+          begun.push(...send.map(() => name));
+          say(name, more);
+        }
+      }
+    };
+    const table = tables.get(giver as "a");
+    table?.add(entry, 0, true);
+    say(giver, [table?.gaveUp([one], others(giver), 1) as Said]);
+    const offers = (own: string) =>
+      tables.get(own as "a")?.tick(at(1 + OFFER_AFTER_MS, false, others(own)), never).say ?? [];
+    const answered = having.flatMap((own) =>
+      offers(own).flatMap(({ word, deliveries }) => table?.take(own, word, deliveries, at(9000, true)).say ?? []),
+    );
+    return { begun, granted: answered.map(({ to }) => to) };
+  };
+
+  test.each([
+    ["is sent by one of those that have it", ["b", "c", "d"], "a", ["b"]],
+    ["whichever gives it up", ["a", "b", "c"], "d", ["a"]],
+    ["is passed on by those that do not have it", ["d"], "a", ["d"]],
+    ["and to none that has given it up", ["c", "d"], "b", ["c"]],
+  ])("%s", (_, having, giver, begun) => {
+    expect(begunBy(having, giver)).toEqual({ begun, granted: [] });
+  });
+
+  test("waits for the brain that has it later", () => {
+    expect(begunBy([], "a")).toEqual({ begun: [], granted: [] });
+  });
+});
+
+describe("a fault that comes and goes within a minute", () => {
+  const named = (key: string) => ({ key, target: "hook", event: key });
+  const [lost, found] = ["scrub_node_lost", "scrub_node_found"].map((kind) => named(faultKey(kind, "s1"))) as [
+    Entry<string>,
+    Entry<string>,
+  ];
+  const pairOf = () => {
+    const [a, b] = ["a", "b"].map(
+      (own) => new Deliveries<string>({ own, entriesMax: 9, marksMax: 9, ageMaxMs: AGE_MS }),
+    ) as [Deliveries<string>, Deliveries<string>];
+    return { a, b };
+  };
+
+  test("is sent each time by the holder, and by no other", () => {
+    const { a, b } = pairOf();
+    for (const [i, event] of [lost, found, lost, found].entries()) {
+      const nowMs = i * 3000;
+      // The other brain sees it before, or after.
+      if (i < 2) expect(b.add(event, nowMs, false)).toBe("kept");
+      expect(a.add(event, nowMs, true)).toBe("send");
+      expect(a.maySend(event, nowMs, true)).toBe(true);
+      b.take("a", "done", a.sent([event], nowMs).deliveries, at(nowMs, false));
+      if (i >= 2) expect(b.add(event, nowMs, false)).toBe("known");
+      expect(b.size).toBe(0);
+    }
+  });
+
+  test("is not sent twice for a brain that sees it only after it is over", () => {
+    const { a, b } = pairOf();
+    for (const event of [lost, found]) {
+      a.add(event, 0, true);
+      b.take("a", "done", a.sent([event], 0).deliveries, at(0, false));
+    }
+    expect([b.add(lost, 5000, false), b.add(found, 8000, false)]).toEqual(["known", "known"]);
+  });
+
+  test("is remembered no longer by a brain that gets to know it when its connection begins", () => {
+    const { a, b } = pairOf();
+    a.add(lost, 0, true);
+    a.sent([lost], 0);
+    for (const nowMs of [20_000, 40_000, SAME_FAULT_MS - 1])
+      b.take("a", "done", a.marked(nowMs).deliveries, at(nowMs, false));
+    expect(b.add(lost, SAME_FAULT_MS + 1, false)).toBe("kept");
+  });
+});
+
+describe("an attack that is shown with another id since", () => {
+  const key = (id: string) => ({ key: `attack_started ${id} 1`, target: "hook" });
+
+  test("is not sent again by the brain that had that id for it", () => {
+    const [a, b] = ["a", "b"].map(
+      (own) => new Deliveries<string>({ own, entriesMax: 9, marksMax: 9, ageMaxMs: AGE_MS }),
+    ) as [Deliveries<string>, Deliveries<string>];
+    a.add({ ...key("x"), event: "e" }, 0, true);
+    b.take("a", "done", a.sent([key("x")], 0).deliveries, at(0, false));
+    b.add({ ...key("w"), event: "e" }, 0, false);
+    const said = a.renamed("x", "w", 1);
+    expect(said).toEqual({ word: "done", deliveries: [key("w")], to: null });
+    expect(a.take("b", "offered", [key("w")], at(2, true)).say).toEqual([
+      { word: "done", deliveries: [key("w")], to: "b" },
+    ]);
+    b.take("a", "done", said?.deliveries ?? [], at(2, false));
+    expect([b.size, b.tick(at(9000, true), never).send]).toEqual([0, []]);
+  });
+
+  test("and is sent once if it waits still", () => {
+    table.add({ ...key("x"), event: "e" }, 0, true);
+    expect(table.renamed("x", "w", 1)).toBeNull();
+    expect([table.maySend(key("x"), 1, true), table.maySend(key("w"), 1, true), table.size]).toEqual([false, true, 1]);
   });
 });
 

@@ -3,7 +3,7 @@
  * gone, gives it up, or does not have it. Pure; times are those of the own monotonic clock, ms. Knows neither what is sent
  * nor how.
  */
-import { hashedId, isHashedId, sameWithinMs } from "./event-keys.ts";
+import { hashedId, isHashedId, oppositeKey, sameWithinMs } from "./event-keys.ts";
 
 /** One event for one target; equal at every brain. */
 export interface Delivery {
@@ -12,12 +12,18 @@ export interface Delivery {
   readonly target: string;
 }
 
+/** One that is sent, as a brain gets to know it later. */
+export interface Done extends Delivery {
+  /** For how long it is still remembered. */
+  readonly leftMs?: number;
+}
+
 /** What brains say of deliveries: `done` by the sender, or given up; `offered` to the holder, and `granted` by it. */
 export type Word = "done" | "given_up" | "offered" | "granted";
 
 export interface Said {
   readonly word: Word;
-  readonly deliveries: readonly Delivery[];
+  readonly deliveries: readonly Done[];
   /** null: to all brains. */
   readonly to: string | null;
 }
@@ -41,7 +47,18 @@ interface Known<Event> extends Entry<Event> {
   offeredMs: number | null;
 }
 
+/** That an event is sent. */
+interface Mark extends Delivery {
+  untilMs: number;
+  /** This brain had the event too: it is not the one that it has next. */
+  isUsed: boolean;
+  /** The fault is over, or began again: the next of its kind is another event. */
+  isClosed: boolean;
+}
+
 export interface DeliveriesOptions {
+  /** The name of this brain. */
+  readonly own: string;
   /** Entries at once; over it the newest is not taken. */
   readonly entriesMax: number;
   readonly marksMax: number;
@@ -49,10 +66,17 @@ export interface DeliveriesOptions {
   readonly ageMaxMs: number;
 }
 
-/** An event that the holder has not sent within this time is perhaps not known there. */
-export const OFFER_AFTER_MS = 2000;
+/**
+ * An event that the holder has not sent within this time is perhaps not known there. It is on no disk until the holder has
+ * answered: a brain that is killed before takes with it what it alone saw.
+ */
+export const OFFER_AFTER_MS = 500;
+/** From one offer of an event to the next. */
+export const OFFER_AGAIN_MS = 2000;
 /** How long it is remembered what is sent. */
 export const MARK_MS = 3_600_000;
+/** Two marks of one event that end within this time are one mark that was said twice. */
+const SAID_AGAIN_MS = 5000;
 
 const textOf = ({ key, target }: Delivery) => `${target} ${key}`;
 
@@ -60,7 +84,7 @@ export class Deliveries<Event> {
   readonly #options: DeliveriesOptions;
   readonly #entries = new Map<string, Known<Event>>();
   /** Until when each is remembered, the oldest first. */
-  readonly #marks = new Map<string, Delivery & { readonly untilMs: number }>();
+  readonly #marks = new Map<string, Mark>();
   /** Before this brain had the event: granted to another one, or (null) given up by the one that was to send it. */
   readonly #grants = new Map<string, { readonly by: string | null; readonly untilMs: number }>();
 
@@ -75,7 +99,11 @@ export class Deliveries<Event> {
   /** `known`: it is sent, or waits. `dropped`: there is no room. */
   add(entry: Entry<Event>, nowMs: number, holds: boolean): "send" | "kept" | "known" | "dropped" {
     const text = textOf(entry);
-    if (this.#isMarked(text, nowMs) || this.#has(text)) return "known";
+    this.#closeOpposite(entry);
+    const mark = this.#markOf(text, nowMs);
+    if (mark !== null) mark.isUsed = true;
+    if (mark !== null || this.#has(text)) return "known";
+    this.#marks.delete(text);
     if (this.#entries.size >= this.#options.entriesMax) return "dropped";
     const grant = this.#grants.get(text);
     this.#grants.delete(text);
@@ -88,7 +116,7 @@ export class Deliveries<Event> {
   maySend(delivery: Delivery, nowMs: number, holds: boolean): boolean {
     const text = textOf(delivery);
     const known = this.#entries.get(text);
-    if (known === undefined || this.#isMarked(text, nowMs)) return false;
+    if (known === undefined || this.#markOf(text, nowMs) !== null) return false;
     if (known.state === "own" && !holds) known.state = "kept";
     return known.state !== "kept";
   }
@@ -99,22 +127,27 @@ export class Deliveries<Event> {
     return { word: "done", deliveries, to: null };
   }
 
-  /** This brain could not send them: another one that has them does. */
-  gaveUp(deliveries: readonly Delivery[]): Said {
-    for (const delivery of deliveries) this.#entries.delete(textOf(delivery));
-    return { word: "given_up", deliveries, to: null };
+  /**
+   * This brain could not send them: another one that has them does. One of them gets the word, so that no two begin.
+   * @param others that are in reach.
+   */
+  gaveUp(deliveries: readonly Delivery[], others: readonly string[], nowMs: number): Said {
+    const to = others.toSorted()[0] ?? null;
+    for (const delivery of deliveries) {
+      this.#entries.delete(textOf(delivery));
+      if (to !== null) this.#grant(delivery, to, nowMs);
+    }
+    return { word: "given_up", deliveries, to };
   }
 
   /** What another brain says. */
-  take(from: string, word: Word, deliveries: readonly Delivery[], at: At): Outcome<Event> {
+  take(from: string, word: Word, deliveries: readonly Done[], at: At): Outcome<Event> {
     switch (word) {
       case "done":
         for (const delivery of deliveries) this.#mark(delivery, at.nowMs);
         return NOTHING;
       case "given_up":
-        for (const delivery of deliveries)
-          if (!this.#entries.has(textOf(delivery))) this.#grant(delivery, null, at.nowMs);
-        return { send: this.#begin(deliveries, (known) => known.state === "kept"), say: [] };
+        return this.#takeGivenUp(from, deliveries, at);
       case "granted":
         return { send: this.#begin(deliveries, (known) => known.state === "kept" && known.by === null), say: [] };
       case "offered":
@@ -132,12 +165,41 @@ export class Deliveries<Event> {
 
   /** What a brain needs to know when its connection begins. */
   marked(nowMs: number): Said {
-    const deliveries = [...this.#marks.values()].filter(({ untilMs }) => untilMs > nowMs);
-    return { word: "done", deliveries: deliveries.map(({ key, target }) => ({ key, target })), to: null };
+    const marks = [...this.#marks.values()].filter(({ untilMs }) => untilMs > nowMs);
+    const deliveries = marks.map(({ key, target, untilMs }) => ({ key, target, leftMs: untilMs - nowMs }));
+    return { word: "done", deliveries, to: null };
   }
 
   /**
-   * Call this once a second. @param isGone whether a brain that was granted something is out of reach, and will not send it.
+   * Their subject is known by another id from now on: what was sent with the one before is not sent again. Returns what
+   * other brains must know of that.
+   */
+  renamed(from: string, to: string, nowMs: number): Said | null {
+    const isMeant = ({ key }: Delivery) => key.includes(from);
+    const rename = <Of extends Delivery>(of: Of): Of => ({ ...of, key: of.key.replaceAll(from, to) });
+    const done: Delivery[] = [];
+    for (const [text, mark] of [...this.#marks]) {
+      if (!isMeant(mark) || mark.untilMs <= nowMs) continue;
+      const renamed = rename(mark);
+      const { key, target, untilMs } = renamed;
+      this.#marks.delete(text);
+      this.#mark({ key, target, leftMs: untilMs - nowMs }, nowMs);
+      const kept = this.#marks.get(textOf(renamed));
+      if (kept !== undefined) kept.isUsed ||= mark.isUsed;
+      done.push({ key, target });
+    }
+    for (const [text, known] of [...this.#entries]) {
+      if (!isMeant(known)) continue;
+      this.#entries.delete(text);
+      const renamed = rename(known);
+      const isKnown = this.#markOf(textOf(renamed), nowMs) !== null || this.#has(textOf(renamed));
+      if (!isKnown) this.#entries.set(textOf(renamed), renamed);
+    }
+    return done.length === 0 ? null : { word: "done", deliveries: done, to: null };
+  }
+
+  /**
+   * Call this some times a second. @param isGone whether a brain that was granted something is out of reach, and will not send it.
    */
   tick({ nowMs, holds }: At, isGone: (brain: string) => boolean): Outcome<Event> & { readonly tooOld: number } {
     const { ageMaxMs } = this.#options;
@@ -156,13 +218,25 @@ export class Deliveries<Event> {
       if (holds) {
         known.state = "own";
         send.push(known);
-      } else if (nowMs - (known.offeredMs ?? known.sinceMs) >= OFFER_AFTER_MS) {
+      } else if (
+        nowMs >= (known.offeredMs === null ? known.sinceMs + OFFER_AFTER_MS : known.offeredMs + OFFER_AGAIN_MS)
+      ) {
         known.offeredMs = nowMs;
         offered.push({ key: known.key, target: known.target });
       }
     }
     this.#forget(nowMs);
     return { send, say: offered.length === 0 ? [] : [{ word: "offered", deliveries: offered, to: null }], tooOld };
+  }
+
+  /** What this brain does not have it leaves to the next one; the last keeps it in mind. */
+  #takeGivenUp(from: string, deliveries: readonly Delivery[], { nowMs, others }: At): Outcome<Event> {
+    const lacking = deliveries.filter((delivery) => !this.#has(textOf(delivery)));
+    const next = others.toSorted().find((name) => name !== from && name > this.#options.own) ?? null;
+    for (const delivery of lacking) this.#grant(delivery, next, nowMs);
+    const say: Said[] =
+      lacking.length === 0 || next === null ? [] : [{ word: "given_up", deliveries: lacking, to: next }];
+    return { send: this.#begin(deliveries, (known) => known.state === "kept"), say };
   }
 
   #begin(deliveries: readonly Delivery[], isDue: (known: Known<Event>) => boolean): Entry<Event>[] {
@@ -176,10 +250,10 @@ export class Deliveries<Event> {
 
   /** What this brain has it sends; what it has sent it says so; what it does not have the other one sends. */
   #answer(from: string, deliveries: readonly Delivery[], nowMs: number): Said[] {
-    const done = deliveries.filter((delivery) => this.#isMarked(textOf(delivery), nowMs));
+    const done = deliveries.filter((delivery) => this.#markOf(textOf(delivery), nowMs) !== null);
     const isUnknown = (delivery: Delivery) => {
       const text = textOf(delivery);
-      if (this.#isMarked(text, nowMs) || this.#has(text)) return false;
+      if (this.#markOf(text, nowMs) !== null || this.#has(text)) return false;
       const grant = this.#grants.get(text);
       return grant === undefined || grant.by === from;
     };
@@ -195,18 +269,32 @@ export class Deliveries<Event> {
     this.#bound(this.#grants);
   }
 
-  #mark({ key, target }: Delivery, nowMs: number): void {
+  #mark({ key, target, leftMs = MARK_MS }: Done, nowMs: number): void {
     const text = textOf({ key, target });
-    this.#entries.delete(text);
+    const hadEvent = this.#entries.delete(text);
     this.#grants.delete(text);
+    const untilMs = nowMs + Math.min(leftMs, sameWithinMs(key) ?? MARK_MS);
+    const before = this.#marks.get(text);
+    if (before !== undefined && Math.abs(before.untilMs - untilMs) < SAID_AGAIN_MS) {
+      before.isUsed ||= hadEvent;
+      return;
+    }
+    this.#closeOpposite({ key, target });
     this.#marks.delete(text);
-    this.#marks.set(text, { key, target, untilMs: nowMs + (sameWithinMs(key) ?? MARK_MS) });
+    this.#marks.set(text, { key, target, untilMs, isUsed: hadEvent, isClosed: false });
     this.#bound(this.#marks);
   }
 
-  #isMarked(text: string, nowMs: number): boolean {
+  #closeOpposite({ key, target }: Delivery): void {
+    const opposite = oppositeKey(key);
+    const mark = opposite === null ? undefined : this.#marks.get(textOf({ key: opposite, target }));
+    if (mark !== undefined) mark.isClosed = true;
+  }
+
+  /** null: none, or that of an earlier event with this key. */
+  #markOf(text: string, nowMs: number): Mark | null {
     const mark = this.#marks.get(text) ?? this.#byHash(this.#marks.values(), text);
-    return (mark?.untilMs ?? Number.NEGATIVE_INFINITY) > nowMs;
+    return mark === undefined || mark.untilMs <= nowMs || (mark.isUsed && mark.isClosed) ? null : mark;
   }
 
   /** Few: those that a brain had on disk when it started. */
@@ -236,6 +324,8 @@ export interface At {
   readonly nowMs: number;
   /** Whether this brain holds the lease. */
   readonly holds: boolean;
+  /** Names of the brains in reach. */
+  readonly others: readonly string[];
 }
 
 const NOTHING = { send: [], say: [] } as const;

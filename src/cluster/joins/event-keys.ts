@@ -8,23 +8,75 @@ export const SAME_FAULT_MS = 60_000;
 /** Marks the keys of such faults. */
 const BRIEF = "fault ";
 /** Subjects whose events are counted; over it the oldest is forgotten. */
-const SUBJECTS_MAX = 8192;
+const SUBJECTS_MAX = 65_536;
 /** Brains that get the same fault from both sides of this boundary give it two ids: it matters in a split only. */
 const SLOT_MS = 600_000;
 
 export class EventKeys {
   readonly #counts = new Map<string, number>();
+  /** Of other brains, from before this one was started. */
+  readonly #before = new Map<string, number>();
 
-  /** Of the next event of this kind about a subject that has an id, such as an attack. */
-  numbered(kind: string, subject: string): string {
+  /**
+   * Of the next event of this kind about a subject that has an id, such as an attack.
+   * @param isRestored it began before this brain was started, which may have had events of it.
+   */
+  numbered(kind: string, subject: string, isRestored = false): string {
     const text = `${kind} ${subject}`;
-    const count = (this.#counts.get(text) ?? 0) + 1;
+    const before = isRestored ? this.#before.get(text) : undefined;
+    const count = (this.#counts.get(text) ?? before ?? 0) + 1;
+    this.#set(text, count);
+    return `${text} ${count}`;
+  }
+
+  /** These were before this brain was started, as another one says: what is restored goes on after them. */
+  wereBefore(keys: readonly string[]): void {
+    for (const key of keys) {
+      const [, text = "", number = ""] = /^(.*) (\d{1,9})$/.exec(key) ?? [];
+      if (this.#before.size >= SUBJECTS_MAX && !this.#before.has(text)) return;
+      if (text !== "") this.#before.set(text, Math.max(Number(number), this.#before.get(text) ?? 0));
+    }
+  }
+
+  /** The subject is known by another id from now on. */
+  renamed(from: string, to: string): void {
+    for (const [text, count] of this.#counts) {
+      if (!text.includes(from)) continue;
+      this.#counts.delete(text);
+      const renamed = text.replaceAll(from, to);
+      this.#set(renamed, Math.max(count, this.#counts.get(renamed) ?? 0));
+    }
+  }
+
+  #set(text: string, count: number): void {
     this.#counts.delete(text);
     this.#counts.set(text, count);
     const [oldest] = this.#counts.keys();
     if (this.#counts.size > SUBJECTS_MAX && oldest !== undefined) this.#counts.delete(oldest);
-    return `${text} ${count}`;
   }
+}
+
+/** Kinds of faults and of their ends. */
+const ENDS: Readonly<Record<string, string>> = {
+  exporter_fault: "exporter_fault_over",
+  scrub_node_fault: "scrub_node_fault_over",
+  scrub_node_lost: "scrub_node_found",
+  edge_node_lost: "edge_node_found",
+  edge_node_fault: "edge_node_fault_over",
+};
+const OPPOSITES = new Map(
+  Object.entries(ENDS).flatMap(([begin, end]) => [
+    [begin, end],
+    [end, begin],
+  ]),
+);
+
+/** The key of the end of a fault, of its begin that of its end; null: it is of neither. */
+export function oppositeKey(key: string): string | null {
+  if (!key.startsWith(BRIEF)) return null;
+  const [kind = "", ...subject] = key.slice(BRIEF.length).split(" ");
+  const opposite = OPPOSITES.get(kind);
+  return opposite === undefined ? null : faultKey(opposite, subject.join(" "));
 }
 
 /** Of a fault that comes and goes. */

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { type BrainView, elsewhere } from "./presence.ts";
+import { type BrainView, elsewhere, UNKNOWN_MAX_MS } from "./presence.ts";
 
-const [STALE_MS, NOW] = [15_000, 100_000];
+const [STALE_MS, NOW] = [15_000, 1_000_000];
+const LEFT = NOW - UNKNOWN_MAX_MS;
 const at = { nowMs: NOW, staleAfterMs: STALE_MS };
 
-const up = (sinceMs = 0) => ({ isUp: true, sinceMs });
-const down = (sinceMs: number) => ({ isUp: false, sinceMs });
+const up = (sinceMs = 0) => ({ isUp: true, sinceMs, wasUp: true });
+const down = (sinceMs: number) => ({ isUp: false, sinceMs, wasUp: true });
+const neverUp = (sinceMs: number) => ({ isUp: false, sinceMs, wasUp: false });
 const held = { isHolding: true, seenMs: 1000, leftMs: null };
 const seen = (seenMs: number, leftMs: number | null = null) => ({ isHolding: false, seenMs, leftMs });
 
@@ -17,13 +19,23 @@ describe("a node that is not alive by the own polls", () => {
     ["is not known of a brain that did not see it", null, { reach: up(), sighting: null }, null],
     [
       "is unknown if it was alive at a brain that went away",
-      null,
-      { reach: down(5000), sighting: seen(5000, 5000) },
+      1000,
+      { reach: down(LEFT), sighting: seen(LEFT, LEFT) },
       "unknown",
     ],
-    ["is unknown however long that brain is away", 1000, { reach: down(5000), sighting: seen(5000, 5000) }, "unknown"],
-    ["is lost if it was seen here later than there", 6000, { reach: down(5000), sighting: seen(5000, 5000) }, null],
-    ["is lost if it was lost there before", null, { reach: down(50_000), sighting: seen(34_999, 50_000) }, null],
+    [
+      "is lost if that brain is away for too long",
+      1,
+      { reach: down(LEFT - 1), sighting: seen(LEFT - 1, LEFT - 1) },
+      null,
+    ],
+    ["is lost if it was seen here later", LEFT + 1, { reach: down(LEFT), sighting: seen(LEFT, LEFT) }, null],
+    [
+      "is lost if it was lost there before",
+      null,
+      { reach: down(LEFT), sighting: seen(LEFT - STALE_MS - 1, LEFT) },
+      null,
+    ],
     [
       "is unknown just after that brain is back",
       1000,
@@ -40,17 +52,23 @@ describe("a node that is not alive by the own polls", () => {
     [
       "is unknown if it was never seen, and a brain never was in reach",
       null,
-      { reach: null, sighting: null },
+      { reach: neverUp(LEFT), sighting: null },
       "unknown",
     ],
-    ["is lost if it was seen here, and that brain never was in reach", 1000, { reach: null, sighting: null }, null],
+    ["is lost if that lasts for too long", null, { reach: neverUp(LEFT - 1), sighting: null }, null],
+    [
+      "is lost if it was seen here, and that brain never was in reach",
+      1000,
+      { reach: neverUp(LEFT), sighting: null },
+      null,
+    ],
   ])("%s", (_name, ownSeenMs, brain, expected) => {
     expect(elsewhere(ownSeenMs, [brain], at)).toBe(expected as never);
   });
 
   test("is alive if one of the brains sees it, whatever the others know", () => {
     const brains = [
-      { reach: down(5000), sighting: seen(5000, 5000) },
+      { reach: down(LEFT), sighting: seen(LEFT, LEFT) },
       { reach: up(), sighting: held },
     ];
     expect(elsewhere(null, brains, at)).toBe("alive");

@@ -15,17 +15,24 @@ export interface Sighting {
 
 /** One of the other brains, for one node. */
 export interface BrainView {
-  /** null: it never was in reach since the own start. */
-  readonly reach: Reach | null;
+  readonly reach: Reach;
   /** null: it never saw the node. */
   readonly sighting: Sighting | null;
 }
 
-/** Since when the brain is in reach, or out of it. */
+/** Since when the brain is in reach, or out of it; at first since the own start. */
 export interface Reach {
   readonly isUp: boolean;
   readonly sinceMs: number;
+  /** It was in reach since the own start. */
+  readonly wasUp: boolean;
 }
+
+/**
+ * How long a node is `unknown` at most, ms: a brain that does not come back must not keep victims with a node that is dead.
+ * Operators have this time to bring the brain back, or the node to this one.
+ */
+export const UNKNOWN_MAX_MS = 600_000;
 
 /** `unknown`: a brain that is out of reach saw it last, so that nothing that is done with the node changes. */
 export type Elsewhere = "alive" | "unknown";
@@ -44,7 +51,7 @@ export function elsewhere(
 }
 
 function isAliveAt({ reach, sighting }: BrainView, nowMs: number, staleAfterMs: number): boolean {
-  if (sighting === null || reach?.isUp !== true) return false;
+  if (sighting === null || !reach.isUp) return false;
   return sighting.isHolding || nowMs - sighting.seenMs <= staleAfterMs;
 }
 
@@ -55,8 +62,9 @@ function mayBeAliveAt(
   nowMs: number,
   staleAfterMs: number,
 ): boolean {
+  if (!reach.isUp && nowMs - reach.sinceMs > UNKNOWN_MAX_MS) return false;
   // What it sees is not known at all: only of nodes that were never seen here.
-  if (reach === null) return ownSeenMs === null;
+  if (!reach.wasUp) return ownSeenMs === null;
   if (sighting === null || sighting.leftMs === null) return false;
   if (reach.isUp && nowMs - reach.sinceMs > staleAfterMs) return false;
   const wasAlive = sighting.leftMs - sighting.seenMs <= staleAfterMs;
@@ -65,24 +73,25 @@ function mayBeAliveAt(
 
 /** The sightings of all other brains. Nodes are those that the own configuration names: the table has that bound. */
 export class ForeignSightings {
-  readonly #brains = new Map<string, { reach: Reach | null; readonly nodes: Map<string, Sighting> }>();
+  readonly #brains = new Map<string, { reach: Reach; readonly nodes: Map<string, Sighting> }>();
 
   /** @param brains names of the others. */
-  constructor(brains: readonly string[]) {
-    for (const name of brains) this.#brains.set(name, { reach: null, nodes: new Map() });
+  constructor(brains: readonly string[], nowMs: number) {
+    for (const name of brains)
+      this.#brains.set(name, { reach: { isUp: false, sinceMs: nowMs, wasUp: false }, nodes: new Map() });
   }
 
   /** What it saw before stays, for as long as a node may take to poll it again. */
   up(brain: string, nowMs: number): void {
     const known = this.#brains.get(brain);
-    if (known !== undefined) known.reach = { isUp: true, sinceMs: nowMs };
+    if (known !== undefined) known.reach = { isUp: true, sinceMs: nowMs, wasUp: true };
   }
 
   /** Polls that were parked there are seen until now. */
   down(brain: string, nowMs: number): void {
     const known = this.#brains.get(brain);
-    if (known === undefined || known.reach?.isUp !== true) return;
-    known.reach = { isUp: false, sinceMs: nowMs };
+    if (known === undefined || !known.reach.isUp) return;
+    known.reach = { isUp: false, sinceMs: nowMs, wasUp: true };
     for (const [node, { isHolding, seenMs, leftMs }] of known.nodes) {
       known.nodes.set(node, { isHolding: false, seenMs: isHolding ? nowMs : seenMs, leftMs: leftMs ?? nowMs });
     }
@@ -107,7 +116,7 @@ export class ForeignSightings {
   seenMs(node: string, nowMs: number): number | null {
     const seen = this.#viewsOf(node).flatMap(({ reach, sighting }) => {
       if (sighting === null) return [];
-      return [sighting.isHolding && reach?.isUp === true ? nowMs : sighting.seenMs];
+      return [sighting.isHolding && reach.isUp ? nowMs : sighting.seenMs];
     });
     return seen.length === 0 ? null : Math.max(...seen);
   }

@@ -8,6 +8,7 @@ import { eventually } from "../../../test/fixtures/service.ts";
 import { MESSAGE_BYTES_MAX } from "../chunks.ts";
 import { readLinkFiles } from "./certificate.ts";
 import { frameOf } from "./frames.ts";
+import { READ_MAX } from "./peer-connection.ts";
 
 let authority: Authority;
 let pair: LinkedBrains;
@@ -72,6 +73,25 @@ describe("two brains", () => {
     expect(got).toEqual(Array.from({ length: 100 }, (_, i) => ["brain1", i]));
     pair.second.link.send("brain1", "count", "x".repeat(MESSAGE_BYTES_MAX / 2));
     await eventually(() => got.length === 101, "the long one");
+  });
+
+  test("read no more of a peer in half a second than its budget, and the rest after it", async () => {
+    let got = 0;
+    pair.second.link.on("count", () => void got++);
+    await pair.start();
+    const most = 5 * READ_MAX.messages;
+    for (let i = 0; i < most; i++) pair.first.link.broadcast("count", "x".repeat(1000));
+    await eventually(() => got > READ_MAX.messages, "the first");
+    await Bun.sleep(50);
+    // The last of what had arrived together.
+    expect(got).toBeLessThan(READ_MAX.messages + 600);
+    await eventually(
+      async () => {
+        await pair.advance(500);
+        return got === most;
+      },
+      () => `${got} of ${most}`,
+    );
   });
 
   test("find a peer down that sends nothing for 3 s, and up again once it does", async () => {

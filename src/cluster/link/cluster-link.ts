@@ -11,7 +11,7 @@ import type { ClusterConfig, OtherBrain } from "../cluster-config.ts";
 import type { PeerState, Peers } from "../peers.ts";
 import { type LinkFiles, readLinkFiles } from "./certificate.ts";
 import type { Message } from "./frames.ts";
-import { HEARTBEAT_MS, type Heartbeat } from "./heartbeat.ts";
+import { HEARTBEAT_MS, type Introduction } from "./heartbeat.ts";
 import { Peer } from "./peer.ts";
 import type { SendOutcome } from "./peer-connection.ts";
 import { dial, type Listener, listen } from "./tls-ends.ts";
@@ -42,7 +42,7 @@ export interface ClusterLinkOptions {
   readonly timers: Timers;
   /** A factor on each wait between attempts. */
   readonly spread: () => number;
-  readonly introduction: () => Pick<Heartbeat, "version" | "sections">;
+  readonly introduction: () => Introduction;
   readonly observer: LinkObserver;
 }
 

@@ -20,8 +20,12 @@ const Heartbeat = Type.Object({
   echo: Type.Union([Type.Null(), Type.Object({ monotonic_ms: Type.Number(), held_ms: Type.Number() })]),
   version: Text,
   sections: Type.Record(Text, Text, { maxProperties: 64 }),
+  /** The etcd of the cluster answers it. */
+  has_etcd: Type.Optional(Type.Boolean()),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
+/** What a brain says of itself. */
+export type Introduction = Pick<Heartbeat, "version" | "sections" | "has_etcd">;
 
 const compiled = TypeCompiler.Compile(Heartbeat);
 
@@ -32,10 +36,22 @@ export function heartbeatOf(body: unknown): Heartbeat | null {
 
 /** Exchanges of which the quickest is believed. */
 const EXCHANGES_KEPT = 8;
+/** Beyond what the times of two exchanges allow: clocks run apart by less meanwhile, ms. */
+const DRIFT_MS = 50;
+
+interface Exchange {
+  readonly roundTripMs: number;
+  readonly skewMs: number;
+}
+
+/** Each is wrong by half of its time at most. */
+function agree(a: Exchange, b: Exchange): boolean {
+  return Math.abs(a.skewMs - b.skewMs) <= (a.roundTripMs + b.roundTripMs) / 2 + DRIFT_MS;
+}
 
 /** Measures how far the clock of one peer is from the own one. */
 export class SkewMeter {
-  #exchanges: { readonly roundTripMs: number; readonly skewMs: number }[] = [];
+  #exchanges: Exchange[] = [];
   #last: { readonly monotonicMs: number; readonly atMs: number } | null = null;
 
   /** Wall clock of the peer minus the own one, ms; null: not measured yet. */
@@ -48,7 +64,10 @@ export class SkewMeter {
     this.#last = { monotonicMs, atMs: now.monotonicMs };
     if (echo === null) return;
     const roundTripMs = Math.max(0, now.monotonicMs - echo.monotonic_ms - echo.held_ms);
-    this.#exchanges.push({ roundTripMs, skewMs: wallMs + roundTripMs / 2 - now.wallMs });
+    const exchange = { roundTripMs, skewMs: wallMs + roundTripMs / 2 - now.wallMs };
+    // A clock was set since those that contradict it.
+    this.#exchanges = this.#exchanges.filter((each) => agree(each, exchange));
+    this.#exchanges.push(exchange);
     if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift();
   }
 

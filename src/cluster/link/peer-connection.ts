@@ -5,6 +5,8 @@ import { FrameError, FrameReader, frameOf, type Message } from "./frames.ts";
 
 /** Bytes that wait to be sent to one peer; over it the connection is closed, and what must arrive is sent again. */
 const SEND_BYTES_MAX = 16 * 1024 * 1024;
+/** What is read of one peer until allowMore() is called; the rest waits at its end of the connection. */
+export const READ_MAX = { bytes: 8 * 1024 * 1024, messages: 1000 } as const;
 
 /** `closed` comes last, and once; its cause is for people. */
 export interface PeerConnectionObserver {
@@ -19,6 +21,8 @@ export class PeerConnection {
   readonly #reader = new FrameReader();
   readonly #observer: PeerConnectionObserver;
   #isClosed = false;
+  #bytes = 0;
+  #messages = 0;
 
   constructor(socket: TLSSocket, observer: PeerConnectionObserver) {
     this.#socket = socket;
@@ -41,6 +45,13 @@ export class PeerConnection {
     return "sent";
   }
 
+  /** Call this twice a second. */
+  allowMore(): void {
+    this.#bytes = 0;
+    this.#messages = 0;
+    this.#socket.resume();
+  }
+
   close(cause: string): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -49,11 +60,14 @@ export class PeerConnection {
   }
 
   #read(chunk: Buffer): void {
+    this.#bytes += chunk.length;
     try {
       for (const message of this.#reader.read(chunk)) {
         if (this.#isClosed) return;
+        this.#messages++;
         this.#observer.received(message);
       }
+      if (this.#bytes > READ_MAX.bytes || this.#messages > READ_MAX.messages) this.#socket.pause();
     } catch (cause) {
       if (!(cause instanceof FrameError)) throw cause;
       this.close(`it sent ${cause.message}`);

@@ -6,7 +6,14 @@ import type { TLSSocket } from "node:tls";
 import type { Now } from "../../system/now.ts";
 import type { PeerState } from "../peers.ts";
 import type { Message } from "./frames.ts";
-import { HEARTBEAT_KIND, type Heartbeat, heartbeatOf, PEER_SILENT_MS, SkewMeter } from "./heartbeat.ts";
+import {
+  HEARTBEAT_KIND,
+  type Heartbeat,
+  heartbeatOf,
+  type Introduction,
+  PEER_SILENT_MS,
+  SkewMeter,
+} from "./heartbeat.ts";
 import { PeerConnection, type SendOutcome } from "./peer-connection.ts";
 
 export interface PeerObserver {
@@ -21,7 +28,7 @@ export interface PeerOptions {
   readonly name: string;
   readonly now: () => Now;
   /** What this brain says of itself. */
-  readonly introduction: () => Pick<Heartbeat, "version" | "sections">;
+  readonly introduction: () => Introduction;
   readonly observer: PeerObserver;
 }
 
@@ -50,6 +57,7 @@ export class Peer {
       ...{ skewMs: this.#meter.skewMs, problem: this.#problem },
       version: this.#heartbeat?.version ?? null,
       sections: this.#heartbeat?.sections ?? null,
+      hasEtcd: this.#heartbeat?.has_etcd === true,
     };
   }
 
@@ -82,6 +90,7 @@ export class Peer {
   /** Call this every HEARTBEAT_MS. */
   tick(): void {
     if (this.#connection === null) return;
+    this.#connection.allowMore();
     const silentMs = this.#options.now().monotonicMs - this.#aliveMs;
     if (silentMs > PEER_SILENT_MS) this.#connection.close(`nothing has arrived for ${PEER_SILENT_MS / 1000} s`);
     else this.#sendHeartbeat();

@@ -4,7 +4,7 @@ import { KINDS_FOR_PEOPLE, TEMPLATE_NAMES } from "../../notify/notify-config.ts"
 import { parseTemplate } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
-import { TARGET_KINDS } from "../sections/notify.ts";
+import { TARGET_KINDS } from "../../targets/target-words.ts";
 import { NOTIFY_ROUTES_MAX, type RouteFile } from "../sections/notify-routes.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 

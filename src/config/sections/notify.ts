@@ -13,6 +13,7 @@ import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
 import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { TARGET_KINDS } from "../../targets/target-words.ts";
 import { buildRoutes, NOTIFY_ROUTES_MAX, NOTIFY_TARGETS_MAX, Route } from "./notify-routes.ts";
 import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
 
@@ -282,11 +283,6 @@ export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConf
     tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };
 }
-
-export const TARGET_KINDS = [
-  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
-  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
-];
 
 function pick<K extends keyof TargetFile>(file: Partial<TargetFile>, kind: K): Partial<TargetFile> {
   return { [kind]: file[kind] };

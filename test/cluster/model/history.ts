@@ -49,6 +49,8 @@ interface Acknowledged {
 class Place implements LinkedBrain {
   readonly disk = new ModelDisk();
   brain: ModelBrain | null = null;
+  /** What its clock shows when all is well, minus true time, ms. */
+  offsetMs = 0;
   /** The last time that its process or its disk was lost, true ms. */
   killedMs = Number.NEGATIVE_INFINITY;
   wipedMs = Number.NEGATIVE_INFINITY;
@@ -60,6 +62,10 @@ class Place implements LinkedBrain {
 
   get isAlive(): boolean {
     return this.brain !== null;
+  }
+
+  get hasEtcd(): boolean {
+    return this.brain?.hasEtcd ?? false;
   }
 
   get peers(): ModelPeers {
@@ -83,6 +89,8 @@ export class History {
   readonly #sightings: Sighting[] = [];
   readonly #sent = new Map<string, number>();
   readonly #isFaultless: boolean;
+  /** Clocks are wrong by an hour from begin to end, and are not set: then times of orders are as exact as true ones. */
+  readonly #areClocksWrong: boolean;
   /** Either etcd loses its data or a brain its disk: both at once may lose what only they had. */
   readonly #losesEtcd: boolean;
   #hasWiped = false;
@@ -101,6 +109,12 @@ export class History {
     this.#links = new ModelLinks(() => this.#places, chance);
     this.#etcd = chance.oneIn(4) ? null : new ModelEtcd(chance);
     this.#isFaultless = chance.oneIn(5);
+    this.#areClocksWrong = !this.#isFaultless && chance.oneIn(3);
+    if (this.#areClocksWrong)
+      for (const place of this.#places) {
+        place.offsetMs = chance.oneOf([-HOUR_MS, 0, HOUR_MS]);
+        place.clock.setWall(WALL_MS + place.offsetMs);
+      }
     this.#losesEtcd = chance.oneIn(2);
   }
 
@@ -176,7 +190,7 @@ export class History {
   /** Two operators at one millisecond. */
   #banAtOnce(): void {
     const [one, two] = this.#running();
-    if (one === undefined || two === undefined || this.#isFaultless) return;
+    if (one === undefined || two === undefined || this.#isFaultless || this.#areClocksWrong) return;
     two.clock.setWall(one.clock.wallMs());
     const key = this.#chance.oneOf(KEYS);
     for (const place of [one, two]) this.#ban(place, key);
@@ -184,8 +198,9 @@ export class History {
 
   #ban(place: Place, key = this.#chance.oneOf(KEYS)): void {
     const nowMs = place.clock.wallMs();
-    // Ends while the history lasts, or long after it, whatever becomes of the clocks.
-    const endsAt = nowMs + (this.#isFaultless && this.#chance.oneIn(3) ? 5000 : 10 * HOUR_MS);
+    // Ends while the history lasts, or long after it, whatever becomes of the clocks; in half an hour where these stay wrong.
+    const isShort = (this.#isFaultless || this.#areClocksWrong) && this.#chance.oneIn(3);
+    const endsAt = nowMs + (isShort ? 5000 : this.#areClocksWrong ? HOUR_MS / 2 : 10 * HOUR_MS);
     const order = place.brain?.ban({ key, beganAt: nowMs, endsAt });
     if (order !== undefined) this.#acknowledge({ key, endsAt, by: place, stamp: order.stamp }, order.isShared);
   }
@@ -223,7 +238,7 @@ export class History {
       () => this.#links.cut.clear(),
       () => this.#killOrStart(place),
       () => this.#freezeOrThaw(place),
-      () => place.clock.setWall(WALL_MS + this.#trueMs + this.#chance.oneOf([-HOUR_MS, 0, 0, HOUR_MS])),
+      () => this.#setClock(place),
       () => this.#wipe(place),
       ...[failEtcd, failEtcd, failEtcd],
     ];
@@ -254,6 +269,11 @@ export class History {
     // Before anything else of it runs.
     this.#checkLeases();
     place.clock.run();
+  }
+
+  #setClock({ clock }: Place): void {
+    if (this.#areClocksWrong) return;
+    clock.setWall(WALL_MS + this.#trueMs + this.#chance.oneOf([-HOUR_MS, 0, 0, HOUR_MS]));
   }
 
   #wipe(place: Place): void {
@@ -291,7 +311,7 @@ export class History {
     this.#etcd?.cutFrom.clear();
     for (const place of this.#places) {
       this.#revived(place);
-      place.clock.setWall(WALL_MS + this.#trueMs);
+      place.clock.setWall(WALL_MS + this.#trueMs + place.offsetMs);
     }
   }
 
@@ -338,7 +358,8 @@ export class History {
         const text = `${stamp.ms} ${stamp.brain} of ${key} at ${name}, which has ${present?.ms} ${present?.brain}`;
         if (isNewer(stamp, present)) this.violations.add(`no acknowledged order is lost: ${text}`);
         if (present?.ms !== stamp.ms || present.brain !== stamp.brain) continue;
-        const isWanted = endsAt !== null && endsAt > WALL_MS + this.#trueMs;
+        const leftMs = endsAt === null ? 0 : endsAt - by.offsetMs - (WALL_MS + this.#trueMs);
+        const isWanted = leftMs > 0;
         const hasRoute = brain?.bans.present(key) !== null;
         if (hasRoute && !isWanted) this.violations.add(`no route without an order: ${text}`);
         if (!hasRoute && isWanted) this.violations.add(`no acknowledged order is lost: no route of ${text}`);

@@ -4,10 +4,12 @@ import { EtcdExchange } from "../../../src/cluster/etcd/etcd-exchange.ts";
 import { EtcdLease } from "../../../src/cluster/etcd/etcd-lease.ts";
 import { type AttackSubject, type ForeignAttack, JoinedAttacks } from "../../../src/cluster/joins/attacks.ts";
 import { Deliveries, type Outcome, type Said, type Word } from "../../../src/cluster/joins/deliveries.ts";
+import { FALLBACK_MS, holdsWithFallback } from "../../../src/cluster/joins/etcd-fallback.ts";
 import { LEASE_MS } from "../../../src/cluster/joins/pair-lease.ts";
 import type { SharedRecord } from "../../../src/cluster/order-exchange.ts";
 import { OrderRegister } from "../../../src/cluster/order-register.ts";
 import { PeerExchange } from "../../../src/cluster/peer-exchange.ts";
+import { clockOf } from "../../../src/cluster/peers.ts";
 import type { Stamp } from "../../../src/cluster/stamp.ts";
 import { PairLease } from "../../../src/service/cluster-lease.ts";
 import type { SharedBegin } from "../../../src/system/record-table.ts";
@@ -17,7 +19,6 @@ import { type LinkedBrain, type ModelLinks, ModelPeers } from "./model-links.ts"
 import { EMPTY_TABLE, type ModelBan, ModelBans, type ModelDisk } from "./model-table.ts";
 
 const PREFIX = "/m/";
-const FALLBACK_MS = 30_000;
 const TARGET = "webhook";
 
 /** What a process of a brain shares with the others and with its next process. */
@@ -51,24 +52,25 @@ export class ModelBrain {
   readonly #exchange: PeerExchange;
   readonly #etcdExchange: EtcdExchange | null = null;
   readonly #pairLease: PairLease;
-  readonly #deliveries = new Deliveries<string>({ entriesMax: 1000, marksMax: 1000, ageMaxMs: 900_000 });
+  readonly #deliveries: Deliveries<string>;
   readonly #outbox: string[] = [];
   readonly #active = new Map<string, Attack>();
 
   constructor(place: BrainPlace) {
     const { name, clock, disk, links, others, etcd, newId } = place;
     this.#place = place;
+    this.#deliveries = new Deliveries({ own: name, entriesMax: 1000, marksMax: 1000, ageMaxMs: 900_000 });
     this.bans = new ModelBans(disk);
     this.peers = new ModelPeers(name, others, links, clock);
     this.#pairLease = new PairLease(this.peers, clock);
     this.register = new OrderRegister({
       own: name,
       wallMs: () => clock.wallMs(),
+      clockOf: (brain) => clockOf(brain, this.peers.states()),
       store: {
         queue: (key, order) => void (order === null ? disk.stamps.delete(key) : disk.stamps.set(key, order)),
-        save: async (key, order) => {
-          if (order === null) disk.stamps.delete(key);
-          else disk.stamps.set(key, order);
+        saveAll: async (orders) => {
+          for (const [key, order] of orders) disk.stamps.set(key, order);
           return true;
         },
       },
@@ -87,15 +89,14 @@ export class ModelBrain {
       wallMs: () => clock.wallMs(),
       monotonicMs: () => clock.monotonicMs(),
       stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
-      ...{ records, shifted, garbled: () => {} },
+      ...{ records, shifted, digest: () => this.register.digest(), garbled: () => {} },
     });
     this.register.join(this.#exchange, { decides: etcd === null });
     if (etcd !== null) {
       const calls = etcd.callsOf(name);
       const generation = new DataGeneration({ calls, prefix: PREFIX, newId });
       this.#etcdExchange = new EtcdExchange({
-        ...{ calls, generation, own: name, prefix: PREFIX, clock, timers: clock, records, shifted },
-        skewMs: (brain) => this.peers.states().find((peer) => peer.name === brain)?.skewMs ?? null,
+        ...{ calls, generation, own: name, prefix: PREFIX, clock, timers: clock, records },
         lifeMs: (table) => this.register.lifeMs(table),
         observer: QUIET,
       });
@@ -169,12 +170,21 @@ export class ModelBrain {
     if (added === "send") this.#outbox.push(key);
   }
 
-  /** As src/service/cluster-etcd.ts has it. */
+  /** As its heartbeats say. */
+  get hasEtcd(): boolean {
+    return (this.etcdLease?.silenceMs ?? Number.POSITIVE_INFINITY) < FALLBACK_MS;
+  }
+
   holds(): boolean {
     const { etcdLease } = this;
     if (etcdLease === null) return this.#pairLease.holds();
-    const isSilent = (etcdLease.silenceMs ?? this.#nowMs) >= FALLBACK_MS;
-    return isSilent ? this.#pairLease.holds() : etcdLease.holds();
+    const silenceMs = etcdLease.silenceMs ?? this.#nowMs;
+    return holdsWithFallback({ etcd: etcdLease, silenceMs, pair: this.#pairLease, peers: this.peers.states() });
+  }
+
+  get #at() {
+    const others = this.peers.states().flatMap(({ name, isUp }) => (isUp ? [name] : []));
+    return { nowMs: this.#nowMs, holds: this.holds(), others };
   }
 
   get #nowMs(): number {
@@ -191,8 +201,7 @@ export class ModelBrain {
     this.bans.expire(this.#place.clock.wallMs());
     this.register.tick();
     this.#exchange.tick();
-    const at = { nowMs: this.#nowMs, holds: this.holds() };
-    this.#carryOut(this.#deliveries.tick(at, (brain) => this.#pairLease.isGone(brain, LEASE_MS)));
+    this.#carryOut(this.#deliveries.tick(this.#at, (brain) => this.#pairLease.isGone(brain, LEASE_MS)));
   }
 
   /** What waits is sent, if that is still this brain's to do. */
@@ -209,7 +218,7 @@ export class ModelBrain {
   #joinDeliveries(): void {
     this.peers.on("deliveries", (from, body) => {
       const { word, deliveries } = body as { word: Word; deliveries: { key: string; target: string }[] };
-      this.#carryOut(this.#deliveries.take(from, word, deliveries, { nowMs: this.#nowMs, holds: this.holds() }));
+      this.#carryOut(this.#deliveries.take(from, word, deliveries, this.#at));
     });
     this.peers.on("synced", (from) => this.#pairLease.synced(from));
     this.peers.onUp((name) => {

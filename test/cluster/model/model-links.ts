@@ -13,6 +13,8 @@ export interface LinkedBrain {
   readonly clock: ModelClock;
   readonly isAlive: boolean;
   readonly peers: ModelPeers;
+  /** What its heartbeats say of etcd. */
+  readonly hasEtcd: boolean;
 }
 
 interface Message {
@@ -122,6 +124,8 @@ export class ModelPeers implements Peers {
   readonly #ups: ((name: string) => void)[] = [];
   readonly #downs: ((name: string) => void)[] = [];
   readonly #receivedMs = new Map<string, number>();
+  /** As last measured by this process. */
+  readonly #skews = new Map<string, number>();
 
   constructor(own: string, others: readonly LinkedBrain[], links: ModelLinks, clock: ModelClock) {
     this.own = own;
@@ -131,12 +135,12 @@ export class ModelPeers implements Peers {
   }
 
   states(): readonly PeerState[] {
-    return this.#others.map(({ name, clock }) => ({
-      name,
+    return this.#others.map(({ name, hasEtcd }) => ({
+      ...{ name, hasEtcd },
       isUp: this.#links.end(this.own, name).isUp,
       sinceMs: 0,
       receivedMs: this.#receivedMs.get(name) ?? null,
-      skewMs: clock.wallMs() - this.#clock.wallMs(),
+      skewMs: this.#skews.get(name) ?? null,
       ...{ version: null, sections: null, problem: null },
     }));
   }
@@ -163,6 +167,8 @@ export class ModelPeers implements Peers {
 
   received(from: string): void {
     this.#receivedMs.set(from, this.#clock.monotonicMs());
+    const clock = this.#others.find(({ name }) => name === from)?.clock ?? this.#clock;
+    this.#skews.set(from, clock.wallMs() - this.#clock.wallMs());
   }
 
   deliver(from: string, kind: string, body: unknown): void {

@@ -56,6 +56,10 @@ export class ModelBans implements OrderTable {
     return (record as ModelBan).key;
   }
 
+  isKey(): boolean {
+    return true;
+  }
+
   parse(value: unknown, key: string): ModelBan | null {
     const ban = value as Partial<ModelBan>;
     return ban.key === key && typeof ban.endsAt === "number" ? (ban as ModelBan) : null;
@@ -97,6 +101,7 @@ export const EMPTY_TABLE: OrderTable = {
   lifeMs: BAN_LIFE_MS,
   endedMax: 0,
   keyOf: () => "",
+  isKey: () => false,
   parse: () => null,
   present: () => null,
   all: () => [],

@@ -1,19 +1,34 @@
 /**
- * Two brains, each with a link to a router of both, to a router of its own, to the wire of a mirror, and to a hub that
- * stands for the network between the machines; all in network namespaces of their own.
+ * The machines of the lab, each a network namespace: two brains, a third member of etcd and two scrub nodes around a hub,
+ * which stands for the network between them and where all of it is cut or slowed down; routers with links of their own;
+ * wires of the attacker, each watched by a mirror port or by a router that exports flow records.
  */
 import { type Namespace, Namespaces } from "../namespaces.ts";
+import { SlowPath } from "./slow-path.ts";
 
-export interface BrainPlace {
-  readonly name: string;
+/** On the hub, at 10.70.NUMBER.2. */
+export interface HubPlace {
   readonly namespace: Namespace;
-  /** On the hub. */
   readonly address: string;
-  /** Of the router of both, and of its own one, and the brain's on the link with it. */
+  /** The device of the hub that leads there. */
+  readonly port: string;
+}
+
+export interface BrainPlace extends HubPlace {
+  readonly name: string;
+  /** Of the router of both, for its sessions, and on the link with it. */
   readonly router: string;
+  readonly coreFar: string;
+  /** Of the router of this brain alone, and the brain's on the link with it. */
   readonly edge: string;
   readonly edgeNear: string;
 }
+
+/** `to`: nothing reaches the place; `from`: nothing of it gets out. */
+export type Direction = "to" | "from" | "both";
+
+const CUT = "inet cut";
+const SLOW_TABLE = "100";
 
 export class ClusterNetwork {
   readonly namespaces = new Namespaces();
@@ -22,50 +37,100 @@ export class ClusterNetwork {
   readonly router = this.namespaces.add("router");
   readonly edges = [this.namespaces.add("edge1"), this.namespaces.add("edge2")] as const;
   readonly brains: readonly BrainPlace[];
-  /** Of the hub, reached from both brains. */
-  readonly hubAddress = "10.70.9.9";
+  readonly third: HubPlace;
+  readonly nodes: readonly HubPlace[];
   /** One for the sessions of both brains. */
   readonly routerAddress = "198.51.100.2";
 
   constructor() {
     this.hub.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
-    this.hub.run(["ip", "address", "add", `${this.hubAddress}/32`, "dev", "lo"]);
     this.router.run(["ip", "address", "add", `${this.routerAddress}/32`, "dev", "lo"]);
     this.brains = [1, 2].map((i) => this.#brain(i));
+    this.third = this.#onHub("third", 3);
+    this.nodes = [4, 5].map((i) => this.#onHub(`scrub${i - 3}`, i));
+    for (const [i, { namespace }] of this.nodes.entries()) {
+      this.#wire(`scrub${i + 1}`, namespace, "dirty0");
+    }
+    for (const [i, namespace] of [this.router, ...this.edges].entries()) this.#wire(`flow${i}`, namespace, "wire0");
+    this.hub.run(["nft", `add table ${CUT}; add chain ${CUT} way { type filter hook forward priority 0; }`]);
+  }
+
+  #onHub(name: string, i: number): HubPlace {
+    const namespace = this.namespaces.add(name);
+    const [address, port] = [`10.70.${i}.2`, `lan${i}`];
+    this.namespaces.connect(
+      { namespace, device: "lan0", addresses: [`${address}/24`] },
+      { namespace: this.hub, device: port, addresses: [`10.70.${i}.1/24`] },
+    );
+    namespace.run(["ip", "route", "add", "default", "via", `10.70.${i}.1`]);
+    return { namespace, address, port };
   }
 
   #brain(i: number): BrainPlace {
-    const namespace = this.namespaces.add(`brain${i}`);
+    const place = this.#onHub(`brain${i}`, i);
+    const { namespace } = place;
     const end = (device: string, address: string) => ({ namespace, device, addresses: [address] });
     const far = (of: Namespace, device: string, address: string) => ({ namespace: of, device, addresses: [address] });
-    this.namespaces.connect({ namespace: this.attacker, device: `wire${i}` }, { namespace, device: "mirror0" });
-    this.namespaces.connect(end("lan0", `10.70.${i}.2/24`), far(this.hub, `lan${i}`, `10.70.${i}.1/24`));
+    this.#wire(`wire${i}`, namespace, "mirror0");
     this.namespaces.connect(end("core0", `198.51.11${i}.1/24`), far(this.router, `brain${i}`, `198.51.11${i}.2/24`));
     const edge = this.edges[i - 1] as Namespace;
     this.namespaces.connect(end("edge0", `198.51.12${i}.1/24`), far(edge, "brain0", `198.51.12${i}.2/24`));
-    namespace.run(["ip", "route", "add", "default", "via", `10.70.${i}.1`]);
-    namespace.run(["ip", "route", "add", `${this.routerAddress}/32`, "via", `198.51.11${i}.2`]);
+    this.#routeToRouter(namespace, i);
     return {
-      ...{ name: `brain${i}`, namespace, address: `10.70.${i}.2`, router: this.routerAddress },
+      ...{ ...place, name: `brain${i}`, router: this.routerAddress, coreFar: `198.51.11${i}.2` },
       ...{ edge: `198.51.12${i}.2`, edgeNear: `198.51.12${i}.1` },
     };
   }
 
-  /** Nothing of the hub reaches the brain, and unless `isOneWay` nothing of the brain the hub: sessions to routers stay. */
-  partition({ namespace }: BrainPlace, isOneWay: boolean): void {
-    const rules = ["add table inet cut", "add chain inet cut in { type filter hook input priority 0; }"];
-    rules.push('add rule inet cut in iifname "lan0" drop');
-    if (!isOneWay) {
-      rules.push(
-        "add chain inet cut out { type filter hook output priority 0; }",
-        'add rule inet cut out oifname "lan0" drop',
-      );
-    }
-    namespace.run(["nft", rules.join("; ")]);
+  #routeToRouter(brain: Namespace, i: number): void {
+    brain.run(["ip", "route", "replace", `${this.routerAddress}/32`, "via", `198.51.11${i}.2`]);
   }
 
-  heal({ namespace }: BrainPlace): void {
-    namespace.run(["nft", "delete table inet cut"]);
+  #wire(device: string, namespace: Namespace, far: string): void {
+    this.namespaces.connect({ namespace: this.attacker, device }, { namespace, device: far });
+  }
+
+  /** All between the place and the hub, until heal(). */
+  cut({ port }: HubPlace, direction: Direction = "both"): void {
+    if (direction !== "from") this.#drop(`oifname "${port}"`);
+    if (direction !== "to") this.#drop(`iifname "${port}"`);
+  }
+
+  /** All that goes from one place to another one, and unless `isOneWay` back, until heal(). */
+  cutBetween(from: HubPlace, to: HubPlace, { isOneWay = false } = {}): void {
+    this.#drop(`iifname "${from.port}" oifname "${to.port}"`);
+    if (!isOneWay) this.#drop(`iifname "${to.port}" oifname "${from.port}"`);
+  }
+
+  heal(): void {
+    this.hub.run(["nft", `flush chain ${CUT} way`]);
+  }
+
+  /** What leaves the place, and unless `isOneWay` what goes there, takes so much longer until the path is closed. */
+  async slow({ port, address }: HubPlace, ms: number, { isOneWay = false } = {}): Promise<SlowPath> {
+    const path = await SlowPath.open(this.hub, ms);
+    const slow = ["lookup", SLOW_TABLE];
+    const rules = [
+      ["pref", "100", "iif", path.device, "lookup", "main"],
+      ["pref", "101", "iif", port, ...slow],
+      ...(isOneWay ? [] : [["pref", "102", "to", address, ...slow]]),
+    ];
+    this.hub.run(["ip", "route", "replace", "default", "dev", path.device, "table", SLOW_TABLE]);
+    for (const rule of rules) this.hub.run(["ip", "rule", "add", ...rule]);
+    path.onClose(() => {
+      for (const rule of rules) this.hub.run(["ip", "rule", "delete", ...rule]);
+    });
+    return path;
+  }
+
+  /** The link of a brain to the router of both. */
+  setRouterLink({ namespace, name }: BrainPlace, state: "up" | "down"): void {
+    namespace.run(["ip", "link", "set", "core0", state]);
+    if (state === "up") this.#routeToRouter(namespace, Number(name.slice(-1)));
+  }
+
+  #drop(match: string): void {
+    this.hub.run(["nft", `add rule ${CUT} way ${match} drop`]);
   }
 
   close(): void {

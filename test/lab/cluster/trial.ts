@@ -1,184 +1,193 @@
-/** One fault of the lab under floods: what routers held, what became of orders, and which events were notified. */
+/** One fault of the lab under floods: what routers had, what became of orders and of rules, and what was notified. */
 import type { Bird } from "../../fixtures/bgp/bird.ts";
 import { eventually } from "../../fixtures/service.ts";
-import { sendFrom, type TrafficOptions } from "../world.ts";
-import { type Brain, type ClusterWorld, THRESHOLD_PPS, VICTIMS } from "./cluster-world.ts";
-
-export interface Fault {
-  readonly name: string;
-  begin(world: ClusterWorld): unknown;
-  end(world: ClusterWorld): unknown;
-  /** Where orders are given meanwhile; default: the second brain. */
-  readonly orderAt?: 0 | 1;
-}
+import { CALM_SECONDS, TTL_SECONDS, VICTIMS } from "./cluster-config.ts";
+import type { Brain, ClusterWorld, Router, ScrubNode } from "./cluster-world.ts";
+import { type EventCounts, eventsIn, isComplete } from "./events.ts";
+import { FAULT_MS, type Fault, type Watched } from "./faults.ts";
+import { Floods } from "./floods.ts";
+import { type Ordered, type OrderedBan, operate, order } from "./operators.ts";
 
 export interface TrialResult {
-  readonly name: string;
-  /** Longest time without the route, ms, at the router of both, and at those of one. */
-  readonly gapMs: { readonly router: number; readonly first: number; readonly second: number };
-  readonly orders: {
-    readonly acknowledged: number;
-    readonly unshared: number;
-    readonly failed: number;
-    readonly lost: number;
-  };
-  readonly slowestOrderMs: number;
-  /** Of the webhook: ids of attacks that began, and those that came more than once. */
-  readonly events: { readonly began: number; readonly repeated: number };
+  readonly fault: Fault;
+  /** Longest time without a route that is wanted there, ms. */
+  readonly gapMs: Readonly<Record<Watched, number>>;
+  /** How long a route was there that no caller wanted any more, ms after the unban and the end of the fault. */
+  readonly unwantedMs: number;
+  /** How long the last route of an attack was there after the end of the floods, ms. */
+  readonly afterMs: number;
+  readonly orders: Ordered & { readonly lost: number };
+  /** A brain took its own state for damaged. */
+  readonly isDamaged: boolean;
+  readonly events: EventCounts;
+  /** Next hops of the diverted victim beyond the first one. */
+  readonly moves: number;
+  /** Looks at the node of the diverted victim that found none of its rules, and all looks. */
+  readonly unfiltered: number;
   readonly looks: number;
+  /** By node, when it was found without rules, s after the first look. */
+  readonly unfilteredAt: readonly string[];
 }
 
-const FAULT_MS = 12_000;
+/** From the flood's end to the last withdrawal, where nothing is at fault. */
+export const AFTER_MAX_MS = (CALM_SECONDS + TTL_SECONDS + 5) * 1000;
 /**
  * An attack that one brain alone sees is offered to the brain that notifies within this time. One that is killed sooner
  * takes its event with it.
  */
 const OFFERED_MS = 4000;
-const LOOK_MS = 50;
-/** Fewer in all than bans that a configuration allows at once by default. */
-const ORDER_MS = 400;
-const FLOOD_SECONDS = 40;
-const TTL_SECONDS = 600;
+/** After the fault, before its consequences are judged. */
+const HEALED_MS = 3000;
+const UNBAN_AFTER_MS = 2000;
+const LOOK_MS = 100;
 
-/** How long a route is missing at one router. */
-class RouteWatch {
-  longestMs = 0;
-  looks = 0;
-  #missingSinceMs: number | null = null;
+interface Wanted {
+  readonly at: Watched;
+  readonly router: Router;
+  readonly victim: string;
+}
+
+export async function tryFault(world: ClusterWorld, fault: Fault): Promise<TrialResult> {
+  const outputBefore = world.webhook.output.length;
+  const floods = new Floods(world);
+  const [first, second] = world.brains as [Brain, Brain];
+  const at = (router: Router, name: Watched, ...victims: string[]): Wanted[] =>
+    victims.map((victim) => ({ at: name, router, victim }));
+  const wanted = [
+    ...at(world.router, "router", VICTIMS.mirrored, VICTIMS.exported, VICTIMS.diverted),
+    ...at(first.edge, "first", VICTIMS.first),
+    ...at(second.edge, "second", VICTIMS.second),
+  ];
+  for (const { router, victim } of wanted) {
+    const complaint = () => `no route for ${victim} before ${fault.name}:\n${lastWords(world)}`;
+    await eventually(() => router.bird.hasRoute(`${victim}/32`), complaint, 15_000, 50);
+  }
+  const brain = world.brains[fault.orderAt ?? 1] as Brain;
+  const withdrawn = await Promise.all([order(world, brain), order(world, brain)]);
+  const watch = new DivertWatch(world);
+  world.undo.add(() => watch.stop());
+  const fromMs = Date.now();
+  const operators = operate(world, brain);
+  world.undo.add(() => operators.stop());
+  await Bun.sleep(OFFERED_MS);
+  await fault.begin(world);
+  await Bun.sleep(UNBAN_AFTER_MS);
+  const unbannedMs = await unban(world, brain, withdrawn);
+  await Bun.sleep((fault.lastsMs ?? FAULT_MS) - UNBAN_AFTER_MS);
+  const ordered = await operators.stop();
+  await fault.end(world);
+  const healedMs = Date.now();
+  await Bun.sleep(HEALED_MS);
+  const toMs = Date.now();
+  const looked = await watch.stop();
+  const lost = await lostOf(world, ordered.acknowledged, withdrawn);
+  const floodsEndedMs = Date.now();
+  await floods.stop();
+  const gap = (name: Watched) =>
+    Math.max(
+      ...wanted
+        .filter((each) => each.at === name)
+        .map(({ router, victim }) => router.log.longestGapMs(`${victim}/32`, fromMs, toMs)),
+    );
+  const gapMs = { router: gap("router"), first: gap("first"), second: gap("second") };
+  await settled(world);
+  const events = () => eventsIn(world.webhook.output.slice(outputBefore));
+  await eventually(() => isComplete(events()), "", 10_000, 100).catch(() => null);
+  return {
+    ...{ fault, gapMs, ...looked, events: events() },
+    unwantedMs: Math.max(...withdrawn.map(({ prefix }) => goneMs(world, prefix) - Math.max(unbannedMs, healedMs)), 0),
+    afterMs: Math.max(...wanted.map(({ victim }) => goneMs(world, `${victim}/32`) - floodsEndedMs), 0),
+    orders: { ...ordered, lost },
+    isDamaged: world.brains.some(({ service }) => service.output.includes("state database was damaged")),
+  };
+}
+
+/** When the route went from the router of both, wall clock ms. Settled: it is gone. */
+function goneMs({ router }: ClusterWorld, prefix: string): number {
+  return router.log.goneAtMs(prefix) ?? Number.POSITIVE_INFINITY;
+}
+
+async function unban(world: ClusterWorld, brain: Brain, bans: readonly OrderedBan[]): Promise<number> {
+  for (const { prefix } of bans) {
+    const { status } = await world.post(brain, "unban", { prefix, reason: "lab" });
+    if (status !== 200) throw new Error(`the unban of ${prefix} was answered with ${status}`);
+  }
+  return Date.now();
+}
+
+/** Where the diverted victim goes, and whether its node has rules. */
+class DivertWatch {
+  readonly #hops = new Set<string>();
+  #unfiltered = 0;
+  #looks = 0;
+  readonly #beganMs = performance.now();
+  readonly #unfilteredAt: string[] = [];
   #isOver = false;
   readonly #running: Promise<void>;
 
-  constructor(bird: Bird, prefix: string) {
-    this.#running = this.#run(bird, prefix);
+  constructor(world: ClusterWorld) {
+    const filtering = world.nodes.filter((node) => world.filterOf(node).rules > 0);
+    if (filtering.length === 0) throw new Error(`no node has rules of the diverted victim:\n${lastWords(world)}`);
+    this.#running = this.#run(world, filtering);
   }
 
-  async stop(): Promise<number> {
+  async stop(): Promise<Pick<TrialResult, "moves" | "unfiltered" | "unfilteredAt" | "looks">> {
     this.#isOver = true;
     await this.#running;
-    return Math.round(this.longestMs);
+    const [moves, unfiltered] = [Math.max(this.#hops.size - 1, 0), this.#unfiltered];
+    return { moves, unfiltered, looks: this.#looks, unfilteredAt: this.#unfilteredAt };
   }
 
-  async #run(bird: Bird, prefix: string): Promise<void> {
+  async #run(world: ClusterWorld, nodes: readonly ScrubNode[]): Promise<void> {
     while (!this.#isOver) {
-      const hasRoute = await bird.hasRoute(prefix);
-      const nowMs = performance.now();
-      this.looks++;
-      if (hasRoute) this.#missingSinceMs = null;
-      else {
-        this.#missingSinceMs ??= nowMs - LOOK_MS;
-        this.longestMs = Math.max(this.longestMs, nowMs - this.#missingSinceMs);
+      this.#looks++;
+      const [empty] = nodes.filter((node) => world.filterOf(node).rules === 0);
+      if (empty !== undefined) {
+        this.#unfiltered++;
+        this.#unfilteredAt.push(`${empty.name} ${((performance.now() - this.#beganMs) / 1000).toFixed(1)}`);
       }
+      for (const hop of await hopsOf(world.router.bird)) this.#hops.add(hop);
       await Bun.sleep(LOOK_MS);
     }
   }
 }
 
-interface Ordered {
-  readonly acknowledged: readonly string[];
-  unshared: number;
-  failed: number;
-  slowestMs: number;
+async function hopsOf(bird: Bird): Promise<readonly string[]> {
+  // While the router is restarted it does not answer.
+  const lines = await bird.ask(`show route for ${VICTIMS.diverted}/32 all`).catch(() => []);
+  return lines.flatMap((line) => /BGP\.next_hop: (\S+)/.exec(line)?.[1] ?? []);
 }
 
-let orders = 0;
-
-/** Operators order blackholes one after the other until `isOver`. */
-async function orderAt({ service }: Brain, isOver: () => boolean): Promise<Ordered> {
-  const acknowledged: string[] = [];
-  const ordered: Ordered = { acknowledged, unshared: 0, failed: 0, slowestMs: 0 };
-  while (!isOver()) {
-    const prefix = `203.0.113.${100 + (orders++ % 150)}/32`;
-    const startedMs = performance.now();
-    const body = { prefix, method: "blackhole", ttl_seconds: TTL_SECONDS, reason: `lab ${orders}` };
-    const answer = await service.post<Record<string, unknown>>("/api/v1/ban", body).catch(() => null);
-    ordered.slowestMs = Math.max(ordered.slowestMs, performance.now() - startedMs);
-    if (answer?.status !== 200) ordered.failed++;
-    else {
-      acknowledged.push(prefix);
-      if (answer.body["shared"] === false) ordered.unshared++;
-    }
-    await Bun.sleep(ORDER_MS);
-  }
-  return ordered;
-}
-
-export async function tryFault(world: ClusterWorld, fault: Fault): Promise<TrialResult> {
-  const outputBefore = world.webhook.output.length;
-  const floods = startFloods(world);
-  const [first, second] = world.brains as [Brain, Brain];
-  const { router } = world;
-  const routes = [
-    { bird: router, victim: VICTIMS.both },
-    { bird: first.edge, victim: VICTIMS.first },
-    { bird: second.edge, victim: VICTIMS.second },
-    // Those that one brain alone sees reach the router of both too.
-    { bird: router, victim: VICTIMS.first },
-    { bird: router, victim: VICTIMS.second },
-  ];
-  for (const { bird, victim } of routes) {
-    await eventually(() => bird.hasRoute(`${victim}/32`), `no route for ${victim} before ${fault.name}`, 15_000, 50);
-  }
-  const watches = routes.slice(0, 3).map(({ bird, victim }) => new RouteWatch(bird, `${victim}/32`));
-  let isOver = false;
-  const ordering = orderAt(world.brains[fault.orderAt ?? 1] as Brain, () => isOver);
-  await Bun.sleep(OFFERED_MS);
-  await fault.begin(world);
-  await Bun.sleep(FAULT_MS);
-  isOver = true;
-  const ordered = await ordering;
-  await fault.end(world);
-  const lost = await lostOf(world, ordered.acknowledged);
-  const [router_, first_, second_] = await Promise.all(watches.map((watch) => watch.stop()));
-  await Promise.all(floods);
-  await settled(world);
-  return {
-    name: fault.name,
-    gapMs: { router: router_ ?? 0, first: first_ ?? 0, second: second_ ?? 0 },
-    orders: { acknowledged: ordered.acknowledged.length, unshared: ordered.unshared, failed: ordered.failed, lost },
-    slowestOrderMs: Math.round(ordered.slowestMs),
-    events: eventsIn(world.webhook.output.slice(outputBefore)),
-    looks: watches.reduce((sum, { looks }) => sum + looks, 0),
-  };
-}
-
-function startFloods(world: ClusterWorld): Promise<unknown>[] {
-  const flood = (target: string, wire: 1 | 2): Promise<unknown> => {
-    const traffic: TrafficOptions = {
-      ...{ profile: "udp", target, pps: 3 * THRESHOLD_PPS, seconds: FLOOD_SECONDS },
-      ...{ dev: `wire${wire}`, path: "socket" },
-    };
-    return sendFrom(world.network.attacker, traffic);
-  };
-  return [flood(VICTIMS.both, 1), flood(VICTIMS.both, 2), flood(VICTIMS.first, 1), flood(VICTIMS.second, 2)];
-}
-
-/** Of the acknowledged orders those that one of the brains lacks a while after the fault. */
-async function lostOf(world: ClusterWorld, acknowledged: readonly string[]): Promise<number> {
+/** Of the acknowledged orders those that one of the brains has not, a while after the fault. */
+async function lostOf(world: ClusterWorld, bans: readonly string[], withdrawn: readonly OrderedBan[]): Promise<number> {
   const lacking = async () => {
-    const held = await Promise.all(
-      world.brains.map(async ({ service }) => {
-        const { body } = await service.get<{ bans: { prefix: string }[] }>("/api/v1/bans");
-        return new Set(body.bans.map(({ prefix }) => prefix));
-      }),
-    );
-    return acknowledged.filter((prefix) => !held.every((prefixes) => prefixes.has(prefix)));
+    const held = await Promise.all(world.brains.map((brain) => world.bansInForce(brain)));
+    const isLost = (prefix: string, isWanted: boolean) => held.some((prefixes) => prefixes.has(prefix) !== isWanted);
+    const ended = withdrawn.map(({ prefix }) => prefix);
+    return bans.filter((prefix) => isLost(prefix, true)).length + ended.filter((each) => isLost(each, false)).length;
   };
-  await eventually(async () => (await lacking()).length === 0, "", 20_000, 200).catch(() => null);
-  return (await lacking()).length;
+  await eventually(async () => (await lacking()) === 0, "", 20_000, 200).catch(() => null);
+  return lacking();
 }
 
-/** All bans of the trial are over, and the brains are as before. */
+/** Ends all bans of the trial, and waits until the brains are as before. */
 async function settled(world: ClusterWorld): Promise<void> {
-  const { service } = world.brains[0] as Brain;
-  const { body } = await service.get<{ bans: { prefix: string; manual?: boolean }[] }>("/api/v1/bans");
-  for (const { prefix, manual } of body.bans) {
-    if (manual === true) await service.post("/api/v1/unban", { prefix, reason: "lab" });
+  for (const brain of world.brains) {
+    for (const prefix of await world.bansInForce(brain, { manual: true })) {
+      await world.post(brain, "unban", { prefix, reason: "lab" });
+    }
   }
-  const isQuiet = async () => (await world.router.routeCount()) === 0 && (await world.areLinked());
-  await eventually(isQuiet, "routes stay after the floods", 120_000, 200);
+  let [routes, isLinked] = [-1, false];
+  const isQuiet = async () => {
+    routes = await world.router.bird.routeCount();
+    isLinked = await world.areLinked();
+    return routes === 0 && isLinked;
+  };
+  const complaint = () => `${routes} routes stay, the brains are ${isLinked ? "" : "not "}linked:\n${lastWords(world)}`;
+  await eventually(isQuiet, complaint, 120_000, 200);
 }
 
-function eventsIn(output: string): TrialResult["events"] {
-  const ids = [...output.matchAll(/^attack_started (\S+)$/gm)].map(([, id]) => id);
-  return { began: new Set(ids).size, repeated: ids.length - new Set(ids).size };
+function lastWords({ brains, nodes }: ClusterWorld): string {
+  const outputs = [...brains.map(({ service }) => service.output), ...nodes.map(({ agent }) => agent.output)];
+  return outputs.map((output) => output.slice(-3000)).join("\n--\n");
 }
