@@ -48,7 +48,7 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := $(RPM_PACKAGES) doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium chromium-headless-shell knot knot-dnsutils tshark glewlwyd \
+TEST_PACKAGES := $(RPM_PACKAGES) doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium chromium-headless-shell knot knot-dnsutils tshark glewlwyd slapd \
   softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy

@@ -52,7 +52,6 @@ import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock
 import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
 import type { TargetKind } from "../targets/target-words.ts";
-import type { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
@@ -62,23 +61,11 @@ import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
 import type { ClusterSource } from "./cluster-source.ts";
+import type { NotifyTargets } from "./notify-targets.ts";
 import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
 import type { SignInSource } from "./routes/sign-in.ts";
-import type { RouteQuestion, RouteView } from "./wire/notify-route.ts";
-import type { NotifyTargetView } from "./wire/notify-target.ts";
 import type { Settled } from "./wire/saved.ts";
-
-export interface NotifyTargets {
-  /** In the configuration's order. */
-  list(): readonly NotifyTargetView[];
-  /** Returns whether there is such a target. */
-  test(target: string, by: Pick<Principal, "operator" | "tenant">): boolean;
-  /** Which of them an event would get to. */
-  route(question: RouteQuestion): RouteView;
-  /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
-  readonly own: Pick<TenantTargets, "set" | "remove">;
-}
 
 export interface Backend extends ClusterSource {
   /** False until all components have started; until then only open routes are served. */

@@ -1,89 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { attackEvent, events, observation } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, events } from "../../test/fixtures/notify/notify.ts";
+import { fails, hangs, queueWorld } from "../../test/fixtures/notify/queue-world.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
-import type { Channel } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
-import {
-  DeliveryQueue,
-  type DeliveryQueueOptions,
-  type DeliveryTimes,
-  JOINED_AFTER_MS,
-  type SentOnce,
-} from "./delivery-queue.ts";
+import { type DeliveryQueue, JOINED_AFTER_MS, type SentOnce } from "./delivery-queue.ts";
 import type { NotifyEvent } from "./event.ts";
-
-const TIMES: DeliveryTimes = {
-  gatherMs: 500,
-  betweenMs: 5_000,
-  retryMinMs: 1_000,
-  retryMaxMs: 8_000,
-  retryAfterMaxMs: 20_000,
-  attemptsMax: 4,
-  ageMaxMs: 60_000,
-};
-
-/** A channel whose deliveries the test resolves or rejects. */
-class Receiver implements Channel {
-  readonly deadlineMs = 5_000;
-  readonly audience: Channel["audience"];
-  /** Ids of the events of each delivery. */
-  readonly deliveries: string[][] = [];
-  readonly events: NotifyEvent[] = [];
-  outcome: (signal: AbortSignal) => Promise<void> = async () => {};
-
-  constructor(audience: Channel["audience"]) {
-    this.audience = audience;
-  }
-
-  deliver(batch: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
-    this.deliveries.push(batch.map(({ id }) => id));
-    this.events.push(...batch);
-    return this.outcome(signal);
-  }
-}
-
-type Changes = Partial<Pick<DeliveryQueueOptions, "burst" | "keep" | "once">>;
-
-function setup(audience: Channel["audience"] = "programs", { burst = null, keep = null, once = null }: Changes = {}) {
-  let ids = 0;
-  const clock = new ManualClock();
-  const channel = new Receiver(audience);
-  const observed = observation(clock);
-  const queue = new DeliveryQueue({
-    name: "webhook",
-    channel,
-    clock,
-    timers: new ManualTimers(clock),
-    times: TIMES,
-    log: observed.log,
-    limiter: observed.limiter,
-    metrics: observed.metrics.notify,
-    random: () => 1,
-    newId: () => `joined${ids++}`,
-    ...{ burst, keep, once },
-  });
-  /** Advances the clock, and runs what was waiting. */
-  const advance = async (ms: number) => {
-    clock.advance(ms);
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  };
-  const counted = async (name: string) =>
-    Number(
-      new RegExp(`^svc_notify_${name}\\{channel="webhook"\\} (.*)$`, "m").exec(await observed.metrics.text())?.[1],
-    );
-  return { clock, channel, queue, advance, counted, lines: observed.lines };
-}
-
-const fails = async () => {
-  throw new DeliveryFault("answered 503");
-};
-const hangs = () => new Promise<never>(() => {});
 
 describe("a queue for programs", () => {
   test("delivers one event at a time, in order", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance, counted } = queueWorld();
     for (const event of events(3)) queue.add(event);
     expect(await counted("queue_length")).toBe(3);
     for (let i = 0; i < 3; i++) await advance(0);
@@ -93,7 +19,7 @@ describe("a queue for programs", () => {
   });
 
   test("tries again after pauses that double, gives up, and keeps the pause for the next event", async () => {
-    const { channel, queue, advance, counted, lines } = setup();
+    const { channel, queue, advance, counted, lines } = queueWorld();
     channel.outcome = fails;
     for (const event of events(2)) queue.add(event);
     await advance(0);
@@ -117,7 +43,7 @@ describe("a queue for programs", () => {
   });
 
   test("spreads its pauses by chance", async () => {
-    const { channel, queue, advance } = setup();
+    const { channel, queue, advance } = queueWorld();
     channel.outcome = fails;
     queue.add(attackEvent());
     await advance(0);
@@ -126,7 +52,7 @@ describe("a queue for programs", () => {
   });
 
   test("waits as long as the receiver asks, within bounds", async () => {
-    const { channel, queue, advance } = setup();
+    const { channel, queue, advance } = queueWorld();
     channel.outcome = async () => {
       throw new DeliveryFault("answered 429", { retryAfterMs: 10_000 });
     };
@@ -146,7 +72,7 @@ describe("a queue for programs", () => {
   });
 
   test("does not ask again what the receiver will never take", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance, counted } = queueWorld();
     channel.outcome = async () => {
       throw new DeliveryFault("answered 400", { isFinal: true });
     };
@@ -158,7 +84,7 @@ describe("a queue for programs", () => {
   });
 
   test("breaks off a delivery that hangs, and tries it again", async () => {
-    const { channel, queue, advance, lines } = setup();
+    const { channel, queue, advance, lines } = queueWorld();
     let broken = 0;
     channel.outcome = (signal) => {
       signal.addEventListener("abort", () => broken++);
@@ -174,7 +100,7 @@ describe("a queue for programs", () => {
   });
 
   test("gives up what has become too old", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance, counted } = queueWorld();
     channel.outcome = async () => {
       throw new DeliveryFault("answered 429", { retryAfterMs: 20_000 });
     };
@@ -186,7 +112,7 @@ describe("a queue for programs", () => {
   });
 
   test("takes as many events as its bound, and joins what it has no place for into one", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance, counted } = queueWorld();
     channel.outcome = hangs;
     for (const event of events(NOTIFY_QUEUE_MAX)) queue.add(event);
     await advance(0);
@@ -198,7 +124,7 @@ describe("a queue for programs", () => {
   });
 
   test("a storm of 10,000 attacks is a hundred alerts and a few that count the rest: none is lost, and their ends follow", async () => {
-    const { channel, queue, advance, counted } = setup("programs", { burst: 100 });
+    const { channel, queue, advance, counted } = queueWorld("programs", { burst: 100 });
     const storm = (kind: "attack_started" | "attack_ended") =>
       events(10_000).map((event) => ({ ...event, id: `${kind} ${event.id}`, kind }) as NotifyEvent);
     for (const event of storm("attack_started")) queue.add(event, "acme");
@@ -215,7 +141,7 @@ describe("a queue for programs", () => {
   });
 
   test("an end whose begin was sent is sent, and of a tenant in a storm one more in a while", async () => {
-    const { channel, queue, advance } = setup("programs", { burst: 1 });
+    const { channel, queue, advance } = queueWorld("programs", { burst: 1 });
     for (const event of events(2)) queue.add(event);
     await advance(0);
     await advance(6_000);
@@ -226,86 +152,9 @@ describe("a queue for programs", () => {
   });
 });
 
-describe("a queue for people", () => {
-  test("waits as long as the event says whose message is due first, and takes the others along", async () => {
-    const { channel, queue, advance } = setup("people");
-    const [first, second, third, fourth] = events(4);
-    if (!first || !second || !third || !fourth) throw new Error("too few");
-    queue.add(first, null, 60_000);
-    await advance(30_000);
-    expect(channel.deliveries).toEqual([]);
-    queue.add(second, null, 60_000);
-    queue.add(third, null, 0);
-    await advance(0);
-    expect(channel.deliveries).toEqual([["e0", "e1", "e2"]]);
-    queue.add(fourth, null, 60_000);
-    await advance(59_999);
-    expect(channel.deliveries).toHaveLength(1);
-    await advance(1);
-    expect(channel.deliveries.at(-1)).toEqual(["e3"]);
-  });
-
-  test("that fails tries again after its pause, whatever is due sooner", async () => {
-    const { channel, queue, advance } = setup("people");
-    channel.outcome = fails;
-    const [first, second] = events(2);
-    if (!first || !second) throw new Error("too few");
-    queue.add(first, null, 0);
-    await advance(0);
-    queue.add(second, null, 0);
-    await advance(999);
-    expect(channel.deliveries).toEqual([["e0"]]);
-    await advance(1);
-    expect(channel.deliveries).toEqual([["e0"], ["e0"]]);
-  });
-
-  test("gathers what comes in a moment into one delivery", async () => {
-    const { channel, queue, advance, counted } = setup("people");
-    const [first, ...others] = events(250);
-    if (first !== undefined) queue.add(first);
-    await advance(499);
-    for (const event of others) queue.add(event);
-    expect(channel.deliveries).toEqual([]);
-    await advance(1);
-    expect(channel.deliveries.map(({ length }) => length)).toEqual([250]);
-    expect(await counted("sent_total")).toBe(250);
-  });
-
-  test("leaves them some time between two messages, and sends events after a quiet time soon", async () => {
-    const { channel, queue, advance } = setup("people");
-    queue.add(attackEvent({ id: "a" }));
-    await advance(500);
-    for (const id of ["b", "c", "d"]) {
-      queue.add(attackEvent({ id }));
-      await advance(1_000);
-    }
-    await advance(1_999);
-    expect(channel.deliveries).toEqual([["a"]]);
-    await advance(1);
-    expect(channel.deliveries).toEqual([["a"], ["b", "c", "d"]]);
-    await advance(60_000);
-    queue.add(attackEvent({ id: "e" }));
-    await advance(500);
-    expect(channel.deliveries.at(-1)).toEqual(["e"]);
-  });
-
-  test("puts what comes during a delivery into the next, and tries the same events again", async () => {
-    const { channel, queue, advance } = setup("people");
-    channel.outcome = fails;
-    queue.add(attackEvent({ id: "first" }));
-    await advance(500);
-    queue.add(attackEvent({ id: "second" }));
-    queue.add(attackEvent({ id: "third" }));
-    channel.outcome = async () => {};
-    await advance(1_000);
-    await advance(5_000);
-    expect(channel.deliveries).toEqual([["first"], ["first"], ["second", "third"]]);
-  });
-});
-
 describe("a queue that stops", () => {
   test("delivers what is left at once", async () => {
-    const { clock, channel, queue, advance } = setup("people");
+    const { clock, channel, queue, advance } = queueWorld("people");
     queue.add(attackEvent());
     const stopped = queue.stop(3_000);
     await advance(0);
@@ -318,7 +167,7 @@ describe("a queue that stops", () => {
   });
 
   test("stops at once when there is nothing to deliver", async () => {
-    const { clock, queue, advance } = setup();
+    const { clock, queue, advance } = queueWorld();
     const stopped = queue.stop(3_000);
     await advance(0);
     await stopped;
@@ -326,7 +175,7 @@ describe("a queue that stops", () => {
   });
 
   test("gives up with the first failure", async () => {
-    const { clock, channel, queue, advance, counted } = setup();
+    const { clock, channel, queue, advance, counted } = queueWorld();
     channel.outcome = fails;
     for (const event of events(10)) queue.add(event);
     const stopped = queue.stop(3_000);
@@ -338,7 +187,7 @@ describe("a queue that stops", () => {
   });
 
   test("waits for a delivery that hangs no longer than it may", async () => {
-    const { channel, queue, advance, counted } = setup();
+    const { channel, queue, advance, counted } = queueWorld();
     let broken = 0;
     channel.outcome = (signal) => {
       signal.addEventListener("abort", () => broken++);
@@ -362,7 +211,7 @@ describe("5,000 events of one tenant drown none of another's", () => {
   };
 
   test("for programs", async () => {
-    const { channel, queue, advance } = setup();
+    const { channel, queue, advance } = queueWorld();
     flood(queue);
     for (let i = 0; i < 4; i++) await advance(0);
     expect(channel.deliveries.flat().sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
@@ -370,7 +219,7 @@ describe("5,000 events of one tenant drown none of another's", () => {
   });
 
   test("for people, in whose message they are among the first", async () => {
-    const { channel, queue, advance } = setup("people");
+    const { channel, queue, advance } = queueWorld("people");
     flood(queue);
     await advance(500);
     expect(channel.deliveries[0]?.slice(0, 4).sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
@@ -386,7 +235,7 @@ describe("a storm, where several brains have the events", () => {
       sent: (all) => said.sent.push(...idsOf(all)),
       gaveUp: (all) => said.gaveUp.push(...idsOf(all)),
     };
-    const made = setup("programs", { burst: 1, once });
+    const made = queueWorld("programs", { burst: 1, once });
     const add = () => {
       for (let i = 1; i <= 4; i++)
         made.queue.add({

@@ -6,6 +6,7 @@ import type { Tenant } from "../access/fair-queue.ts";
 import { ACTIVE_ATTACKS_MAX, ACTIVE_BANS_MAX } from "../limits.ts";
 import type { NotifiedProblem } from "../storage/notification-records.ts";
 import { forgettingTable, type RecordTable } from "../system/record-table.ts";
+import { EVENT_KINDS } from "../targets/target-words.ts";
 import type { NotifyEvent } from "./event.ts";
 
 /** Attacks and bans, and faults of parts. */
@@ -39,7 +40,7 @@ export class NotifiedProblems {
     this.#table = table;
     for (const { id, tenant, targets, quiet, begin } of stored) {
       const known = { tenant, at: new Map(targets), quiet: new Set(quiet) };
-      this.#put(id, { ...known, begin: (begin?.event as NotifyEvent | undefined) ?? null });
+      this.#put(id, { ...known, begin: eventOf(begin) });
     }
   }
 
@@ -82,6 +83,12 @@ export class NotifiedProblems {
     if (problem.quiet.size > 0) this.#quiet.add(key);
     else this.#quiet.delete(key);
   }
+}
+
+/** null: it has none, or another build wrote it and this one does not know its kind. */
+function eventOf(begin: NotifiedProblem["begin"]): NotifyEvent | null {
+  const event = begin?.event as NotifyEvent | undefined;
+  return event !== undefined && EVENT_KINDS.includes(event.kind) ? event : null;
 }
 
 function recordOf(id: string, { tenant, at, quiet, begin }: Notified): NotifiedProblem {

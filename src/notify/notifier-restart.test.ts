@@ -110,3 +110,11 @@ test("a fault of a file that is there still is not notified again, and its end i
     "file_fault_over geo",
   ]);
 });
+
+test("what another build notified of a kind that this one does not know stops nothing", () => {
+  const file = new MemoryState();
+  const begin = { event: { kind: "volcano", id: "e1", atMs: 0, dryRun: false, tenant: null, group: null } };
+  file.rows.notified.set("volcano x", { id: "volcano x", tenant: null, targets: [], quiet: ["webhook"], begin });
+  const { notifier } = process(file, "http://127.0.0.1:1");
+  expect(() => notifier.conditionsRead([])).not.toThrow();
+});

@@ -1,7 +1,8 @@
 /** The parts that answers of the API are made of, beside the engines. */
 import type { SharedLinks } from "../access/guest-links.ts";
 import type { Edge } from "../edge/edge.ts";
-import type { NotifyTargets, UpdateView } from "../http/backend.ts";
+import type { UpdateView } from "../http/backend.ts";
+import type { NotifyTargets } from "../http/notify-targets.ts";
 import type { SignInSource } from "../http/routes/sign-in.ts";
 import type { Item } from "../machine/item.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";

@@ -26,11 +26,11 @@ import type {
   FilterRulePreview,
   GroupRatesView,
   HostView,
-  NotifyTargets,
   SourceBlockPreview,
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
+import type { NotifyTargets } from "../http/notify-targets.ts";
 import type { OrderSources } from "../http/order-sources.ts";
 import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
 import type { SignInSource } from "../http/routes/sign-in.ts";

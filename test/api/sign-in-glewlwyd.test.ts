@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { CALLBACK_PATH } from "../../src/access/sign-in-config.ts";
 import { itemLine } from "../../src/machine/item.ts";
 import { lookAtProvider } from "../../src/oidc/provider-check.ts";
-import { Glewlwyd } from "../fixtures/sign-in/glewlwyd.ts";
+import { Glewlwyd, PASSWORD, USER_SCOPES } from "../fixtures/sign-in/glewlwyd.ts";
+import { LdapDirectory } from "../fixtures/sign-in/ldap-directory.ts";
 import { CLIENT, SignInWorld } from "../fixtures/sign-in/sign-in-world.ts";
 import type { TestClient } from "../fixtures/sign-in/test-provider.ts";
 import { Visitor } from "../fixtures/sign-in/visitor.ts";
@@ -47,4 +48,25 @@ test("the check finds that it takes client, secret and redirect URI, and a wrong
     (await lookAtProvider(config, secret)).map(itemLine).map((line) => line.split(" ")[0]);
   expect(await levels(CLIENT.secret)).toEqual(["ok", "ok", "ok"]);
   expect(await levels("wrong")).toEqual(["ok", "ok", "error"]);
+});
+
+test("a user of an LDAP directory behind the provider signs in, by the groups that the directory has #sign-in-roles", async () => {
+  const person = (name: string, ...groups: string[]) => ({ name, groups, scopes: USER_SCOPES });
+  const directory = await LdapDirectory.start(PASSWORD, [person("carol", "noc", "staff"), person("dave", "staff")]);
+  const before = glewlwyd;
+  try {
+    glewlwyd = await Glewlwyd.start(client, directory);
+    world.configure({ issuer: glewlwyd.issuer });
+    await world.isRead();
+    const carol = new Visitor();
+    expect(await endOf(carol, "carol")).toBe(`${world.base}/#/`);
+    expect(await world.who(carol)).toMatchObject({ name: "user carol", role: "operator", unscoped: true });
+    expect(await endOf(new Visitor(), "dave")).toBe(`${world.base}/#/?sign_in=no_role`);
+    await expect(endOf(new Visitor(), "alice")).rejects.toThrow("/auth/");
+  } finally {
+    if (glewlwyd !== before) await glewlwyd.stop();
+    glewlwyd = before;
+    world.configure({ issuer: before.issuer });
+    await directory.stop();
+  }
 });
