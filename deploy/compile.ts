@@ -82,6 +82,8 @@ export async function compile(executable: Executable, order: CompileOrder): Prom
     sourcemap: "inline",
     metafile: true,
     plugins: [withAddon(addon)],
+    // Else the folder of the tree on the build machine is in it. No module reads its own folder, which is nowhere else.
+    define: { __dirname: '"/"', __filename: '"/"' },
     // Uses only the operator's environment, as in bunfig.toml: no file of the working directory is read.
     compile: { outfile: path, autoloadDotenv: false, autoloadBunfig: false, ...runtimeOf(architecture) },
   });

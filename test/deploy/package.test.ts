@@ -81,7 +81,7 @@ test("the agent of a scrub node has an executable of its own", () => {
   // It goes on without the set; the interface that is not there is another matter.
   const { stdout } = Bun.spawnSync([agent, "--config", config], { timeout: 10_000 });
   expect(stdout.toString()).toMatch(/prefix_sets drop.*nonexistent\.txt/s);
-});
+}, 30_000);
 
 test("it replays a capture with the packet counter inside", () => {
   const [capture, config] = [join(directory, "flood.pcap"), join(directory, "floodwall.yaml")];
@@ -127,6 +127,11 @@ test("it has all that a machine needs, and nothing that only we do", () => {
   // The licences of the native code's headers and of the GoBGP definitions.
   expect(readFileSync(join(files, doc, "third-party.txt"), "utf8")).toContain("==== node-addon-api ");
   expect(readFileSync(join(files, doc, "copyright"), "utf8")).toContain("Nippon Telegraph and Telephone Corporation");
+});
+
+test("it names no folder of the machine that built it, so that another gives the same bytes", () => {
+  const bytes = readFileSync(executable());
+  expect(["addon", "node_modules", "src"].filter((name) => bytes.includes(join(ROOT, name)))).toEqual([]);
 });
 
 const isRoot = process.getuid?.() === 0;

@@ -183,12 +183,12 @@ async function systemctl(...argv: string[]): Promise<void> {
 
 /** What a service knows that a newer one must know too. */
 async function known() {
-  const { bans } = await get<{ bans: readonly { ip: string; id: string; state: string }[] }>("/api/v1/bans");
+  const { bans } = await get<{ bans: readonly { target: string; state: string }[] }>("/api/v1/bans");
   const { active, recent } = await get<Record<"active" | "recent", readonly { id: string }[]>>("/api/v1/attacks");
   const { events } = await get<{ events: readonly { action: string }[] }>("/api/v1/audit?action=ban");
   const { sources } = await get<{ sources: readonly { source: string }[] }>("/api/v1/dataplane/sources");
   return {
-    bans: bans.map(({ ip, state }) => `${ip} ${state}`).toSorted(),
+    bans: bans.map(({ target, state }) => `${target} ${state}`).toSorted(),
     attacks: [...active, ...recent].map(({ id }) => id).toSorted(),
     orders: events.length,
     blocks: sources.map(({ source }) => source),
