@@ -2,5 +2,5 @@ import { expect, test } from "bun:test";
 import { rehearsals } from "./rule-rehearsal.ts";
 
 test("a rehearsal goes through every round", () => {
-  expect([...rehearsals()].length).toBeGreaterThan(1);
+  expect([...rehearsals(4)]).toHaveLength(4);
 });

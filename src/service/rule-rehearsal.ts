@@ -13,7 +13,8 @@ import { HEADER_RECORD_BYTES } from "../traffic/header-record.ts";
 import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";
 import { METRICS } from "../traffic/rates.ts";
 
-const ROUNDS = 30;
+/** After about this many attacks of each kind, further ones take hardly less time: the compiler is done. */
+const ROUNDS = 100;
 const PACKETS = 64;
 /** One packet in this number is of users. */
 const USERS_EVERY = 7;
@@ -27,14 +28,17 @@ const COUNTED: CountedAttack = {
 };
 
 /** null: drawn for each packet. */
-type Packet = readonly [protocol: number, from: number | null, to: number | null, bytes: number, flags: number];
+type Packet = readonly [
+  ...[protocol: number, from: number | null, to: number | null],
+  ...[bytes: number | null, flags: number],
+];
 
 const { tcp, udp, icmp } = IP_PROTOCOL;
 const ATTACKS: readonly Packet[] = [
   ...([
     [udp, 53, null, 1200, 0],
     [udp, 123, null, 468, 0],
-    [udp, 40_000, null, 540, 0],
+    [udp, 40_000, 27_015, null, 0],
   ] as const),
   ...([
     [udp, null, 443, 1278, 0],
@@ -42,32 +46,47 @@ const ATTACKS: readonly Packet[] = [
     [tcp, null, 443, 40, 0x10],
   ] as const),
   ...([
-    [tcp, null, null, 552, 0x18],
+    [tcp, null, 443, null, 0x18],
     [icmp, 0, 0, 1028, 0],
+    [udp, null, null, null, 0],
   ] as const),
 ];
-const USERS: readonly Packet[] = [
-  ...([
+/** Of several services, each round those of one. */
+const USERS: readonly (readonly Packet[])[] = [
+  [
     [tcp, null, 443, 60, 0x02],
     [tcp, null, 443, 52, 0x10],
-    [tcp, null, 443, 569, 0x18],
-  ] as const),
-  ...([
+    [tcp, null, 443, null, 0x18],
     [tcp, null, 80, 52, 0x11],
-    [udp, 53, null, 124, 0],
-    [udp, null, 443, 1250, 0],
-  ] as const),
+    [udp, 53, null, null, 0],
+    [udp, null, 443, null, 0],
+  ],
+  [
+    [udp, null, 27_015, null, 0],
+    [udp, null, 30_120, null, 0],
+    [udp, 5060, 5060, null, 0],
+    [udp, null, 10_000, 200, 0],
+    [tcp, null, 443, 52, 0x10],
+  ],
+  [
+    [udp, null, 53, null, 0],
+    [tcp, null, 53, 60, 0x02],
+    [tcp, null, 25, null, 0x18],
+    [tcp, null, 25, 52, 0x10],
+    [tcp, 443, null, 52, 0x10],
+  ],
 ];
 
 type Draw = (below: number) => number;
 
 /** One round at a time. */
-export function* rehearsals(): Generator<void> {
+export function* rehearsals(rounds = ROUNDS): Generator<void> {
   const random = seededDraws(0, "rehearsal");
   const draw: Draw = (below) => Math.floor(random() * below);
-  const user = () => USERS[draw(USERS.length)] as Packet;
   const prefix = parsePrefix(VICTIM);
-  for (let round = 0; round < ROUNDS && prefix !== null; round++) {
+  for (let round = 0; round < rounds && prefix !== null; round++) {
+    const users = USERS[round % USERS.length] as readonly Packet[];
+    const user = () => users[draw(users.length)] as Packet;
     for (const kind of ATTACKS) {
       const packets = recorded((i) => (i % USERS_EVERY === 0 ? user() : kind), draw);
       const profile = round % 2 === 0 ? null : ({ kind: "sampled", packets: recorded(user, draw), rate: 250 } as const);
@@ -82,6 +101,9 @@ export function* rehearsals(): Generator<void> {
 }
 
 const ETHERNET_BYTES = 14;
+/** Of a length that is drawn. */
+const BYTES_MIN = 60;
+const BYTES_DRAWN = 1400;
 
 /** IPv4 packets to the victim, as the packet counter hands them over: without their frames, which nothing reads here. */
 function recorded(packetOf: (index: number) => Packet, draw: Draw): PacketMessage {
@@ -89,7 +111,8 @@ function recorded(packetOf: (index: number) => Packet, draw: Draw): PacketMessag
   const view = new DataView(records.buffer);
   const port = () => 1024 + draw(60_000);
   for (let i = 0; i < PACKETS; i++) {
-    const [protocol, from, to, bytes, flags] = packetOf(i);
+    const [protocol, from, to, length, flags] = packetOf(i);
+    const bytes = length ?? BYTES_MIN + draw(BYTES_DRAWN);
     const at = i * HEADER_RECORD_BYTES;
     const hasPorts = protocol === tcp || protocol === udp;
     view.setUint32(at + SAMPLE_RECORD.wireBytes, ETHERNET_BYTES + bytes, true);

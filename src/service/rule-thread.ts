@@ -1,12 +1,14 @@
 /** The thread that finds the rules of attacks: answers each list of messages with a list of as many answers. */
 import { answerTo, type RuleMessage } from "../mitigation/rules/rule-orders.ts";
-import { nextTurn, systemTimers } from "../system/timers.ts";
+import { systemTimers } from "../system/timers.ts";
 import { rehearsals } from "./rule-rehearsal.ts";
 
 declare const self: Worker;
 
 /** The service has started by then. */
 const REHEARSED_AFTER_MS = 2000;
+/** After each round of some milliseconds: the cores are for packets. */
+const REST_MS = 5;
 
 let isRehearsing = true;
 
@@ -20,7 +22,7 @@ systemTimers.after(REHEARSED_AFTER_MS, () => void rehearse());
 /** Until the first attack comes. */
 async function rehearse(): Promise<void> {
   for (const _ of rehearsals()) {
-    await nextTurn();
+    await new Promise<void>((resolve) => systemTimers.after(REST_MS, resolve));
     if (!isRehearsing) return;
   }
 }

@@ -86,14 +86,12 @@ export function coverOf(request: CoverRequest): Cover {
   for (let tried = 0; tried < KINDS_TRIED_MAX && rules.length < RULES_MAX && weightOf(left) > enough; tried++) {
     const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
     if (kind === null) break;
-    const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left }, request));
-    const best = bestOf(found, least, users.tolerated);
-    const isWorth =
-      best !== null &&
-      best.users <= users.tolerated &&
-      best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) &&
-      weightOf(best.packets) >= least;
-    if (isWorth) take(best.narrow);
+    const isWorth = (each: Grown) =>
+      each.users <= users.tolerated &&
+      each.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) &&
+      weightOf(each.packets) >= least;
+    const best = steadyRule(kind, left, { ...request, least, isWorth });
+    if (best !== null) take(best.narrow);
     else given.add(kind.name);
   }
   const sparing = distinct(rules).slice(0, RULES_MAX);
@@ -104,6 +102,29 @@ export function coverOf(request: CoverRequest): Cover {
     take(mixed);
   }
   return { rules: distinct(rules).slice(0, RULES_MAX), sparing, left: weightOf(left) };
+}
+
+/** Another choice of lengths is taken if it has this many times as much of the attack: fewer rules do, then. */
+const OTHER_LENGTHS_TIMES = 1.5;
+
+interface Wanted extends CoverRequest {
+  readonly least: number;
+  readonly isWorth: (found: Grown) => boolean;
+}
+
+/** The rule for most of the kind, by the first way to choose lengths that has enough of it; null: none is worth it. */
+function steadyRule(kind: Kind, left: readonly WeightedPacket[], request: Wanted): Grown | null {
+  const { least, isWorth, users } = request;
+  const enough = SIMPLE_SHARE_MIN * weightOf(left.filter(({ header }) => kindOf(header) === kind.name));
+  let best: Grown | null = null;
+  for (const ranges of LENGTH_CHOICES) {
+    const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left, ranges }, request));
+    const other = bestOf(found, least, users.tolerated);
+    const isMore = weightOf(other?.packets ?? []) > OTHER_LENGTHS_TIMES * weightOf(best?.packets ?? []);
+    if (other !== null && isWorth(other) && isMore) best = other;
+    if (weightOf(best?.packets ?? []) >= enough) break;
+  }
+  return best;
 }
 
 /** An attacker may send packets of very many kinds: most of them are too few for a rule. */
@@ -207,16 +228,23 @@ interface Growing {
   readonly kind: Kind;
   /** The attack packets that no rule matches yet. */
   readonly left: readonly WeightedPacket[];
+  readonly ranges: readonly LengthRanges[];
 }
+
+/**
+ * Without ranges of lengths, if that spares users and matches most: they may be cut by chance. Where no range between
+ * lengths of users does either, other fields may separate the lengths that are left of the attack.
+ */
+const LENGTH_CHOICES: readonly (readonly LengthRanges[])[] = [["none", "between users"], ["beside users"]];
 
 /**
  * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: an
  * attacker who moves away from a rule moves again.
  */
-function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverRequest): Grown {
+function grownSteadily(start: Rule, { kind, left, ranges }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
-    const found = grownSimply(start, left, request, moved);
+    const found = grownSimply(start, left, { ...request, ranges }, moved);
     const common =
       isUsual(kind) || isOfProtocol(start) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
     return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
@@ -259,18 +287,18 @@ interface Growth extends Pick<CoverRequest, "users" | "canExpress"> {
   readonly ranges: LengthRanges;
 }
 
-/** Without ranges of lengths, if that spares users and matches most: they may be cut by chance. */
+/** By the first choice of lengths that spares users and matches most, or else by the last. */
 function grownSimply(
   start: Rule,
   attack: readonly WeightedPacket[],
-  request: CoverRequest,
+  { ranges: [first = "none", ...others], ...request }: CoverRequest & Pick<Growing, "ranges">,
   moved: ReadonlySet<NarrowField>,
 ): Found {
   const growth = { ...request, usersWeight: USERS_WEIGHT, keptMin: FIELD_SHARE_MIN };
-  const simple = grown(start, attack, { ...growth, ranges: "none" }, moved);
-  const isEnough = weightOf(simple.packets) >= SIMPLE_SHARE_MIN * weightMatched(start, attack);
-  const isSimple = simple.users <= request.users.tolerated && isEnough;
-  return isSimple ? simple : grown(start, attack, { ...growth, ranges: "between users" }, moved);
+  const found = grown(start, attack, { ...growth, ranges: first }, moved);
+  const isEnough = weightOf(found.packets) >= SIMPLE_SHARE_MIN * weightMatched(start, attack);
+  const isSimple = found.users <= request.users.tolerated && isEnough;
+  return isSimple || others.length === 0 ? found : grownSimply(start, attack, { ...request, ranges: others }, moved);
 }
 
 /** Adds the match field that gains most, while the rule matches users. */

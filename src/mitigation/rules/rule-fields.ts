@@ -13,6 +13,7 @@ import {
   LEFT_OUT_SHARE_MIN,
   LISTED_PORT_SHARE_MIN,
   LONE_PORT_SHARE_MIN,
+  MIXED_USERS_WEIGHT,
   RANGE_COST,
   RANGE_SPARED_MIN,
   USERS_WEIGHT,
@@ -33,6 +34,9 @@ const FLAGS_COMMON = 0x1f;
 const OUTERMOST_SHARE = 0.005;
 /** All ports but four are five ranges, as many as a rule has. */
 const PORTS_LEFT_OUT_MAX = RANGES_MAX - 1;
+const CLIENT_PORTS_FROM = 1024;
+/** Ports of single clients are left out only where the next packet seldom has another one: the rest may be of the attack. */
+const UNSEEN_SHARE_MAX = 0.25;
 /** Ports of one service that takes several are this near to each other. */
 const NEAR_PORTS = 16;
 /** A common range of lengths that is wider is not specific, bytes. */
@@ -44,8 +48,11 @@ export interface Narrowing {
   readonly cost: number;
 }
 
-/** None; the one that the attack is in; or the one between lengths of users that has most of the attack. */
-export type LengthRanges = "none" | "own" | "between users";
+/**
+ * None; the one that the attack is in; the one between lengths of users that has most of the attack; or the one that has
+ * most of it beyond what it has of users, from whom other fields are to separate it.
+ */
+export type LengthRanges = "none" | "own" | "between users" | "beside users";
 
 /** The packets by which a rule is narrowed. */
 export interface NarrowedBy {
@@ -65,10 +72,11 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
   const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   const hasLength = rule.packetLengths.length > 0;
   const isLengthMoved = moved.has("packetLengths");
-  const isBetween = ranges === "between users" || (ranges === "none" && isReflected && isLengthMoved);
-  const between = hasLength || !isBetween ? [] : lengthFields(attack, users, isLengthMoved);
+  const isAmong = ranges.endsWith("users") || (ranges === "none" && isReflected && isLengthMoved);
+  const weight = ranges === "beside users" ? MIXED_USERS_WEIGHT : USERS_WEIGHT;
+  const among = hasLength || !isAmong ? [] : lengthFields(attack, users, { weight, isWidest: isLengthMoved });
   if (isReflected && !hasLength) {
-    if (isLengthMoved) for (const range of between) add(range);
+    if (isLengthMoved) for (const range of among) add(range);
     else if (attack.length >= COMMON_PACKETS_MIN) add(commonLength(rule, attack, COMMON_SLACK));
   }
   for (const end of ENDS) {
@@ -84,8 +92,8 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
     for (const fields of exactLength(attack)) add(fields);
     if (ranges === "own") for (const range of ownRange(attack)) add(range, RANGE_COST);
   }
-  if (ranges === "between users")
-    for (const range of between) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
+  if (ranges.endsWith("users"))
+    for (const range of among) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
   if (rule.fragment === null) for (const fragment of [true, false]) add({ fragment });
   return narrowings;
 }
@@ -158,6 +166,16 @@ function isOfOneConversation(end: End, port: number, attack: readonly WeightedPa
   if (end === "destination") return false;
   const packets = attack.filter(({ header }) => header.ports?.source === port);
   if (weightOf(packets) >= LONE_PORT_SHARE_MIN * total) return false;
+  return areOfOneSource(packets);
+}
+
+/** A port that a client drew for itself (RFC 6335, 6) says nothing of the next one. */
+function isOfOneClient(end: End, port: number, users: readonly WeightedPacket[]): boolean {
+  if (end === "destination" || port < CLIENT_PORTS_FROM) return false;
+  return areOfOneSource(users.filter(({ header }) => header.ports?.source === port));
+}
+
+function areOfOneSource(packets: readonly WeightedPacket[]): boolean {
   return new Set(packets.map(({ header }) => header.source)).size === 1;
 }
 
@@ -165,8 +183,12 @@ function isOfOneConversation(end: End, port: number, attack: readonly WeightedPa
 function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Range[] | null {
   const total = weightOf(users);
   const counts = countsBy(users, keyOf(end));
+  // The chance that the next packet has a port that was not seen yet (Good, 1953).
+  const areOthers = [...counts.values()].filter((count) => count === 1).length > UNSEEN_SHARE_MAX * users.length;
   const clusters: { from: number; to: number; weight: number }[] = [];
-  const several = [...weightsBy(users, keyOf(end))].filter(([port]) => (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN);
+  const several = [...weightsBy(users, keyOf(end))].filter(
+    ([port]) => (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN && !(areOthers && isOfOneClient(end, port, users)),
+  );
   for (const [port, weight] of several.sort(([a], [b]) => a - b)) {
     const last = clusters.at(-1);
     if (last === undefined || port - last.to > NEAR_PORTS) clusters.push({ from: port, to: port, weight });
@@ -210,12 +232,13 @@ const LENGTH_MARGIN = 8;
 
 /**
  * The range of lengths that holds the most of the attack and the least of the users, up to halfway to the users.
+ * @param weight of one percent of the users, in percent of the attack.
  * @param isWidest as far as that, however far from the attack's lengths.
  */
 function lengthFields(
   attack: readonly WeightedPacket[],
   users: readonly WeightedPacket[],
-  isWidest: boolean,
+  { weight: usersWeight, isWidest }: { readonly weight: number; readonly isWidest: boolean },
 ): Fields[] {
   const total = weightOf(attack) || 1;
   const worths = new Map<number, { worth: number; isUsers: boolean }>();
@@ -228,7 +251,7 @@ function lengthFields(
     }
   };
   add(attack, 1 / total, false);
-  add(users, -USERS_WEIGHT, true);
+  add(users, -usersWeight, true);
   const lengths = [...worths].map(([length, of]) => ({ length, ...of })).sort((a, b) => a.length - b.length);
   const best = bestRun(lengths.map(({ worth }) => worth));
   if (best === null) return [];

@@ -72,8 +72,14 @@ export class UsersAtRisk {
     const { seen, assumed, areOthers } = this.#traffic;
     if (length === undefined) return weightOfThose(seen, isNear) + weightOfThose(assumed, isNear);
     const near = seen.filter(({ header }) => isNear(header));
-    const hidden = areOthers ? besideRange(near, length) : 0;
-    return Math.max(inRange(near, length), hidden) + inSpan(assumed.filter(({ header }) => isNear(header)), length);
+    const hidden = areOthers ? besideRange(near, length) : betweenSides(near, length);
+    return (
+      Math.max(inRange(near, length), hidden) +
+      inSpan(
+        assumed.filter(({ header }) => isNear(header)),
+        length,
+      )
+    );
   }
 }
 
@@ -106,6 +112,27 @@ function besideRange(packets: readonly WeightedPacket[], { from: min, to: max }:
     if (packetBytes >= min - margin && packetBytes <= max + margin) around += weight;
   }
   return (around * width) / (2 * margin);
+}
+
+/** Packets that a sample which shows none may have missed, with a confidence of 95 % (Hanley, Lippman-Hand, 1983). */
+const MISSED_PACKETS = 3;
+
+/**
+ * The share in a range of lengths if it is as dense there as on the side where users are sparser: the gaps by which rules
+ * are cut are those that chance made wide. A length that many packets have counts once, since it says nothing of others;
+ * and that a range begins behind a packet says nothing either.
+ */
+function betweenSides(packets: readonly WeightedPacket[], { from: min, to: max }: Range): number {
+  const width = max - min + 1;
+  const margin = Math.max(SURROUNDINGS_MIN, Math.ceil(width / 2));
+  const [below, above] = [new Set<number>(), new Set<number>()];
+  for (const { header } of packets) {
+    const { packetBytes } = header;
+    if (packetBytes < min && packetBytes >= min - margin) below.add(packetBytes);
+    if (packetBytes > max && packetBytes <= max + margin) above.add(packetBytes);
+  }
+  const dense = ((Math.min(below.size, above.size) - 1) * width) / margin;
+  return (Math.min(dense, MISSED_PACKETS) * weightOf(packets)) / (packets.length || 1);
 }
 
 /** Assumed lengths are some of those between them. */
