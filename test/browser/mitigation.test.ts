@@ -30,7 +30,7 @@ test("the list has bans, their rules and the scrub nodes, who has them, and what
   await row.getByText(/^Blackhole in \d+:\d\d$/).waitFor();
   await row.getByText("with the attack").waitFor();
   await page.getByRole("row", { name: /^UDP, fragments.* Rule discard announced/ }).waitFor();
-  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen – not applied/ }).waitFor();
+  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen – – not applied/ }).waitFor();
   await page.getByText(/^127\.[\d.]+ has \d+ routes$/).waitFor();
   await page.getByLabel("Kind").selectOption("FlowSpec rule");
   await row.waitFor({ state: "detached" });

@@ -16,7 +16,7 @@ test("the list shows which are alive, how loaded they are and what they drop, th
   const { page } = await dashboard.open("/scrub", SECRETS.viewer);
   await page.getByRole("row", { name: /^scrub2 lost 0 – – –/ }).waitFor();
   await page.getByRole("row", { name: /^scrub3 not seen 0 .* never/ }).waitFor();
-  await page.getByRole("row", { name: /^scrub1 alive dry run 1 4\.20 Gbit\/s \(42 %\) 1\.00 M native/ }).waitFor();
+  await page.getByRole("row", { name: /^scrub1 alive dry run 1 4\.20 Gbit\/s \(42 %\) 1\.00 M would be dropped native/ }).waitFor();
   expect(await page.getByRole("rowheader").allTextContents()).toEqual(["scrub2", "scrub3", "scrub1"]);
   await page.getByRole("button", { name: "Node", exact: true }).click();
   await page.getByRole("columnheader", { name: "Node" }).getByText("↑").waitFor();
@@ -29,7 +29,7 @@ test("one of them says what it takes, what it reports, and what is diverted to i
   for (const text of ["Dry run on the node", "198.51.100.66", "10.0 Gbit/s", "port_ranges, packet_length"]) {
     await page.getByText(text, { exact: true }).waitFor();
   }
-  await page.getByRole("row", { name: new RegExp(`^${VICTIM} Divert to scrubbing`) }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${VICTIM} Divert to scrub1`) }).waitFor();
   await page.goto(`${dashboard.world.base}/#/scrub/scrub3`);
   for (const text of ["It has not polled yet", "No report yet", "Nothing is diverted to it"]) {
     await page.getByText(text, { exact: true }).waitFor();
