@@ -23,7 +23,8 @@
 #   judges  the API, fuzzed by its own description with Schemathesis (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
-#   release  what one downloads, in build/release: package, signed apt repository, checksums, bill of materials, notes (KEY=…)
+#   release  what one downloads, in build/release: .deb and .rpm for amd64 and arm64, signed repositories of them, an image,
+#            checksums, bills of materials, notes (KEY=…)
 #   docs    docs/configuration.md, from the schema of the configuration
 #   analyze  the static analyzer over all native code; `check` has it for the parsers alone
 #   format  formats all files as check requires    clean  removes what was built and installed here
@@ -47,15 +48,18 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium knot knot-dnsutils tshark glewlwyd \
+TEST_PACKAGES := $(RPM_PACKAGES) doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium chromium-headless-shell knot knot-dnsutils tshark glewlwyd \
   softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser gpg gpgv gpg-agent
+RPM_PACKAGES := rpm createrepo-c patchelf
+# The compiler is that for the processor that this machine does not have.
+RELEASE_PACKAGES := $(RPM_PACKAGES) qemu-user-static skopeo dnf cpio curl iproute2 $(if $(filter aarch64,$(shell uname -m)),g++-x86-64-linux-gnu,g++-aarch64-linux-gnu)
 BENCH_PACKAGES := nftables fastnetmon wrk
 TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
-FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
+FRESH_PACKAGES := debootstrap gpg qemu-user-static $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub lab-attacks lab-routers lab-telemetry lab-cluster lab-upgrade cluster-model test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth ledger simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb release fresh clean
 help:
@@ -145,8 +149,9 @@ dist: setup $(STAMPS)/deb-packages
 deb: setup $(STAMPS)/deb-packages
 	@$(BUN) deploy/package.ts
 
-release: setup $(STAMPS)/deb-packages
+release: setup $(STAMPS)/deb-packages $(STAMPS)/release-packages
 	@$(BUN) deploy/release.ts --key "$(KEY)"
+	@$(BUN) test/machines/release-check.ts
 
 fresh: setup $(STAMPS)/fresh-packages
 	@$(BUN) test/machines/fresh.ts $(SUITES)
@@ -212,6 +217,8 @@ $(STAMPS)/setup-packages: Makefile
 	$(call install_packages,$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES))
 $(STAMPS)/deb-packages: Makefile
 	$(call install_packages,$(DEB_PACKAGES))
+$(STAMPS)/release-packages: Makefile
+	$(call install_packages,$(RELEASE_PACKAGES))
 $(STAMPS)/test-packages: Makefile
 	$(call install_packages,$(DEB_PACKAGES) $(TEST_PACKAGES))
 $(STAMPS)/check-packages: Makefile

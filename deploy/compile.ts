@@ -5,10 +5,10 @@
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { BuiltDashboard } from "../src/http/server/dashboard-files.ts";
+import { type Architecture, isNative, NATIVE } from "./architecture.ts";
 import { packagesOf } from "./packages.ts";
 
 export const ROOT = join(import.meta.dir, "..");
-const ADDON = join(ROOT, "build/addon/floodwall.node");
 const PAGE = "build/dashboard/files.json";
 /** Bun puts the files of an executable under one name each, and `new Worker(new URL("./x.ts", …))` looks there. */
 const FLAT = "[name].[ext]";
@@ -42,22 +42,38 @@ export interface Compiled {
   readonly packages: readonly string[];
 }
 
+/** Where what is built for a processor is: this machine's in `build`, another's in a folder of its own there. */
+export function buildFolder(architecture: Architecture): string {
+  return join(ROOT, "build", isNative(architecture) ? "" : architecture.name);
+}
+
 /**
  * The packet counter without its debugging information, a twentieth of the size. Returns its path, always the same: it
- * goes into the executables.
+ * goes into the executables. With `libpcap` it asks for that library under this name.
  */
-export async function strippedAddon(): Promise<string> {
-  const path = join(ROOT, "build/stripped/floodwall.node");
+export async function strippedAddon(architecture: Architecture = NATIVE, libpcap?: string): Promise<string> {
+  const path = join(buildFolder(architecture), "stripped", libpcap ?? "", "floodwall.node");
   const mine = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true });
-  await Bun.$`strip --strip-unneeded -o ${mine} ${ADDON}`;
+  const strip = isNative(architecture) ? "strip" : `${architecture.triplet}-strip`;
+  await Bun.$`${strip} --strip-unneeded -o ${mine} ${join(buildFolder(architecture), "addon/floodwall.node")}`;
+  if (libpcap !== undefined) await Bun.$`patchelf --replace-needed libpcap.so.0.8 ${libpcap} ${mine}`;
   renameSync(mine, path);
   return path;
 }
 
+export interface CompileOrder {
+  /** Path of the packet counter. */
+  readonly addon: string;
+  readonly directory: string;
+  /** Default: this machine's. */
+  readonly architecture?: Architecture;
+}
+
 /** Throws when something does not build; the message says what. */
-export async function compile(executable: Executable, addon: string, directory: string): Promise<Compiled> {
+export async function compile(executable: Executable, order: CompileOrder): Promise<Compiled> {
   const { name, entry, threads } = executable;
+  const { addon, directory, architecture = NATIVE } = order;
   const path = join(directory, name);
   const built = await Bun.build({
     entrypoints: [entry, ...threads].map((file) => join(ROOT, file)),
@@ -67,7 +83,7 @@ export async function compile(executable: Executable, addon: string, directory: 
     metafile: true,
     plugins: [withAddon(addon)],
     // Uses only the operator's environment, as in bunfig.toml: no file of the working directory is read.
-    compile: { outfile: path, autoloadDotenv: false, autoloadBunfig: false },
+    compile: { outfile: path, autoloadDotenv: false, autoloadBunfig: false, ...runtimeOf(architecture) },
   });
   // Bun writes them beside the executable as well.
   for (const file of [name, ...threads.map((thread) => `${basename(thread, ".ts")}.js`)]) {
@@ -75,6 +91,12 @@ export async function compile(executable: Executable, addon: string, directory: 
   }
   const inputs = Object.keys(built.metafile?.inputs ?? {});
   return { path, packages: [...new Set([...packagesOf(inputs), ...pagePackages(inputs)])].toSorted() };
+}
+
+/** This Bun, or that of another processor, which the build has put into its folder. */
+function runtimeOf(architecture: Architecture): Bun.CompileBuildOptions {
+  if (isNative(architecture)) return {};
+  return { target: architecture.compileTarget, executablePath: join(buildFolder(architecture), "bun/bun") };
 }
 
 function withAddon(path: string): Bun.BunPlugin {
@@ -97,7 +119,7 @@ if (import.meta.main) {
   const directory = join(ROOT, "build/dist");
   const addon = await strippedAddon();
   for (const executable of EXECUTABLES) {
-    const { path } = await compile(executable, addon, directory);
+    const { path } = await compile(executable, { addon, directory });
     console.log(`${path}  ${Math.round(Bun.file(path).size / 1e6)} MB`);
   }
 }

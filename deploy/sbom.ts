@@ -1,8 +1,12 @@
-/** The bill of materials of a release: what is inside of the executables beside our code (CycloneDX 1.6, as JSON). */
+/**
+ * The bill of materials of a release: what is inside of the executables beside our code, and what the image has beside the
+ * executables (CycloneDX 1.6, as JSON).
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../package.json";
 import { ROOT } from "./compile.ts";
+import type { DebianVersion } from "./runtime-system.ts";
 
 export interface BillOrder {
   readonly version: string;
@@ -10,6 +14,8 @@ export interface BillOrder {
   readonly time: number;
   /** Names of the npm packages inside. */
   readonly packages: readonly string[];
+  /** Debian's packages in the image, by its name of the processor; none: the bill of the packages. */
+  readonly systems: readonly { readonly architecture: string; readonly versions: readonly DebianVersion[] }[];
 }
 
 interface Component {
@@ -22,11 +28,15 @@ interface Component {
   readonly licenses?: readonly object[];
 }
 
-export function billOfMaterials({ version, time, packages }: BillOrder): object {
+export function billOfMaterials({ version, time, packages, systems }: BillOrder): object {
   const lock = readFileSync(join(ROOT, "bun.lock"), "utf8");
   const own = `pkg:generic/floodwall@${encodeURIComponent(version)}`;
   // It is in the executables whole, and no package of its own is in a list of packages.
-  const components = [component("bun", lock, "platform"), ...packages.map((name) => component(name, lock, "library"))];
+  const components = [
+    component("bun", lock, "platform"),
+    ...packages.map((name) => component(name, lock, "library")),
+    ...systems.flatMap(({ architecture, versions }) => versions.map((one) => debianComponent(architecture, one))),
+  ];
   return {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
@@ -57,6 +67,11 @@ function component(name: string, lock: string, type: Component["type"]): Compone
     ...(hash === null ? {} : { hashes: [{ alg: "SHA-512", content: hash }] }),
     ...(license === undefined ? {} : { licenses: [licenceOf(license)] }),
   };
+}
+
+function debianComponent(architecture: string, { name, version }: DebianVersion): Component {
+  const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}`;
+  return { type: "library", "bom-ref": purl, name, version, purl };
 }
 
 /** One identifier of SPDX, or an expression of several. */

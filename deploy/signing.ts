@@ -7,6 +7,8 @@ export interface Signer {
   /** The signature alone, as text. */
   detached(path: string, to: string): Promise<void>;
   publicKey(to: string): Promise<void>;
+  /** Puts the signature of an RPM package into it. */
+  rpm(path: string): Promise<void>;
 }
 
 export interface SignerOptions {
@@ -23,10 +25,20 @@ export function signer({ key, time, home }: SignerOptions): Signer {
   const where = home === undefined ? [] : ["--homedir", home];
   const moment = new Date(time * 1000).toISOString().replaceAll(/[-:]|\..*/g, "");
   const options = [...where, "--batch", "--yes", "--local-user", key, "--digest-algo", "SHA512"];
-  const sign = [...options, "--faked-system-time", `${moment}!`, "--armor"];
+  const clock = ["--faked-system-time", `${moment}!`];
+  const sign = [...options, ...clock, "--armor"];
+  const rpmMacros = {
+    __gpg: "/usr/bin/gpg",
+    _gpg_name: key,
+    _gpg_digest_algo: "sha512",
+    _gpg_sign_cmd_extra_args: clock.join(" "),
+    ...(home === undefined ? {} : { _gpg_path: home }),
+  };
+  const defines = Object.entries(rpmMacros).flatMap(([name, value]) => ["--define", `${name} ${value}`]);
   return {
     clear: async (path, to) => void (await gpg([...sign, "--output", to, "--clear-sign", path])),
     detached: async (path, to) => void (await gpg([...sign, "--output", to, "--detach-sign", path])),
+    rpm: async (path) => void (await Bun.$`rpmsign ${defines} --addsign ${path}`.quiet()),
     publicKey: async (to) => writeFileSync(to, await gpg([...where, "--batch", "--armor", "--export", key])),
   };
 }

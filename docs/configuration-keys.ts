@@ -38,6 +38,7 @@ export interface ReferenceSchema {
   readonly examples?: readonly unknown[];
   readonly valueIfAbsent?: unknown;
   readonly ifAbsent?: string;
+  readonly sameKeysAs?: string;
 }
 
 /** Units by the endings of keys, the longest first. */
@@ -69,7 +70,7 @@ export function* keysAt(path: string, schema: ReferenceSchema, fallback: Fallbac
     allowed: allowedIn(schema),
     meaning: schema.description ?? "",
   };
-  yield* keysIn(schema.items ?? schema, place);
+  if (schema.sameKeysAs === undefined) yield* keysIn(schema.items ?? schema, place);
 }
 
 function* keysIn(schema: ReferenceSchema, path: string): Generator<ReferenceKey> {

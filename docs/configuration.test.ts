@@ -1,5 +1,5 @@
 /** The reference of the configuration is the schema's, its examples load, and its defaults are those of the loader. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
@@ -12,6 +12,9 @@ import { describeProblem } from "../src/schema/problem.ts";
 import { described } from "../src/schema/schema-forms.ts";
 import { keysOf } from "./configuration-keys.ts";
 import { CHAPTERS, type Chapter, configurationPage, exampleText, sectionsOf } from "./configuration-page.ts";
+
+// The keys are many, and each is loaded twice.
+setDefaultTimeout(60_000);
 
 const PAGE = readFileSync(join(import.meta.dir, "configuration.md"), "utf8");
 
@@ -204,6 +207,7 @@ function otherValues(value: unknown): unknown[] {
       ["openid"],
       ["02:00:5e:10:00:01"],
       ["https://192.0.2.9"],
+      ["2001:db8::/96"],
       ...LISTED,
     ];
   return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other", "/other/"];
@@ -214,6 +218,7 @@ const LISTED: readonly unknown[] = [
   [{ name: "one", networks: ["192.0.2.0/25"] }],
   [{ name: "one", token_env: "ONE", role: "viewer" }],
   [{ name: "one" }],
+  [{ tenant: "one" }],
   [{ address: "192.0.2.1", remote_asn: 1 }],
   [{ address: "192.0.2.1", from: ["192.0.2.0/24"] }],
 ];

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Puts the first Bun of a machine into a folder: npm fetches the version that the lock file names, and the hash there
 # decides whether it is unpacked. No script of a package runs. Bun installs everything else, and itself once more.
-# Usage: setup/first-bun.sh LOCK FOLDER
+# Usage: setup/first-bun.sh LOCK FOLDER [MACHINE]: that of another processor, as `uname -m` names it, is not run.
 set -euo pipefail
 
 refuse() {
@@ -11,15 +11,20 @@ refuse() {
 
 lock=$1
 folder=$2
-case $(uname -m) in
+machine=${3:-$(uname -m)}
+case $machine in
   x86_64) package=@oven/bun-linux-x64 ;;
   aarch64) package=@oven/bun-linux-aarch64 ;;
-  *) refuse "this processor is $(uname -m): there is a Bun for x86_64 and aarch64 only" ;;
+  *) refuse "this processor is $machine: there is a Bun for x86_64 and aarch64 only" ;;
 esac
 entry=$(sed -n "s|^ *\"$package\": \[\"$package@\([^\"]*\)\".*\"sha512-\([^\"]*\)\"\],*$|\1 \2|p" "$lock")
 version=${entry% *}
 [ -n "$version" ] || refuse "$lock names no version of $package"
-[ "$("$folder/bun" --version 2>/dev/null || true)" != "$version" ] || exit 0
+if [ "$machine" = "$(uname -m)" ]; then
+  [ "$("$folder/bun" --version 2>/dev/null || true)" != "$version" ] || exit 0
+else
+  [ "$(cat "$folder/version" 2>/dev/null || true)" != "$version" ] || exit 0
+fi
 
 echo "fetching Bun $version"
 expected=$(printf %s "${entry#* }" | base64 -d | od -An -vtx1 | tr -d ' \n')
@@ -37,4 +42,6 @@ if [ "${found%% *}" != "$expected" ]; then
 fi
 tar -xzf "$archive" --strip-components=2 package/bin/bun
 rm "$archive"
+echo "$version" >version
+[ "$machine" = "$(uname -m)" ] || exit 0
 ./bun --version >/dev/null || refuse "Bun $version does not run here: is this a Linux with glibc?"

@@ -1,15 +1,8 @@
 #!/usr/bin/env bun
 /** The command line: which role the process takes. */
 import { parseArgs } from "node:util";
-import { check } from "./cli/check.ts";
 import { COMMANDS, DEFAULT_CONFIG, DEFAULT_SCRUB_CONFIG, help, helpOf } from "./cli/commands.ts";
 import { ctl } from "./cli/ctl/ctl.ts";
-import { dataplaneStatus } from "./cli/dataplane-status.ts";
-import { replay } from "./cli/replay.ts";
-import { schema } from "./cli/schema.ts";
-import { scrub } from "./cli/scrub.ts";
-import { serve } from "./cli/serve.ts";
-import { telemetry } from "./cli/telemetry.ts";
 import { systemClock } from "./system/clock.ts";
 import { environmentNow } from "./system/environment.ts";
 import { messageOf } from "./system/error-message.ts";
@@ -64,22 +57,27 @@ async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("--seed goes with replay alone, without --suggest");
   }
   if (isHere && role !== "check") throw new UsageError("--here goes with check alone");
+  // Each is loaded for its own role: what the service loads takes longer than all that the others do.
   switch (role) {
     case "serve":
       expectOperands(operands, []);
-      return serve(config ?? DEFAULT_CONFIG);
+      return (await import("./cli/serve.ts")).serve(config ?? DEFAULT_CONFIG);
     case "scrub":
       expectOperands(operands, []);
-      return scrub(config ?? DEFAULT_SCRUB_CONFIG);
+      return (await import("./cli/scrub.ts")).scrub(config ?? DEFAULT_SCRUB_CONFIG);
     case "dataplane":
       if (operands[0] !== "status") throw new UsageError("dataplane knows one command, status");
       expectOperands(operands, ["status"]);
-      return dataplaneStatus({ configPath: config ?? null, format: json ? "json" : "text", print: console.log });
+      return (await import("./cli/dataplane-status.ts")).dataplaneStatus({
+        configPath: config ?? null,
+        format: json ? "json" : "text",
+        print: console.log,
+      });
     case "check":
-      return check(expectOperands(operands, ["FILE"]), isHere);
+      return (await import("./cli/check.ts")).check(expectOperands(operands, ["FILE"]), isHere);
     case "telemetry":
       expectOperands(operands, []);
-      return telemetry({
+      return (await import("./cli/telemetry.ts")).telemetry({
         listen,
         seconds: secondsOf(seconds ?? "60"),
         format: json ? "json" : "text",
@@ -87,7 +85,7 @@ async function run(argv: readonly string[]): Promise<number> {
         progress: console.error,
       });
     case "replay":
-      return replay({
+      return (await import("./cli/replay.ts")).replay({
         capture: expectOperands(operands, ["CAPTURE"]),
         configPath: config ?? DEFAULT_CONFIG,
         format: json ? "json" : "text",
@@ -99,7 +97,7 @@ async function run(argv: readonly string[]): Promise<number> {
       const [of] = operands;
       if (of !== undefined && of !== "customer") throw new UsageError(`schema knows customer, not ${of}`);
       expectOperands(operands, of === undefined ? [] : ["customer"]);
-      return shown(schema(of ?? "configuration"));
+      return shown((await import("./cli/schema.ts")).schema(of ?? "configuration"));
     }
     case "version":
       expectOperands(operands, []);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { reasons } from "./run-report.ts";
+import { isRandom, reasons } from "./run-report.ts";
 
 const DOCTEST = `[doctest] doctest version is "2.4.9"
 ===============================================================================
@@ -30,4 +30,10 @@ test("of a step that names no failed test the last lines are shown", () => {
   expect(reasons("started\n\nSegmentation fault\n")).toEqual([
     "no failed test is named; its last lines: \n      started\n      Segmentation fault",
   ]);
+});
+
+test("a test that draws at random is known by its file, one that has no file counts as such", () => {
+  const files = ["src/bgp/flowspec-agreement.test.ts", "test/adversary/adversary.test.ts", ""];
+  expect(files.map(isRandom)).toEqual([true, true, true]);
+  expect(isRandom("src/observability/limiter.test.ts")).toBe(false);
 });

@@ -1,4 +1,5 @@
 /** What the output of a step of the test run says: how many passed and failed, what was skipped, what failed and why. */
+import { readFileSync } from "node:fs";
 
 export interface Counts {
   readonly passed: number;
@@ -94,6 +95,14 @@ export function failedFiles(output: string): string[] {
     if (line.startsWith("(fail) ")) files.add(file);
   }
   return [...files];
+}
+
+/**
+ * Whether a test file draws at random: another run of it has another seed, and may miss what the first one found. A test
+ * without a file counts as such.
+ */
+export function isRandom(file: string): boolean {
+  return file === "" || /SEED|Math\.random|seedsOfRun/.test(readFileSync(file, "utf8"));
 }
 
 function matches(pattern: RegExp, text: string): string[] {

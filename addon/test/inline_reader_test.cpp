@@ -223,7 +223,7 @@ TEST_CASE("inline reader: drops hosts that lie outside the new networks") {
   CHECK(fixture.box.hasHost(ipv6(1, 1)));
 }
 
-TEST_CASE("inline reader: samples one packet in N, from its Ethernet header on") {
+TEST_CASE("inline reader: samples one packet in N, from its Ethernet header on, for as many packets") {
   if (cannotRunXdp("inline reader: samples one packet in N")) return;
   ReaderFixture all({.maxHosts = 16, .sampleEvery = 1});
   const Bytes frame = ethernet(0x0800) + ipv4Packet({}, udp(4000, 53, 300));
@@ -258,6 +258,10 @@ TEST_CASE("inline reader: samples one packet in N, from its Ethernet header on")
   const std::uint32_t samples = some.engine.engine.readSamples(kHost, room);
   CHECK(samples > 140);
   CHECK(samples < 260);
+  for (std::uint32_t i = 0; i < samples; i++) {
+    std::memcpy(&record, room.data() + i * sizeof record, sizeof record);
+    CHECK(record.stands_for == 10);
+  }
 }
 
 TEST_CASE("inline reader: counts samples that found no room") {

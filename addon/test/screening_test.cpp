@@ -295,6 +295,17 @@ TEST_CASE("keeps headers that the kernel sampled without counting them") {
   CHECK_FALSE(fixture.host(kHost));
 }
 
+TEST_CASE("a header that the kernel drew stands for the packets that it drew from") {
+  EngineFixture fixture;
+  fixture.shard->leaveIdle();
+  for (int i = 0; i < 8; i++) fixture.shard->addSample(frameOf(kFrame), Link::ethernet, FILTER_PASS_DEFAULT, 256);
+  fixture.shard->enterIdle();
+  fixture.tick();
+  const std::vector<SampleRecord> kept = samples(fixture.engine, kHost);
+  REQUIRE(kept.size() == 8);
+  for (const SampleRecord& record : kept) CHECK(record.standsFor == 256);
+}
+
 TEST_CASE("a header of a frame that came from other networks is no sample of the host that it names as its source") {
   const Bytes spoofed = udpFrame(kProtected + 1, kForeign + 1), incoming = udpFrame(kForeign + 1, kProtected + 1);
   for (const bool isExternal : {false, true}) {

@@ -2,7 +2,6 @@
 import { useRef, useState } from "preact/hooks";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
-import { BAN_REASON_MAX } from "../../src/limits.ts";
 import { command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
@@ -24,6 +23,7 @@ import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
+import { givenReason, ReasonField } from "./reason-field.tsx";
 
 /** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
@@ -110,7 +110,6 @@ export function BanButton({ target }: { readonly target?: string }) {
 }
 
 export function UnbanButton({ ban }: { readonly ban: BanWire }) {
-  const [reason, setReason] = useState("");
   if (ban.state !== "active") return null;
   const { target, prefix, manual } = ban;
   const { value } = attacks;
@@ -122,12 +121,12 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
       title={t`Unban ${prefix}?`}
       verb={t`Unban`}
       isDangerous
-      act={() => command("/api/v1/unban", { ip: target, ...givenReason(reason) })}
+      asksReason
+      act={(given) => command("/api/v1/unban", { ip: target, ...given })}
       look={lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isLifted(ban, all))}
       onFound={readBans}
       onDone={(lifted) => {
         tookBan(lifted);
-        setReason("");
         showOutcome(t`The ban of ${banSubject(lifted)} is lifted.`);
       }}
     >
@@ -136,7 +135,6 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
         {ban.dry_run ? t`Dry run: nothing was announced. The ban ends.` : t`Its traffic flows as before the ban.`}
         {manual ? "" : t` The current attack does not ban it again; the next attack does.`}
       </p>
-      <ReasonField value={reason} onInput={setReason} />
     </CommandButton>
   );
 }
@@ -176,20 +174,6 @@ function bannedLook(ip: string): Look {
     const { target } = preview.data.ban;
     return lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isBannedByHand(target, all))();
   };
-}
-
-interface ReasonFieldProps {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-}
-
-/** For the audit trail. */
-function ReasonField(props: ReasonFieldProps) {
-  return <TextField label={t`Reason`} maxLength={BAN_REASON_MAX} placeholder={t`ticket 7`} {...props} />;
-}
-
-function givenReason(reason: string): { readonly reason?: string } {
-  return reason.trim() === "" ? {} : { reason: reason.trim() };
 }
 
 function bannedText(ban: BanWire): string {

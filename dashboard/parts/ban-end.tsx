@@ -18,7 +18,12 @@ export function BanEnds({ ban, isShort }: BanEndsProps) {
     case "ended":
       return <>–</>;
     case "renewed":
-      return <>{end.calm ?? (isShort === true ? t`with the attack` : t`stays until the attack has been quiet`)}</>;
+      return (
+        <>
+          {end.calm ??
+            (isShort === true ? t`with the attack` : t`stays until the attack has been quiet for ${end.ofSeconds} s`)}
+        </>
+      );
     case "at":
       return <>{tx`in ${<Until at={end.at} />}`}</>;
     default:

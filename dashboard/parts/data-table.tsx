@@ -1,13 +1,14 @@
 /**
  * A table that stays fast with any number of rows: only the visible rows of a long table are in the page. All rows have
- * the same height. In a narrow frame, columns are hidden by their `width`, so the first cell must have the most
- * important value.
+ * the same height. In a narrow frame, columns are hidden by their `width`, and further ones until the rest fits, so the
+ * first cell must have the most important value.
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { t } from "../language.ts";
 import type { Sort } from "../text/table-order.ts";
+import { useFittingColumns } from "./use-fitting-columns.ts";
 import { useOrder } from "./use-order.ts";
 
 export interface Column<Row> {
@@ -53,11 +54,12 @@ const ROW_PX = 34;
 const WINDOWED_FROM = 80;
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rowKey, total, firstSort } = props;
-  const own = useOrder(label, firstSort ?? UNSORTED, columns);
+  const { label, rowKey, total, firstSort } = props;
+  const own = useOrder(label, firstSort ?? UNSORTED, props.columns);
   const { sort, onSort } = firstSort === undefined ? props : own;
-  const rows = useMemo(() => sorted(props.rows, columns, sort), [props.rows, columns, sort]);
+  const rows = useMemo(() => sorted(props.rows, props.columns, sort), [props.rows, props.columns, sort]);
   const frame = useRef<HTMLDivElement>(null);
+  const columns = useFittingColumns(frame, props.columns, rows);
   const isWindowed = rows.length > WINDOWED_FROM;
   const { first, end, before, after } = useWindow(frame, isWindowed ? rows.length : 0);
   const shown = isWindowed ? rows.slice(first, end) : rows;

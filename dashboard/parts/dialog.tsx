@@ -8,6 +8,7 @@ import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
 import { showOutcome } from "./outcome.tsx";
+import { type GivenReason, givenReason, ReasonField } from "./reason-field.tsx";
 
 export interface DialogProps {
   readonly title: string;
@@ -50,7 +51,9 @@ export interface ConfirmProps<T> {
   /** The text of the button: `Ban`. */
   readonly verb: string;
   readonly isDangerous?: boolean;
-  readonly act: () => Promise<Answer<T>>;
+  /** The dialog has a field for it, which is part of the order. */
+  readonly asksReason?: true;
+  readonly act: (given: GivenReason) => Promise<Answer<T>>;
   /** Looks whether the order is in force, for one that was not answered. */
   readonly look: Look;
   readonly onDone: (data: T) => void;
@@ -70,7 +73,8 @@ type State =
  * carried out is looked up, also after the dialog is closed.
  */
 export function Confirm<T>(props: ConfirmProps<T>) {
-  const { title, children, verb, isDangerous, act, look, onDone, onFound, onRefused, onClose } = props;
+  const { title, children, verb, isDangerous, asksReason, act, look, onDone, onFound, onRefused, onClose } = props;
+  const [reason, setReason] = useState("");
   const [state, setState] = useState<State>({ kind: "asking" });
   const isClosed = useRef(false);
   useEffect(
@@ -81,7 +85,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
   );
   const submit = async () => {
     setState({ kind: "busy" });
-    const answer = await act();
+    const answer = await act(givenReason(reason));
     if (answer.kind === "answer") {
       onDone(answer.data);
       if (!isClosed.current) onClose();
@@ -110,6 +114,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         }}
       >
         {children}
+        {asksReason === true && <ReasonField value={reason} onInput={setReason} />}
         <Result state={state} />
         <div class="dialog-buttons">
           <Button onClick={onClose}>{state.kind === "doubt" ? t`Close` : t`Cancel`}</Button>

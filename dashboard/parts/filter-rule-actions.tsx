@@ -285,7 +285,8 @@ export function RemoveRuleButton({ name, onChanged }: RemoveRuleProps) {
       title={t`Remove the rule ${name}?`}
       verb={t`Remove`}
       isDangerous
-      act={() => command(filterRulePath(name), {}, "DELETE")}
+      asksReason
+      act={(given) => command(filterRulePath(name), given, "DELETE")}
       look={ruleLook(name, (rule) => rule === undefined)}
       onFound={onChanged}
       onDone={() => {

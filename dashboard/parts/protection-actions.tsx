@@ -185,7 +185,8 @@ export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string
       title={t`Remove the choice for ${prefix}?`}
       verb={t`Remove`}
       isDangerous
-      act={() => command(protectionPath(prefix), {}, "DELETE")}
+      asksReason
+      act={(given) => command(protectionPath(prefix), given, "DELETE")}
       look={lookAt<ProtectionWire>(protectionPath(prefix), ({ choice }) => choice?.prefix !== prefix)}
       onFound={onChanged}
       onDone={(done) => {

@@ -16,3 +16,21 @@ export function rateSeries(base: Base, points: readonly (TrafficPointWire | null
     },
   ];
 }
+
+/** The threshold and the learned rate, dashed. @param threshold 0: there is none. */
+export function limitSeries(
+  base: Base,
+  points: readonly (Pick<TrafficPointWire, "baseline_pps"> | null)[],
+  threshold: number,
+): Series[] {
+  const line = (label: string, color: string, values: Series["values"]) =>
+    ({ label, color, values, form: "dashed" }) satisfies Series;
+  // The baseline is recorded for packets only.
+  const hasBaseline = base === "pps" && points.some((point) => point?.baseline_pps !== undefined);
+  const all = points.map(() => threshold);
+  const normal = points.map((point) => point?.baseline_pps ?? null);
+  return [
+    ...(threshold > 0 ? [line(t`Threshold`, "--chart-threshold", all)] : []),
+    ...(hasBaseline ? [line(t`Normal`, "--chart-baseline", normal)] : []),
+  ];
+}

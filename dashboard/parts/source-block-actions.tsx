@@ -170,7 +170,8 @@ export function UnblockButton({ block, onChanged }: UnblockButtonProps) {
       title={t`Unblock ${source}?`}
       verb={t`Unblock`}
       isDangerous
-      act={() => command(`${SOURCES_PATH}/unblock`, { source, victim })}
+      asksReason
+      act={(given) => command(`${SOURCES_PATH}/unblock`, { source, victim, ...given })}
       look={lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources))}
       onFound={onChanged}
       onDone={() => {

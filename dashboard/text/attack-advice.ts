@@ -5,6 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
+import { isWatchedOnly } from "./ladder.ts";
 import { reachedOf, standingOf } from "./standing.ts";
 
 /** Why the service would refuse an order for the victim now; null: it would accept it. */
@@ -222,7 +223,7 @@ function adviceUnannounced(asked: Asked, ban: BanWire): Advice {
     return byHand(asked, t`no rule separates the attack from its users, and ban.fallback does nothing`);
   }
   const next = nextStep(ban);
-  if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") {
+  if (isWatchedOnly(ban)) {
     if (next === null) return byHand(asked, t`its escalation only watches`);
     return {
       text: t`Wait for the next step of the escalation (${methodName(next.action)}), or ban the victim by hand.`,

@@ -3,7 +3,7 @@ import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { AUDIT_ACTIONS, actorText, eventMs } from "./audit.ts";
+import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, eventMs } from "./audit.ts";
 import { entryText, foldedEntries } from "./timeline.ts";
 
 export interface Deed {
@@ -70,7 +70,7 @@ function deedOfEvent(event: AuditEventWire): Deed {
   const { action, result, target, reason } = event;
   return {
     atMs: eventMs(event),
-    what: `${AUDIT_ACTIONS[action]}: ${result}`,
+    what: `${AUDIT_ACTIONS[action]}: ${AUDIT_RESULTS[result]}`,
     by: actorText(event),
     target: target.replace("->", " → "),
     reason,

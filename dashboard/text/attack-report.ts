@@ -6,7 +6,7 @@ import { t } from "../language.ts";
 import { amountText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
-import { vectorName } from "./format/words.ts";
+import { DIRECTION_NAMES, vectorName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
 import { entryText, entryTitle, type FoldedEntry, foldedEntries } from "./timeline.ts";
 
@@ -22,17 +22,20 @@ export interface ReportParts {
 export function attackReport({ attack, timeline, sources, nowMs }: ReportParts): string {
   const { started_at: begin, ended_at: end, tenant, group, volume } = attack;
   const customer = tenant === undefined || tenant === group ? group : t`${tenant} (hostgroup ${group})`;
-  const lines: (string | null)[] = [
+  const facts: (Fact | null)[] = [
+    [t`Customer`, customer],
+    [t`Direction`, DIRECTION_NAMES[attack.direction].toLowerCase()],
+    attack.hosts === undefined ? null : [t`Hosts attacked`, String(attack.hosts)],
+    [t`Kind`, kindText(attack)],
+    volume === undefined ? null : [t`Began`, utc(volume.began_at)],
+    [t`Detected`, utc(begin)],
+    [t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)],
+    ...(volume === undefined ? [[t`Size`, t`not known`] as const] : sizeFacts(volume)),
+  ];
+  const lines = [
     t`DDoS attack on ${attackSubject(attack)}`,
     "",
-    line(t`Customer`, customer),
-    line(t`Direction`, attack.direction),
-    attack.hosts === undefined ? null : line(t`Hosts attacked`, String(attack.hosts)),
-    line(t`Kind`, kindText(attack)),
-    volume === undefined ? null : line(t`Began`, utc(volume.began_at)),
-    line(t`Detected`, utc(begin)),
-    line(t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)),
-    ...(volume === undefined ? [line(t`Size`, t`not known`)] : sizeLines(volume)),
+    ...factLines(facts.filter((fact) => fact !== null)),
     "",
     t`What was done:`,
     ...(timeline.length === 0 ? [t`  nothing is known`] : foldedEntries(timeline).map(entryLine)),
@@ -41,23 +44,28 @@ export function attackReport({ attack, timeline, sources, nowMs }: ReportParts):
     "",
     t`Attack ${attack.id}, reported by Floodwall.`,
   ];
-  return `${lines.filter((each) => each !== null).join("\n")}\n`;
+  return `${lines.join("\n")}\n`;
 }
+
+type Fact = readonly [name: string, value: string];
 
 const NAME_WIDTH = 16;
 
-function line(name: string, value: string): string {
-  return `${`${name}:`.padEnd(NAME_WIDTH)}${value}`;
+/** The values are below each other, also where a language has longer names. */
+function factLines(facts: readonly Fact[]): string[] {
+  const width = Math.max(NAME_WIDTH, ...facts.map(([name]) => name.length + 2));
+  return facts.map(([name, value]) => `${`${name}:`.padEnd(width)}${value}`);
 }
 
-function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
+function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
+  const proofs = proofText(volume);
   return [
-    line(t`Flood lasted`, secondsText(volume.duration_seconds)),
-    line(t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`),
-    line(t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
-    line(t`Total`, amountText(volume.packets, volume.bits)),
-    line(t`Passed here`, passedText(volume)),
-    ...[proofText(volume)].filter((text) => text !== null).map((text) => line(t`Challenged`, text)),
+    [t`Flood lasted`, secondsText(volume.duration_seconds)],
+    [t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`],
+    [t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`],
+    [t`Total`, amountText(volume.packets, volume.bits)],
+    [t`Passed here`, passedText(volume)],
+    ...(proofs === null ? [] : [[t`Challenged`, proofs] as const]),
   ];
 }
 

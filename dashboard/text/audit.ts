@@ -24,6 +24,18 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   hostgroup_settings: t`Hostgroup settings`,
 };
 
+export const AUDIT_RESULTS: Readonly<Record<AuditEventWire["result"], string>> = {
+  active: t`active`,
+  withdrawn: t`withdrawn`,
+  ok: t`ok`,
+  blocked: t`blocked`,
+  removed: t`removed`,
+  set: t`set`,
+  cleared: t`cleared`,
+  rejected: t`rejected`,
+  error: t`error`,
+};
+
 /** As in the query of the page's address. */
 export interface AuditFilters {
   readonly action: AuditEventWire["action"] | null;

@@ -38,11 +38,11 @@ test("the next step is the first rung that has not come", () => {
 });
 
 describe("the end of a ban", () => {
-  const attack = { id: "a1", active: true } as AttackWire;
+  const attack = { id: "a1", active: true, ends_after_seconds: 30 } as AttackWire;
   const lasting = { attacks: ["a1"] };
   test.each([
     ["expires when nothing renews it", ban(), { kind: "at", at: "2026-03-01T12:10:00Z" }],
-    ["is renewed while its attack lasts", ban(lasting), { kind: "renewed", calm: null }],
+    ["is renewed while its attack lasts", ban(lasting), { kind: "renewed", calm: null, ofSeconds: 30 }],
     [
       "of an automatic ban that is held is the earlier time",
       ban({ hold_until: "2026-03-01T12:05:00Z" }),
@@ -61,11 +61,12 @@ describe("the end of a ban", () => {
 
   test("comes nearer while its attack is calm", () => {
     const calm = { ...attack, calm_seconds: 4.2, calm_of_seconds: 10 };
-    expect(endOf(ban(lasting), [calm])).toEqual({ kind: "renewed", calm: "quiet for 4 of 10 s" });
+    expect(endOf(ban(lasting), [calm])).toEqual({ kind: "renewed", calm: "quiet for 4 of 10 s", ofSeconds: 30 });
     // It lasts as long as one of its attacks.
-    expect(endOf(ban({ attacks: ["a1", "a2"] }), [calm, { ...attack, id: "a2" }])).toEqual({
+    expect(endOf(ban({ attacks: ["a1", "a2"] }), [calm, { ...attack, id: "a2", ends_after_seconds: 60 }])).toEqual({
       kind: "renewed",
       calm: null,
+      ofSeconds: 60,
     });
   });
 });

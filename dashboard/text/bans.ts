@@ -4,14 +4,24 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import type { Span } from "./format/ranges.ts";
-import { methodName } from "./format/words.ts";
-import { rungsOf } from "./ladder.ts";
+import { counted, methodName } from "./format/words.ts";
+import { isWatchedOnly, rungsOf } from "./ladder.ts";
 import type { StateWord } from "./nodes.ts";
 import { idleText, reachedOf } from "./standing.ts";
 
 /** A single address is shown without prefix length. */
 export function banSubject({ prefix }: BanWire): string {
   return prefix.replace(/\/(32|128)$/, "");
+}
+
+/** `FlowSpec, 1 rule`, `Divert to scrub1`, or `Watch only` while its rung does nothing. */
+export function banMethodText(ban: BanWire): string {
+  const { method, node, flowspec } = ban;
+  if (isWatchedOnly(ban)) return methodName("none");
+  if (node !== undefined) return t`Divert to ${node}`;
+  return flowspec === undefined || method !== "flowspec"
+    ? methodName(method)
+    : `${methodName(method)}, ${counted(flowspec.length, "rule")}`;
 }
 
 /** The reason that the service gives, else the cause of the ban. */
@@ -45,6 +55,7 @@ export function routeWord(ban: BanWire): StateWord {
     const isInKernel = ban.dropped_packets !== undefined;
     return isInKernel ? { tone: "ok", text: t`on this machine` } : { tone: "warn", text: t`not in the kernel` };
   }
+  if (isWatchedOnly(ban)) return { tone: "none", text: t`only watched` };
   if (announcement === undefined) return { tone: "none", text: t`not announced` };
   const reached = reachedOf(ban);
   if (ban.node_idle === true) return { tone: "danger", text: idleText(ban) };
@@ -71,7 +82,8 @@ export function nextStep(ban: BanWire): NextStep | null {
 /** When a ban ends. `calm`: how far its attacks are from their end; null: one of them is above its threshold. */
 export type BanEnd =
   | { readonly kind: "at"; readonly at: string }
-  | { readonly kind: "renewed"; readonly calm: string | null }
+  /** `ofSeconds`: how long its attacks must be quiet. */
+  | { readonly kind: "renewed"; readonly calm: string | null; readonly ofSeconds: number }
   | { readonly kind: "ended" };
 
 const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
@@ -92,10 +104,11 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   const held = attacksOf(ban, active);
   if (held.length > 0) {
     const calm = held.map(calmText);
-    if (calm.includes(null)) return { kind: "renewed", calm: null };
+    const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));
+    if (calm.includes(null)) return { kind: "renewed", calm: null, ofSeconds };
     // It stays when its attacks are over.
     if (ban.manual || isHeldShorter) return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
-    return { kind: "renewed", calm: calm[0] ?? null };
+    return { kind: "renewed", calm: calm[0] ?? null, ofSeconds };
   }
   return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
 }

@@ -26,3 +26,8 @@ export function rungsOf({ escalation = [], escalation_step: step = 0, started_at
     };
   });
 }
+
+/** Whether the rung of the ban does nothing. */
+export function isWatchedOnly({ escalation = [], escalation_step: step = 0 }: BanWire): boolean {
+  return escalation[step]?.action === "none";
+}

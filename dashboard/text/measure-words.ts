@@ -2,10 +2,10 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { banWhy, routeWord } from "./bans.ts";
+import { banMethodText, banWhy, routeWord } from "./bans.ts";
 import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
-import { counted, methodName } from "./format/words.ts";
+import { counted } from "./format/words.ts";
 import { MEASURE_KINDS, type Measure, measureSubject } from "./measures.ts";
 import { presenceWord, type StateWord } from "./nodes.ts";
 import { actionText } from "./rule.ts";
@@ -29,7 +29,7 @@ export function subjectOrderOf(measure: Measure): string {
 export function wantedText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
-      return methodText(measure.ban);
+      return banMethodText(measure.ban);
     case "rule":
       return actionText(measure.rule);
     case "block":
@@ -39,12 +39,6 @@ export function wantedText(measure: Measure): string {
     default:
       return measure satisfies never;
   }
-}
-
-function methodText({ method, node, flowspec, escalation = [], escalation_step: step = 0 }: BanWire): string {
-  if (escalation[step]?.action === "none") return methodName("none");
-  if (node !== undefined) return t`Divert to ${node}`;
-  return flowspec === undefined ? methodName(method) : `${methodName(method)}, ${counted(flowspec.length, "rule")}`;
 }
 
 /** Whether the network has it. */
@@ -135,7 +129,7 @@ export function droppedPackets(measure: Measure): number | undefined {
  * @param attack of the ban, if it is the only one
  */
 export function effectText(measure: Measure, attack: AttackWire | undefined): string {
-  const dropped = droppedPackets(measure);
+  const dropped = attack?.volume?.dropped_packets ?? droppedPackets(measure);
   if (dropped === undefined) return "–";
   if (measure.kind === "node") {
     return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? t`would be dropped` : t`dropped`}`;

@@ -117,6 +117,18 @@ test("of a scrubbed attack it says whom it challenged, and who was real", () => 
   );
 });
 
+test("its numbers are those of the attack, where they are known, and not the older counters of its ban", () => {
+  const volume = { packets: 100_000, dropped_packets: 84_900, dropped_bits: 8 * 5.09e6, challenged_packets: 61_700 };
+  const seen = { ...banned, volume } as unknown as typeof banned;
+  const scrubbed = ban({ method: "scrub", dropped_packets: 9, dropped_bytes: 90, challenged_packets: 9 });
+  expect(effectOf(seen, scrubbed).detail).toBe(
+    "84.9 k packets (5.09 MB) dropped here; challenged 61.7 k packets: 0 sources proved real",
+  );
+  expect(effectOf(seen, announcement("announced", { dropped_packets: 9 })).detail).toBe(
+    "84.9 k packets (5.09 MB) dropped here",
+  );
+});
+
 test("a victim that would be refused by hand as well has no ban button", () => {
   expect(isSpared(ban({ state: "rejected", reason: "whitelisted" }))).toBe(true);
   expect(isSpared(ban({ state: "rejected", reason: "own infrastructure: a router" }))).toBe(true);

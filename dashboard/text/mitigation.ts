@@ -5,6 +5,7 @@ import { t } from "../language.ts";
 import { isWaitingForRules, spareReason } from "./attack-advice.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
+import { isWatchedOnly } from "./ladder.ts";
 import { idleText, reachedOf } from "./standing.ts";
 
 export interface Effect {
@@ -73,18 +74,30 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
     case "withdrawn":
       return { tone: "warn", title: t`Ban ended`, detail: ban?.reason ?? null };
     case "active":
-      return attack.dry_run ? dryRun(method) : inForce(method, ban);
+      return attack.dry_run ? dryRun(method) : inForce(method, ban, attack.volume);
     default:
       return attack.ban_state satisfies never;
   }
 }
 
+type Volume = AttackWire["volume"];
+
+/**
+ * `1.20 M packets (840 MB)`: what this machine dropped; null: not known.
+ * @param volume of the ban's only attack: what all views of it say, which is newer than the counters of the ban
+ */
+export function droppedAmount({ dropped_packets, dropped_bytes = 0 }: BanWire, volume?: Volume): string | null {
+  const { dropped_packets: packets = dropped_packets, dropped_bits: bits = 8 * dropped_bytes } = volume ?? {};
+  return packets === undefined ? null : t`${scaled(packets)} packets (${byteCount(bits / 8)})`;
+}
+
 /** `1.20 M packets (840 MB) dropped here`; null: not known. */
-export function droppedText(ban: BanWire): string | null {
-  const { dropped_packets: packets, dropped_bytes: bytes, would_drop_packets: counted, would_drop_bytes } = ban;
+function droppedText(ban: BanWire, volume: Volume): string | null {
+  const { would_drop_packets: counted, would_drop_bytes } = ban;
   if (counted !== undefined)
     return t`${scaled(counted)} packets (${byteCount(would_drop_bytes ?? 0)}) would be dropped here`;
-  return packets === undefined ? null : t`${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
+  const amount = droppedAmount(ban, volume);
+  return amount === null ? null : t`${amount} dropped here`;
 }
 
 const REASONS = {
@@ -106,13 +119,16 @@ function reasonsText({ dropped_by: reasons = {} }: BanWire): string | null {
 }
 
 /** `1.20 M packets (840 MB) dropped here; challenged 800 k packets: 310 sources proved real`. */
-function scrubbedText(ban: BanWire, dropped: string | null) {
-  const { challenged_packets: challenged, validated_sources: proved } = ban;
+function scrubbedText(ban: BanWire, dropped: string | null, volume: Volume) {
+  const isOfAttack = volume?.dropped_packets !== undefined;
+  const { challenged_packets: challenged, validated_sources: proved } = isOfAttack ? volume : ban;
   const asked =
     challenged === undefined
       ? null
       : t`challenged ${scaled(challenged)} packets: ${scaled(proved ?? 0)} sources proved real`;
-  return [dropped, reasonsText(ban), asked].filter((part) => part !== null).join("; ") || null;
+  // The causes of all that was dropped are facts of the attack.
+  const reasons = isOfAttack ? null : reasonsText(ban);
+  return [dropped, reasons, asked].filter((part) => part !== null).join("; ") || null;
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -141,12 +157,12 @@ function dryRun(method: string): Effect {
   return { tone: "warn", title: t`Dry run: ${method}`, detail: t`Nothing is announced, nothing dropped.` };
 }
 
-function inForce(method: string, ban: BanWire | undefined): Effect {
+function inForce(method: string, ban: BanWire | undefined, volume: Volume): Effect {
   if (ban === undefined) return { tone: "info", title: method, detail: null };
-  const dropped = droppedText(ban);
+  const dropped = droppedText(ban, volume);
   if (ban.method === "scrub") {
-    if (dropped === null) return { tone: "warn", title: t`${method}: not in the kernel`, detail: null };
-    return { tone: "ok", title: method, detail: scrubbedText(ban, dropped) };
+    if (droppedAmount(ban) === null) return { tone: "warn", title: t`${method}: not in the kernel`, detail: null };
+    return { tone: "ok", title: method, detail: scrubbedText(ban, dropped, volume) };
   }
   switch (ban.announcement) {
     case "announced":
@@ -180,8 +196,7 @@ function announced(method: string, ban: BanWire, dropped: string | null): Effect
 
 /** No neighbor has a session, or there is nothing that announces. */
 function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): Effect {
-  const { escalation = [], escalation_step: step = 0 } = ban;
-  if (escalation[step]?.action === "none") {
+  if (isWatchedOnly(ban)) {
     return { tone: "info", title: methodName("none"), detail: t`The first step of the escalation announces nothing.` };
   }
   if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };

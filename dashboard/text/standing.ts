@@ -5,6 +5,7 @@ import type { LiveAttack } from "../api/tables.ts";
 import { t } from "../language.ts";
 import { decimal } from "./format/numbers.ts";
 import { capital } from "./format/words.ts";
+import { isWatchedOnly } from "./ladder.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -121,6 +122,6 @@ function nothingText(ban: BanWire | undefined): string {
   if (ban.state === "rejected") return t`Ban refused`;
   if (ban.state === "withdrawn") return t`Ban has ended`;
   if (ban.dry_run) return t`Dry run: nothing is announced or dropped`;
-  if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") return t`Only watched`;
+  if (isWatchedOnly(ban)) return t`Only watched`;
   return ban.method === "scrub" ? t`Not filtered: it is not in the kernel` : t`Nothing announces the ban`;
 }

@@ -55,3 +55,21 @@ test("a route in words", () => {
     "2001:db8::/48 to next hop 2001:db8::1, communities 64500:1 64500:2, local preference 200",
   );
 });
+
+test("rules that are in words what was decided before are no entry of their own", () => {
+  const entry = (kind: string, text: string) => ({ at: "2026-03-01T12:00:00.000Z", kind, text });
+  const entries = [
+    entry("ban_placed", "192.0.2.1/32 flowspec"),
+    entry("rules_changed", "192.0.2.1/32 flowspec"),
+    entry("classified", "udp_flood"),
+    entry("rules_changed", "192.0.2.1/32 flowspec"),
+    entry("rules_changed", "dst 192.0.2.1/32 proto udp discard"),
+    entry("rules_changed", "192.0.2.1/32 flowspec"),
+  ] as Parameters<typeof foldedEntries>[0];
+  expect(foldedEntries(entries).map(({ kind, text }) => [kind, text])).toEqual([
+    ["ban_placed", "192.0.2.1/32 flowspec"],
+    ["classified", "udp_flood"],
+    ["rules_changed", "dst 192.0.2.1/32 proto udp discard"],
+    ["rules_changed", "192.0.2.1/32 flowspec"],
+  ]);
+});

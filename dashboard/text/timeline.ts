@@ -25,10 +25,19 @@ const KINDS: Readonly<Record<Entry["kind"], string>> = {
   ended: t`Ended`,
 };
 
-/** Entries that say the same one after the other are one. */
+/** What decides, so that a change of the rules to the same text says nothing new. */
+const DECISIONS = new Set<Entry["kind"]>(["ban_placed", "escalated", "deescalated", "method_changed"]);
+
+/** Entries that say the same one after the other are one; rules that did not change in words have none. */
 export function foldedEntries(entries: readonly Entry[]): FoldedEntry[] {
   const folded: FoldedEntry[] = [];
+  let decided: string | undefined;
   for (const entry of entries) {
+    if (DECISIONS.has(entry.kind)) decided = entry.text;
+    else if (entry.kind === "rules_changed") {
+      if (decided !== undefined && entry.text === decided) continue;
+      decided = undefined;
+    }
     const last = folded.at(-1);
     const isSame = last?.kind === entry.kind && last.text === entry.text && last.neighbor === entry.neighbor;
     if (last === undefined || !isSame) folded.push({ ...entry, times: 1, lastAt: entry.at });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
 import { BrowserSessions, GRACE_MS, RENEW_MS, type SessionEnd } from "./browser-sessions.ts";
+import type { KeptSession } from "./kept-session.ts";
 import { callersOf } from "./shares.ts";
 import type { SignInConfig } from "./sign-in-config.ts";
 
@@ -23,10 +24,29 @@ let made = 0;
 let config: SignInConfig | null;
 let ends: SessionEnd[];
 let sessions: BrowserSessions;
+let disk: Map<string, KeptSession>;
 
 beforeEach(() => {
-  [now, wallAheadMs, made, config, ends] = [1_000_000, 0, 0, CONFIG, []];
+  [now, wallAheadMs, made, config, ends, disk] = [1_000_000, 0, 0, CONFIG, [], new Map()];
+  start();
+});
+
+/** A process on what the one before has left. */
+function start(): void {
+  const put = (id: string, kept: KeptSession | null) => {
+    if (kept === null) disk.delete(id);
+    else disk.set(id, structuredClone(kept));
+  };
+  const store = {
+    queue: put,
+    save: async (id: string, kept: KeptSession | null) => {
+      put(id, kept);
+      return true;
+    },
+  };
   sessions = new BrowserSessions({
+    store,
+    kept: [...disk.values()],
     config: () => config,
     callers: () => callersOf([{ tenant: "acme" }, { tenant: "acme" }, { tenant: "other" }]),
     newId: () => `id${++made}`,
@@ -34,7 +54,7 @@ beforeEach(() => {
     clock: { monotonicMs: () => now, wallMs: () => now + wallAheadMs },
     onEnd: (_, end) => ends.push(end),
   });
-});
+}
 
 const opened = (name: string, g = "noc") => {
   const answer = sessions.open({ sub: `sub of ${name}`, name, g }, config ?? CONFIG);
@@ -186,4 +206,69 @@ test("claims of another provider than the one in force open nothing #sign-in-sta
   expect(sessions.open(claims, { ...CONFIG, clientId: "old" })).toEqual(refused);
   config = null;
   expect(sessions.open(claims, CONFIG)).toEqual(refused);
+});
+
+/** As a restart: the monotonic clock begins again, and the wall clock has gone on. @param ms it took */
+function restart(ms: number): void {
+  wallAheadMs += now + ms - 5000;
+  now = 5000;
+  start();
+}
+
+describe("a restart", () => {
+  test("keeps a session, its age and its id, and its browser gets a new secret #sign-in-sessions", () => {
+    const { session, secret } = opened("alice");
+    now += 600_000;
+    restart(60_000);
+    expect(sessions.of(secret)).toMatchObject({ id: session.id, createdAt: session.createdAt });
+    const next = sessions.renew(session.id) ?? "";
+    expect(sessions.of(next)?.id).toBe(session.id);
+    now += 3_600_000 - 660_001;
+    expect(sessions.of(next)?.id).toBe(session.id);
+    now += 1;
+    expect([sessions.of(next), ends]).toEqual([null, ["expired"]]);
+    expect(disk.size).toBe(0);
+  });
+
+  test("brings back none that has ended, nor one that ended meanwhile, nor the right that a reload took", () => {
+    const [out, gone, late] = [opened("alice"), opened("bob", "acme"), opened("carol")];
+    sessions.end(out.session.id, "signed_out");
+    config = { ...CONFIG, roles: [role("noc", "other")] };
+    restart(1000);
+    expect([sessions.of(out.secret), sessions.of(gone.secret), ends]).toEqual([
+      null,
+      null,
+      ["signed_out", "configuration"],
+    ]);
+    expect(sessions.of(late.secret)?.principal).toMatchObject({ role: "viewer", tenant: "other" });
+    restart(3_600_000);
+    expect([sessions.of(late.secret), disk.size]).toEqual([null, 0]);
+  });
+
+  test("after which the wall clock is earlier ends all: no one knows how old they are", () => {
+    const { secret } = opened("alice");
+    restart(-10_000);
+    expect([sessions.of(secret), ends, disk.size]).toEqual([null, ["expired"], 0]);
+  });
+
+  test("knows a secret that was sent and not used, and one that was replaced #sign-in-renewal", () => {
+    const { session, secret } = opened("alice");
+    now += RENEW_MS;
+    const next = sessions.renew(session.id) ?? "";
+    restart(1000);
+    expect(sessions.of(next)?.id).toBe(session.id);
+    restart(1000);
+    expect(sessions.of(secret)?.id).toBe(session.id);
+    now += GRACE_MS;
+    expect([sessions.of(secret), sessions.of(next), ends]).toEqual([null, null, ["reused_secret"]]);
+  });
+
+  test("finds no secret on disk", () => {
+    const { session, secret } = opened("alice");
+    now += RENEW_MS;
+    const next = sessions.renew(session.id) ?? "";
+    sessions.of(next);
+    const text = JSON.stringify([...disk.values()]);
+    expect([secret, next].some((one) => text.includes(one))).toBe(false);
+  });
 });

@@ -1,9 +1,12 @@
 /**
  * Browsers in which a user has signed in by the identity provider (docs/interface.md#sign-in). Keeps the digests of their
- * secrets alone, and is empty after a restart. Does not know requests, cookies or the provider.
+ * secrets alone. A restart keeps those that the configuration still allows, and none lasts longer for it. Does not know
+ * requests, cookies or the provider.
  */
 import { SESSIONS_MAX, SESSIONS_PER_USER } from "../limits.ts";
+import type { RecordTable } from "../system/record-table.ts";
 import { type Claims, rightsOf, subjectOf, userName } from "./claims.ts";
+import type { KeptSession } from "./kept-session.ts";
 import type { Principal } from "./principal.ts";
 import { type Callers, type Overrun, Shares } from "./shares.ts";
 import type { SignInConfig } from "./sign-in-config.ts";
@@ -19,6 +22,9 @@ export interface BrowserSessionsOptions {
   /** The age of a session is by the monotonic one: the other may be set while it lasts. */
   readonly clock: { wallMs(): number; monotonicMs(): number };
   readonly onEnd: (id: string, end: SessionEnd) => void;
+  readonly store: Pick<RecordTable<KeptSession>, "queue" | "save">;
+  /** Of an earlier process. */
+  readonly kept: readonly KeptSession[];
 }
 
 /** Of an identity provider. */
@@ -62,10 +68,13 @@ interface Session {
 }
 
 interface Meaning {
-  readonly of: SignInConfig;
+  /** null: of none yet. */
+  readonly of: SignInConfig | null;
   /** null: its user may not sign in any more. */
   readonly principal: Principal | null;
 }
+
+const NOT_MEANT_YET: Meaning = { of: null, principal: null };
 
 export class BrowserSessions {
   readonly #options: BrowserSessionsOptions;
@@ -74,6 +83,7 @@ export class BrowserSessions {
 
   constructor(options: BrowserSessionsOptions) {
     this.#options = options;
+    for (const kept of options.kept.toSorted((a, b) => a.createdAt - b.createdAt)) this.#restore(kept);
   }
 
   get size(): number {
@@ -144,6 +154,7 @@ export class BrowserSessions {
     };
     this.#byId.set(id, session);
     this.#byDigest.set(digest, session);
+    this.#keep(session);
     return { kind: "opened", session: viewOf(session, meant), secret };
   }
 
@@ -158,7 +169,13 @@ export class BrowserSessions {
     session.next = digest;
     session.renewedMs = now;
     this.#byDigest.set(digest, session);
+    this.#keep(session);
     return secret;
+  }
+
+  /** After end(). Resolves with whether the disk has taken it, so that no restart brings the session back. */
+  isEndKept(id: string): Promise<boolean> {
+    return this.#options.store.save(id, null);
   }
 
   /** @returns false: there is none of this id */
@@ -175,6 +192,38 @@ export class BrowserSessions {
     session.before = { digest: session.current, untilMs: now + GRACE_MS };
     session.current = digest;
     session.next = null;
+    this.#keep(session);
+  }
+
+  /** Call this before the store is closed: what was seen of them since their last change is kept too. */
+  keepAll(): void {
+    for (const session of this.#byId.values()) this.#keep(session);
+  }
+
+  #keep(session: Session): void {
+    const { store, clock } = this.#options;
+    store.queue(session.id, keptOf(session, { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }));
+  }
+
+  /** By the wall clock it is as much older as the restart took. Without that, as after the clock was set back, it ends. */
+  #restore(kept: KeptSession): void {
+    const { clock } = this.#options;
+    const [now, passedMs] = [clock.monotonicMs(), clock.wallMs() - kept.keptAt];
+    const { id, claims, issuer, clientId, createdAt, seenAt, current, next, before } = kept;
+    const known = { id, claims, issuer, clientId, createdAt, seenAt, current, next };
+    const leftMs = (before?.leftMs ?? 0) - passedMs;
+    const session: Session = {
+      ...known,
+      openedMs: now - kept.ageMs - passedMs,
+      // Each browser gets a new secret at its next request.
+      renewedMs: Number.NEGATIVE_INFINITY,
+      before: before === null ? null : { digest: before.digest, untilMs: now + leftMs },
+      meant: NOT_MEANT_YET,
+    };
+    this.#byId.set(id, session);
+    for (const digest of digestsOf(session)) this.#byDigest.set(digest, session);
+    if (passedMs < 0) this.#end(session, "expired");
+    else this.#checked(session);
   }
 
   /** Ends it when it has expired, or when the configuration in force gives its user nothing. */
@@ -200,9 +249,8 @@ export class BrowserSessions {
 
   #end(session: Session, why: SessionEnd): void {
     this.#byId.delete(session.id);
-    for (const digest of [session.current, session.next, session.before?.digest ?? null]) {
-      if (digest !== null) this.#byDigest.delete(digest);
-    }
+    for (const digest of digestsOf(session)) this.#byDigest.delete(digest);
+    this.#options.store.queue(session.id, null);
     this.#options.onEnd(session.id, why);
   }
 
@@ -216,6 +264,19 @@ export class BrowserSessions {
     const secret = Buffer.from(this.#options.randomBytes(SECRET_BYTES)).toString("base64url");
     return { secret, digest: digestOf(secret) };
   }
+}
+
+function digestsOf({ current, next, before }: Session): readonly string[] {
+  return [current, next, before?.digest ?? null].filter((digest) => digest !== null);
+}
+
+function keptOf(
+  { id, claims, issuer, clientId, createdAt, seenAt, openedMs, current, next, before }: Session,
+  { wallMs, monotonicMs }: { readonly wallMs: number; readonly monotonicMs: number },
+): KeptSession {
+  const age = { keptAt: wallMs, ageMs: monotonicMs - openedMs };
+  const replaced = before === null ? null : { digest: before.digest, leftMs: before.untilMs - monotonicMs };
+  return { id, claims, issuer, clientId, createdAt, seenAt, ...age, current, next, before: replaced };
 }
 
 function principalOf(claims: Claims, config: SignInConfig): Principal | "no_name" | null {

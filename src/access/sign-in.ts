@@ -164,16 +164,18 @@ export class SignIn {
     }
   }
 
-  /** @returns false: there is none of this id */
-  async end(session: SessionView, why: SessionEnd, by: Principal): Promise<boolean> {
-    if (!this.#options.sessions.end(session.id, why)) return false;
+  /** null: there is none of this id. Otherwise whether its end is on disk. */
+  async end(session: SessionView, why: SessionEnd, by: Principal): Promise<{ readonly isSaved: boolean } | null> {
+    const { sessions } = this.#options;
+    if (!sessions.end(session.id, why)) return null;
+    const isSaved = await sessions.isEndKept(session.id);
     await this.#options.record({
       by,
       user: session.principal.operator,
       result: "cleared",
       reason: END_WORDS[why] ?? "",
     });
-    return true;
+    return { isSaved };
   }
 
   async #open(claims: Claims, client: Client, { place, replaces }: SignInAttempt): Promise<FinishAnswer> {

@@ -91,6 +91,7 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   try {
     const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
     const metrics = new ScrubAgentMetrics(VERSION);
+    metrics.collectProcess();
     const faults = new FileFaults({ log, wallMs: () => systemClock.wallMs() });
     metrics.beforeScrape(() => metrics.files.set(faults.list()));
     const prefixSets = await openSets(config, { ...surroundings, metrics, faults });

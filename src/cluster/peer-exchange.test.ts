@@ -276,6 +276,12 @@ describe("orders of a peer", () => {
     expect(brain.taken.map(({ record: one }) => one)).toEqual([{ shiftedBy: 3_600_000 }, { key: "b" }]);
   });
 
+  test("are corrected by what the message says if the clock was set since it was measured", async () => {
+    brain.skewMs = 0;
+    await brain.receives("p", "orders", batch([record("a")], -3_599_000));
+    expect(brain.taken.map(({ record: one }) => one)).toEqual([{ shiftedBy: 3_600_000 }]);
+  });
+
   test("are passed on to the other peer, but for those that are refused here", async () => {
     brain.outcomes = ["taken", "unsaved", "refused"];
     await brain.receives("p", "orders", batch([record("a"), record("b"), record("c")]));

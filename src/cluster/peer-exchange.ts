@@ -18,6 +18,8 @@ const [ORDERS, ORDERS_TAKEN] = ["orders", "orders_taken"];
 const [DIGEST, DIFFERING] = ["orders_digest", "orders_differing"];
 /** Records of one message; a peer that sends more is not one of ours. */
 const RECORDS_MAX = 10_000;
+/** No message is on its way for longer on a connection that is up, ms. */
+const ON_THE_WAY_MAX_MS = 30_000;
 /** A peer that says nothing of the digest is of a build that does not know it: it gets everything, ms. */
 const COMPARED_MS = 5000;
 
@@ -223,10 +225,15 @@ export class PeerExchange implements OrderExchange {
     });
   }
 
-  /** By the measured clock of the peer, so that the time on the way is none of it; at first by what the message says. */
+  /**
+   * By the measured clock of the peer, so that the time on the way is none of it; by what the message says until that is
+   * measured, and where its clock must have been set since.
+   */
   #corrected(from: string, sentMs: number, records: readonly SharedRecord[]): readonly SharedRecord[] {
     const { peers, wallMs, shifted } = this.#options;
-    const skewMs = peers.states().find(({ name }) => name === from)?.skewMs ?? sentMs - wallMs();
+    const saidMs = sentMs - wallMs();
+    const measuredMs = peers.states().find(({ name }) => name === from)?.skewMs ?? saidMs;
+    const skewMs = Math.abs(measuredMs - saidMs) > ON_THE_WAY_MAX_MS ? saidMs : measuredMs;
     if (Math.abs(skewMs) < CLOCKS_AGREE_MS) return records;
     return records.map((record) => (record.clock === undefined ? shifted(record, -skewMs) : record));
   }

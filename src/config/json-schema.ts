@@ -31,7 +31,7 @@ function property(schema: Schema, key: string): Schema {
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
-  const { format: _format, valueIfAbsent: _value, ifAbsent: _words, ...rest } = value as Schema;
+  const { format: _format, valueIfAbsent: _value, ifAbsent: _words, sameKeysAs: _same, ...rest } = value as Schema;
   const properties = rest["properties"] as Record<string, Schema> | undefined;
   const required = rest["required"];
   const isNeeded = (key: string) => !("default" in (properties?.[key] ?? {}));

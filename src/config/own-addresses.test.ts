@@ -24,9 +24,13 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
   "notify.routes[].hours": "a part of the day",
+  "notify.routes[].quiet[].hours": "a part of the day",
   "notify.targets[].template": "words for people",
   "notify.tenant_targets.hosts[]": "of receivers of tenants",
   "notify.tenant_targets.private_networks[]": "where receivers of tenants may be",
+  "notify.tenant_targets.tenants[].hosts[]": "of receivers of tenants",
+  "notify.tenant_targets.tenants[].private_networks[]": "where receivers of tenants may be",
+  "notify.tenant_targets.nat64_prefixes[]": "of translators, whose addresses are in no packet here",
   "order_templates[].rules[].source": "sources that the rule is for",
   "order_templates[].neighbors[]": "names of neighbors, whose addresses are own already",
   "order_templates[].reason": "words for people",
@@ -47,6 +51,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
 
 /** Keys of texts, each once, with `[]` for the items of lists. */
 function* textKeys(schema: TSchema, path = ""): Generator<string> {
+  if (schema["sameKeysAs"] !== undefined) return;
   const { anyOf = [], type, items, properties = {}, format = FORMAT_PREFIX } = schema;
   for (const option of anyOf as TSchema[]) yield* textKeys(option, path);
   const form = String(format).slice(FORMAT_PREFIX.length);

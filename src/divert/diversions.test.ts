@@ -12,12 +12,12 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.hook = { ...HOOK, confirmSeconds: 0 };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     for (let turns = 0; turns < 40; turns++) {
       await Promise.resolve();
       if (bench.diversions.stateOf(A).kind === "announced") break;
     }
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "end"]);
   });
@@ -31,7 +31,7 @@ describe("a diversion", () => {
       return action === "confirm" ? confirmed : "done";
     };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "confirm"]);
     expect(onDisk[0]).toBe(1);
@@ -39,10 +39,10 @@ describe("a diversion", () => {
     confirmed = "done";
     await bench.pass(5);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(120);
     expect(bench.actions).toEqual(["begin", "confirm", "confirm"]);
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions.at(-1)).toBe("end");
     expect(bench.diversions.views()).toEqual([]);
@@ -54,10 +54,10 @@ describe("a diversion", () => {
 
   test("asks no hook before the start, nor for what no ban wants", async () => {
     const bench = new Bench();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(10);
     expect(bench.asked).toEqual([]);
-    bench.diversions.want([]);
+    bench.want([]);
     bench.diversions.start();
     await bench.pass(10);
     expect(bench.asked).toEqual([]);
@@ -73,7 +73,7 @@ describe("a diversion", () => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun };
       bench.diversions.start();
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       expect(bench.diversions.views()).toMatchObject([{ phase: "diverted" }]);
       expect(bench.diversions.stateOf(A)).toEqual({ kind });
@@ -87,10 +87,10 @@ describe("a diversion", () => {
       const bench = new Bench();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: was };
       bench.diversions.start();
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       bench.hook = { ...HOOK, confirmSeconds: 0, isDryRun: !was };
-      bench.diversions.want([A]);
+      bench.want([A]);
       await bench.settle();
       const calls = bench.asked.map(({ action, dry_run }) => [action, dry_run]);
       expect(calls).toEqual([
@@ -101,7 +101,7 @@ describe("a diversion", () => {
       // The same after a restart: the next process knows how it was begun.
       const next = new Bench(bench.disk);
       next.hook = { ...HOOK, isDryRun: was };
-      next.diversions.want([A]);
+      next.want([A]);
       next.diversions.start();
       await next.settle();
       expect(next.asked[0]).toMatchObject({ action: "end", dry_run: !was });
@@ -114,7 +114,7 @@ describe("a diversion", () => {
     bench.diversions.start();
     const changeOften = async (seconds: number) => {
       for (let i = 0; i < seconds * 10; i++) {
-        bench.diversions.want(i % 2 === 0 ? [A] : [A, B]);
+        bench.want(i % 2 === 0 ? [A] : [A, B]);
         bench.clock.advance(100);
         await bench.settle();
       }
@@ -141,7 +141,7 @@ describe("a diversion", () => {
       if (++confirms % 5 === 0) throw new Error("no answer within 5 s");
       return "not_yet";
     };
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.pass(300);
     expect(confirms).toBeGreaterThan(20);
     expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
@@ -152,7 +152,7 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.clock.setWall("2026-03-02T12:00:00.000Z");
     await bench.pass(30);
@@ -171,7 +171,7 @@ describe("a diversion", () => {
       return "done";
     };
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     await bench.pass(1);
     expect(bench.actions).toEqual(["begin", "begin"]);
@@ -179,16 +179,16 @@ describe("a diversion", () => {
     const cause = "the scrubbing hook does not divert 203.0.113.0/24: the hook answered 500";
     expect(bench.diversions.faultOf(A)).toBe(cause);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "failed", cause });
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "begin", "end"]);
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.actions).toHaveLength(3);
     await bench.pass(300);
     expect(bench.diversions.faultOf(A)).toBeNull();
     bench.answer = () => "done";
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
   });
@@ -197,7 +197,7 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     bench.diversions.start();
-    bench.diversions.want([A, B]);
+    bench.want([A, B]);
     await bench.pass(65);
     expect(bench.diversions.faultOf(A)).toContain("not confirmed within 60 s");
     expect(bench.diversions.faultOf(B)).toContain("not confirmed within 60 s");
@@ -206,20 +206,20 @@ describe("a diversion", () => {
   test("is ended again and again until the hook has ended it, and may be wanted again meanwhile", async () => {
     const bench = new Bench();
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.answer = () => {
       throw new Error("no connection");
     };
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(600);
     expect(bench.diversions.views()).toMatchObject([{ phase: "ending", error: "no connection" }]);
     expect(bench.actions.filter((action) => action === "end").length).toBeGreaterThan(10);
     bench.answer = () => "done";
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.settle();
     expect(bench.diversions.views()).toEqual([]);
   });
@@ -229,14 +229,14 @@ describe("a diversion", () => {
     async (phase) => {
       const left = { ...{ id: "a", requestId: "r", prefix: A.text, phase }, since: 0, attempts: 0, error: null };
       const wanting = new Bench([left]);
-      wanting.diversions.want([A]);
+      wanting.want([A]);
       wanting.diversions.start();
       await wanting.settle();
       expect(wanting.diversions.stateOf(A)).toEqual({ kind: "announced" });
       expect(new Set(wanting.asked.map(({ id }) => id))).toEqual(new Set(phase === "diverted" ? [] : ["a"]));
       if (phase === "beginning") expect(wanting.asked[0]?.request_id).toBe("r");
       const other = new Bench([left]);
-      other.diversions.want([]);
+      other.want([]);
       other.diversions.start();
       await other.settle();
       expect(other.asked).toMatchObject([{ action: "end", id: "a" }]);
@@ -248,18 +248,18 @@ describe("a diversion", () => {
     const bench = new Bench();
     bench.diskFault = new Error("disk full");
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     expect(bench.asked).toEqual([]);
     expect(bench.diversions.views()).toMatchObject([{ phase: "beginning", error: "it could not be saved: disk full" }]);
     await bench.pass(2);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
     bench.diskFault = null;
-    bench.diversions.want([A, B]);
+    bench.want([A, B]);
     await bench.settle();
     expect(bench.disk).toMatchObject([{ prefix: A.text, phase: "diverted" }, {}]);
     bench.diskFault = new Error("disk full");
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(2);
     expect(bench.actions.at(-1)).toBe("end");
   });
@@ -267,10 +267,10 @@ describe("a diversion", () => {
   test("whose hook was taken from the configuration waits for it", async () => {
     const bench = new Bench();
     bench.diversions.start();
-    bench.diversions.want([A]);
+    bench.want([A]);
     await bench.settle();
     bench.hook = null;
-    bench.diversions.want([]);
+    bench.want([]);
     await bench.pass(10);
     expect(bench.diversions.views()).toMatchObject([
       { phase: "ending", error: expect.stringContaining("not configured") },
@@ -294,7 +294,7 @@ test("no more are begun than there is room for, and few calls run at once", asyn
   };
   bench.diversions.start();
   const all = Array.from({ length: DIVERSIONS_MAX + 1 }, (_, i) => prefix(`10.${i >> 8}.${i & 255}.0/24`));
-  bench.diversions.want(all);
+  bench.want(all);
   await bench.settle();
   expect(bench.diversions.views()).toHaveLength(DIVERSIONS_MAX);
   expect(bench.diversions.stateOf(all.at(-1) ?? A)).toMatchObject({
@@ -310,16 +310,16 @@ test("ends that take long hold up no begin", async () => {
   const bench = new Bench();
   const many = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
   bench.diversions.start();
-  bench.diversions.want(many);
+  bench.want(many);
   await bench.pass(2);
   const ending: (() => void)[] = [];
   bench.answer = async ({ action }) => {
     if (action === "end") await new Promise<void>((resolve) => ending.push(resolve));
     return "done" as const;
   };
-  bench.diversions.want([]);
+  bench.want([]);
   await bench.settle();
-  bench.diversions.want([A]);
+  bench.want([A]);
   await bench.settle();
   expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
   expect(ending.length).toBeLessThan(8);
@@ -341,7 +341,7 @@ test("the time in which a question waits for its turn is none of those in which 
     return ++answered > 40 ? ("done" as const) : ("not_yet" as const);
   };
   bench.diversions.start();
-  bench.diversions.want(many);
+  bench.want(many);
   await bench.pass(400);
   expect(bench.diversions.views().filter(({ phase }) => phase === "failed")).toEqual([]);
   expect(bench.diversions.views().filter(({ phase }) => phase === "diverted")).toHaveLength(40);

@@ -3,20 +3,23 @@
  * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
  */
 import type { RouteState } from "../mitigation/announcer.ts";
-import type { Diversion, DiversionPhase, Diverter } from "../mitigation/diversion.ts";
+import type { Diversion, DiversionPhase, DiversionView, Diverter, WantedDiversion } from "../mitigation/diversion.ts";
 import type { Prefix } from "../net/prefix.ts";
+import { timestamp } from "../schema/timestamp.ts";
 import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 import type { HookConfig } from "./divert-config.ts";
 import type { HookAnswer, HookRequest } from "./hook.ts";
-import { HookTurns } from "./hook-turns.ts";
+import { type HookTurn, HookTurns } from "./hook-turns.ts";
 
 export interface DiversionsOptions {
   /** Of the configuration in force; null: none. */
   readonly hook: () => HookConfig | null;
   readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;
+  /** When the last of these bans ends, by their prefixes, if nothing prolongs it; null: none is in force. Wall clock, ms. */
+  readonly expiryOf: (bans: readonly string[]) => number | null;
   readonly save: (diversions: readonly Diversion[]) => Promise<void>;
   readonly clock: Clock;
   readonly timers: Pick<Timers, "after">;
@@ -31,6 +34,8 @@ const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60_000;
 /** Between two questions whether a prefix is diverted. */
 const CONFIRM_EVERY_MS = 5000;
+/** A confirmed diversion is lost when the hook says so many times, one after the other, that it is not. */
+const DENIALS = 2;
 /** While nothing is to be done. */
 const IDLE_MS = 60_000;
 const FAULTS_KEPT = 4096;
@@ -39,13 +44,17 @@ const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
 const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
 
-type Begun = Pick<Diversion, "id" | "prefix" | "isDryRun">;
+const LOST = "the scrubbing center had the traffic, and the hook does not confirm it any more";
+
+type Begun = Pick<Diversion, "id" | "prefix" | "isDryRun" | "begunAt" | "isLost">;
 
 interface Running {
   diversion: Diversion;
   /** The present phase is on disk. */
   isSaved: boolean;
   readonly pause: Pause;
+  /** Answers that it is not diverted, in a row, after it was confirmed. */
+  denials: number;
   /** When the phase began, in this process, later by the time that requests waited for their turn. Monotonic, ms. */
   sinceMs: number;
 }
@@ -54,7 +63,8 @@ export class Diversions implements Diverter {
   readonly #options: DiversionsOptions;
   /** By prefix. */
   readonly #running = new Map<string, Running>();
-  #wanted: ReadonlySet<string> = new Set();
+  /** By prefix: the bans that want it. */
+  #wanted: ReadonlyMap<string, readonly string[]> = new Map();
   /** By prefix: why it failed, and until when the hook is left alone. Monotonic, ms. */
   readonly #faults = new Map<string, { readonly cause: string; readonly untilMs: number }>();
   readonly #turns = new HookTurns();
@@ -70,16 +80,15 @@ export class Diversions implements Diverter {
     for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true));
   }
 
-  get isHooked(): boolean {
-    return this.#options.hook() !== null;
+  views(): readonly DiversionView[] {
+    return [...this.#running.values()].map(({ diversion }) => {
+      const bans = this.#wanted.get(diversion.prefix) ?? [];
+      return { ...diversion, bans, wantedUntil: this.#options.expiryOf(bans) };
+    });
   }
 
-  views(): readonly Diversion[] {
-    return [...this.#running.values()].map(({ diversion }) => diversion);
-  }
-
-  want(prefixes: readonly Prefix[]): void {
-    this.#wanted = new Set(prefixes.map(({ text }) => text));
+  want(diversions: readonly WantedDiversion[]): void {
+    this.#wanted = new Map(diversions.map(({ prefix, bans }) => [prefix.text, bans]));
     if (this.#isStarted) this.#beginWanted();
   }
 
@@ -91,10 +100,11 @@ export class Diversions implements Diverter {
   }
 
   #beginWanted(): void {
-    for (const text of this.#wanted) {
+    for (const text of this.#wanted.keys()) {
       if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#fault(text) !== null) continue;
       const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
-      const begun: Begun = { id: this.#options.newId(), prefix: text, ...dryRun };
+      const { newId, clock } = this.#options;
+      const begun: Begun = { id: newId(), prefix: text, ...dryRun, begunAt: clock.wallMs() };
       const running = this.#made(this.#entered(begun, "beginning"), false);
       this.#running.set(text, running);
       this.#go(running);
@@ -132,7 +142,7 @@ export class Diversions implements Diverter {
   #made(diversion: Diversion, isSaved: boolean): Running {
     const { clock, timers } = this.#options;
     const agoMs = Math.max(0, clock.wallMs() - diversion.since);
-    return { diversion, isSaved, pause: new Pause(timers), sinceMs: clock.monotonicMs() - agoMs };
+    return { diversion, isSaved, pause: new Pause(timers), denials: 0, sinceMs: clock.monotonicMs() - agoMs };
   }
 
   #go(running: Running): void {
@@ -159,7 +169,7 @@ export class Diversions implements Diverter {
         await this.#confirm(running);
         return false;
       case "diverted":
-        await running.pause.wait(IDLE_MS);
+        await this.#confirmAgain(running);
         return false;
       case "failed": {
         const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.monotonicMs();
@@ -193,6 +203,26 @@ export class Diversions implements Diverter {
     else await running.pause.wait(CONFIRM_EVERY_MS);
   }
 
+  /** The provider may end what it had confirmed: it is asked for again then, and its bans wait for it. */
+  async #confirmAgain(running: Running): Promise<void> {
+    const { hook, newId } = this.#options;
+    const present = hook();
+    const seconds = present === null || present.confirmSeconds === 0 ? 0 : present.confirmEverySeconds;
+    if (running.diversion.attempts === 0) {
+      const everyMs = seconds === 0 ? IDLE_MS : seconds * 1000;
+      await running.pause.wait(running.denials === 0 ? everyMs : CONFIRM_EVERY_MS);
+      if (seconds === 0 || this.#isStopped || this.#isTurning(running)) return;
+      running.diversion = { ...running.diversion, requestId: newId() };
+    }
+    const answer = await this.#asked(running, "confirm", "check");
+    if (answer === "done") running.denials = 0;
+    if (answer !== "not_yet" || ++running.denials < DENIALS) return;
+    const { prefix, id } = running.diversion;
+    this.#options.log.error({ prefix, id }, "the scrubbing center does not have a prefix that it had confirmed");
+    this.#enter(running, "beginning");
+    running.diversion = { ...running.diversion, isLost: true, error: LOST };
+  }
+
   async #end(running: Running): Promise<boolean> {
     // Where this is not on disk yet, the next process ends it all the same.
     await this.#saved(running);
@@ -209,19 +239,23 @@ export class Diversions implements Diverter {
   }
 
   /** null: it failed, which is counted, and the pause after it is over. */
-  async #asked(running: Running, action: HookRequest["action"]): Promise<HookAnswer | null> {
+  async #asked(running: Running, action: HookRequest["action"], turn: HookTurn = action): Promise<HookAnswer | null> {
     const { hook: present, ask, clock } = this.#options;
     const hook = present();
     const { id, requestId: request_id, prefix, isDryRun: dry_run = false } = running.diversion;
     const askedMs = clock.monotonicMs();
     try {
       if (hook === null) throw new Error(NO_HOOK_LEFT);
-      const answer = await this.#turns.take(action, () => {
+      const answer = await this.#turns.take(turn, () => {
         running.sinceMs += clock.monotonicMs() - askedMs;
-        return ask(hook, { action, id, request_id, prefix, dry_run });
+        const expires_at = action === "end" ? null : this.#wantedUntil(prefix);
+        return ask(hook, { action, id, request_id, prefix, dry_run, ...(expires_at !== null && { expires_at }) });
       });
       // Failures count in a row.
-      if (running.diversion.attempts > 0) running.diversion = { ...running.diversion, attempts: 0, error: null };
+      if (running.diversion.attempts > 0) {
+        const error = running.diversion.isLost === true ? LOST : null;
+        running.diversion = { ...running.diversion, attempts: 0, error };
+      }
       return answer;
     } catch (cause) {
       await this.#attemptFailed(running, messageOf(cause), hook?.attempts ?? 1);
@@ -235,7 +269,9 @@ export class Diversions implements Diverter {
     running.diversion = { ...running.diversion, attempts, error };
     const isLogged = attempts === 1 || attempts % LOGGED_EACH === 0;
     if (isLogged) this.#options.log.warn({ prefix, id, phase, attempts, error }, "the scrubbing hook failed");
-    if (phase !== "ending" && attempts >= most) this.#failed(running, error);
+    // That the hook does not answer does not say that the provider ended what it had confirmed.
+    const isToFail = phase === "beginning" || phase === "confirming";
+    if (isToFail && attempts >= most) this.#failed(running, error);
     else await running.pause.wait(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 16)));
   }
 
@@ -255,6 +291,12 @@ export class Diversions implements Diverter {
     running.diversion = { ...running.diversion, error };
   }
 
+  /** For the hook; null: no ban wants it any more. */
+  #wantedUntil(prefix: string): string | null {
+    const expiresAt = this.#options.expiryOf(this.#wanted.get(prefix) ?? []);
+    return expiresAt === null ? null : timestamp(expiresAt);
+  }
+
   #fault(text: string): string | null {
     const fault = this.#faults.get(text);
     return fault !== undefined && this.#options.clock.monotonicMs() < fault.untilMs ? fault.cause : null;
@@ -264,15 +306,18 @@ export class Diversions implements Diverter {
     running.diversion = this.#entered(running.diversion, phase);
     running.isSaved = false;
     running.sinceMs = this.#options.clock.monotonicMs();
+    running.denials = 0;
     const { prefix, id } = running.diversion;
     this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
   }
 
   #entered(of: Begun, phase: DiversionPhase): Diversion {
-    const { id, prefix, isDryRun } = of;
+    const { id, prefix, isDryRun, begunAt, isLost } = of;
     const { newId, clock } = this.#options;
-    const begun = { id, requestId: newId(), prefix, ...(isDryRun && { isDryRun }) };
-    return { ...begun, phase, since: clock.wallMs(), attempts: 0, error: null };
+    const begun = { id, requestId: newId(), prefix, ...(isDryRun && { isDryRun }), ...(begunAt && { begunAt }) };
+    // Until it is diverted again, has failed or is to end.
+    const lost = isLost === true && phase === "confirming" ? { isLost, error: LOST } : { error: null };
+    return { ...begun, phase, since: clock.wallMs(), attempts: 0, ...lost };
   }
 
   /**

@@ -13,6 +13,8 @@ export interface HookConfig {
   readonly attempts: number;
   /** How long a diversion may take until it is confirmed; 0: what the hook has begun is confirmed. */
   readonly confirmSeconds: number;
+  /** How often a confirmed diversion is confirmed again; 0: never. */
+  readonly confirmEverySeconds: number;
   /** How long the hook is left alone after a diversion has failed. */
   readonly retryAfterSeconds: number;
   /** Requests say so: the hook does nothing, and answers as if. */

@@ -1,43 +1,44 @@
 /** In which order the hook is called: a few requests run at once, and those that end diversions hold up no others. */
 import type { HookRequest } from "./hook.ts";
 
-type Action = HookRequest["action"];
+/** `check`: whether a confirmed diversion is still there. */
+export type HookTurn = HookRequest["action"] | "check";
 
 /** Requests at once. */
 export const ASKED_AT_ONCE = 8;
 /** Of one action. Those that wait go on in this order. */
-const AT_ONCE_OF = { begin: ASKED_AT_ONCE, confirm: 6, end: ASKED_AT_ONCE / 2 } as const;
+const AT_ONCE_OF = { begin: ASKED_AT_ONCE, confirm: 6, end: ASKED_AT_ONCE / 2, check: 2 } as const;
 
-const ACTIONS: readonly Action[] = ["begin", "confirm", "end"];
+const TURNS: readonly HookTurn[] = ["begin", "confirm", "end", "check"];
 
 export class HookTurns {
-  readonly #running: Record<Action, number> = { begin: 0, confirm: 0, end: 0 };
-  readonly #waiting: Record<Action, (() => void)[]> = { begin: [], confirm: [], end: [] };
+  readonly #running: Record<HookTurn, number> = { begin: 0, confirm: 0, end: 0, check: 0 };
+  readonly #waiting: Record<HookTurn, (() => void)[]> = { begin: [], confirm: [], end: [], check: [] };
 
   /** Calls `ask` when it is its turn. */
-  async take<T>(action: Action, ask: () => Promise<T>): Promise<T> {
-    if (this.#hasPlace(action)) this.#running[action]++;
-    else await new Promise<void>((resolve) => this.#waiting[action].push(resolve));
+  async take<T>(turn: HookTurn, ask: () => Promise<T>): Promise<T> {
+    if (this.#hasPlace(turn)) this.#running[turn]++;
+    else await new Promise<void>((resolve) => this.#waiting[turn].push(resolve));
     try {
       return await ask();
     } finally {
-      this.#running[action]--;
+      this.#running[turn]--;
       this.#letNext();
     }
   }
 
-  #hasPlace(action: Action): boolean {
-    const { begin, confirm, end } = this.#running;
-    return begin + confirm + end < ASKED_AT_ONCE && this.#running[action] < AT_ONCE_OF[action];
+  #hasPlace(turn: HookTurn): boolean {
+    const { begin, confirm, end, check } = this.#running;
+    return begin + confirm + end + check < ASKED_AT_ONCE && this.#running[turn] < AT_ONCE_OF[turn];
   }
 
   /** Its place is taken for it, so that no other request takes it meanwhile. */
   #letNext(): void {
-    for (const action of ACTIONS) {
-      if (!this.#hasPlace(action)) continue;
-      const go = this.#waiting[action].shift();
+    for (const turn of TURNS) {
+      if (!this.#hasPlace(turn)) continue;
+      const go = this.#waiting[turn].shift();
       if (go === undefined) continue;
-      this.#running[action]++;
+      this.#running[turn]++;
       go();
     }
   }

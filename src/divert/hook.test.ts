@@ -15,7 +15,15 @@ const REQUEST: HookRequest = {
   ...{ action: "begin", id: "an-id", request_id: "a-request", prefix: "203.0.113.0/24", dry_run: false },
 };
 const config = (target: HookTarget, timeoutSeconds = 20): HookConfig => ({
-  ...{ target, timeoutSeconds, attempts: 1, confirmSeconds: 0, retryAfterSeconds: 0, isDryRun: false },
+  ...{
+    target,
+    timeoutSeconds,
+    attempts: 1,
+    confirmSeconds: 0,
+    confirmEverySeconds: 60,
+    retryAfterSeconds: 0,
+    isDryRun: false,
+  },
 });
 const around = (variables: Readonly<Record<string, string>> = {}) => ({
   environment: { read: (name: string) => variables[name] ?? null },

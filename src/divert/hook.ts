@@ -16,6 +16,8 @@ export interface HookRequest {
   readonly request_id: string;
   readonly prefix: string;
   readonly dry_run: boolean;
+  /** To begin and to confirm: when the last ban that wants it ends, if nothing prolongs it. RFC 3339. */
+  readonly expires_at?: string;
 }
 
 /** `not_yet`: it goes on with it, and is called to confirm it. */

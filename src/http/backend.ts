@@ -51,12 +51,13 @@ import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
+import type { TargetKind } from "../targets/target-words.ts";
 import type { TenantTargets } from "../targets/tenant-targets.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
-import type { Rates, Thresholds } from "../traffic/rates.ts";
+import type { Direction, Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
@@ -64,6 +65,7 @@ import type { ClusterSource } from "./cluster-source.ts";
 import type { OrderEffect, OrderSources } from "./order-sources.ts";
 import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-views.ts";
 import type { SignInSource } from "./routes/sign-in.ts";
+import type { RouteQuestion, RouteView } from "./wire/notify-route.ts";
 import type { NotifyTargetView } from "./wire/notify-target.ts";
 import type { Settled } from "./wire/saved.ts";
 
@@ -72,6 +74,8 @@ export interface NotifyTargets {
   list(): readonly NotifyTargetView[];
   /** Returns whether there is such a target. */
   test(target: string, by: Pick<Principal, "operator" | "tenant">): boolean;
+  /** Which of them an event would get to. */
+  route(question: RouteQuestion): RouteView;
   /** Those that tenants set. Rejects with a BackendFault if it cannot be saved. */
   readonly own: Pick<TenantTargets, "set" | "remove">;
 }
@@ -214,8 +218,8 @@ export interface StatusView {
   readonly scrubbing: RouteTerms | null;
   /** Name of its next hops; null: none. */
   readonly scrubbingName: string | null;
-  /** Whether each channel is configured. No other part of its configuration is shown. */
-  readonly notify: Readonly<Record<"webhook" | "slack" | "telegram" | "email" | "exec", boolean>>;
+  /** The kinds of targets that are configured. No other part of their configuration is shown. */
+  readonly notify: ReadonlySet<TargetKind>;
   /** A newer release; null: none is known, or update checks are off. */
   readonly update: UpdateView | null;
   /** Configured scrub nodes. */
@@ -254,6 +258,8 @@ export interface HostgroupView {
   readonly mitigation: Method;
   /** Whether its hosts are banned at all. */
   readonly ban: boolean;
+  /** Directions whose attacks make virtual bans. Absent: none. */
+  readonly dryRunDirections?: readonly Direction[];
 }
 
 export interface BgpView {
@@ -305,6 +311,8 @@ export interface AttackView {
   readonly ban: Ban | null;
   /** Absent or null: it is not calm. */
   readonly calm?: Calm | null;
+  /** After how long within the thresholds it ends. Absent or null: it has ended, or is a record. */
+  readonly endsAfterSeconds?: number | null;
 }
 
 export interface AttackSeriesView {

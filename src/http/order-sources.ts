@@ -3,7 +3,7 @@ import type { Principal } from "../access/principal.ts";
 import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
 import type { MissingNeighbor, Route } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { Diversion } from "../mitigation/diversion.ts";
+import type { DiversionView } from "../mitigation/diversion.ts";
 import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { OrderFile } from "../mitigation/order/order-file.ts";
 import type { ReceivedServices } from "../mitigation/protection/received-services.ts";
@@ -26,5 +26,5 @@ export interface OrderSources {
   /** What the hosts of a prefix received in the last minute; null: too little is known. */
   received(prefix: Prefix): ReceivedServices | null;
   /** Of the scrubbing hook. */
-  diversions(): readonly Diversion[];
+  diversions(): readonly DiversionView[];
 }

@@ -2,11 +2,12 @@
 import { type Callers, Shares } from "../access/shares.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
 import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
-import { type Ban, holderOf, isWatching } from "./ban.ts";
+import { type Ban, holderOf, isReal, isWatching } from "./ban.ts";
+import { BannedBlocks } from "./banned-blocks.ts";
 import type { EnclosingPrefixes } from "./circumstances.ts";
 import { CountedBans } from "./counted-bans.ts";
-import { EnclosedBans, isDroppedAround } from "./enclosed-bans.ts";
-import { notAnnounced, OVER_FRACTION } from "./enclosing.ts";
+import { EnclosedBans } from "./enclosed-bans.ts";
+import { type EnclosingRefusal, notAnnounced, OVER_FRACTION } from "./enclosing.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
 export class ActiveBans extends CountedBans<string> {
@@ -15,6 +16,7 @@ export class ActiveBans extends CountedBans<string> {
   places = 0;
   /** The bans for which a wider prefix is announced. */
   readonly #enclosed = new EnclosedBans();
+  readonly #blocks = new BannedBlocks();
   /** The tenants' shares of manual bans. */
   readonly shares: Shares;
   /** The same of their addresses. */
@@ -33,8 +35,11 @@ export class ActiveBans extends CountedBans<string> {
     const key = ban.prefix.text;
     if (previous !== null && previous.prefix.text !== key) this.put({ ...previous, state: "withdrawn" });
     const isActive = ban.state === "active";
-    this.#count(this.get(key), -1);
-    if (isActive) this.#count(ban, 1);
+    const present = this.get(key);
+    if (present === undefined || !isActive || !isCountedAlike(present, ban)) {
+      if (present !== undefined) this.#leave(present);
+      if (isActive) this.#enter(ban);
+    }
     if (isActive) this.set(key, ban);
     else this.delete(key);
   }
@@ -48,32 +53,76 @@ export class ActiveBans extends CountedBans<string> {
     return null;
   }
 
-  #count(ban: Ban | undefined, by: 1 | -1): void {
-    if (ban === undefined) return;
-    const { family } = ban.prefix;
-    const addresses = by * addressesOf(ban);
+  #enter(ban: Ban): void {
+    this.#hold(ban, 1);
+    const wider = this.#enclosed.newlyDropped(ban);
+    // What was counted of bans within it is in its addresses.
+    if (wider !== null) this.#addresses[wider.family] += this.#addedBy(wider);
+    this.#enclosed.enter(ban);
+    this.#blocks.add(ban.prefix, addressesOf(ban));
+    this.#addresses[ban.prefix.family] += this.#countedOf(ban);
+  }
+
+  #leave(ban: Ban): void {
+    this.#hold(ban, -1);
+    this.#addresses[ban.prefix.family] -= this.#countedOf(ban);
+    this.#blocks.remove(ban.prefix);
+    const wider = this.#enclosed.leave(ban);
+    if (wider !== null) this.#addresses[wider.family] -= this.#addedBy(wider);
+  }
+
+  #hold(ban: Ban, by: 1 | -1): void {
     if (!isWatching(ban)) this.places += by;
-    const enclosed = this.#enclosed.count(ban, by);
-    this.#addresses[family] += enclosed + (isDroppedAround(ban) ? 0 : addresses);
     const holder = holderOf(ban);
     if (holder === null) return;
     this.shares.take(holder, by);
-    if (addresses !== 0) this.addressShares[family].take(holder, addresses);
+    const addresses = addressesOf(ban);
+    if (addresses !== 0) this.addressShares[ban.prefix.family].take(holder, by * addresses);
+  }
+
+  /** Its addresses that no dropped wider prefix has. */
+  #countedOf(ban: Ban): number {
+    return this.#enclosed.isWithinDropped(ban.prefix) ? 0 : addressesOf(ban);
+  }
+
+  /** By how much addresses() would become more if the wider prefix were dropped, which it is not. */
+  #addedBy(wider: Prefix): number {
+    return addressesIn(wider) - this.#blocks.addressesIn(wider, (own) => !this.#enclosed.isWithinDropped(own));
   }
 
   /** What is announced for narrower bans, as these and the policy say. */
   enclosing(policy: MitigationPolicy): EnclosingPrefixes {
     return {
-      refusalOf: (prefix, own, isDropped) => {
-        const refusal = policy.enclosingRefusal(prefix, own);
-        const isBounded = isDropped && policy.maxBannedFraction > 0 && !this.#enclosed.isDropped(prefix);
-        if (refusal !== null || !isBounded) return refusal;
-        const most = policy.addresses(prefix.family) * policy.maxBannedFraction;
-        const dropped = this.addresses(prefix.family) + addressesIn(prefix);
-        return dropped > most ? notAnnounced(prefix, OVER_FRACTION) : null;
-      },
+      refusalOf: (prefix, own, isDropped) =>
+        policy.enclosingRefusal(prefix, own, this.#tenantOf(own)) ??
+        this.#otherUse(prefix, isDropped) ??
+        (isDropped ? this.#overFraction(prefix, policy) : null),
       nodeOf: (prefix) => this.#enclosed.nodeOf(prefix),
     };
+  }
+
+  /** Who moves the traffic of others only as far as it is theirs. An attack is mitigated as the hostgroup says. */
+  #tenantOf(own: Prefix): string | null {
+    const ban = this.get(own.text);
+    return ban === undefined || ban.heldBy.length > 0 ? null : (holderOf(ban)?.tenant ?? null);
+  }
+
+  /** What the prefix is announced for, by another method: a speaker keeps one route of it. */
+  #otherUse(wider: Prefix, isDropped: boolean): EnclosingRefusal | null {
+    const own = this.get(wider.text);
+    const isUnicast = own?.measure.kind === "blackhole" || own?.measure.kind === "divert";
+    if (own !== undefined && isUnicast && isReal(own)) {
+      const isSame = (own.measure.kind === "blackhole") === isDropped;
+      return isSame ? null : notAnnounced(wider, `the ban of the prefix itself ${isDropped ? "diverts" : "drops"} it`);
+    }
+    const diverting = isDropped ? this.#enclosed.divertingBan(wider) : null;
+    return diverting === null ? null : notAnnounced(wider, `the ban of ${diverting.prefix.text} diverts it`);
+  }
+
+  #overFraction(wider: Prefix, { maxBannedFraction, addresses }: MitigationPolicy): EnclosingRefusal | null {
+    if (maxBannedFraction === 0 || this.#enclosed.isDropped(wider)) return null;
+    const dropped = this.addresses(wider.family) + this.#addedBy(wider);
+    return dropped > addresses(wider.family) * maxBannedFraction ? notAnnounced(wider, OVER_FRACTION) : null;
   }
 
   addresses(family: Prefix["family"]): number {
@@ -83,12 +132,28 @@ export class ActiveBans extends CountedBans<string> {
   /** By how much addresses() would become less if these bans ended. */
   addressesOf(bans: readonly Ban[], family: Prefix["family"]): number {
     const ending = bans.filter(({ prefix }) => prefix.family === family);
-    const own = ending.reduce((sum, ban) => sum + (isDroppedAround(ban) ? 0 : addressesOf(ban)), 0);
-    return own + this.#enclosed.droppedFor(ending);
+    const names = new Set(ending.map(({ prefix }) => prefix.text));
+    const own = ending.reduce((sum, ban) => sum + this.#countedOf(ban), 0);
+    const freed = this.#enclosed.droppedFor(ending);
+    const leftIn = (wider: Prefix) => this.#blocks.addressesIn(wider, ({ text }) => !names.has(text));
+    return freed.reduce((sum, wider) => sum + addressesIn(wider) - leftIn(wider), own);
   }
 }
 
 /** That it takes of those that may be banned at once. */
 function addressesOf(ban: Ban): number {
   return isWatching(ban) || ban.isVirtualOrder === true ? 0 : addressesIn(ban.prefix);
+}
+
+/** A mere extension changes no count. */
+function isCountedAlike(before: Ban, after: Ban): boolean {
+  const [was, is] = [holderOf(before), holderOf(after)];
+  return (
+    before.measure === after.measure &&
+    before.dryRun === after.dryRun &&
+    isWatching(before) === isWatching(after) &&
+    before.isVirtualOrder === after.isVirtualOrder &&
+    was?.tenant === is?.tenant &&
+    was?.operator === is?.operator
+  );
 }

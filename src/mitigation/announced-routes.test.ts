@@ -2,9 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { attackOn, harness, lasts, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
-import { communitiesOf } from "../../test/fixtures/networks.ts";
+import { communitiesOf, prefix } from "../../test/fixtures/networks.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import type { Ban } from "./ban.ts";
 import type { BanTerms } from "./circumstances.ts";
+import { NO_HOOK } from "./diversion.ts";
+import { notAnnounced } from "./enclosing.ts";
 import { plainOrder } from "./order/ban-order.ts";
 
 const WIDE = "192.0.2.0/24";
@@ -14,6 +17,8 @@ const { blackhole, divert } = terms();
 const wider = { blackhole: blackhole && { ...blackhole, enclosing }, divert: divert && { ...divert, enclosing } };
 const dropping = terms(wider);
 const diverting = terms({ ...wider, method: "divert" });
+
+const DIVERTED_BY_OTHER = notAnnounced(prefix(WIDE), `the ban of ${hostPrefix(other).text} diverts it`);
 
 function of(first: BanTerms, second: BanTerms) {
   return { termsOf: (target: typeof victim) => (target === victim ? first : second) };
@@ -38,8 +43,14 @@ describe("a wider prefix that one ban drops and another one diverts", () => {
     expect(wideRoute(bench)).toMatchObject({ isDivert: true });
     expect(wideRoute(bench)).not.toHaveProperty("encloses");
     expect(bench.announcer.wanted).toEqual([hostPrefix(victim).text, WIDE].sort());
+    // The ban whose blackhole is left out says so.
+    bench.engine.tick(5);
+    const left = () => bench.engine.active.get(hostPrefix(victim).text)?.measure;
+    expect(left()).toMatchObject({ route: { notEnclosed: DIVERTED_BY_OTHER } });
+    expect(left()).not.toHaveProperty("enclosing");
     // Once it ends, the blackhole is for the neighbors that take no /32, as before.
     await bench.engine.unban(other, 10);
+    bench.engine.tick(15);
     expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
     expect(wideRoute(bench)).not.toHaveProperty("isDivert");
   });
@@ -51,6 +62,31 @@ describe("a wider prefix that one ban drops and another one diverts", () => {
     expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
     expect(wideRoute(bench)).not.toHaveProperty("neighbors");
   });
+});
+
+test("a wider prefix that a hook diverts is not dropped for another ban, not even until its own route is announced", () => {
+  const hooked = terms({ ...wider, divert: wider.divert && { ...wider.divert, nextHop: null }, method: "divert" });
+  const diversions = { ...NO_HOOK, stateOf: () => ({ kind: "announced" as const }) };
+  const bench = harness({ ...of(dropping, hooked), isHooked: true }, { diversions });
+  bench.announcer.states.set(hostPrefix(victim).text, { kind: "failed", cause: "no neighbor takes it" });
+  bench.engine.attacksChanged([started(attackOn(victim))], 0);
+  expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
+  bench.engine.attacksChanged([lasts(attackOn(victim)), started(attackOn(other))], 1);
+  bench.engine.tick(2);
+  expect(wideRoute(bench)).toBeUndefined();
+  const ban = bench.engine.active.get(hostPrefix(victim).text) as Ban;
+  expect(ban.retiring).toEqual([]);
+  expect(bench.engine.routeState(ban)).toMatchObject({ kind: "failed" });
+});
+
+test("a ban that would divert a prefix goes on where the ban of the prefix itself drops it", async () => {
+  const bench = harness(of(dropping, diverting));
+  const order = { ...plainOrder(victim), prefix: prefix(WIDE), terms: { method: "blackhole" as const } };
+  await bench.engine.ban(order, () => 0);
+  bench.engine.attacksChanged([started(attackOn(other))], 1);
+  const why = notAnnounced(prefix(WIDE), "the ban of the prefix itself drops it");
+  expect(bench.engine.active.get(hostPrefix(other).text)).toMatchObject({ method: "blackhole", fallback: why });
+  expect(wideRoute(bench)).not.toHaveProperty("isDivert");
 });
 
 test("an order with communities and neighbors of its own does not set the terms of other bans that share its route", async () => {

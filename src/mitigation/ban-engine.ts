@@ -30,6 +30,7 @@ import { OperatorBans } from "./order/operator-bans.ts";
 import { planOf } from "./plan.ts";
 import { answering } from "./planned-rules.ts";
 import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy.ts";
+import { withoutRefused } from "./retiring.ts";
 import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
@@ -341,12 +342,14 @@ export class BanEngine {
     const rung = this.#rungs.see(ban, present.attacks, terms.ban.deescalateAfterSeconds, wallMs);
     const makeRules = answering(answer, present.makeRules);
     const plan = planOf(settled, terms, { ...present, evidence, rung, makeRules }, wallMs);
-    return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
+    return withoutRefused(next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs), present.enclosing);
   }
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const [attacks, { evidenceWaitMs }] = [this.#attacks.of(heldBy), this.#policy];
-    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy) };
+    const { isHooked } = this.#policy;
+    const diversions = { isHooked, faultOf: (prefix: Prefix) => this.#options.diversions.faultOf(prefix) };
+    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), diversions };
     return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 

@@ -1,9 +1,10 @@
 /** A ban in force under a new policy: dry run, ladder and plan follow from it. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { type Ban, next, withoutRefused } from "./ban.ts";
+import { type Ban, next } from "./ban.ts";
 import type { Circumstances } from "./circumstances.ts";
 import { planOrCurrent } from "./plan.ts";
 import { type MitigationPolicy, termsOfBan } from "./policy.ts";
+import { withoutRefused } from "./retiring.ts";
 import { isVirtual } from "./virtual-bans.ts";
 
 interface Situation {
@@ -26,5 +27,5 @@ export function underPolicy(
   const escalation = terms.hasEscalation ? terms.ladder : null;
   const plan = planOrCurrent({ ...ban, dryRun, fallback }, terms, circumstances, { wallMs, onFault });
   const changed = next(ban, { kind: "policy", dryRun, escalation, plan, isOut }, wallMs);
-  return withoutRefused(changed, (wider) => after.enclosingRefusal(wider, ban.prefix));
+  return withoutRefused(changed, circumstances.enclosing);
 }

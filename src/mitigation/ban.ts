@@ -10,17 +10,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import {
-  anyRouteText,
-  hasLooked,
-  hookText,
-  isSameForEach,
-  isSameMeasure,
-  type Measure,
-  NO_MEASURE,
-  routeKey,
-  routesOf,
-} from "./measure.ts";
+import { hasLooked, isSameForEach, isSameMeasure, type Measure, NO_MEASURE, routeKey, routesOf } from "./measure.ts";
 import { type BanOrder, hasTerms, type OrderedTerms } from "./order/ban-order.ts";
 
 export interface Ban {
@@ -244,6 +234,11 @@ export function isWatching({ escalation, step }: Pick<Ban, "escalation" | "step"
   return escalation?.[step]?.action === "none";
 }
 
+/** Whether it is announced, and not only recorded. */
+export function isReal({ state, dryRun }: Pick<Ban, "state" | "dryRun">): boolean {
+  return state === "active" && !dryRun;
+}
+
 /** Whose share the ban takes; null: no share, as no caller ordered it. */
 export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
@@ -313,7 +308,7 @@ function retired(ban: Ban, after: Ban, isOut: boolean): Ban {
   return { ...bare, retiring, ...(isLeft && { retiringDiversion: diverted }) };
 }
 
-function withoutDiversion(ban: Ban): Ban {
+export function withoutDiversion(ban: Ban): Ban {
   const { retiringDiversion: _, ...others } = ban;
   return others;
 }
@@ -321,24 +316,6 @@ function withoutDiversion(ban: Ban): Ban {
 /** Whether something of the previous measure stays. */
 export function hasRetiring({ retiring, retiringDiversion }: Ban): boolean {
   return retiring.length > 0 || retiringDiversion !== undefined;
-}
-
-/** For operators; null: nothing stays. */
-export function retiringTexts(ban: Ban): string[] | null {
-  const diverted = hookText(ban.retiringDiversion);
-  return hasRetiring(ban) ? [...ban.retiring.map(anyRouteText), ...(diverted === "" ? [] : [diverted])] : null;
-}
-
-/**
- * What stays of the previous measure, but for wider prefixes that may not be announced any more: these do not wait until
- * other routes have taken their place. The same object if there are none.
- */
-export function withoutRefused(ban: Ban, refusalOf: (wider: Prefix) => string | null): Ban {
-  const isRefused = (prefix: Prefix) => prefix.length < ban.prefix.length && refusalOf(prefix) !== null;
-  const retiring = ban.retiring.filter((route) => route.kind === "flowspec" || !isRefused(route.prefix));
-  const isDiverted = ban.retiringDiversion === undefined || !isRefused(ban.retiringDiversion);
-  if (retiring.length === ban.retiring.length && isDiverted) return ban;
-  return { ...(isDiverted ? ban : withoutDiversion(ban)), retiring };
 }
 
 /** Whether the measure has no routes now: this machine or a hook does it, or its rules wait for a classification. */
@@ -372,15 +349,14 @@ function withdraw(ban: Ban, reason: string, wallMs: number): Ban {
 
 /** The only place where virtual and real bans differ. Empty: nothing is announced. */
 export function wantedRoutes(ban: Ban): readonly Route[] {
-  if (ban.state !== "active" || ban.dryRun) return [];
+  if (!isReal(ban)) return [];
   const routes = routesOf(ban.measure, ban.prefix);
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
 }
 
 /** The prefix that a hook is to divert for the ban; null: none, as of virtual bans. */
-export function wantedDiversion({ state, dryRun, measure }: Ban): Prefix | null {
-  if (state !== "active" || dryRun || measure.kind !== "divert") return null;
-  return measure.diversion ?? null;
+export function wantedDiversion(ban: Ban): Prefix | null {
+  return isReal(ban) && ban.measure.kind === "divert" ? (ban.measure.diversion ?? null) : null;
 }
 
 /** Whether the wanted routes changed. */

@@ -96,7 +96,10 @@ export interface Circumstances {
   readonly evidenceWaitMs: number;
   readonly enclosing: EnclosingPrefixes;
   /** The hook that diverts prefixes. */
-  readonly diversions: Pick<DiversionSource, "isHooked" | "faultOf">;
+  readonly diversions: Pick<DiversionSource, "faultOf"> & {
+    /** Whether one is configured. */
+    readonly isHooked: boolean;
+  };
 }
 
 /** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */

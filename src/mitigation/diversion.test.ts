@@ -3,9 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, retiringTexts } from "./ban.ts";
-import { type Diverter, wantedDiversions } from "./diversion.ts";
+import type { Ban } from "./ban.ts";
+import { type Diverter, type WantedDiversion, wantedDiversions } from "./diversion.ts";
 import { plainOrder } from "./order/ban-order.ts";
+import { retiringTexts } from "./retiring.ts";
 
 const HOST = hostPrefix(victim).text;
 const WIDE = "192.0.2.0/24";
@@ -15,13 +16,16 @@ const hooked = {
   divert: divert && { ...divert, nextHop: null, enclosing: { 4: { length: 24, upTo: 24 } } },
 };
 
+function byHook(overrides: Parameters<typeof under>[0]) {
+  return { ...under(overrides), isHooked: true };
+}
+
 class FakeDiverter implements Diverter {
-  isHooked = true;
   wanted: readonly string[] = [];
   fault: string | null = null;
   state: RouteState = { kind: "pending" };
-  want(prefixes: readonly Prefix[]): void {
-    this.wanted = prefixes.map(({ text }) => text);
+  want(diversions: readonly WantedDiversion[]): void {
+    this.wanted = diversions.map(({ prefix }) => prefix.text);
   }
   faultOf(): string | null {
     return this.fault;
@@ -39,7 +43,7 @@ const ladder = [
 describe("a ban that a hook diverts", () => {
   test("wants its wider prefix diverted, without a next hop, and is announced once that is confirmed #hook-diverts", () => {
     const diversions = new FakeDiverter();
-    const { engine, announcer } = harness(under(hooked), { diversions });
+    const { engine, announcer } = harness(byHook(hooked), { diversions });
     engine.attacksChanged([started(attackOn(victim))], 0);
     const ban = () => engine.active.get(HOST) as Ban;
     expect(diversions.wanted).toEqual([WIDE]);
@@ -54,7 +58,7 @@ describe("a ban that a hook diverts", () => {
 
   test("wants nothing in dry run", () => {
     const diversions = new FakeDiverter();
-    const { engine } = harness({ ...under(hooked), dryRun: true, isDryRun: () => true }, { diversions });
+    const { engine } = harness({ ...byHook(hooked), dryRun: true, isDryRun: () => true }, { diversions });
     engine.attacksChanged([started(attackOn(victim))], 0);
     expect(engine.active.get(HOST)).toMatchObject({ dryRun: true, measure: { kind: "divert" } });
     expect(diversions.wanted).toEqual([]);
@@ -63,7 +67,7 @@ describe("a ban that a hook diverts", () => {
   test("goes on to the next rung when the hook fails, on the last one to the fallback #hook-failed", () => {
     for (const own of [{ ladder }, {}]) {
       const diversions = new FakeDiverter();
-      const { engine, announcer } = harness(under({ ...hooked, ...own }), { diversions });
+      const { engine, announcer } = harness(byHook({ ...hooked, ...own }), { diversions });
       engine.attacksChanged([started(attackOn(victim))], 0);
       diversions.fault = "the scrubbing hook does not divert it";
       engine.tick(1000);
@@ -83,7 +87,7 @@ describe("a ban that a hook diverts", () => {
       { afterSeconds: 0, action: "flowspec" as const },
       { afterSeconds: 10, action: "divert" as const },
     ];
-    const { engine, announcer } = harness(under({ ...hooked, ladder: rungs }), { diversions });
+    const { engine, announcer } = harness(byHook({ ...hooked, ladder: rungs }), { diversions });
     engine.attacksChanged([started(attackOn(victim))], 0);
     const [rule] = announcer.wanted;
     engine.tick(10_000);
@@ -99,14 +103,14 @@ describe("a ban that a hook diverts", () => {
   test("stays diverted until what takes its place is announced, unless that may not be any more #hook-retires", () => {
     for (const isRefused of [false, true]) {
       const diversions = new FakeDiverter();
-      const { engine, announcer } = harness(under(hooked), { diversions });
+      const { engine, announcer } = harness(byHook(hooked), { diversions });
       engine.attacksChanged([started(attackOn(victim))], 0);
       diversions.state = { kind: "announced" };
       engine.tick(1000);
       announcer.states.set(HOST, { kind: "pending" });
       const refusal = `${WIDE} is not announced: it lies in none of networks as a whole` as const;
       const next = {
-        ...under({ ...hooked, method: "blackhole" }),
+        ...byHook({ ...hooked, method: "blackhole" }),
         enclosingRefusal: () => (isRefused ? refusal : null),
       };
       engine.reconfigure(policy(next), 2000);
@@ -122,7 +126,7 @@ describe("a ban that a hook diverts", () => {
 
   test("is diverted by the former prefix until the hook has confirmed the new one", () => {
     const diversions = new FakeDiverter();
-    const { engine } = harness(under(hooked), { diversions });
+    const { engine } = harness(byHook(hooked), { diversions });
     engine.attacksChanged([started(attackOn(victim))], 0);
     diversions.state = { kind: "announced" };
     engine.tick(1000);
@@ -130,7 +134,7 @@ describe("a ban that a hook diverts", () => {
     const enclosing = { 4: { length: 23, upTo: 23 } };
     const wider = { ...hooked, divert: hooked.divert && { ...hooked.divert, enclosing } };
     diversions.stateOf = (of?: Prefix): RouteState => ({ kind: of?.text === WIDE ? "announced" : "pending" });
-    engine.reconfigure(policy(under(wider)), 2000);
+    engine.reconfigure(policy(byHook(wider)), 2000);
     engine.tick(60_000);
     expect(diversions.wanted).toEqual(["192.0.2.0/23", WIDE]);
     diversions.stateOf = () => ({ kind: "announced" });
@@ -140,11 +144,12 @@ describe("a ban that a hook diverts", () => {
 
   test("shares its prefix with others, and a reload without the hook takes it back", async () => {
     const diversions = new FakeDiverter();
-    const { engine } = harness(under(hooked), { diversions });
+    const { engine } = harness(byHook(hooked), { diversions });
     await engine.ban(plainOrder(victim), () => 0);
     await engine.ban(plainOrder("192.0.2.7" as typeof victim), () => 0);
-    expect(wantedDiversions(engine.active.values()).map(({ text }) => text)).toEqual([WIDE]);
-    diversions.isHooked = false;
+    expect(wantedDiversions(engine.active.values())).toMatchObject([
+      { prefix: { text: WIDE }, bans: [HOST, "192.0.2.7/32"] },
+    ]);
     engine.reconfigure(policy(under({ method: "divert" })), 1);
     expect(diversions.wanted).toEqual([]);
   });

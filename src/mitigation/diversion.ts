@@ -24,14 +24,30 @@ export interface Diversion {
   readonly since: number;
   /** Failed attempts of the present request. */
   readonly attempts: number;
-  /** Of the last one; null: none has failed. */
+  /** Of the last one, or why it was lost; null: none has failed. */
   readonly error: string | null;
+  /** When it was first asked for. Wall clock, ms; absent in files of older builds. */
+  readonly begunAt?: number;
+  /** It was confirmed, and then was not any more: it is asked for again. Absent: false. */
+  readonly isLost?: true;
+}
+
+/** As callers see it. */
+export interface DiversionView extends Diversion {
+  /** The prefixes of the bans that want it. Empty: none does. */
+  readonly bans: readonly string[];
+  /** When the last of these bans ends if nothing prolongs it; null: none wants it. Wall clock, ms. */
+  readonly wantedUntil: number | null;
+}
+
+export interface WantedDiversion {
+  readonly prefix: Prefix;
+  /** The prefixes of the bans that want it. */
+  readonly bans: readonly string[];
 }
 
 /** What bans know of the hook. */
 export interface DiversionSource {
-  /** Whether one is configured. */
-  readonly isHooked: boolean;
   /** Why the prefix is not diverted by it for now; null: it is, or may be. */
   faultOf(prefix: Prefix): string | null;
   stateOf(prefix: Prefix): RouteState;
@@ -39,23 +55,27 @@ export interface DiversionSource {
 
 export interface Diverter extends DiversionSource {
   /** Replaces the wanted set. Returns at once. */
-  want(prefixes: readonly Prefix[]): void;
+  want(diversions: readonly WantedDiversion[]): void;
 }
 
 /** No hook is configured. */
 export const NO_HOOK: Diverter = {
-  isHooked: false,
   faultOf: () => null,
   stateOf: () => ({ kind: "pending" }),
   want: () => {},
 };
 
-/** The prefixes that bans want diverted by the hook, each once, also until another measure has taken its place. */
-export function wantedDiversions(bans: Iterable<Ban>): readonly Prefix[] {
-  const wanted = new Map<string, Prefix>();
+/** What bans want diverted by the hook, each prefix once, also until another measure has taken its place. */
+export function wantedDiversions(bans: Iterable<Ban>): readonly WantedDiversion[] {
+  const wanted = new Map<string, { readonly prefix: Prefix; readonly bans: string[] }>();
   for (const ban of bans) {
     const prefixes = [wantedDiversion(ban), ban.retiringDiversion ?? null];
-    for (const prefix of prefixes) if (prefix !== null) wanted.set(prefix.text, prefix);
+    for (const prefix of prefixes) {
+      if (prefix === null) continue;
+      const known = wanted.get(prefix.text) ?? { prefix, bans: [] };
+      if (known.bans.at(-1) !== ban.prefix.text) known.bans.push(ban.prefix.text);
+      wanted.set(prefix.text, known);
+    }
   }
   return [...wanted.values()];
 }

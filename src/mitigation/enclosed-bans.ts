@@ -2,8 +2,8 @@
  * The bans for which a wider prefix is announced, by that prefix. They share its route: it stays until the last of them
  * ends, and its addresses count once, where their traffic is dropped.
  */
-import { addressesIn, type Prefix } from "../net/prefix.ts";
-import type { Ban } from "./ban.ts";
+import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
+import { type Ban, isReal } from "./ban.ts";
 import { enclosingIn } from "./measure.ts";
 
 interface Sharing {
@@ -15,19 +15,47 @@ interface Sharing {
 
 export class EnclosedBans {
   readonly #byPrefix = new Map<string, Sharing>();
+  /** How many dropped prefixes have a length. */
+  readonly #lengths = { 4: new Map<number, number>(), 6: new Map<number, number>() };
 
-  /** Takes a ban in or out. Returns by how much the number of addresses changes whose traffic is dropped. */
-  count(ban: Ban, by: 1 | -1): number {
+  /** The wider prefix that would be dropped for this ban, and for none before it; null: there is none. */
+  newlyDropped(ban: Ban): Prefix | null {
+    const wider = isDropping(ban) ? enclosingIn(ban.measure, ban.prefix) : null;
+    return wider === null || this.isDropped(wider) ? null : wider;
+  }
+
+  enter(ban: Ban): void {
     const wider = enclosingIn(ban.measure, ban.prefix);
-    if (wider === null) return 0;
+    if (wider === null) return;
     const sharing = this.#byPrefix.get(wider.text) ?? { bans: new Map<string, Ban>(), dropping: 0 };
-    const before = sharing.dropping;
-    if (by === 1) sharing.bans.set(ban.prefix.text, ban);
-    else sharing.bans.delete(ban.prefix.text);
-    if (isDropping(ban)) sharing.dropping += by;
+    sharing.bans.set(ban.prefix.text, ban);
+    this.#byPrefix.set(wider.text, sharing);
+    if (isDropping(ban) && ++sharing.dropping === 1) this.#dropsLength(wider, 1);
+  }
+
+  /** Returns the wider prefix that is not dropped any more; null: none, or it is for others. */
+  leave(ban: Ban): Prefix | null {
+    const wider = enclosingIn(ban.measure, ban.prefix);
+    const sharing = wider === null ? undefined : this.#byPrefix.get(wider.text);
+    if (wider === null || sharing === undefined) return null;
+    sharing.bans.delete(ban.prefix.text);
     if (sharing.bans.size === 0) this.#byPrefix.delete(wider.text);
-    else this.#byPrefix.set(wider.text, sharing);
-    return (before === 0) === (sharing.dropping === 0) ? 0 : by * addressesIn(wider);
+    if (!isDropping(ban) || --sharing.dropping > 0) return null;
+    this.#dropsLength(wider, -1);
+    return wider;
+  }
+
+  #dropsLength({ family, length }: Prefix, by: 1 | -1): void {
+    const dropped = (this.#lengths[family].get(length) ?? 0) + by;
+    if (dropped === 0) this.#lengths[family].delete(length);
+    else this.#lengths[family].set(length, dropped);
+  }
+
+  /** Whether a wider prefix with these addresses is dropped. */
+  isWithinDropped({ address, family, length }: Prefix): boolean {
+    for (const wider of this.#lengths[family].keys())
+      if (wider < length && this.isDropped(enclosingPrefix(address, wider))) return true;
+    return false;
   }
 
   /** Whether the traffic of the prefix is dropped for the sake of a ban in it. */
@@ -35,38 +63,40 @@ export class EnclosedBans {
     return (this.#byPrefix.get(wider.text)?.dropping ?? 0) > 0;
   }
 
-  /** Number of addresses in the wider prefixes that would not be dropped any more if these bans ended, all of one family. */
-  droppedFor(bans: readonly Ban[]): number {
+  /** The wider prefixes that would not be dropped any more if these bans ended. */
+  droppedFor(bans: readonly Ban[]): Prefix[] {
     const ending = new Map<string, number>();
-    let addresses = 0;
-    for (const ban of bans) {
+    return bans.flatMap((ban) => {
       const wider = isDropping(ban) ? enclosingIn(ban.measure, ban.prefix) : null;
-      if (wider === null) continue;
+      if (wider === null) return [];
       const count = (ending.get(wider.text) ?? 0) + 1;
       ending.set(wider.text, count);
-      if (count === this.#byPrefix.get(wider.text)?.dropping) addresses += addressesIn(wider);
-    }
-    return addresses;
+      return count === this.#byPrefix.get(wider.text)?.dropping ? [wider] : [];
+    });
+  }
+
+  /** The oldest ban whose traffic is diverted with that of the prefix; null: there is none. */
+  divertingBan(wider: Prefix): Ban | null {
+    return this.#oldest(wider, (ban) => ban.measure.kind === "divert" && isReal(ban));
   }
 
   /** The scrub node of the oldest ban that diverts the prefix; null: there is none. */
   nodeOf(wider: Prefix): string | null {
+    const oldest = this.#oldest(wider, ({ measure }) => measure.kind === "divert" && measure.node !== null);
+    return oldest?.measure.kind === "divert" ? oldest.measure.node : null;
+  }
+
+  #oldest(wider: Prefix, isMeant: (ban: Ban) => boolean): Ban | null {
     let oldest: Ban | null = null;
     for (const ban of this.#byPrefix.get(wider.text)?.bans.values() ?? []) {
-      if (ban.measure.kind !== "divert" || ban.measure.node === null) continue;
-      if (oldest === null || isOlder(ban, oldest)) oldest = ban;
+      if (isMeant(ban) && (oldest === null || isOlder(ban, oldest))) oldest = ban;
     }
-    return oldest?.measure.kind === "divert" ? oldest.measure.node : null;
+    return oldest;
   }
 }
 
 function isDropping(ban: Ban): boolean {
   return ban.measure.kind === "blackhole" && ban.isVirtualOrder !== true;
-}
-
-/** Whether a wider prefix is dropped for the ban: its own addresses are among those of that. */
-export function isDroppedAround(ban: Ban): boolean {
-  return isDropping(ban) && enclosingIn(ban.measure, ban.prefix) !== null;
 }
 
 /** Of two that began at once the one with the smaller address, whatever their order in a table. */

@@ -21,7 +21,7 @@ import { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 import { ActiveBans } from "./active-bans.ts";
 import type { Ban } from "./ban.ts";
 import { EnclosingBounds, enclosingOf, notAnnounced } from "./enclosing.ts";
-import { enclosingIn } from "./measure.ts";
+import { enclosingIn, NO_MEASURE } from "./measure.ts";
 import { plainOrder } from "./order/ban-order.ts";
 
 const prefix = (text: string) => parsePrefix(text) as Prefix;
@@ -229,5 +229,29 @@ describe("at max_banned_fraction", () => {
     expect(active.addresses(4)).toBe(256);
     active.put({ ...second, state: "withdrawn" });
     expect(active.addresses(4)).toBe(0);
+  });
+
+  test("a ban within a dropped prefix counts once, in whatever order they come and go", async () => {
+    const { engine } = harness(under({ blackhole }));
+    const active = new ActiveBans(() => NO_TENANTS);
+    const { ban: dropping } = await engine.ban(plainOrder(victim), () => 0);
+    const within = { ...dropping, prefix: hostPrefix(other), target: other, measure: NO_MEASURE };
+    const outside = { ...within, prefix: prefix("198.51.100.0/30") };
+    const counts = [within, outside, dropping].map((ban) => {
+      active.put(ban);
+      return active.addresses(4);
+    });
+    expect(counts).toEqual([1, 5, 260]);
+    expect(active.addressesOf([dropping], 4)).toBe(255);
+    expect(active.addressesOf([within], 4)).toBe(0);
+    expect(active.addressesOf([within, dropping], 4)).toBe(256);
+    active.put({ ...dropping, state: "withdrawn" });
+    expect(active.addresses(4)).toBe(5);
+    active.put(dropping);
+    active.put({ ...within, state: "withdrawn" });
+    expect(active.addresses(4)).toBe(260);
+    active.put({ ...dropping, expiresAt: 1 });
+    expect(active.get(dropping.prefix.text)?.expiresAt).toBe(1);
+    expect(active.addresses(4)).toBe(260);
   });
 });

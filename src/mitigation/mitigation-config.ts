@@ -111,6 +111,8 @@ export interface MitigationSections {
   readonly ban: BanBounds;
   readonly samples: { readonly enabled: boolean };
   readonly api: { readonly callers: readonly Pick<TokenConfig, "tenant">[] };
+  /** null: no hook diverts prefixes. */
+  readonly diversionHook: object | null;
   /** null: no scrub nodes. */
   readonly scrubbing: { readonly onAllNodesLost: "withdraw" | "blackhole" | "flowspec" } | null;
   /** null: nothing is dropped on this machine. */

@@ -32,10 +32,10 @@ const refusal = notAnnounced(WIDE, "hostgroup dry, which is in dry run or only w
 
 test("a wider prefix with a hostgroup in dry run is not announced for a real ban #announce-spared", () => {
   const policy = mitigationPolicy(config("incoming"));
-  expect(policy.enclosingRefusal(WIDE, LIVE)).toBe(refusal);
+  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBe(refusal);
   // The virtual ban there shows what a real one would do.
-  expect(policy.enclosingRefusal(WIDE, DRY)).toBeNull();
-  expect(mitigationPolicy(config("outgoing")).enclosingRefusal(WIDE, LIVE)).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, DRY, null)).toBeNull();
+  expect(mitigationPolicy(config("outgoing")).enclosingRefusal(WIDE, LIVE, null)).toBeNull();
 });
 
 test("a tenant orders no ban whose substitute, when all scrub nodes are lost, would drop the addresses of others", () => {
@@ -58,17 +58,32 @@ hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
   expect(policyOf("withdraw").orders.faultOf(order, by)).toBeNull();
 });
 
+test("nor one with addresses of others for a ban that a tenant ordered, as by a reload that adds it #announce-tenant", () => {
+  const policy = mitigationPolicy(
+    parsed(`
+networks: [192.0.2.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
+`),
+  );
+  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBeNull();
+  expect(policy.enclosingRefusal(prefix("192.0.2.0/25"), LIVE, "theirs")).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, LIVE, "theirs")).toContain("a tenant ordered the ban");
+});
+
 test("nor one with a hostgroup that is only watched, as long as that lasts", () => {
   const times = { kind: "once", fromMs: 0, untilMs: 1 } as const;
   const window = { name: "w", reason: "", times, hostgroups: [], watchOnly: true, quiet: false, thresholdFactor: 1 };
   const parts = {
     isWatchOnly: (subject: Subject) => isFor({ ...window, prefixes: [prefix("192.0.2.64/26")] }, subject),
   };
-  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, parts).enclosingRefusal(WIDE, LIVE)).toContain("only watched");
+  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, parts).enclosingRefusal(WIDE, LIVE, null)).toContain(
+    "only watched",
+  );
   let isOpen = true;
   const windows = { isWatchOnly: ({ group }: { group: string }) => isOpen && group === "dry" };
   const policy = mitigationPolicy(config(""), NOTHING_CHOSEN, windows);
-  expect(policy.enclosingRefusal(WIDE, LIVE)).toBe(refusal);
+  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBe(refusal);
   isOpen = false;
-  expect(policy.enclosingRefusal(WIDE, LIVE)).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBeNull();
 });

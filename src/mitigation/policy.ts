@@ -11,14 +11,19 @@ import type { BanTerms } from "./circumstances.ts";
 import { EnclosingBounds, type EnclosingRefusal, notAnnounced } from "./enclosing.ts";
 import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
-import { type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
+import { areOfOthers, type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
 import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
-  /** Why a wider prefix is not announced for the ban of `own` in it; null: it may be. */
-  enclosingRefusal(prefix: Prefix, own: Prefix): EnclosingRefusal | null;
+  /**
+   * Why a wider prefix is not announced for the ban of `own` in it; null: it may be.
+   * @param tenant who ordered the ban; null: others, or an attack is in progress
+   */
+  enclosingRefusal(prefix: Prefix, own: Prefix, tenant: string | null): EnclosingRefusal | null;
   readonly dryRun: boolean;
+  /** Whether a hook diverts prefixes. */
+  readonly isHooked: boolean;
   /** Whether bans of attacks in this direction are virtual; of the prefix's hostgroup. */
   isDryRun(prefix: Prefix, direction: Direction): boolean;
   /** Whether a maintenance window is open in which attacks there are only watched. Bans by hand are not concerned. */
@@ -79,14 +84,20 @@ export function mitigationPolicy(
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
-    enclosingRefusal: (prefix, own) => {
+    isHooked: config.diversionHook !== null,
+    enclosingRefusal: (prefix, own, tenant) => {
       const isSpared = ({ group, dryRunDirections }: BanTerms, of: Prefix) =>
         dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group, isAnyPart: true });
+      const groups = enclosing.groupsIn(prefix);
       // A virtual ban shows what a real one would do.
-      const others = isSpared(termsOf(own), own) ? [] : enclosing.groupsIn(prefix);
+      const others = isSpared(termsOf(own), own) ? [] : groups;
       const spared = others.map((group) => terms[group] ?? global).find((each) => isSpared(each, prefix));
-      const why = spared && `hostgroup ${spared.group}, which is in dry run or only watched, would move with it`;
-      return enclosing.refusalOf(prefix) ?? (why === undefined ? null : notAnnounced(prefix, why));
+      const isOfOthers = tenant !== null && areOfOthers(config, groups, tenant);
+      const why =
+        spared === undefined
+          ? isOfOthers && "a tenant ordered the ban, and others have addresses in it"
+          : `hostgroup ${spared.group}, which is in dry run or only watched, would move with it`;
+      return enclosing.refusalOf(prefix) ?? (why === false ? null : notAnnounced(prefix, why));
     },
     isDryRun: (prefix, direction) => config.dryRun || termsOf(prefix).dryRunDirections.includes(direction),
     isWatched: (prefix) => windows.isWatchOnly({ prefix, group: termsOf(prefix).group }),

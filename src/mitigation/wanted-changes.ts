@@ -1,5 +1,6 @@
 /** Which routes bans announce or withdraw when they change. Pure. */
-import { type Ban, wantedRoutes } from "./ban.ts";
+import { type Ban, wantedRoutes, withoutDiversion } from "./ban.ts";
+import { wantedDiversions } from "./diversion.ts";
 import { anyRouteText, enclosingIn, routeKey } from "./measure.ts";
 
 /** Routes as text, in one list. */
@@ -11,14 +12,33 @@ export interface WantedChanges {
   /** Number of further ones in each list. */
   readonly moreAnnounced: number;
   readonly moreWithdrawn: number;
+  readonly diversions: DiversionChanges;
 }
 
-export const NO_CHANGES: WantedChanges = { announces: [], withdraws: [], moreAnnounced: 0, moreWithdrawn: 0 };
+/** Prefixes, by what the hook is called for. */
+export interface DiversionChanges {
+  readonly begins: readonly string[];
+  readonly ends: readonly string[];
+  /** Ended and begun anew, as what dry run begins, dry run ends. */
+  readonly renews: readonly string[];
+  /** Another program or web service is called for them from now on. */
+  readonly moves: readonly string[];
+  /** There is no hook any more that could end them. */
+  readonly strands: readonly string[];
+}
+
+export const NO_DIVERSION_CHANGES: DiversionChanges = { begins: [], ends: [], renews: [], moves: [], strands: [] };
+
+export const NO_CHANGES: WantedChanges = {
+  ...{ announces: [], withdraws: [], moreAnnounced: 0, moreWithdrawn: 0 },
+  diversions: NO_DIVERSION_CHANGES,
+};
 
 /** @param pairs each ban as it is and as it would be. A route with other attributes is announced again. */
 export function wantedChanges(pairs: Iterable<readonly [before: Ban, after: Ban]>): WantedChanges {
   const [was, is] = [new Map<string, string>(), new Map<string, string>()];
-  for (const [before, after] of pairs) {
+  const all = [...pairs];
+  for (const [before, after] of all) {
     // A ban that stays may share the route of a wider prefix with one that ends.
     if (before === after && enclosingIn(before.measure, before.prefix) === null) continue;
     for (const route of wantedRoutes(before)) was.set(routeKey(route), anyRouteText(route));
@@ -29,7 +49,20 @@ export function wantedChanges(pairs: Iterable<readonly [before: Ban, after: Ban]
   return {
     announces: announces.slice(0, ROUTES_LISTED_MAX),
     withdraws: withdraws.slice(0, ROUTES_LISTED_MAX),
+    diversions: diversionChanges(all),
     moreAnnounced: Math.max(0, announces.length - ROUTES_LISTED_MAX),
     moreWithdrawn: Math.max(0, withdraws.length - ROUTES_LISTED_MAX),
+  };
+}
+
+/** As for routes, what retires is of before. */
+function diversionChanges(pairs: readonly (readonly [before: Ban, after: Ban])[]): DiversionChanges {
+  const was = wantedDiversions(pairs.map(([before]) => before)).map(({ prefix }) => prefix.text);
+  const is = wantedDiversions(pairs.map(([, after]) => withoutDiversion(after))).map(({ prefix }) => prefix.text);
+  const [before, after] = [new Set(was), new Set(is)];
+  return {
+    ...NO_DIVERSION_CHANGES,
+    begins: is.filter((text) => !before.has(text)),
+    ends: was.filter((text) => !after.has(text)),
   };
 }

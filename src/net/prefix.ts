@@ -82,6 +82,7 @@ export function mappedLength(prefix: Prefix): number {
 }
 
 export function prefixContains(prefix: Prefix, ip: IpAddress): boolean {
+  if (prefix.length === addressBits(prefix.family)) return prefix.address === ip;
   if (prefix.family !== addressFamily(ip)) return false;
   return sameBits(addressToBytes(prefix.address), addressToBytes(ip), mappedLength(prefix));
 }

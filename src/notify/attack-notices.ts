@@ -42,10 +42,18 @@ export class AttackNotices {
     return true;
   }
 
-  /** Returns the notifications to send, which may be none. Called for each active attack in each tick. */
-  take(turn: AttackTurn, attack: Attack, monotonicMs: number): readonly AttackEvent["kind"][] {
+  /**
+   * Returns the notifications to send, which may be none. Called for each active attack in each tick. @param isNew whether its
+   * start was not taken yet, here or by an earlier process.
+   */
+  take(
+    turn: AttackTurn,
+    attack: Attack,
+    monotonicMs: number,
+    isNew = turn === "started",
+  ): readonly AttackEvent["kind"][] {
     const { id, classification } = attack;
-    const waitsSince = turn === "started" ? monotonicMs : this.#waiting.get(id);
+    const waitsSince = this.#waiting.get(id) ?? (isNew ? monotonicMs : undefined);
     if (waitsSince !== undefined) {
       const isReady = classification !== null || turn === "ended" || monotonicMs - waitsSince >= KIND_WAIT_MS;
       if (!isReady) {

@@ -55,3 +55,17 @@ test("each kind has one end", () => {
     expect([conditionOf(CONDITION_ENDS[kind]), isConditionEnd(CONDITION_ENDS[kind])]).toEqual([kind, true]);
   }
 });
+
+test("one that an earlier process notified is not repeated, stays while it is not known, and ends once", () => {
+  const watch = new ConditionWatch();
+  const restored = () => watch.restore("scrub_node_lost", { name: "s1", found: "no poll for 15 s" });
+  const at = (ms: number, ...readings: readonly ConditionReading[]) =>
+    watch.take(readings, ms).map(({ name, found, isOver }) => `${name}: ${isOver ? "over" : found}`);
+  restored();
+  expect(at(0, { ...lost("s1", null), isUnknown: true })).toEqual([]);
+  expect(at(1000, lost("s1", "no poll for 15 s"))).toEqual([]);
+  expect(at(2000, lost("s1", null))).toEqual(["s1: over"]);
+  expect(at(3000, lost("s1", null))).toEqual([]);
+  restored();
+  expect(at(4000)).toEqual(["s1: over"]);
+});

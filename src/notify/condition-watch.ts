@@ -1,6 +1,6 @@
 /**
  * Decides when the begin and the end of a condition are notified: a begin once it has lasted, an end once it has been
- * absent, so that what comes and goes is one problem. Bounded by its readings.
+ * absent, so that what comes and goes is one problem. Bounded by its readings, and by what an earlier process notified.
  */
 import { CONDITIONS, type Condition, type ConditionKind } from "./condition.ts";
 
@@ -10,6 +10,8 @@ export interface ConditionReading {
   readonly name: string;
   /** null: nothing is wrong. */
   readonly found: string | null;
+  /** Whether it was not looked at yet since the start: what was known of it stays. */
+  readonly isUnknown?: boolean;
 }
 
 export interface ConditionChange extends Condition {
@@ -26,6 +28,11 @@ interface Known {
 
 export class ConditionWatch {
   readonly #known = new Map<string, Known>();
+
+  /** An earlier process notified its begin. */
+  restore(kind: ConditionKind, { name, found }: Condition): void {
+    this.#known.set(`${kind} ${name}`, { reading: { kind, name, found }, sinceMs: null, isNotified: true });
+  }
 
   /** @param readings of all parts; one that is missing was removed, and what was wrong with it is over. */
   take(readings: Iterable<ConditionReading>, monotonicMs: number): readonly ConditionChange[] {
@@ -46,7 +53,8 @@ export class ConditionWatch {
   }
 
   #next(key: string, reading: ConditionReading, monotonicMs: number): ConditionChange | null {
-    const { kind, name, found } = reading;
+    const { kind, name, found, isUnknown = false } = reading;
+    if (isUnknown) return null;
     const { beginsAfterMs, endsAfterMs } = CONDITIONS[kind];
     const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false };
     const isTurning = known.isNotified === (found === null);

@@ -1,85 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { attackEvent, events, observation } from "../../test/fixtures/notify/notify.ts";
+import { fails, hangs, setup } from "../../test/fixtures/notify/delivery-setup.ts";
+import { attackEvent, events } from "../../test/fixtures/notify/notify.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
-import type { Channel } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
-import {
-  DeliveryQueue,
-  type DeliveryQueueOptions,
-  type DeliveryTimes,
-  JOINED_AFTER_MS,
-  type SentOnce,
-} from "./delivery-queue.ts";
+import { type DeliveryQueue, JOINED_AFTER_MS } from "./delivery-queue.ts";
 import type { NotifyEvent } from "./event.ts";
-
-const TIMES: DeliveryTimes = {
-  gatherMs: 500,
-  betweenMs: 5_000,
-  retryMinMs: 1_000,
-  retryMaxMs: 8_000,
-  retryAfterMaxMs: 20_000,
-  attemptsMax: 4,
-  ageMaxMs: 60_000,
-};
-
-/** A channel whose deliveries the test resolves or rejects. */
-class Receiver implements Channel {
-  readonly deadlineMs = 5_000;
-  readonly audience: Channel["audience"];
-  /** Ids of the events of each delivery. */
-  readonly deliveries: string[][] = [];
-  readonly events: NotifyEvent[] = [];
-  outcome: (signal: AbortSignal) => Promise<void> = async () => {};
-
-  constructor(audience: Channel["audience"]) {
-    this.audience = audience;
-  }
-
-  deliver(batch: Parameters<Channel["deliver"]>[0], signal: AbortSignal): Promise<void> {
-    this.deliveries.push(batch.map(({ id }) => id));
-    this.events.push(...batch);
-    return this.outcome(signal);
-  }
-}
-
-type Changes = Partial<Pick<DeliveryQueueOptions, "burst" | "keep" | "once">>;
-
-function setup(audience: Channel["audience"] = "programs", { burst = null, keep = null, once = null }: Changes = {}) {
-  let ids = 0;
-  const clock = new ManualClock();
-  const channel = new Receiver(audience);
-  const observed = observation(clock);
-  const queue = new DeliveryQueue({
-    name: "webhook",
-    channel,
-    clock,
-    timers: new ManualTimers(clock),
-    times: TIMES,
-    log: observed.log,
-    limiter: observed.limiter,
-    metrics: observed.metrics.notify,
-    random: () => 1,
-    newId: () => `joined${ids++}`,
-    ...{ burst, keep, once },
-  });
-  /** Advances the clock, and runs what was waiting. */
-  const advance = async (ms: number) => {
-    clock.advance(ms);
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  };
-  const counted = async (name: string) =>
-    Number(
-      new RegExp(`^svc_notify_${name}\\{channel="webhook"\\} (.*)$`, "m").exec(await observed.metrics.text())?.[1],
-    );
-  return { clock, channel, queue, advance, counted, lines: observed.lines };
-}
-
-const fails = async () => {
-  throw new DeliveryFault("answered 503");
-};
-const hangs = () => new Promise<never>(() => {});
 
 describe("a queue for programs", () => {
   test("delivers one event at a time, in order", async () => {
@@ -227,6 +153,38 @@ describe("a queue for programs", () => {
 });
 
 describe("a queue for people", () => {
+  test("waits as long as the event says whose message is due first, and takes the others along", async () => {
+    const { channel, queue, advance } = setup("people");
+    const [first, second, third, fourth] = events(4);
+    if (!first || !second || !third || !fourth) throw new Error("too few");
+    queue.add(first, null, 60_000);
+    await advance(30_000);
+    expect(channel.deliveries).toEqual([]);
+    queue.add(second, null, 60_000);
+    queue.add(third, null, 0);
+    await advance(0);
+    expect(channel.deliveries).toEqual([["e0", "e1", "e2"]]);
+    queue.add(fourth, null, 60_000);
+    await advance(59_999);
+    expect(channel.deliveries).toHaveLength(1);
+    await advance(1);
+    expect(channel.deliveries.at(-1)).toEqual(["e3"]);
+  });
+
+  test("that fails tries again after its pause, whatever is due sooner", async () => {
+    const { channel, queue, advance } = setup("people");
+    channel.outcome = fails;
+    const [first, second] = events(2);
+    if (!first || !second) throw new Error("too few");
+    queue.add(first, null, 0);
+    await advance(0);
+    queue.add(second, null, 0);
+    await advance(999);
+    expect(channel.deliveries).toEqual([["e0"]]);
+    await advance(1);
+    expect(channel.deliveries).toEqual([["e0"], ["e0"]]);
+  });
+
   test("gathers what comes in a moment into one delivery", async () => {
     const { channel, queue, advance, counted } = setup("people");
     const [first, ...others] = events(250);
@@ -342,47 +300,5 @@ describe("5,000 events of one tenant drown none of another's", () => {
     flood(queue);
     await advance(500);
     expect(channel.deliveries[0]?.slice(0, 4).sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
-  });
-});
-
-describe("a storm, where several brains have the events", () => {
-  const stormy = () => {
-    const said = { sent: [] as string[], gaveUp: [] as string[] };
-    const idsOf = (all: readonly NotifyEvent[]) => all.map(({ id }) => id).filter((id) => id.startsWith("e"));
-    const once: SentOnce = {
-      maySend: () => true,
-      sent: (all) => said.sent.push(...idsOf(all)),
-      gaveUp: (all) => said.gaveUp.push(...idsOf(all)),
-    };
-    const made = setup("programs", { burst: 1, once });
-    const add = () => {
-      for (let i = 1; i <= 4; i++)
-        made.queue.add({
-          ...attackEvent(),
-          id: `e${i}`,
-          attack: attack({ id: `a${i}`, target: `192.0.2.${i}` as never }),
-        });
-    };
-    return { ...made, said, add };
-  };
-
-  test("is said to be sent when the event that counts them is", async () => {
-    const { said, add, advance, channel } = stormy();
-    add();
-    await advance(0);
-    await advance(0);
-    expect([said.sent, channel.deliveries]).toEqual([["e1"], [["e1"]]]);
-    await advance(JOINED_AFTER_MS);
-    await advance(0);
-    expect([said.sent, channel.deliveries.length]).toEqual([["e1", "e2", "e3", "e4"], 2]);
-  });
-
-  test("is left to another brain if that is given up", async () => {
-    const { said, add, advance, channel, queue } = stormy();
-    channel.outcome = fails;
-    add();
-    await advance(0);
-    queue.close();
-    expect([said.sent, said.gaveUp.toSorted()]).toEqual([[], ["e1", "e2", "e3", "e4"]]);
   });
 });

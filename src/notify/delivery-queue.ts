@@ -85,6 +85,8 @@ export const JOINED_AFTER_MS = 30_000;
 interface Waiting {
   readonly event: NotifyEvent;
   readonly sinceMs: number;
+  /** When the message with it is due, monotonic, ms. */
+  readonly dueMs: number;
 }
 
 export class DeliveryQueue {
@@ -99,6 +101,8 @@ export class DeliveryQueue {
   /** When the last delivery succeeded. */
   #deliveredMs = Number.NEGATIVE_INFINITY;
   #cancelPause: Cancel | null = null;
+  /** When the pause ends, if it is to gather events and not after a failure; monotonic, ms. */
+  #gathersUntilMs: number | null = null;
   #delivery: AbortController | null = null;
   #isStopping = false;
   /** null: there was none. */
@@ -131,15 +135,15 @@ export class DeliveryQueue {
   /**
    * One test waits at a time: another would say nothing more. In a full queue, and of too many that come at once for a
    * service that keeps alerts, the newest events of the tenant with the most are joined into one that counts them.
-   * @param tenant that it is about.
+   * @param tenant that it is about. @param groupMs how long a message for people waits for further events; null: as `times` says.
    */
-  add(event: NotifyEvent, tenant: Tenant = null): void {
+  add(event: NotifyEvent, tenant: Tenant = null, groupMs: number | null = null): void {
     if (this.#isStopping || (event.kind === "test" && this.#hasTest())) return;
     const { clock, keep } = this.#options;
     if (!this.#storm.admits(event, tenant, clock.monotonicMs())) this.#join(event);
     else {
       keep?.added(event, tenant, clock.wallMs());
-      this.#push(event, tenant, clock.monotonicMs());
+      this.#push({ event, sinceMs: clock.monotonicMs(), dueMs: this.#dueMs(groupMs) }, tenant);
     }
     this.#reportLength();
   }
@@ -152,16 +156,25 @@ export class DeliveryQueue {
   #takeKept(): void {
     const { clock, keep } = this.#options;
     for (const { event, tenant, sinceMs } of keep?.wasKept ?? [])
-      this.#push(event, tenant, clock.monotonicMs() - Math.max(0, clock.wallMs() - sinceMs));
+      this.#push(
+        { event, sinceMs: clock.monotonicMs() - Math.max(0, clock.wallMs() - sinceMs), dueMs: this.#dueMs(null) },
+        tenant,
+      );
   }
 
-  #push(event: NotifyEvent, tenant: Tenant, sinceMs: number): void {
-    this.#waiting.push(tenant, { event, sinceMs });
+  #push(waiting: Waiting, tenant: Tenant): void {
+    this.#waiting.push(tenant, waiting);
     if (this.#waiting.size + this.#batch.length > NOTIFY_QUEUE_MAX) {
       const left = this.#waiting.dropOfLargest();
       if (left !== undefined) this.#join(left.event);
     }
-    if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
+    const isSooner = this.#gathersUntilMs !== null && waiting.dueMs < this.#gathersUntilMs;
+    if (this.#delivery === null && (this.#cancelPause === null || isSooner)) this.#gatherUntil(waiting.dueMs);
+  }
+
+  #gatherUntil(dueMs: number): void {
+    this.#goOnAfter(Math.max(0, dueMs - this.#options.clock.monotonicMs()));
+    this.#gathersUntilMs = dueMs;
   }
 
   /** Into the one event that counts those that are not sent one by one. It is on disk at any time. */
@@ -196,7 +209,8 @@ export class DeliveryQueue {
     this.#cancelJoined = null;
     const joined = this.#joined;
     this.#joined = null;
-    if (joined !== null) this.#push(joined, joined.tenant, this.#options.clock.monotonicMs());
+    const sinceMs = this.#options.clock.monotonicMs();
+    if (joined !== null) this.#push({ event: joined, sinceMs, dueMs: this.#dueMs(null) }, joined.tenant);
   }
 
   /** Used from the next attempt on. */
@@ -224,13 +238,17 @@ export class DeliveryQueue {
     this.#giveUpAll("the channel was removed");
   }
 
-  #gatherMs(): number {
-    if (this.#channel.audience !== "people") return 0;
+  /** Of the message with an event that comes now. */
+  #dueMs(groupMs: number | null): number {
     const { times, clock } = this.#options;
-    return Math.max(times.gatherMs, this.#deliveredMs + times.betweenMs - clock.monotonicMs());
+    const now = clock.monotonicMs();
+    if (this.#channel.audience !== "people") return now;
+    return Math.max(now + (groupMs ?? times.gatherMs), this.#deliveredMs + times.betweenMs);
   }
 
   #goOnAfter(ms: number): void {
+    this.#cancelPause?.();
+    this.#gathersUntilMs = null;
     this.#cancelPause = this.#options.timers.after(ms, () => {
       this.#cancelPause = null;
       void this.#deliver();
@@ -251,8 +269,11 @@ export class DeliveryQueue {
     this.#delivery = null;
     const pauseMs = fault === null ? this.#delivered() : this.#failed(fault);
     this.#reportLength();
-    if (this.length > 0) this.#goOnAfter(this.#isStopping ? 0 : pauseMs);
-    else if (this.#isStopping) this.#emptied.resolve();
+    if (this.length === 0) {
+      if (this.#isStopping) this.#emptied.resolve();
+    } else if (this.#isStopping) this.#goOnAfter(0);
+    else if (pauseMs !== null) this.#goOnAfter(pauseMs);
+    else if (this.#waiting.size > 0) this.#gatherUntil(this.#nextDueMs());
   }
 
   /** Ends at its deadline, even if the channel does not. */
@@ -292,8 +313,18 @@ export class DeliveryQueue {
     return maySend;
   }
 
-  /** Returns how long to wait before the next delivery, ms. */
-  #delivered(): number {
+  /** The first of those that wait, which may have come during a delivery. */
+  #nextDueMs(): number {
+    const first = [...this.#waiting.items()].reduce(
+      (least, { dueMs }) => Math.min(least, dueMs),
+      Number.POSITIVE_INFINITY,
+    );
+    const isForPeople = this.#channel.audience === "people";
+    return isForPeople ? Math.max(first, this.#deliveredMs + this.#options.times.betweenMs) : first;
+  }
+
+  /** Returns null: no failure delays the next delivery. */
+  #delivered(): null {
     const { name, metrics, clock } = this.#options;
     metrics.sent(name, this.#batch.length);
     const events = this.#batch.map(({ event }) => event);
@@ -305,7 +336,7 @@ export class DeliveryQueue {
     this.#batch = [];
     this.#attempts = 0;
     this.#backoff.reset();
-    return this.#gatherMs();
+    return null;
   }
 
   #failed(fault: DeliveryFault): number {

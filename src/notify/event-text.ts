@@ -45,6 +45,7 @@ export function hintsOf(event: NotifyEvent, pageUrl: string | null): readonly st
 }
 
 function describe(event: NotifyEvent): EventText {
+  if ("condition" in event) return describeCondition(event);
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -76,25 +77,6 @@ function describe(event: NotifyEvent): EventText {
     case "cluster_fault":
     case "cluster_fault_over":
       return describeCluster(event);
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return describeCondition(event);
     case "order_made":
     case "order_changed":
     case "order_ended":

@@ -12,6 +12,7 @@ import type {
   FaultyFile,
   FaultyScrubNode,
   LeftProblem,
+  Neighbor,
   NotifyEvent,
 } from "./event.ts";
 import type { Orders } from "./order-notices.ts";
@@ -102,6 +103,7 @@ function viewOf(event: NotifyEvent): string {
 type Common = "id" | "event" | "at" | "instance" | "dry_run" | "severity" | "hostgroup" | "tenant" | "link" | "advice";
 
 function subject(event: NotifyEvent): Omit<EventWire, Common> {
+  if ("condition" in event) return { condition: event.condition };
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -117,10 +119,8 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "rules_not_found":
       return { ban: banRow(event.ban) };
     case "bgp_session_lost":
-    case "bgp_session_restored": {
-      const { address, remoteAsn, state } = event.neighbor;
-      return { bgp_session: { address, remote_asn: remoteAsn, state } };
-    }
+    case "bgp_session_restored":
+      return { bgp_session: sessionToWire(event.neighbor) };
     case "state_damaged": {
       const { reason, movedTo, salvaged } = event.damage;
       return { state_database: { reason, moved_to: movedTo, salvaged } };
@@ -139,40 +139,23 @@ function subject(event: NotifyEvent): Omit<EventWire, Common> {
     case "cluster_fault":
     case "cluster_fault_over":
       return { cluster: event.cluster };
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return { condition: event.condition };
     case "order_made":
     case "order_changed":
     case "order_ended":
       return { orders: ordersToWire(event.orders) };
     case "owner_changed":
       return { left: event.left };
-    case "events_joined": {
-      const { counts, sinceMs } = event.joined;
-      return { joined: { counts, since: timestamp(sinceMs) } };
-    }
+    case "events_joined":
+      return { joined: { counts: event.joined.counts, since: timestamp(event.joined.sinceMs) } };
     case "test":
       return {};
     default:
       return event satisfies never;
   }
+}
+
+function sessionToWire({ address, remoteAsn, state }: Neighbor): NonNullable<EventWire["bgp_session"]> {
+  return { address, remote_asn: remoteAsn, state };
 }
 
 function ordersToWire({ type, count, targets, operator, reason, end, expiresAt }: Orders): OrdersWire {

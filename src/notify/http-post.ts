@@ -6,7 +6,7 @@ import { request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 import type { LookupFunction } from "node:net";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
-import type { Reach, Reached } from "./reach.ts";
+import { NOT_REACHED, type Reach, type Reached } from "./reach.ts";
 
 export interface Post {
   readonly url: URL;
@@ -19,6 +19,14 @@ export interface Post {
   readonly reach: Reach | null;
 }
 
+/** Of connections that nothing took. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "ETIMEDOUT",
+]);
 /** Statuses that a later attempt with the same body would not change. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 410, 413, 415, 422]);
 
@@ -73,7 +81,7 @@ function postTo(addresses: readonly Reached[], { url, headers, body, signal, aut
     const abort = () => end(() => reject(new DeliveryFault("given up")));
     signal.addEventListener("abort", abort);
     // Stays for errors after the end.
-    request.on("error", (cause) => end(() => reject(deliveryFault(cause))));
+    request.on("error", (cause) => end(() => reject(isUnreached(cause) ? unreached() : deliveryFault(cause))));
     request.once("response", ({ statusCode: status = 0, headers: answered }) => {
       const isTaken = status >= 200 && status < 300;
       end(() => (isTaken ? resolve() : reject(refusal(status, answered["retry-after"] ?? null))));
@@ -82,6 +90,15 @@ function postTo(addresses: readonly Reached[], { url, headers, body, signal, aut
     request.once("upgrade", ({ statusCode = 101 }) => end(() => reject(refusal(statusCode, null))));
     request.end(body);
   });
+}
+
+/** As an address that may not be reached: the difference would show a tenant which addresses are of this machine. */
+function unreached(): DeliveryFault {
+  return new DeliveryFault(NOT_REACHED);
+}
+
+function isUnreached(cause: Error): boolean {
+  return "code" in cause && UNREACHED.has(String(cause.code));
 }
 
 function refusal(status: number, retryAfter: string | null): DeliveryFault {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
-import { NO_TARGETS, observation, Receiver, targets } from "../../test/fixtures/notify/notify.ts";
+import { NO_TARGETS, observation, targets, useReceivers } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification, NOON, udpRules } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -25,11 +25,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-function receiver(): Receiver {
-  const made = new Receiver();
-  cleanups.push(() => made.stop());
-  return made;
-}
+const receiver = useReceivers();
 
 /** A start is reported at once when its kind is known. */
 const classified = (changes: Partial<Attack> = {}) => attack({ classification: classification(), ...changes });
@@ -243,8 +239,7 @@ describe("the webhook", () => {
 
   test("is not believed with a certificate of its own making", async () => {
     const { key, cert } = selfSigned();
-    const server = new Receiver({ key, cert });
-    cleanups.push(() => server.stop());
+    const server = receiver({ key, cert });
     const { notifier, counted, lines } = started(targets({ ...WEBHOOK, secretEnv: null }), {
       WEBHOOK_URL: server.url.replace("http:", "https:"),
     });

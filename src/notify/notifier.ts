@@ -4,6 +4,7 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import type { RouteQuestion, RouteView } from "../http/wire/notify-route.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import { prefixUnderAttack } from "../mitigation/ban-subject.ts";
 import type { Subject } from "../mitigation/maintenance/window.ts";
@@ -13,7 +14,7 @@ import type { FileFault } from "../system/file-fault.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
-import { CONDITION_ENDS } from "./condition.ts";
+import { CONDITION_ENDS, conditionOf } from "./condition.ts";
 import { type ConditionReading, ConditionWatch } from "./condition-watch.ts";
 import type {
   AttackEvent,
@@ -35,10 +36,13 @@ import type {
   StateEvent,
   TestEvent,
 } from "./event.ts";
+import type { NotifiedProblems } from "./notified-problems.ts";
 import type { NotifyConfig } from "./notify-config.ts";
-import { type OrderChange, OrderNotices } from "./order-notices.ts";
+import { type OrderChange, OrderNotices, type OrderNoticesOptions } from "./order-notices.ts";
+import { RestoredFaults } from "./restored-faults.ts";
 import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
+import { worstSeverityOf } from "./severity.ts";
 import { TargetQueues, type TargetQueuesOptions, type TargetState } from "./target-queues.ts";
 
 export interface NotifierOptions extends TargetQueuesOptions {
@@ -49,6 +53,12 @@ export interface NotifierOptions extends TargetQueuesOptions {
   readonly dryRun: () => boolean;
   /** Whether a maintenance window is open in which nothing is notified of such a target. Absent: none ever is. */
   readonly isQuiet?: (subject: Subject) => boolean;
+  /** Active attacks of an earlier process, by id. Absent: there are none. */
+  readonly restoredAttacks?: readonly string[];
+  /** What targets know of, also of an earlier process. Absent: nothing, and it is in memory alone. */
+  readonly notified?: NotifiedProblems;
+  /** Orders that are gathered. Absent: they are in memory alone. */
+  readonly gathered?: OrderNoticesOptions["gathered"];
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
   readonly overThresholdMs?: (attack: Attack) => number;
 }
@@ -79,29 +89,40 @@ export class Notifier {
   readonly #attackNotices = new AttackNotices();
   /** Active attacks that began in a quiet window, and are not notified. */
   readonly #begunQuietly = new Set<string>();
+  /** Active attacks of an earlier process, which was killed before their begin was decided. */
+  readonly #notNotified: Set<string>;
   readonly #capNotices = new CapNotices();
   readonly #conditions = new ConditionWatch();
   readonly #orderNotices: OrderNotices;
   readonly #sessionNotices: SessionNotices;
+  readonly #restoredFaults: RestoredFaults;
   readonly #queues: TargetQueues;
   #config: NotifyConfig;
   #isRunning = false;
 
   constructor(options: NotifierOptions) {
-    const { config, timers } = options;
+    const { config, timers, notified, gathered, restoredAttacks = [] } = options;
+    const begins = [...(notified?.begins() ?? [])];
     this.#options = options;
     this.#config = config;
-    this.#routing = new Routing(config);
+    this.#routing = new Routing(config, notified);
     this.#routing.reconfigure(config, options.own?.inForce());
-    this.#queues = new TargetQueues(options);
+    const groupMsOf = (event: NotifyEvent, target: string) => this.#routing.groupMsOf(event, target);
+    this.#queues = new TargetQueues({ ...options, groupMsOf });
+    this.#restoredFaults = new RestoredFaults(begins);
+    this.#notNotified = new Set(restoredAttacks.filter((id) => notified?.has(`attack ${id}`) !== true));
     this.#sessionNotices = new SessionNotices({
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
     });
     this.#orderNotices = new OrderNotices({
-      timers,
+      ...{ timers, ...(gathered && { gathered }) },
       notify: (turn, orders, owner) => this.#enqueue({ kind: `order_${turn}`, orders }, owner),
     });
+    for (const event of begins) {
+      if ("condition" in event) this.#conditions.restore(conditionOf(event.kind), event.condition);
+      else if (event.kind === "bgp_session_lost") this.#sessionNotices.restore(event.neighbor);
+    }
   }
 
   /** Before start(), no notification is sent. */
@@ -109,6 +130,7 @@ export class Notifier {
     this.#isRunning = true;
     this.#queues.open(this.#config);
     this.#options.sharing?.start((event, target) => this.#queues.send(event, target));
+    this.#orderNotices.restore();
   }
 
   /** A tenant changed one of its targets. @param target null: it is not in force any more. */
@@ -128,18 +150,16 @@ export class Notifier {
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
     if (!this.#isRunning) return;
     const isQuiet = this.#options.isQuiet?.({ prefix: prefixUnderAttack(attack), group: attack.group }) === true;
-    const isBegin = turn === "started" || this.#begunQuietly.has(attack.id);
-    if (isBegin && (isQuiet || turn === "ended")) {
+    const isHeldBack = this.#begunQuietly.has(attack.id);
+    const isNew = turn === "started" || isHeldBack || this.#notNotified.delete(attack.id);
+    if ((isNew && isQuiet) || (isHeldBack && turn === "ended")) {
       if (turn === "ended") this.#begunQuietly.delete(attack.id);
       else this.#begunQuietly.add(attack.id);
       return;
     }
     // An attack that outlasts a quiet window is notified when the window closes.
-    const kinds = this.#attackNotices.take(
-      this.#begunQuietly.delete(attack.id) ? "started" : turn,
-      attack,
-      this.#options.clock.monotonicMs(),
-    );
+    this.#begunQuietly.delete(attack.id);
+    const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs(), isNew);
     // Begins that waited for the kind, and ends, are of what was notified before the window.
     if (isQuiet && turn !== "ended" && !kinds.includes("attack_started")) return;
     const owner = { tenant: this.#options.tenancy().ownerOf(attack), group: attack.group };
@@ -181,6 +201,9 @@ export class Notifier {
     if (!this.#isRunning) return;
     for (const { kind, name, found, isOver } of this.#conditions.take(readings, this.#options.clock.monotonicMs()))
       this.#enqueue({ kind: isOver ? CONDITION_ENDS[kind] : kind, condition: { name, found } });
+    for (const end of this.#restoredFaults.over(this.#options.clock.monotonicMs())) this.#enqueue(end);
+    for (const { event, targets } of this.#routing.afterQuiet(this.#options.clock.wallMs()))
+      this.#queues.add({ ...event, id: this.#options.newId() }, targets);
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -228,6 +251,11 @@ export class Notifier {
     return true;
   }
 
+  /** Where an event would go. */
+  route(question: RouteQuestion): RouteView {
+    return this.#routing.explained({ ...question, severity: question.severity ?? worstSeverityOf(question.kind) });
+  }
+
   list(): readonly TargetState[] {
     return this.#queues.list();
   }
@@ -244,6 +272,7 @@ export class Notifier {
   #enqueue(event: NewEvent, owner = NO_OWNER): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const full = this.#eventOf(event, owner);
+    if (this.#restoredFaults.isKnown(full)) return;
     this.#leave(full);
     this.#queues.add(full, this.#routing.targetsOf(full));
   }

@@ -44,7 +44,7 @@ export const OPSGENIE_URL = "https://api.opsgenie.com";
 
 export interface NotifyConfig {
   readonly targets: readonly NotifyTarget[];
-  /** Read from the first on. null: each event but those of orders goes to all targets. */
+  /** Read from the first on, each down to its innermost route. null: each event but those of orders goes to all targets. */
   readonly routes: readonly NotifyRoute[] | null;
   /** Where people reach the dashboard, for links; null: there are none. */
   readonly pageUrl: string | null;
@@ -119,14 +119,23 @@ export interface SyslogConfig {
   readonly facility: number;
 }
 
+/** What a route inherits of the one around it is in it. */
 export interface NotifyRoute {
+  /** The keys of it in the configuration. */
+  readonly place: ConfigPath;
   readonly match: RouteMatch;
   /** Names; empty: such events go to no target. */
   readonly targets: readonly string[];
-  /** Whether later routes are read too. */
+  /** Whether later routes beside it are read too. */
   readonly continues: boolean;
   /** An attack that lasts is repeated after this time; null: it is not. */
   readonly repeatMs: number | null;
+  /** Messages for people wait this long for further events; null: as long as those without routes. */
+  readonly groupMs: number | null;
+  /** When it sends nothing: what begins then and lasts longer is sent afterwards. */
+  readonly quiet: readonly Hours[];
+  /** Within it: the first that takes the event decides in its place. */
+  readonly routes: readonly NotifyRoute[];
 }
 
 /** Absent conditions hold for each event. */

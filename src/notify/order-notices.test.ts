@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import type { GatheredOrders } from "../storage/notification-records.ts";
 import {
   ORDER_GATHER_MS,
   ORDER_KINDS_MAX,
@@ -9,17 +10,23 @@ import {
   OrderNotices,
 } from "./order-notices.ts";
 
-function setup() {
+function setup(disk = new Map<string, GatheredOrders>()) {
   const clock = new ManualClock();
   const notices: string[] = [];
   const gathered = new OrderNotices({
     timers: new ManualTimers(clock),
+    gathered: {
+      table: {
+        queue: (key, record) => void (record === null ? disk.delete(key) : disk.set(key, structuredClone(record))),
+      },
+      stored: [...disk.values()],
+    },
     notify: (turn, { type, count, targets, operator, end }, { tenant }) => {
       const others = operator === "noc" ? "" : ` by ${operator}`;
       notices.push(`${turn} ${count} ${type} ${targets.join()}${end} of ${tenant}${others}`);
     },
   });
-  return { clock, notices, gathered };
+  return { clock, notices, gathered, disk };
 }
 
 function change(target: string, changes: Partial<OrderChange> = {}): OrderChange {
@@ -73,4 +80,16 @@ test("at a stop what is gathered is notified, and no timer is left", () => {
   gathered.take([change("a", { turn: "ended", end: "expired" })]);
   gathered.stop();
   expect([notices, clock.pending]).toEqual([["ended 1 source_block aexpired of null"], 0]);
+});
+
+test("what was gathered when a process was killed is notified by the next, once", () => {
+  const { clock, notices, gathered, disk } = setup();
+  gathered.take([change("a")]);
+  clock.advance(ORDER_GATHER_MS);
+  expect([notices.length, disk.size]).toEqual([1, 0]);
+  gathered.take([change("b"), change("c"), change("d", { tenant: "acme" })]);
+  const next = setup(disk);
+  next.gathered.restore();
+  expect(next.notices).toEqual(["made 2 source_block b,c of null", "made 1 source_block d of acme"]);
+  expect(setup(disk).disk.size).toBe(0);
 });

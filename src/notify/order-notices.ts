@@ -1,8 +1,10 @@
 /**
  * Gathers changes of standing orders: those of one kind, of one owner, that come together are one notification, so that
- * programs that place thousands flood no target.
+ * programs that place thousands flood no target. What is gathered is on disk until it is notified.
  */
 import type { Tenant } from "../access/fair-queue.ts";
+import type { GatheredOrders } from "../storage/notification-records.ts";
+import { forgettingTable, type RecordTable } from "../system/record-table.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
 export const ORDER_TYPES = ["source_block", "filter_rule", "protection", "lever", "ban", "maintenance"] as const;
@@ -58,15 +60,28 @@ interface Gathered {
 
 export interface OrderNoticesOptions {
   readonly timers: Pick<Timers, "after">;
+  /** Absent: in memory alone. `stored`: of an earlier process. */
+  readonly gathered?: {
+    readonly table: Pick<RecordTable<GatheredOrders>, "queue">;
+    readonly stored: readonly GatheredOrders[];
+  };
   readonly notify: (turn: OrderTurn, orders: Orders, owner: Pick<OrderChange, "tenant" | "group">) => void;
 }
 
 export class OrderNotices {
   readonly #options: OrderNoticesOptions;
   readonly #gathered = new Map<string, Gathered>();
+  readonly #table: Pick<RecordTable<GatheredOrders>, "queue">;
 
   constructor(options: OrderNoticesOptions) {
     this.#options = options;
+    this.#table = options.gathered?.table ?? forgettingTable();
+  }
+
+  /** Notifies what an earlier process had gathered. */
+  restore(): void {
+    for (const { id, first, targets, count } of this.#options.gathered?.stored ?? [])
+      this.#notify(id, { first: first as OrderChange, targets: [...targets], count });
   }
 
   take(changes: readonly OrderChange[]): void {
@@ -88,6 +103,12 @@ export class OrderNotices {
       known.orders.count++;
       if (known.orders.targets.length < ORDERS_NAMED) known.orders.targets.push(change.target);
     }
+    this.#keep(key);
+  }
+
+  #keep(id: string): void {
+    const orders = this.#gathered.get(id)?.orders;
+    if (orders) this.#table.queue(id, { id, ...orders, targets: [...orders.targets] });
   }
 
   #begin(key: string, change: OrderChange): void {
@@ -105,7 +126,7 @@ export class OrderNotices {
       this.#gathered.delete(key);
       return;
     }
-    this.#notify(gathered);
+    this.#notify(key, gathered.orders);
     gathered.orders = null;
     gathered.cancel = this.#options.timers.after(ORDER_PAUSE_MS, () => this.#due(key));
   }
@@ -113,12 +134,12 @@ export class OrderNotices {
   #flush(key: string, gathered: Gathered): void {
     gathered.cancel();
     this.#gathered.delete(key);
-    this.#notify(gathered);
+    if (gathered.orders !== null) this.#notify(key, gathered.orders);
   }
 
-  #notify({ orders }: Gathered): void {
-    if (orders === null) return;
+  #notify(id: string, orders: NonNullable<Gathered["orders"]>): void {
     const { first, targets, count } = orders;
+    this.#table.queue(id, null);
     const { type, operator, by, reason, end, expiresAt, tenant, group } = first;
     const { notify } = this.#options;
     notify(first.turn, { type, count, targets, operator, by, reason, end, expiresAt }, { tenant, group });

@@ -9,6 +9,8 @@ export interface Problem {
 
 /** null: the event is a moment, and no end follows it. */
 export function problemOf(event: NotifyEvent): Problem | null {
+  if ("condition" in event)
+    return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -43,25 +45,6 @@ export function problemOf(event: NotifyEvent): Problem | null {
     case "rules_not_found":
       // Its alert ends with the attack.
       return event.ban.attackId === null ? null : { key: `attack ${event.ban.attackId}`, isOver: false };
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return { key: `${conditionOf(event.kind)} ${event.condition.name}`, isOver: isConditionEnd(event.kind) };
     case "owner_changed":
       return { key: `${event.left.type} ${event.left.id}`, isOver: true };
     case "ban_rejected":

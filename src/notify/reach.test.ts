@@ -6,7 +6,7 @@ import { DeliveryFault } from "./delivery-fault.ts";
 import { post } from "./http-post.ts";
 import { type Reach, reachOf } from "./reach.ts";
 
-const REFUSED = "its host is not known, or at an address that targets of tenants may not reach";
+const REFUSED = "its host is not known, takes no connection, or is at an address that targets of tenants may not reach";
 const { key, cert } = selfSigned();
 const [plain, tls] = [new Receiver(), new Receiver({ key, cert })];
 afterAll(() => Promise.all([plain.stop(), tls.stop()]));
@@ -17,8 +17,13 @@ beforeEach(() => {
 });
 
 /** @param names the addresses of each, at each look. */
-function reach(names: Record<string, readonly string[]> = {}, allowed: readonly string[] = []): Reach {
+function reach(
+  names: Record<string, readonly string[]> = {},
+  allowed: readonly string[] = [],
+  nat64: readonly string[] = [],
+): Reach {
   return reachOf({
+    nat64: () => nat64.map(canonicalPrefix),
     resolve: async (name) => names[name] ?? Promise.reject(new Error("ENOTFOUND")),
     allowed: () => allowed.map(canonicalPrefix),
     isOwn: (address) => address === "198.18.0.1" || address === "8.8.8.8",
@@ -63,6 +68,14 @@ test.each([
 test("an IPv4 address in an IPv6 address is none that is reached", async () => {
   expect(await outcome(reach()("[::ffff:127.0.0.1]"))).toBe(REFUSED);
   expect(await outcome(reach({ "hook.example.net": ["::ffff:127.0.0.1"] })("hook.example.net"))).toBe(REFUSED);
+});
+
+test("what a translator takes for an IPv4 address is judged by that address", async () => {
+  const own = reach({}, ["10.1.0.0/16"], ["2001:db8:64::/96", "64:ff9b:1::/48"]);
+  const reached = ["[64:ff9b::101:101]", "[2001:db8:64::101:101]", "[2001:db8:64::a01:1]", "[64:ff9b:1:101:1:100::]"];
+  for (const host of reached) expect(await outcome(own(host))).not.toBe(REFUSED);
+  const refused = ["[64:ff9b::808:808]", "[2001:db8:64::7f00:1]", "[2001:db8:64::a00:1]", "[64:ff9b:1:7f00:0:100::]"];
+  for (const host of refused) expect(await outcome(own(host))).toBe(REFUSED);
 });
 
 test("public addresses are reached, of several those alone, and allowed networks whatever they are", async () => {
@@ -122,6 +135,13 @@ test("a delivery that is aborted ends, and says what it asks to wait", async () 
   const aborted = new AbortController();
   aborted.abort();
   expect(await outcome(post({ ...call, signal: aborted.signal }))).not.toBe("undefined");
+});
+
+test("a port that takes no connection has the answer of a refused address", async () => {
+  const free = new Receiver();
+  const { port } = new URL(free.url);
+  await free.stop();
+  expect(await posted(`http://127.0.0.1:${port}/`, reach({}, ["127.0.0.0/8"]))).toBe(REFUSED);
 });
 
 test("an unknown name and a refused address have the same answer", async () => {

@@ -4,6 +4,7 @@
  * this machine, of the service's own infrastructure or of a private network is reached.
  */
 import { type IpAddress, parseAddress } from "../net/address.ts";
+import { embeddedIpv4, WELL_KNOWN_NAT64 } from "../net/nat64.ts";
 import { canonicalPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
 import { isSpecialPurpose } from "../net/special-purpose.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
@@ -15,11 +16,10 @@ export interface Reached {
 
 /**
  * What IANA's special-purpose registries (RFC 6890) have beside isSpecialPurpose(): in which an IPv4 address is embedded that a
- * translator or a tunnel reaches (RFC 6052, RFC 3056, RFC 4380, RFC 7526), of protocols, and for documentation (RFC 9637).
+ * tunnel or a translator of its own network reaches (RFC 3056, RFC 4380, RFC 7526, RFC 8215), of protocols, and for documentation
+ * (RFC 9637).
  */
-const NOT_REACHABLE = ["64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/23", "3fff::/20"].map(
-  canonicalPrefix,
-);
+const NOT_REACHABLE = ["64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/23", "3fff::/20"].map(canonicalPrefix);
 
 /** The addresses of a host that may be reached, at least one. Rejects with a DeliveryFault. */
 export type Reach = (host: string) => Promise<readonly Reached[]>;
@@ -29,14 +29,17 @@ export interface ReachOptions {
   readonly resolve: (name: string) => Promise<readonly string[]>;
   /** Networks that may be reached, whatever is in them. */
   readonly allowed: () => readonly Prefix[];
+  /** Of translators (RFC 6052), beside the well-known one: addresses in them are judged by the IPv4 address. Absent: none. */
+  readonly nat64?: () => readonly Prefix[];
   /** Whether it is an address of this machine, or the configuration has it for the service, its routers and nodes. */
   readonly isOwn: (address: IpAddress) => boolean;
   /** Servers of the service that the configuration names: where they are now, no target is. Absent: none. */
   readonly ownNames?: () => readonly string[];
 }
 
-/** One text for all: a tenant learns nothing of the names and addresses that this machine sees. */
-const NOT_REACHED = "its host is not known, or at an address that targets of tenants may not reach";
+/** One text for all: a tenant learns nothing of the names and addresses that this machine sees, or has. */
+export const NOT_REACHED =
+  "its host is not known, takes no connection, or is at an address that targets of tenants may not reach";
 
 export function reachOf(options: ReachOptions): Reach {
   return async (host) => {
@@ -62,9 +65,12 @@ async function addressesOf(options: ReachOptions): Promise<ReadonlySet<IpAddress
 function mayReach(
   address: IpAddress,
   servers: ReadonlySet<IpAddress>,
-  { allowed, isOwn }: Omit<ReachOptions, "resolve">,
+  options: Omit<ReachOptions, "resolve">,
 ): boolean {
+  const { allowed, isOwn, nat64 } = options;
   if (allowed().some((prefix) => prefixContains(prefix, address))) return true;
   if (servers.has(address) || isOwn(address)) return false;
+  const embedded = embeddedIpv4(address, [WELL_KNOWN_NAT64, ...(nat64?.() ?? [])]);
+  if (embedded.length > 0) return embedded.every((ipv4) => mayReach(ipv4, servers, options));
   return !isSpecialPurpose(address) && !NOT_REACHABLE.some((prefix) => prefixContains(prefix, address));
 }

@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { attackEvent, banEvent, events, orderEvent, sessionEvent, targets } from "../../test/fixtures/notify/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import type { NotifiedProblem } from "../storage/notification-records.ts";
 import type { AttackEvent, NotifyEvent } from "./event.ts";
-import type { NotifyConfig, NotifyRoute, RouteMatch } from "./notify-config.ts";
-import { PROBLEMS_MAX, Routing } from "./routing.ts";
+import { NotifiedProblems, PROBLEMS_MAX } from "./notified-problems.ts";
+import type { Hours, NotifyConfig, NotifyRoute, RouteMatch } from "./notify-config.ts";
+import { Routing } from "./routing.ts";
 
 const CONFIG = targets(
   { kind: "slack", urlEnv: "S" },
@@ -13,7 +15,8 @@ const CONFIG = targets(
 const HOUR_MS = 3_600_000;
 
 function route(match: RouteMatch, names: readonly string[], changes: Partial<NotifyRoute> = {}): NotifyRoute {
-  return { match, targets: names, continues: false, repeatMs: null, ...changes };
+  const plain = { place: [], continues: false, repeatMs: null, groupMs: null, quiet: [], routes: [] };
+  return { match, targets: names, ...plain, ...changes };
 }
 
 function routing(...routes: readonly NotifyRoute[]): Routing {
@@ -118,6 +121,98 @@ test("an end whose begin is not known closes alerts too, beside its routes", () 
   expect(router.targetsOf(ended())).toEqual(["slack", "on-call"]);
 });
 
+test("an event goes to the innermost route that takes it, of each branch that goes on; else to the one around", () => {
+  const router = routing(
+    route({ tenants: new Set(["acme"]) }, ["teams"], {
+      continues: true,
+      routes: [
+        route({ hostgroups: new Set(["web"]) }, ["slack"], {
+          routes: [route({ minPps: 5000 }, ["webhook"]), route({ events: new Set(["ban_active"]) }, [])],
+        }),
+        route({ hostgroups: new Set(["web"]) }, ["webhook"]),
+      ],
+    }),
+    route({ events: new Set(["attack_started"]) }, ["webhook"]),
+    route({}, ["slack"]),
+  );
+  const of = { tenant: "acme", group: "web" };
+  expect(router.targetsOf(started({ attack: big }))).toEqual(["webhook"]);
+  expect(router.targetsOf(started({ attack: attack({ id: "small", rates: [1, 1, 1] }) }))).toEqual([
+    "slack",
+    "webhook",
+  ]);
+  // A route within takes it and sends it nowhere; the branch beside goes on.
+  expect(router.targetsOf(banEvent(of))).toEqual(["slack"]);
+  expect(router.targetsOf(banEvent({ ...of, group: "mail", ban: ban({ id: "b2" }) }))).toEqual(["slack", "teams"]);
+});
+
+const NIGHT: Hours = { days: new Set([0, 1, 2, 3, 4, 5, 6]), from: 22 * 60, to: 6 * 60 };
+
+test("in a quiet time a route sends no begin and no change, but the ends of what its targets know of", () => {
+  const router = routing(route({}, ["slack"], { quiet: [NIGHT], continues: true }), route({}, ["webhook"]));
+  expect(router.targetsOf(started({ atMs: wednesday(21) }))).toEqual(["slack", "webhook"]);
+  expect(router.targetsOf(started({ kind: "attack_changed", atMs: wednesday(23) }))).toEqual(["webhook"]);
+  expect(router.targetsOf(ended({ atMs: wednesday(23) }))).toEqual(["slack", "webhook"]);
+  expect(router.targetsOf(started({ atMs: wednesday(23) }))).toEqual(["webhook"]);
+  expect(router.targetsOf(ended({ atMs: wednesday(32) }))).toEqual(["webhook"]);
+});
+
+test("what began in a quiet time and outlasts it is sent then, once", () => {
+  const router = routing(route({}, ["slack"], { quiet: [NIGHT] }));
+  expect(router.targetsOf(started({ atMs: wednesday(23) }))).toEqual([]);
+  const lasts = (hours: number) => router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) }));
+  expect([lasts(29), lasts(30), lasts(31)]).toEqual([[], ["slack"], []]);
+  expect(router.targetsOf(ended({ atMs: wednesday(32) }))).toEqual(["slack"]);
+  const lost = sessionEvent({ atMs: wednesday(23) });
+  expect(router.targetsOf(lost)).toEqual([]);
+  const after = (hours: number) => [...router.afterQuiet(wednesday(hours))];
+  expect([after(29), after(30), after(31)]).toEqual([[], [{ event: lost, targets: ["slack"] }], []]);
+  expect(router.targetsOf(sessionEvent({ kind: "bgp_session_restored", atMs: wednesday(33) }))).toEqual(["slack"]);
+});
+
+test("what began and ended in a quiet time is not sent, not even by services that keep alerts", () => {
+  const known = targets(PAGER);
+  const router = new Routing({ ...known, routes: [route({}, ["pagerduty"], { quiet: [NIGHT] })] });
+  expect(router.targetsOf(started({ atMs: wednesday(23) }))).toEqual([]);
+  expect(router.targetsOf(ended({ atMs: wednesday(24) }))).toEqual([]);
+});
+
+test("messages wait for further events as the route says that leads to the target", () => {
+  const router = routing(
+    route({}, ["slack", "webhook"], {
+      groupMs: 60_000,
+      continues: true,
+      routes: [route({ minPps: 5000 }, ["slack"], { groupMs: 0 })],
+    }),
+    route({}, ["teams"]),
+  );
+  expect(["slack", "webhook", "teams"].map((name) => router.groupMsOf(started(), name))).toEqual([
+    60_000,
+    60_000,
+    null,
+  ]);
+  expect(router.groupMsOf(started({ attack: big }), "slack")).toBe(0);
+});
+
+test("says where an event would go, and by which routes, without a trace", () => {
+  const place = ["notify", "routes", 0, "routes", 1];
+  const router = routing(
+    route({ tenants: new Set(["acme"]) }, [], { routes: [route({ minPps: 1 }, ["slack"], { place, quiet: [NIGHT] })] }),
+    route({}, ["webhook"]),
+  );
+  const event = { kind: "attack_started", severity: "critical", tenant: "acme", group: null, mbps: null } as const;
+  const deciding = { place: "notify.routes[0].routes[1]", targets: ["slack"], repeatMs: null, groupMs: null };
+  expect(router.explained({ ...event, pps: 5, atMs: wednesday(23) })).toEqual({
+    ...{ severity: "critical", targets: [] },
+    routes: [{ ...deciding, isQuiet: true }],
+  });
+  expect(router.explained({ ...event, pps: 5, atMs: wednesday(12) }).targets).toEqual(["slack"]);
+  expect(router.explained({ ...event, tenant: null, pps: null, atMs: 0 }).targets).toEqual(["webhook"]);
+  expect(new Routing(CONFIG).explained({ ...event, pps: null, atMs: 0 })).toMatchObject({
+    ...{ routes: null, targets: ["slack", "teams", "webhook"] },
+  });
+});
+
 test("targets of one tenant get nothing more of an attack that a reload gave to another", () => {
   const router = routing(route({ tenants: new Set(["acme"]) }, ["slack"]), route({}, ["webhook"]));
   expect(router.targetsOf(started())).toEqual(["slack"]);
@@ -135,6 +230,39 @@ test("an attack that lasts is repeated where a route says so, to those that know
   expect(
     router.dueFor(started({ kind: "attack_lasts", attack: attack({ id: "other" }), atMs: NOON + HOUR_MS })),
   ).toEqual([]);
+});
+
+/** Of the process before, as its disk has it. */
+function restarted(disk: Map<string, NotifiedProblem>, config: NotifyConfig): Routing {
+  const queue = (key: string, record: NotifiedProblem | null) =>
+    void (record === null ? disk.delete(key) : disk.set(key, structuredClone(record)));
+  return new Routing(config, new NotifiedProblems({ table: { queue }, stored: [...disk.values()] }));
+}
+
+test("a restart knows which targets got a begin, when, and which wait for the end of a quiet time", () => {
+  const disk = new Map<string, NotifiedProblem>();
+  const config = {
+    ...CONFIG,
+    routes: [
+      route({ severity: "critical" }, ["slack"], { continues: true, repeatMs: HOUR_MS }),
+      route({}, ["teams"], { quiet: [NIGHT] }),
+    ],
+  };
+  restarted(disk, config).targetsOf(started({ atMs: wednesday(23) }));
+  const lasts = (hours: number) => started({ kind: "attack_lasts", atMs: wednesday(hours) });
+  expect(restarted(disk, config).dueFor(lasts(23.5))).toEqual([]);
+  expect(restarted(disk, config).dueFor(lasts(24))).toEqual(["slack"]);
+  expect(restarted(disk, config).dueFor(lasts(24.5))).toEqual([]);
+  expect(restarted(disk, config).dueFor(lasts(31))).toEqual(["slack", "teams"]);
+  const other = { ...CONFIG, routes: [route({}, ["webhook"])] };
+  expect(restarted(disk, other).targetsOf(ended())).toEqual(["slack", "teams"]);
+  expect(disk.size).toBe(0);
+});
+
+test("the end of an attack that an earlier build began goes by the routes, and closes alerts", () => {
+  const disk = new Map([["attack a1", { id: "attack a1", tenant: null, targets: [], quiet: [] }]]);
+  const config = { ...targets({ kind: "slack", urlEnv: "S" }, PAGER), routes: [route({}, ["slack"])] };
+  expect(restarted(disk, config).targetsOf(ended())).toEqual(["slack", "pagerduty"]);
 });
 
 test("the oldest of more problems than are known is forgotten", () => {

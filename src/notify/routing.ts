@@ -1,29 +1,21 @@
 /**
- * Which targets get an event: the routes are read from the first on, and the first that matches decides, unless it goes on.
- * The end of a problem goes to the targets that got its begin, whatever the routes say by then. Knows no clock.
+ * Which targets get an event: the tree of routes says it, for the end of a problem its begin does: it goes to the targets that
+ * got that, whatever the routes say by then. Knows no clock.
  */
 import type { Tenant } from "../access/fair-queue.ts";
+import type { RouteView } from "../http/wire/notify-route.ts";
+import { pathText } from "../schema/problem.ts";
+import type { EventKind } from "../targets/target-words.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
-import { METRICS } from "../traffic/rates.ts";
 import type { LeftProblem, NotifyEvent } from "./event.ts";
-import type { Hours, NotifyConfig, NotifyRoute, RouteMatch, TargetKind } from "./notify-config.ts";
+import { type Notified, NotifiedProblems } from "./notified-problems.ts";
+import type { NotifyConfig, NotifyRoute, TargetKind } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
-import { isAtLeast, severityOf } from "./severity.ts";
-
-/** Problems whose targets are known; over it the oldest is forgotten, and its end goes by the routes. */
-export const PROBLEMS_MAX = 4096;
-const DAY_MS = 86_400_000;
-const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
+import { isQuiet, type RoutedEvent, routedOf, takenBy } from "./route-tree.ts";
+import { isAtLeast } from "./severity.ts";
 
 /** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
 export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
-
-interface Notified {
-  /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */
-  readonly tenant: Tenant;
-  /** When each target got the last event. */
-  readonly at: Map<string, number>;
-}
 
 /** Targets of a tenant that does not own a problem any more. */
 export interface Left {
@@ -36,20 +28,23 @@ export class Routing {
   #config: NotifyConfig;
   /** By name, those of the configuration, in its order. */
   #configuredNames: ReadonlySet<string>;
+  #hasRepeats = false;
   /** That tenants set, in force, by id, and those of each tenant. */
   #own = new Map<string, TenantTarget>();
   #ownByTenant = new Map<string, ReadonlyMap<string, TenantTarget>>();
-  /** By problem. The one whose last event is oldest is first. */
-  readonly #notified = new Map<string, Notified>();
+  readonly #notified: NotifiedProblems;
 
-  constructor(config: NotifyConfig) {
+  constructor(config: NotifyConfig, notified = new NotifiedProblems()) {
     this.#config = config;
     this.#configuredNames = namesOf(config);
+    this.#hasRepeats = hasRepeats(config.routes ?? []);
+    this.#notified = notified;
   }
 
   reconfigure(config: NotifyConfig, own: readonly TenantTarget[] = []): void {
     this.#config = config;
     this.#configuredNames = namesOf(config);
+    this.#hasRepeats = hasRepeats(config.routes ?? []);
     this.#own = new Map(own.map((target) => [target.id, target]));
     const byTenant = Map.groupBy(own, ({ tenant }) => tenant);
     this.#ownByTenant = new Map(
@@ -85,46 +80,99 @@ export class Routing {
     if (problem === null || notified === undefined || notified.tenant === event.tenant) return null;
     const targets = [...notified.at.keys()].filter((name) => this.#own.get(name)?.tenant === notified.tenant);
     for (const name of targets) notified.at.delete(name);
+    if (targets.length > 0) this.#notified.set(problem.key, notified);
     const [type, id = ""] = problem.key.split(" ", 2);
     // Nothing else is of a tenant.
     if (targets.length === 0 || (type !== "attack" && type !== "ban")) return null;
     return { problem: { type, id }, targets, tenant: notified.tenant };
   }
 
-  /** Those targets of an attack that lasts for which a repetition is due. */
+  /**
+   * Those targets of an attack that lasts for which a repetition is due, or which have not got its begin, as that was in a
+   * quiet time that is over.
+   */
   dueFor(event: NotifyEvent): readonly string[] {
-    const notified = this.#notified.get(problemOf(event)?.key ?? "")?.at;
-    if (notified === undefined || this.#config.routes === null) return [];
+    const key = problemOf(event)?.key ?? "";
+    const notified = this.#notified.get(key);
+    if (notified === undefined || (notified.quiet.size === 0 && !this.#hasRepeats)) return [];
     const due = new Set<string>();
-    for (const { targets, repeatMs } of this.#matching(event))
+    for (const { targets, repeatMs } of this.#awake(event, event.atMs))
       for (const target of targets) {
-        const lastMs = notified.get(target);
-        if (repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs) due.add(target);
+        const lastMs = notified.at.get(target);
+        const isRepeated = repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs;
+        if (isRepeated || notified.quiet.has(target)) due.add(target);
       }
-    for (const target of due) notified.set(target, event.atMs);
+    this.#got(key, notified, due, event.atMs);
     return this.#ordered(due);
+  }
+
+  /** What began in a quiet time that is over, and has not ended, with the targets to get it now. Not for attacks. */
+  *afterQuiet(wallMs: number): Generator<{ readonly event: NotifyEvent; readonly targets: readonly string[] }> {
+    for (const [key, notified] of this.#notified.inQuiet()) {
+      const { begin: event, quiet } = notified;
+      if (event === null) continue;
+      const awake = this.#awake(event, wallMs).flatMap(({ targets }) => targets);
+      const due = new Set(awake.filter((target) => quiet.has(target)));
+      this.#got(key, notified, due, wallMs);
+      if (due.size > 0) yield { event, targets: this.#ordered(due) };
+    }
+  }
+
+  /** Which targets a new problem would get to, and by which routes. */
+  explained(event: RoutedEvent): RouteView {
+    const { routes } = this.#config;
+    const matching = this.#matchingOf(event).filter((route) => !isQuiet(route, event.atMs));
+    return {
+      severity: event.severity,
+      targets: this.#ordered(new Set(matching.flatMap(({ targets }) => targets))),
+      routes:
+        routes === null
+          ? null
+          : takenBy(routes, event).map(({ place, targets, repeatMs, groupMs, quiet }) => ({
+              ...{ place: pathText(place), targets, repeatMs, groupMs },
+              isQuiet: isQuiet({ quiet }, event.atMs),
+            })),
+    };
+  }
+
+  /** How long the messages of a target wait for further events, ms; null: as long as those without routes. */
+  groupMsOf(event: NotifyEvent, target: string): number | null {
+    if (this.#config.routes === null || this.#own.has(target)) return null;
+    const taken = takenBy(this.#config.routes, routedOf(event)).filter(({ targets }) => targets.includes(target));
+    const times = taken.map(({ groupMs }) => groupMs).filter((ms) => ms !== null);
+    return times.length === 0 ? null : Math.min(...times);
   }
 
   /** Whether targets got the begin of the problem. */
   hasNotified(key: string): boolean {
-    return this.#notified.has(key);
+    return (this.#notified.get(key)?.at.size ?? 0) > 0;
+  }
+
+  #got(key: string, { tenant, at, quiet, begin }: Notified, targets: ReadonlySet<string>, atMs: number): void {
+    if (targets.size === 0) return;
+    for (const target of targets) at.set(target, atMs);
+    this.#notified.set(key, { tenant, at, quiet: quiet.difference(targets), begin });
   }
 
   #wanted(event: NotifyEvent): ReadonlySet<string> {
     const problem = problemOf(event);
-    const notified = problem === null ? undefined : this.#notified.get(problem.key);
-    const byRoutes = this.#matching(event).flatMap(({ targets }) => targets);
-    if (problem === null) return new Set(byRoutes);
+    const matching = this.#matching(event, event.atMs);
+    const byRoutes = new Set(matching.filter((route) => !isQuiet(route, event.atMs)).flatMap(({ targets }) => targets));
+    if (problem === null) return byRoutes;
+    const notified = this.#notified.get(problem.key);
     const known = this.#ordered(new Set(notified?.at.keys()));
-    const isSameOwner = notified === undefined || notified.tenant === event.tenant;
-    if (problem.isOver) {
-      this.#notified.delete(problem.key);
-      if (!isSameOwner) return new Set([...known, ...byRoutes]);
-      return new Set(known.length > 0 ? known : [...byRoutes, ...this.#alerts(event)]);
+    // No target knows of one that an earlier build began.
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant || isUnknown(notified);
+    const quiet = new Set(matching.flatMap(({ targets }) => targets)).difference(byRoutes);
+    if (!problem.isOver) {
+      const wanted = new Set(isSameOwner ? known : []).difference(quiet).union(byRoutes);
+      this.#remember(problem.key, { wanted, quiet }, event);
+      return wanted;
     }
-    const wanted = new Set([...(isSameOwner ? known : []), ...byRoutes]);
-    this.#remember(problem.key, wanted, event);
-    return wanted;
+    this.#notified.delete(problem.key);
+    if (!isSameOwner) return new Set([...known, ...byRoutes]);
+    if (known.length > 0) return new Set(known);
+    return new Set([...byRoutes, ...this.#alerts(event)]).difference(notified?.quiet ?? new Set());
   }
 
   /** An end whose begin is not known, as after a restart, must close alerts all the same. */
@@ -144,67 +192,64 @@ export class Routing {
     return [...configured, ...[...names].filter((name) => this.#own.has(name))];
   }
 
+  /** Those that are not in a quiet time. */
+  #awake(event: NotifyEvent, wallMs: number): readonly Route[] {
+    return this.#matching(event, wallMs).filter((route) => !isQuiet(route, wallMs));
+  }
+
   /** Tenants get what is of them, whatever the routes of the configuration say, and nothing else. */
-  #matching(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
-    const own = this.#ownOf(event.tenant)
-      .filter((target) => isForTenant(target, event))
-      .map(({ id }) => ({ targets: [id], repeatMs: null }));
-    return [...this.#configured(event), ...own];
+  #matching(event: NotifyEvent, atMs: number): readonly Route[] {
+    return this.#matchingOf({ ...routedOf(event), atMs });
   }
 
-  #configured(event: NotifyEvent): readonly Pick<NotifyRoute, "targets" | "repeatMs">[] {
+  #matchingOf(routed: RoutedEvent): readonly Route[] {
+    const own = this.#ownOf(routed.tenant).filter((target) => isForTenant(target, routed));
+    return [...this.#configured(routed), ...own.map(({ id }) => ({ ...PLAIN, targets: [id] }))];
+  }
+
+  #configured(event: RoutedEvent): readonly Route[] {
     const { routes, targets } = this.#config;
+    if (routes !== null) return takenBy(routes, event);
     // Orders are many, and people who place them know of them: only a route sends them.
-    if (routes === null) return "orders" in event ? [] : [{ targets: targets.map(({ name }) => name), repeatMs: null }];
-    const matching: NotifyRoute[] = [];
-    for (const route of routes) {
-      if (!isMatched(route.match, event)) continue;
-      matching.push(route);
-      if (!route.continues) break;
-    }
-    return matching;
+    return isOfOrders(event.kind) ? [] : [{ ...PLAIN, targets: targets.map(({ name }) => name) }];
   }
 
-  #remember(key: string, targets: ReadonlySet<string>, { tenant, atMs }: NotifyEvent): void {
-    this.#notified.delete(key);
-    if (targets.size === 0) return;
-    this.#notified.set(key, { tenant, at: new Map([...targets].map((target) => [target, atMs])) });
-    const [oldest] = this.#notified.keys();
-    if (this.#notified.size > PROBLEMS_MAX && oldest !== undefined) this.#notified.delete(oldest);
+  #remember(
+    key: string,
+    { wanted, quiet }: { readonly wanted: ReadonlySet<string>; readonly quiet: ReadonlySet<string> },
+    event: NotifyEvent,
+  ): void {
+    const before = this.#notified.get(key);
+    const { tenant, atMs } = event;
+    const known = before?.tenant === tenant ? before : { at: new Map<string, number>(), quiet: new Set<string>() };
+    const present = this.#ordered(new Set(known.at.keys())).map((name) => [name, known.at.get(name) ?? atMs] as const);
+    const at = new Map([...present, ...[...wanted].map((target) => [target, atMs] as const)]);
+    const begin = "attack" in event || "ban" in event ? null : event;
+    const waits = known.quiet.union(quiet).difference(new Set(at.keys()));
+    this.#notified.set(key, { tenant, at, quiet: waits, begin });
   }
+}
+
+function isUnknown({ at, quiet }: Notified): boolean {
+  return at.size === 0 && quiet.size === 0;
+}
+
+type Route = Pick<NotifyRoute, "targets" | "repeatMs" | "quiet">;
+const PLAIN = { repeatMs: null, quiet: [] } as const;
+
+function hasRepeats(routes: readonly NotifyRoute[]): boolean {
+  return routes.some((route) => route.repeatMs !== null || hasRepeats(route.routes));
 }
 
 function namesOf({ targets }: NotifyConfig): ReadonlySet<string> {
   return new Set(targets.map(({ name }) => name));
 }
 
-function isForTenant({ severity = "info", events }: TenantTarget, event: NotifyEvent): boolean {
-  const isWanted = events === undefined ? !("orders" in event) : events.includes(event.kind);
-  return isWanted && isAtLeast(severityOf(event), severity);
+function isForTenant({ severity = "info", events }: TenantTarget, { kind, severity: own }: RoutedEvent): boolean {
+  const isWanted = events === undefined ? !isOfOrders(kind) : events.includes(kind);
+  return isWanted && isAtLeast(own, severity);
 }
 
-function isMatched(match: RouteMatch, event: NotifyEvent): boolean {
-  const { tenants, hostgroups, events, severity, minPps, minMbps, hours } = match;
-  const { tenant, group } = event;
-  const rates = "attack" in event ? event.attack.rates : null;
-  const reaches = (least: number | undefined, metric: number) =>
-    least === undefined || (rates !== null && (rates[metric] ?? 0) >= least);
-  return (
-    (tenants === undefined || (tenant !== null && tenants.has(tenant))) &&
-    (hostgroups === undefined || (group !== null && hostgroups.has(group))) &&
-    (events === undefined || events.has(event.kind)) &&
-    (severity === undefined || isAtLeast(severityOf(event), severity)) &&
-    reaches(minPps, PPS) &&
-    reaches(minMbps, MBPS) &&
-    (hours === undefined || isWithin(hours, event.atMs))
-  );
-}
-
-/** A part over midnight belongs to the day on which it begins. */
-function isWithin({ days, from, to }: Hours, wallMs: number): boolean {
-  const minute = Math.floor((wallMs % DAY_MS) / 60_000);
-  const today = new Date(wallMs).getUTCDay();
-  if (from < to) return minute >= from && minute < to && days.has(today);
-  if (minute >= from) return days.has(today);
-  return minute < to && days.has((today + 6) % 7);
+function isOfOrders(kind: EventKind): boolean {
+  return kind === "order_made" || kind === "order_changed" || kind === "order_ended";
 }

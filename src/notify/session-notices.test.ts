@@ -74,3 +74,12 @@ test("nothing is reported once it is stopped", () => {
   expect(notices).toEqual([]);
   expect(clock.pending).toBe(0);
 });
+
+test("a loss that an earlier process notified is not repeated, and its end is notified", () => {
+  const { clock, notices, be, sessionNotices } = setup();
+  sessionNotices.restore({ address: "a", remoteAsn: 64501, state: "idle" });
+  be({ a: "idle" });
+  clock.advance(2 * SESSION_GRACE_MS);
+  be({ a: "established" });
+  expect(notices).toEqual(["bgp_session_restored a established"]);
+});

@@ -29,6 +29,11 @@ export class SessionNotices {
     this.#options = options;
   }
 
+  /** An earlier process notified its loss. */
+  restore(neighbor: Neighbor): void {
+    this.#down.set(neighbor.address, { latest: neighbor, isReportedLost: true, cancelLoss: () => {} });
+  }
+
   /** All configured neighbors, after any change. */
   take(neighbors: readonly Neighbor[]): void {
     const known = new Set(neighbors.map(({ address }) => address));

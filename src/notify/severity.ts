@@ -1,6 +1,6 @@
 /** How urgent an event is, and what a person can do about it. */
 import { attackRate } from "../detection/attack/attack.ts";
-import { SEVERITIES, type Severity } from "../targets/target-words.ts";
+import { type EventKind, SEVERITIES, type Severity } from "../targets/target-words.ts";
 import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 
@@ -8,6 +8,7 @@ import type { NotifyEvent } from "./event.ts";
 const CRITICAL_TIMES = 10;
 
 export function severityOf(event: NotifyEvent): Severity {
+  if ("condition" in event) return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -16,6 +17,23 @@ export function severityOf(event: NotifyEvent): Severity {
       const isMitigated = ban !== null && ban.state === "active";
       return isMitigated && attackRate(attack) < CRITICAL_TIMES * attack.threshold ? "warning" : "critical";
     }
+    case "rules_not_found":
+      return event.ban.fallback === null ? "critical" : "warning";
+    case "events_joined":
+      return event.joined.severity;
+    default:
+      return worstSeverityOf(event.kind);
+  }
+}
+
+/** Of events of the kind, the most urgent: most kinds have one alone. */
+export function worstSeverityOf(kind: EventKind): Severity {
+  switch (kind) {
+    case "attack_started":
+    case "attack_changed":
+    case "attack_lasts":
+    case "rules_not_found":
+    case "events_joined":
     case "attack_not_held":
     case "bgp_session_lost":
     case "scrub_node_fault":
@@ -24,13 +42,9 @@ export function severityOf(event: NotifyEvent): Severity {
     case "cap_reached":
     case "ban_rejected":
       return "critical";
-    case "rules_not_found":
-      return event.ban.fallback === null ? "critical" : "warning";
     case "exporter_fault":
     case "file_fault":
       return "warning";
-    case "events_joined":
-      return event.joined.severity;
     case "attack_ended":
     case "ban_active":
     case "ban_withdrawn":
@@ -45,27 +59,8 @@ export function severityOf(event: NotifyEvent): Severity {
     case "owner_changed":
     case "test":
       return "info";
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return isConditionEnd(event.kind) ? "info" : CONDITIONS[conditionOf(event.kind)].severity;
     default:
-      return event satisfies never;
+      return isConditionEnd(kind) ? "info" : CONDITIONS[conditionOf(kind)].severity;
   }
 }
 
@@ -75,6 +70,7 @@ export function isAtLeast(severity: Severity, least: Severity): boolean {
 
 /** null: there is nothing to do. */
 export function adviceOf(event: NotifyEvent): string | null {
+  if ("condition" in event) return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -117,25 +113,6 @@ export function adviceOf(event: NotifyEvent): string | null {
     case "owner_changed":
     case "test":
       return null;
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
-      return isConditionEnd(event.kind) ? null : CONDITIONS[conditionOf(event.kind)].advice;
     default:
       return event satisfies never;
   }

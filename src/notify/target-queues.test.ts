@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { NO_TARGETS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { NO_TARGETS, observation, useReceivers } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification } from "../../test/fixtures/views.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
@@ -17,11 +17,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-function receiver(): Receiver {
-  const made = new Receiver();
-  cleanups.push(() => made.stop());
-  return made;
-}
+const receiver = useReceivers();
 
 function webhook(url: string): TenantTarget {
   return { id: "acme/hook", tenant: "acme", name: "hook", operator: "acme-noc", setAt: 0, kind: "webhook", url };
@@ -33,7 +29,7 @@ function opened(url: string, more: Partial<NotifierOptions> = {}): Notifier {
   const loopback = { address: parseAddress("127.0.0.1") as IpAddress, family: 4 } as const;
   let ids = 0;
   const notifier = new Notifier({
-    own: { inForce: () => [webhook(url)], reach: async () => [loopback] },
+    own: { inForce: () => [webhook(url)], reachOf: () => async () => [loopback] },
     tenancy: () => ({ ownerOf: () => "acme", tenantOf: () => "acme", groupOf: () => "web" }),
     ...{ config: NO_TARGETS, dryRun: () => false, instance: "box1", environment: { read: () => null } },
     ...{ clock: systemClock, timers: systemTimers, log, limiter, metrics: metrics.notify },

@@ -33,10 +33,12 @@ export interface TargetQueuesOptions
   readonly clock: Clock;
   readonly environment: Environment;
   /** That tenants set, in force, and which addresses these reach. Absent: there are none. */
-  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reach: Reach };
+  readonly own?: { readonly inForce: () => readonly TenantTarget[]; readonly reachOf: (tenant: string) => Reach };
   /** Absent: what waits is in memory alone. */
   readonly kept?: KeptNotifications;
   readonly times?: DeliveryTimes;
+  /** How long messages for people wait for further events, ms; null: as `times` says. Absent: null for all. */
+  readonly groupMsOf?: (event: NotifyEvent, target: string) => number | null;
   /** null or absent: there is one brain. */
   readonly sharing?: EventSharing | null;
   /** For tests: receivers on this machine. */
@@ -138,7 +140,8 @@ export class TargetQueues {
     const { queue, own = null } = this.#targets.get(name) ?? {};
     // Whatever the routing says: a tenant's target gets what is of the tenant.
     if (own !== null && own.tenant !== event.tenant) return;
-    queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant);
+    const groupMs = own === null ? (this.#options.groupMsOf?.(event, name) ?? null) : null;
+    queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant, groupMs);
   }
 
   /** Of the target; undefined: there is none of this name. */
@@ -165,7 +168,7 @@ export class TargetQueues {
 
   #openOwn(target: TenantTarget): void {
     const { pageUrl } = this.#config;
-    const reach = this.#options.own?.reach ?? null;
+    const reach = this.#options.own?.reachOf(target.tenant) ?? null;
     const context = { ...this.#context, environment: readSecretOf(target), pageUrl, template: null, reach };
     this.#open(target.id, { kind: target.kind, own: target, channel: channelOf(settingsOf(target), context) });
   }

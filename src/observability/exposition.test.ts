@@ -3,6 +3,7 @@ import { Counter, Registry } from "prom-client";
 import { nextTurn } from "../system/timers.ts";
 import { exposition } from "./exposition.ts";
 import { Metrics } from "./metrics.ts";
+import { ScrubAgentMetrics } from "./scrub-agent-metrics.ts";
 
 const METRICS = 20;
 
@@ -27,6 +28,11 @@ test("the event loop turns between the metrics of a large text, which is the lib
   expect(await text).toBe(await registry.metrics());
 });
 
-test("no metric walks the heap of the process", async () => {
-  expect(await new Metrics("1").text()).not.toContain("nodejs_heap_space");
+test.each([Metrics, ScrubAgentMetrics])("%p has those of the process, of which none walks the heap", async (Group) => {
+  const metrics = new Group("1");
+  metrics.collectProcess();
+  const text = await metrics.text();
+  expect(text).toContain("process_resident_memory_bytes ");
+  expect(text).toContain("nodejs_eventloop_lag_p99_seconds ");
+  expect(text).not.toContain("nodejs_heap_space");
 });

@@ -3,7 +3,7 @@
  * of a group that it needs as an interface. Names start with `svc_`, counters end in `_total`, and label values come
  * from closed sets.
  */
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import { ApiMetrics } from "./api-metrics.ts";
 import { BaselineMetrics } from "./baseline-metrics.ts";
 import { CaptureMetrics } from "./capture-metrics.ts";
@@ -21,15 +21,13 @@ import { IncidentMetrics } from "./incident-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
 import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SignInMetrics } from "./sign-in-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 import { TelemetryMetrics } from "./telemetry-metrics.ts";
-
-/** Of the library: each read of them walks the whole heap at once, and under Bun they have one space. */
-const HEAP_SPACES = ["total", "used", "available"].map((of) => `nodejs_heap_space_size_${of}_bytes`);
 
 export class Metrics {
   readonly capture: CaptureMetrics;
@@ -59,8 +57,6 @@ export class Metrics {
   readonly #dryRun: Gauge;
 
   constructor(version: string) {
-    collectDefaultMetrics({ register: this.#registry });
-    for (const name of HEAP_SPACES) this.#registry.removeSingleMetric(name);
     const registers = [this.#registry];
     const build = new Gauge({ name: "svc_build_info", help: "The running build.", labelNames: ["version"], registers });
     build.set({ version }, 1);
@@ -87,16 +83,21 @@ export class Metrics {
     this.signIn = new SignInMetrics(this.#registry);
   }
 
-  /** Made at the first use: a service without a cluster shows none of them. */
   /** Only of a cluster with an etcd. */
   get etcd(): EtcdMetrics {
     this.#etcd ??= new EtcdMetrics(this.#registry);
     return this.#etcd;
   }
 
+  /** Made at the first use: a service without a cluster shows none of them. */
   get cluster(): ClusterMetrics {
     this.#cluster ??= new ClusterMetrics(this.#registry);
     return this.#cluster;
+  }
+
+  /** Those of the process too: of a registry that is the process's own. */
+  collectProcess(): void {
+    collectProcessMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

@@ -1,11 +1,12 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { exposition } from "./exposition.ts";
 import { FileMetrics } from "./file-metrics.ts";
 import { FilterRuleCounts, type FilterRuleReading } from "./filter-rule-metrics.ts";
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
 import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
 
 /** Each result of a poll, and of a report. */
 const POLL_RESULTS = [
@@ -90,7 +91,6 @@ export class ScrubAgentMetrics extends MetricGroup {
 
   constructor(version: string) {
     super(new Registry());
-    collectDefaultMetrics({ register: this.registry });
     this.gauge("svc_build_info", "The running build.", "version").set({ version }, 1);
   }
 
@@ -99,6 +99,11 @@ export class ScrubAgentMetrics extends MetricGroup {
   readonly prefixSets = new PrefixSetMetrics(this.registry);
   readonly files = new FileMetrics(this.registry);
   readonly #readings: (() => void)[] = [];
+
+  /** Those of the process too: of a registry that is the process's own. */
+  collectProcess(): void {
+    collectProcessMetrics(this.registry);
+  }
 
   /** Runs `read` before each scrape. */
   beforeScrape(read: () => void): void {

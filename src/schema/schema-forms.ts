@@ -39,6 +39,8 @@ export interface ReferenceNotes {
   readonly valueIfAbsent?: unknown;
   /** The same in words, if it is not one fixed value. */
   readonly ifAbsent?: string;
+  /** Path of a mapping or list whose keys it has too: they are described there. */
+  readonly sameKeysAs?: string;
 }
 
 /** @param description one or two sentences for an operator; the reference is generated from them. */

@@ -4,6 +4,7 @@ import { PATTERN_BYTES_MAX } from "../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
 import { COMMUNITY_FORMS, isMark, MARKS_ADMINISTRATOR, parseCommunity } from "../net/community.ts";
 import { parseHostPattern } from "../net/host-pattern.ts";
+import { parseNat64Prefix } from "../net/nat64.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
 import { ZONES_FORMS } from "./zone-forms.ts";
@@ -95,6 +96,8 @@ export const TEXT_FORMS = {
     parseHostPattern(text) !== null
       ? null
       : "must be a host, *. and a name for all names below it, or * for each, and a port if it is not 80 or 443: hooks.example.net:8443",
+  nat64Prefix: (text: string) =>
+    parseNat64Prefix(text) === null ? "must be an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits (RFC 6052)" : null,
   partOfDay: (text: string) =>
     parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
   mailAddress: (text: string) =>

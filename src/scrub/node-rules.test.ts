@@ -191,7 +191,7 @@ describe("a diverted ban", () => {
     const action = { kind: "rate_limit", bytesPerSecond: 1000 } as const;
     const flowspec = { action, sourceAnchored: false, minSourceConcentration: 0.8 };
     engine.reconfigure(policy({ ...under({ method: "divert", flowspec }), maxActiveBans: 100 }), 10);
-    expect(rulesOf("old")).toEqual([SIMPLER.replace("discard", "rate-limit 1000 bytes/s")]);
+    expect(rulesOf("old")).toEqual([SIMPLER.replace("discard", "rate-limit 0.008 Mbit/s")]);
   });
 });
 

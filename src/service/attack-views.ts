@@ -1,6 +1,6 @@
 /** Attacks as the API shows them: each with its ban and its incident. Those of the past come from the history. */
 import type { Tenant } from "../access/fair-queue.ts";
-import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
+import { type Attack, calmOf, type EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttacksView, AttackView } from "../http/backend.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { shownBan } from "./attack-ids.ts";
@@ -20,10 +20,11 @@ export function attackViews(engines: Engines): AttacksView {
 function ownViews({ bans, detector, attackLog, incidents, now }: Engines): AttacksView {
   const { monotonicMs } = now();
   return {
-    active: [...detector.active.values()].map((attack) => ({
-      ...{ attack: incidents.stamped(attack), ban: bans.banOf(attack) },
-      calm: detector.calmOf(attack, monotonicMs),
-    })),
+    active: [...detector.active.values()].map((attack) => {
+      const endsAfterSeconds = detector.endsAfterSeconds(attack);
+      const calm = calmOf(attack, endsAfterSeconds, monotonicMs);
+      return { attack: incidents.stamped(attack), ban: bans.banOf(attack), calm, endsAfterSeconds };
+    }),
     recent: attackLog.ended.map((attack) => ({ attack, ban: bans.banOf(attack) })),
   };
 }

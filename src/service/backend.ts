@@ -46,7 +46,6 @@ import type { BanOrder } from "../mitigation/order/ban-order.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { TargetKind } from "../notify/notify-config.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
@@ -76,9 +75,10 @@ import { orderSources } from "./order-sources.ts";
 import { noSignIn } from "./sign-in.ts";
 
 /** Nothing is notified. */
-const noNotifyTargets = () => ({
+const noNotifyTargets = (): NotifyTargets => ({
   list: () => [],
   test: () => false,
+  route: ({ severity }) => ({ severity: severity ?? "info", routes: null, targets: [] }),
   own: { set: async () => ({ kind: "refused", refusal: "kind_not_allowed" }) as const, remove: async () => null },
 });
 
@@ -148,7 +148,7 @@ export class ServiceBackend implements Backend {
 
   status(tenant: string | null): StatusView {
     const { config, packetPath, dataPlane } = this.#floodwall;
-    const hasTarget = (kind: TargetKind) => config.notify.targets.some(({ settings }) => settings.kind === kind);
+    const kinds = new Set(config.notify.targets.map(({ settings }) => settings.kind));
     const telemetry = this.telemetry();
     return {
       version: this.#version,
@@ -161,13 +161,7 @@ export class ServiceBackend implements Backend {
       bgp: this.#bgp(),
       scrubbing: config.mitigations[0]?.divert ?? null,
       scrubbingName: config.scrubbing?.nextHopName ?? null,
-      notify: {
-        telegram: hasTarget("telegram"),
-        webhook: hasTarget("webhook"),
-        slack: hasTarget("slack"),
-        email: hasTarget("email"),
-        exec: hasTarget("exec"),
-      },
+      notify: kinds,
       update: this.#availableUpdate(),
       scrubNodes: this.scrub.size,
       edgeNodes: this.edge.nodes.size,

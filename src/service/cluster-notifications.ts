@@ -4,6 +4,7 @@
  */
 import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event-keys.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
+import { type ConditionKind, conditionOf } from "../notify/condition.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
 import type { NotifyEvent } from "../notify/event.ts";
 import type { EventSharing } from "../notify/target-queues.ts";
@@ -116,6 +117,9 @@ function withIds(event: NotifyEvent, ids: ClusterNotificationsOptions["ids"]): N
   return "ban" in event ? { ...event, ban: shownBan(event.ban, ids) } : event;
 }
 
+/** All brains see the nodes; the other conditions are of one brain. */
+const OF_NODES: ReadonlySet<ConditionKind> = new Set(["scrub_node_lost", "edge_node_lost", "edge_node_fault"]);
+
 /** Wall clock, ms: when this brain saw what the event is about. */
 function beganAt(event: NotifyEvent): number {
   if ("attack" in event) return event.attack.startedAt;
@@ -124,6 +128,9 @@ function beganAt(event: NotifyEvent): number {
 
 /** null: it is about this brain alone. */
 function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string | null {
+  if ("condition" in event) {
+    return OF_NODES.has(conditionOf(event.kind)) ? faultKey(event.kind, event.condition.name) : null;
+  }
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -145,13 +152,6 @@ function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string
     case "scrub_node_fault":
     case "scrub_node_fault_over":
       return faultKey(event.kind, event.scrubNode.name);
-    case "scrub_node_lost":
-    case "scrub_node_found":
-    case "edge_node_lost":
-    case "edge_node_found":
-    case "edge_node_fault":
-    case "edge_node_fault_over":
-      return faultKey(event.kind, event.condition.name);
     case "bgp_session_lost":
     case "bgp_session_restored":
     case "state_damaged":
@@ -160,18 +160,6 @@ function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string
     case "file_fault_over":
     case "cluster_fault":
     case "cluster_fault_over":
-    case "capture_lost":
-    case "capture_restored":
-    case "capture_losing":
-    case "capture_losing_over":
-    case "speaker_down":
-    case "speaker_up":
-    case "disk_nearly_full":
-    case "disk_nearly_full_over":
-    case "diversion_failed":
-    case "diversion_failed_over":
-    case "diversion_stuck":
-    case "diversion_stuck_over":
     // Of the brain that took the order, and of one target of a brain.
     case "order_made":
     case "order_changed":

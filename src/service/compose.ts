@@ -76,6 +76,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
   const metrics = new Metrics(VERSION);
+  metrics.collectProcess();
   const native = config.capture === null ? null : loadAddon();
   const { state, damage } = await openState(config);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
@@ -91,7 +92,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
-  const people = signInOf(floodwall, { environment, audit: trail, faults, limiter, ...parts });
+  const people = signInOf(floodwall, { state, environment, audit: trail, faults, limiter, ...parts });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, lease: cluster?.lease ?? null, limiter, ...parts });

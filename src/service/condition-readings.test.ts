@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { source } from "../../test/fixtures/dataplane/capture-views.ts";
 import { configOf } from "../../test/fixtures/views.ts";
 import type { SourceView } from "../dataplane/capture.ts";
-import type { Diversion } from "../mitigation/diversion.ts";
+import type { DiversionView } from "../mitigation/diversion.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
 import { ConditionReadings } from "./condition-readings.ts";
@@ -20,7 +20,7 @@ function setup() {
     report: {} as object | null,
     etag: '"1"',
     space: { bytes: 2 ** 40, freeBytes: 2 ** 39 } as DiskSpace | null,
-    diversions: [] as Pick<Diversion, "prefix" | "phase" | "error">[],
+    diversions: [] as Pick<DiversionView, "prefix" | "phase" | "error" | "bans" | "isDryRun" | "isLost">[],
   };
   const readings = new ConditionReadings({
     floodwall: {
@@ -108,15 +108,22 @@ test("a disk is nearly full by its share and its bytes", async () => {
   expect(found(30_001)).toEqual([]);
 });
 
-test("a diversion has failed, and one that is being ended is stuck", () => {
+test("a diversion is begun, confirmed, lost and failed, and one that is being ended is stuck #diversion-events", () => {
   const { now, found } = setup();
   now.diversions = [
-    { prefix: "192.0.2.0/24", phase: "failed", error: "the hook answered 500" },
-    { prefix: "198.51.100.0/24", phase: "ending", error: null },
-    { prefix: "203.0.113.0/24", phase: "diverted", error: null },
+    { prefix: "192.0.2.0/24", phase: "failed", error: "the hook answered 500", bans: [] },
+    { prefix: "198.51.100.0/24", phase: "ending", error: null, bans: [] },
+    { prefix: "203.0.113.0/24", phase: "diverted", error: null, bans: ["203.0.113.7/32", "203.0.113.8/32"] },
+    { prefix: "2001:db8::/48", phase: "beginning", error: "not there", bans: ["2001:db8::1/128"], isLost: true },
   ];
   expect(found(0)).toEqual([
+    "diversion_begun 192.0.2.0/24: no ban wants it any more",
     "diversion_failed 192.0.2.0/24: the hook answered 500",
+    "diversion_begun 198.51.100.0/24: no ban wants it any more",
     "diversion_stuck 198.51.100.0/24: the hook goes on with it",
+    "diversion_begun 203.0.113.0/24: for the bans of 203.0.113.7/32, 203.0.113.8/32",
+    "diversion_confirmed 203.0.113.0/24: the scrubbing center has the traffic",
+    "diversion_begun 2001:db8::/48: for the bans of 2001:db8::1/128",
+    "diversion_lost 2001:db8::/48: not there",
   ]);
 });

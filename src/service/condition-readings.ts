@@ -34,7 +34,8 @@ export class ConditionReadings {
   #counted = new Map<string, Counted>();
   /** The document of each edge node, and since when it is that. */
   #documents = new Map<string, { readonly etag: string; readonly sinceMs: number }>();
-  #disks: readonly ConditionReading[] = [];
+  /** null: not read yet. */
+  #disks: readonly ConditionReading[] | null = null;
   #disksReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ConditionParts) {
@@ -53,14 +54,21 @@ export class ConditionReadings {
       ...this.#scrubNodes(),
       ...this.#edgeNodes(monotonicMs),
       ...this.#diversions(),
-      ...this.#disks,
+      ...(this.#disks ?? disksOf(this.#parts.floodwall.config).map(notReadYet)),
     ];
   }
 
   /** They are bounded by DIVERSIONS_MAX. */
   #diversions(): ConditionReading[] {
     const views = this.#parts.floodwall.diversions.views();
-    return views.flatMap(({ prefix: name, phase, error }): ConditionReading[] => [
+    return views.flatMap(({ prefix: name, phase, error, bans, isDryRun, isLost }): ConditionReading[] => [
+      { kind: "diversion_begun", name, found: begunText(bans, isDryRun === true) },
+      { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun === true) : null },
+      {
+        kind: "diversion_lost",
+        name,
+        found: isLost === true ? (error ?? "the scrubbing center does not have it") : null,
+      },
       { kind: "diversion_failed", name, found: phase === "failed" ? (error ?? "it gave no reason") : null },
       { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
     ]);
@@ -88,6 +96,7 @@ export class ConditionReadings {
     return [...scrub.views()].map(({ node: { name }, liveness }) => ({
       ...({ kind: "scrub_node_lost", name } as const),
       found: liveness === "lost" ? `no poll for ${scrub.staleAfterSeconds} s` : null,
+      isUnknown: liveness === "not_seen" || liveness === "unknown",
     }));
   }
 
@@ -99,11 +108,17 @@ export class ConditionReadings {
       const before = this.#documents.get(name);
       const sinceMs = before?.etag === etag ? before.sinceMs : monotonicMs;
       documents.set(name, { etag, sinceMs });
-      const isLost = nodes.livenessOf(name) === "lost";
+      const liveness = nodes.livenessOf(name);
+      const isLost = liveness === "lost";
+      const isUnknown = liveness === "not_seen" || liveness === "unknown";
       const isDue = monotonicMs - sinceMs >= DOCUMENT_LATE_MS;
       return [
-        { kind: "edge_node_lost", name, found: isLost ? `no poll for ${nodes.staleAfterSeconds} s` : null },
-        { kind: "edge_node_fault", name, found: isLost ? null : this.#faultOf(name, isDue ? etag : null) },
+        { kind: "edge_node_lost", name, found: isLost ? `no poll for ${nodes.staleAfterSeconds} s` : null, isUnknown },
+        {
+          ...({ kind: "edge_node_fault", name } as const),
+          found: isLost ? null : this.#faultOf(name, isDue ? etag : null),
+          isUnknown: isUnknown || (!isLost && this.#parts.edge.reports.reportOf(name) === null),
+        },
       ];
     });
     this.#documents = documents;
@@ -127,6 +142,24 @@ export class ConditionReadings {
     });
     this.#disks = await Promise.all(readings);
   }
+}
+
+/** Bans in one text. */
+const BANS_NAMED = 3;
+
+function begunText(bans: readonly string[], isDryRun: boolean): string {
+  const named = bans.slice(0, BANS_NAMED).join(", ");
+  const more = bans.length > BANS_NAMED ? ` and ${bans.length - BANS_NAMED} more` : "";
+  const cause = bans.length === 0 ? "no ban wants it any more" : `for the bans of ${named}${more}`;
+  return isDryRun ? `in dry run, ${cause}` : cause;
+}
+
+function confirmedText(isDryRun: boolean): string {
+  return isDryRun ? "in dry run: nothing is diverted" : "the scrubbing center has the traffic";
+}
+
+function notReadYet(name: string): ConditionReading {
+  return { kind: "disk_nearly_full", name, found: null, isUnknown: true };
 }
 
 function disksOf({ stateDir, storage: { driver } }: Pick<Config, "stateDir" | "storage">): string[] {

@@ -25,6 +25,7 @@ import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-w
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
+import type { WantedChanges } from "../mitigation/wanted-changes.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -41,6 +42,7 @@ import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-l
 import { filterRulesPolicy } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 import { GroupSettingsStore } from "./group-settings.ts";
+import { hookChanges } from "./hook-changes.ts";
 import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
 import type { OnOrders, OrderedChange } from "./order-changes.ts";
@@ -152,9 +154,12 @@ export class Floodwall implements Parts {
       endedBy: (next) => disallowedBy(mitigationPolicy(next, this.protections), this.bans.active.values()),
       open: options.openReload ?? ((next) => openOrigins(next.samples)),
       wantedUnder: (next) =>
-        this.bans.changesUnder(
-          mitigationPolicy(next, this.protections, this.maintenance.under(next.maintenance)),
-          this.now().wallMs,
+        this.#hookedUnder(
+          next,
+          this.bans.changesUnder(
+            mitigationPolicy(next, this.protections, this.maintenance.under(next.maintenance)),
+            this.now().wallMs,
+          ),
         ),
       apply: (next, originOf) => this.#apply(next, originOf),
     });
@@ -163,6 +168,14 @@ export class Floodwall implements Parts {
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));
     this.#listen(options);
+  }
+
+  #hookedUnder({ diversionHook: after }: Config, changes: WantedChanges): WantedChanges {
+    const running = this.diversions.views();
+    return {
+      ...changes,
+      diversions: hookChanges(changes.diversions, { running, before: this.config.diversionHook, after }),
+    };
   }
 
   #listen({ log, metrics, clock }: FloodwallOptions): void {

@@ -6,7 +6,7 @@ import { callersNow } from "../access/shares.ts";
 import type { TokenConfig } from "../access/token-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
 import { BackendFault } from "../http/backend.ts";
-import { SharedLinkFile } from "../storage/guest-link-file.ts";
+import { sharedLinkFile } from "../storage/guest-link-file.ts";
 import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 
@@ -23,7 +23,7 @@ export function openSharedLinks(
   stateDir: string,
   { api, callers = () => api().callers, log, clock }: SharedLinksParts,
 ): SharedLinks {
-  const file = new SharedLinkFile(stateDir);
+  const file = sharedLinkFile(stateDir);
   return new SharedLinks(
     {
       isAllowed: () => api().sharedLinks,

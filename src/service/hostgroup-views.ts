@@ -10,12 +10,13 @@ export function hostgroupsOf(
   { hostgroups, mitigations }: Pick<Config, "hostgroups" | "mitigations">,
   tenant: string | null,
 ): StatusView["hostgroups"] {
-  const methods = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]?.method]));
+  const of = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]]));
   const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
   return own.map(({ name, calculation }) => ({
     name,
     calculation,
-    mitigation: methods.get(name) ?? "blackhole",
+    mitigation: of.get(name)?.method ?? "blackhole",
+    dryRunDirections: of.get(name)?.dryRunDirections ?? [],
     ban: calculation === "per_host",
   }));
 }

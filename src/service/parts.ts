@@ -107,7 +107,7 @@ export function buildParts(given: Given): Parts {
   const protections = makeProtections(given, slots);
   const maintenance = makeMaintenance(given);
   const rules = makeRules(given);
-  const diversions = openDiversions(given.options, () => given.later.get().config());
+  const diversions = makeDiversions(given);
   const bans = makeBans(given, { announcer, detector, scrub, protections, rules, maintenance, diversions });
   const timelines = new AttackTimelines(bans);
   const incidents = makeIncidents(given, { detector });
@@ -177,6 +177,14 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
     limiter,
     onFound: (answers) => later.get().bans.rulesFound(answers, later.get().now().wallMs),
   });
+}
+
+function makeDiversions({ options, later }: Given): Diversions {
+  return openDiversions(
+    options,
+    () => later.get().config(),
+    (prefix) => later.get().bans.active.get(prefix),
+  );
 }
 
 function makeBans(

@@ -8,7 +8,7 @@ import type { Tenancy } from "../access/tenancy.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import { type OrderEnd, orderEndEvents } from "../audit/order-end.ts";
 import type { Config } from "../config/config.ts";
-import type { AttackEvent } from "../detection/attack/attack.ts";
+import { type AttackEvent, calmOf } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { NotifyTargets } from "../http/backend.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
@@ -17,6 +17,7 @@ import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { KeptNotifications } from "../notify/kept-notification.ts";
+import { NotifiedProblems } from "../notify/notified-problems.ts";
 import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -44,7 +45,7 @@ import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
 import { RouteChanges } from "./route-changes.ts";
-import { reachOfTenants } from "./tenant-reach.ts";
+import { reachOfTenant } from "./tenant-reach.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
@@ -108,7 +109,16 @@ export class Reporting {
         stored: floodwall.state.stored.notifications,
         records: { attackOf: attackOfRecord, banOf: banOfRecord, ofBan: recordOfBan },
       }),
-      own: { inForce: () => this.#tenantTargets.inForce(), reach: reachOfTenants(floodwall) },
+      notified: new NotifiedProblems({
+        table: floodwall.state.table("notified"),
+        stored: floodwall.state.stored.notified,
+      }),
+      gathered: {
+        table: floodwall.state.table("order_notices"),
+        stored: floodwall.state.stored.order_notices,
+      },
+      restoredAttacks: floodwall.state.stored.attacks.map(({ id }) => id),
+      own: { inForce: () => this.#tenantTargets.inForce(), reachOf: (tenant) => reachOfTenant(floodwall, tenant) },
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,
@@ -146,6 +156,7 @@ export class Reporting {
     return {
       list: () => notifier.list(),
       test: (target, by) => notifier.test(target, by),
+      route: (question) => notifier.route(question),
       own: this.#tenantTargets,
     };
   }
@@ -216,11 +227,12 @@ export class Reporting {
     if (kind !== "sampled") this.notifier.attackChanged(kind, attack, ban);
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
-    const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
+    const endsAfterSeconds = floodwall.detector.endsAfterSeconds(attack);
+    const calm = calmOf(attack, endsAfterSeconds, clock.monotonicMs());
     const { attackIds } = floodwall;
     attackIds.whenAgreed(() => {
       const shown = attackIds.shown(attack);
-      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm } });
+      feed.publish({ kind: "attack", view: { attack: shown, ban: shownBan(ban, attackIds), calm, endsAfterSeconds } });
       this.#attackHistory?.save(shown, tenancy().ownerOf(shown));
     });
   }

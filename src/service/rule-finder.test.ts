@@ -11,13 +11,14 @@ import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { rulesText } from "../mitigation/rules/rule.ts";
 import { messageOf } from "../system/error-message.ts";
 import { nextTurn } from "../system/timers.ts";
-import { ANSWER_MS, RESTART_MS, RuleFinder } from "./rule-finder.ts";
+import { ANSWER_MS, RESTART_MS } from "./finder-thread.ts";
+import { RuleFinder } from "./rule-finder.ts";
 
 const undo = new Undo();
 afterEach(() => undo.all());
 
-/** @param code of the thread; absent: that of the service. */
-function world(code?: string) {
+/** @param code of the threads; absent: that of the service, in as many as it has. */
+function world(code?: string, threads = 1) {
   const clock = new ManualClock();
   const found: FoundRequest[] = [];
   const faults: string[] = [];
@@ -30,7 +31,7 @@ function world(code?: string) {
     onFault: (cause) => faults.push(messageOf(cause)),
     onThreadFault: (cause) => threadFaults.push(messageOf(cause)),
     onWaited: (ms) => waited.push(ms),
-    ...(code !== undefined && { code: fileOf(code) }),
+    ...(code !== undefined && { code: fileOf(code), threads }),
   });
   undo.add(() => finder.stop());
   const ask = ({ prefix, attacks, flowspec, present }: RuleRequest) => finder.make(prefix, attacks, flowspec, present);
@@ -99,6 +100,21 @@ describe("a thread that fails", () => {
     ask(ruleRequest({ victim: "198.51.100.1" }));
     await eventually(() => threadFaults.length === 2 && found.length > VICTIMS.length, "no second thread");
     expect(victims()).toContain("198.51.100.1/32");
+  });
+
+  test("to answer does not hold up what others find", async () => {
+    const { finder, found, threadFaults, ask, victims } = world(
+      `self.onmessage = ({ data }) => {
+        while (data[0].prefix.text === "192.0.2.1/32");
+        postMessage(data.map(() => ({ found: { rules: [] } })));
+      };`,
+      2,
+    );
+    finder.start();
+    for (const victim of VICTIMS) ask(ruleRequest({ victim }));
+    // The first thread has the first attack, and one more waits behind it.
+    await eventually(() => found.length === VICTIMS.length - 2, "rules are missing");
+    expect([victims().includes("192.0.2.1/32"), threadFaults]).toEqual([false, []]);
   });
 
   test("by its end does the same", async () => {

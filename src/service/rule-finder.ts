@@ -1,5 +1,5 @@
 /**
- * Finds the rules of attacks in a thread, the worst attacks first. While there is none, because it failed, they are found
+ * Finds the rules of attacks in threads, the worst attacks first. While there is none, because they failed, they are found
  * in the event loop, one attack at a time.
  */
 import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
@@ -10,18 +10,17 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
-import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
+import { nextTurn, type Timers } from "../system/timers.ts";
+import { FinderThread } from "./finder-thread.ts";
 
 /** Attacks whose rules wait to be looked for: each is in the list once. */
 const RULE_ORDERS_MAX = ACTIVE_ATTACKS_MAX;
 
-const THREAD = new URL("./rule-thread.ts", import.meta.url);
-/** Attacks in one message, and messages on their way: the thread need not wait for the event loop. */
+const CODE = new URL("./rule-thread.ts", import.meta.url);
+/** The rules of an attack do not depend on those of another, nor on the thread that finds them. */
+const THREADS = 2;
+/** Attacks in one message. */
 const ATTACKS_AT_ONCE = 16;
-const MESSAGES_AHEAD = 2;
-/** A thread that takes longer for a message is ended, and the next one starts after a while, ms. */
-export const ANSWER_MS = 10_000;
-export const RESTART_MS = 1000;
 
 export type OnFound = (answers: readonly FoundRequest[]) => void;
 
@@ -31,44 +30,51 @@ export interface RuleFinderOptions {
   readonly onFound: OnFound;
   /** The rules of one attack could not be made. */
   readonly onFault: (cause: unknown) => void;
-  /** They are found in the event loop until the next thread runs. */
+  /** The other threads find its rules; without one, the event loop does until the next thread runs. */
   readonly onThreadFault: (cause: unknown) => void;
   /** Time from the first request until the rules are found. */
   readonly onWaited: (ms: number) => void;
   /** Default: the thread of the service. */
   readonly code?: URL;
-}
-
-interface Sent {
-  readonly orders: readonly RuleOrder[];
-  readonly cancel: Cancel;
+  /** Default: THREADS. */
+  readonly threads?: number;
 }
 
 export class RuleFinder {
   readonly #options: RuleFinderOptions;
   readonly #orders = new RuleOrders(RULE_ORDERS_MAX);
+  readonly #threads: readonly FinderThread[];
   #isRunning = false;
-  /** null: it failed, and the next one is not due. */
-  #thread: Worker | null = null;
-  /** In the order of the answers. */
-  #sent: Sent[] = [];
-  #cancelStart: Cancel = () => {};
   #isLookingHere = false;
 
   constructor(options: RuleFinderOptions) {
+    const { timers, code = CODE, threads = THREADS } = options;
     this.#options = options;
+    const own = {
+      ...{ timers, code, onReady: () => this.#look() },
+      onAnswered: (orders: readonly RuleOrder[], answers: readonly RuleAnswer[]) => {
+        // The thread goes on meanwhile.
+        this.#look();
+        this.#give(orders, answers);
+      },
+      onFailed: (why: string, orders: readonly RuleOrder[]) => {
+        this.#orders.failed(orders);
+        this.#options.onThreadFault(new Error(`the thread that finds rules ${why}`));
+        this.#look();
+      },
+    };
+    this.#threads = Array.from({ length: threads }, () => new FinderThread(own));
   }
 
   start(): void {
     this.#isRunning = true;
-    this.#startThread();
+    for (const thread of this.#threads) thread.start();
   }
 
-  /** The thread ends; what waits is not found. */
+  /** The threads end; what waits is not found. */
   stop(): void {
     this.#isRunning = false;
-    this.#cancelStart();
-    this.#endThread();
+    for (const thread of this.#threads) this.#orders.failed(thread.end());
   }
 
   /** null for attacks with sampled packets. Others, and all while it is not started: at once. */
@@ -85,37 +91,29 @@ export class RuleFinder {
     return this.#orders.waiting;
   }
 
-  /** More attacks wait than the thread looks for at once. */
+  /** More attacks wait than a thread looks for at once. */
   get isBehind(): boolean {
     return this.waiting > ATTACKS_AT_ONCE;
   }
 
+  /** Fills the threads, the idle one first. */
   #look(): void {
-    if (this.#thread === null) void this.#lookHere();
-    else this.#send(this.#thread);
-  }
-
-  #send(thread: Worker): void {
-    while (this.#sent.length < MESSAGES_AHEAD && this.waiting > 0) {
-      const orders = this.#orders.take(ATTACKS_AT_ONCE);
-      const cancel = this.#options.timers.after(ANSWER_MS, () => this.#failed("does not answer"));
-      this.#sent.push({ orders, cancel });
-      thread.postMessage(orders.map(({ message }) => message));
+    while (this.waiting > 0) {
+      const thread = this.#threads.reduce((a, b) => (b.room > a.room ? b : a));
+      if (thread.room === 0) break;
+      thread.send(this.#orders.take(ATTACKS_AT_ONCE));
     }
+    if (!this.#hasThread) void this.#lookHere();
   }
 
-  #answered(thread: Worker, answers: readonly RuleAnswer[]): void {
-    const sent = this.#sent.shift();
-    if (sent === undefined) return;
-    sent.cancel();
-    this.#send(thread);
-    this.#give(sent.orders, answers);
+  get #hasThread(): boolean {
+    return this.#threads.some(({ isRunning }) => isRunning);
   }
 
   async #lookHere(): Promise<void> {
     if (this.#isLookingHere) return;
     this.#isLookingHere = true;
-    while (this.#isRunning && this.#thread === null && this.waiting > 0) {
+    while (this.#isRunning && !this.#hasThread && this.waiting > 0) {
       await nextTurn();
       const orders = this.#orders.take(1);
       this.#give(
@@ -140,39 +138,6 @@ export class RuleFinder {
       found.push({ request, found: answer.found });
     }
     onFound(found);
-  }
-
-  #startThread(): void {
-    const thread = new Worker(this.#options.code ?? THREAD);
-    const onGone = (why: string) => {
-      if (this.#thread === thread) this.#failed(why);
-    };
-    thread.onmessage = ({ data }: MessageEvent<readonly RuleAnswer[]>) => {
-      if (this.#thread === thread) this.#answered(thread, data);
-    };
-    thread.onerror = ({ message }) => onGone(`failed: ${message}`);
-    thread.addEventListener("close", () => onGone("ended"));
-    thread.unref();
-    this.#thread = thread;
-    this.#send(thread);
-  }
-
-  #failed(why: string): void {
-    this.#endThread();
-    this.#options.onThreadFault(new Error(`the thread that finds rules ${why}`));
-    this.#cancelStart = this.#options.timers.after(RESTART_MS, () => this.#startThread());
-    this.#look();
-  }
-
-  #endThread(): void {
-    const thread = this.#thread;
-    this.#thread = null;
-    for (const { orders, cancel } of this.#sent) {
-      cancel();
-      this.#orders.failed(orders);
-    }
-    this.#sent = [];
-    thread?.terminate();
   }
 }
 

@@ -7,7 +7,7 @@ import type { PacketMessage } from "../detection/attack/packet-columns.ts";
 import { type CountedAttack, SampledAttack } from "../detection/attack/sampled-attack.ts";
 import { seededDraws } from "../detection/attack/seeded-draws.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
-import { SAMPLE_RECORD } from "../native/constants.ts";
+import { HEADER_BITS, SAMPLE_RECORD } from "../native/constants.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { HEADER_RECORD_BYTES } from "../traffic/header-record.ts";
 import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";
@@ -82,9 +82,8 @@ export function* rehearsals(): Generator<void> {
 }
 
 const ETHERNET_BYTES = 14;
-const HEADERS_BYTES = ETHERNET_BYTES + 40;
 
-/** IPv4 packets to the victim, as the packet counter hands them over. */
+/** IPv4 packets to the victim, as the packet counter hands them over: without their frames, which nothing reads here. */
 function recorded(packetOf: (index: number) => Packet, draw: Draw): PacketMessage {
   const records = new Uint8Array(PACKETS * HEADER_RECORD_BYTES);
   const view = new DataView(records.buffer);
@@ -92,18 +91,25 @@ function recorded(packetOf: (index: number) => Packet, draw: Draw): PacketMessag
   for (let i = 0; i < PACKETS; i++) {
     const [protocol, from, to, bytes, flags] = packetOf(i);
     const at = i * HEADER_RECORD_BYTES;
-    const ip = at + SAMPLE_RECORD.frame + ETHERNET_BYTES;
+    const hasPorts = protocol === tcp || protocol === udp;
     view.setUint32(at + SAMPLE_RECORD.wireBytes, ETHERNET_BYTES + bytes, true);
-    view.setUint32(at + SAMPLE_RECORD.capturedBytes, HEADERS_BYTES, true);
-    view.setUint16(ip - 2, 0x0800);
-    view.setUint8(ip, 0x45);
-    view.setUint16(ip + 2, bytes);
-    view.setUint8(ip + 9, protocol);
-    view.setUint32(ip + 12, 0xc6336400 + draw(256));
-    view.setUint32(ip + 16, 0xc0000201);
-    view.setUint16(ip + 20, from ?? port());
-    view.setUint16(ip + 22, to ?? port());
-    view.setUint8(ip + 33, flags);
+    view.setUint8(at + SAMPLE_RECORD.protocol, protocol);
+    view.setUint8(at + SAMPLE_RECORD.tcpFlags, flags);
+    view.setUint8(
+      at + SAMPLE_RECORD.headerBits,
+      (hasPorts ? HEADER_BITS.ports : 0) | (protocol === tcp ? HEADER_BITS.tcpFlags : 0),
+    );
+    view.setUint16(at + SAMPLE_RECORD.packetBytes, bytes, true);
+    view.setUint16(at + SAMPLE_RECORD.sourcePort, from ?? port(), true);
+    view.setUint16(at + SAMPLE_RECORD.destinationPort, to ?? port(), true);
+    setAddress(view, at + SAMPLE_RECORD.source, 0xc6336400 + draw(256));
+    setAddress(view, at + SAMPLE_RECORD.destination, 0xc0000201);
   }
   return { records, standsFor: new Float64Array(PACKETS).fill(1) };
+}
+
+/** An IPv4 address in its mapped form. */
+function setAddress(view: DataView, at: number, address: number): void {
+  view.setUint16(at + 10, 0xffff);
+  view.setUint32(at + 12, address);
 }

@@ -9,7 +9,9 @@ import type { AuditEvent, AuditTrail } from "../audit/audit-event.ts";
 import type { ApiConfig } from "../http/api-config.ts";
 import type { SignInMetrics } from "../observability/sign-in-metrics.ts";
 import { OpenIdProvider } from "../oidc/openid-provider.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
+import { forgettingTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
 import type { FileFaults } from "./file-faults.ts";
 
@@ -17,6 +19,7 @@ export interface SignInParts {
   /** Of the configuration in force. */
   readonly api: () => Pick<ApiConfig, "oidc" | "callers">;
   readonly isDryRun: () => boolean;
+  readonly state: Pick<StateStore, "table" | "stored">;
   readonly environment: { read(name: string): string | null };
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
@@ -39,7 +42,7 @@ export interface OpenedSignIn {
 }
 
 export function openSignIn(parts: SignInParts): OpenedSignIn {
-  const { api, isDryRun, environment, audit, faults, metrics, clock, timers, log, limiter } = parts;
+  const { api, isDryRun, state, environment, audit, faults, metrics, clock, timers, log, limiter } = parts;
   const wallMs = () => clock.wallMs();
   const config = () => api().oidc;
   const provider = new OpenIdProvider({
@@ -59,6 +62,8 @@ export function openSignIn(parts: SignInParts): OpenedSignIn {
     newId: () => randomUUIDv7(),
     randomBytes,
     clock,
+    store: state.table("browser_sessions"),
+    kept: state.stored.browser_sessions,
     onEnd: (id: string, reason: SessionEnd) => {
       metrics.signIn.ended(reason);
       if (reason === "reused_secret")
@@ -75,7 +80,11 @@ export function openSignIn(parts: SignInParts): OpenedSignIn {
       limiter.pass(`sign-in: ${failure}`, (suppressed) => log.warn({ failure, error, suppressed }, "a sign-in failed")),
   });
   const follow = () => provider.follow(config());
-  return { signIn, provider, start: follow, reloaded: follow, stop: () => provider.follow(null) };
+  const stop = () => {
+    provider.follow(null);
+    sessions.keepAll();
+  };
+  return { signIn, provider, start: follow, reloaded: follow, stop };
 }
 
 function signInEvent(
@@ -92,7 +101,7 @@ export function noSignIn(): SignIn {
   const nothing = { config: () => null, randomBytes: (count: number) => new Uint8Array(count) };
   const clock = { wallMs: () => 0, monotonicMs: () => 0 };
   const sessions = new BrowserSessions({
-    ...{ ...nothing, clock },
+    ...{ ...nothing, clock, store: forgettingTable(), kept: [] },
     ...{ callers: () => NO_TENANTS, newId: () => "", onEnd: () => {} },
   });
   return new SignIn({

@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:
 import { basename, dirname, join } from "node:path";
 
 import { type StampedOrder, stampedName } from "../cluster/stamped-order.ts";
-import type { StateTable } from "./state-change.ts";
+import { noRows, type StateTable } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
 /** State databases that were damaged and moved aside. */
@@ -35,8 +35,13 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   cluster_orders: { keys: ["name"], others: ["record"] },
   notify_targets: { keys: ["id"], others: ["record"] },
   notifications: { keys: ["id"], others: ["record"] },
+  notified: { keys: ["id"], others: ["record"] },
+  order_notices: { keys: ["id"], others: ["record"] },
+  browser_sessions: { keys: ["id"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
+/** Damage may have lost the end of a session: people sign in again. */
+const NOT_SALVAGED: StateTable = "browser_sessions";
 
 /** The database and its write-ahead log. The index of the log is made again by the process that opens them. */
 const SUFFIXES = ["", "-wal"];
@@ -79,7 +84,8 @@ export function salvage(path: string): SalvagedRows {
     db = new Database(copy, { strict: true });
     const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
     // Records of other builds have another form.
-    if (version === SCHEMA_VERSION) for (const name of NAMES) rows.set(name, readableRows(db, name));
+    if (version === SCHEMA_VERSION)
+      for (const name of NAMES) if (name !== NOT_SALVAGED) rows.set(name, readableRows(db, name));
   } catch {
     // Not a database at all, or no space for the copy.
   } finally {
@@ -91,19 +97,7 @@ export function salvage(path: string): SalvagedRows {
 
 /** Writes the rows into an empty database, all or none. Returns the number of each table. */
 export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salvaged"] {
-  const counts: Record<StateTable, number> = {
-    bans: 0,
-    attacks: 0,
-    source_blocks: 0,
-    levers: 0,
-    filter_rules: 0,
-    protections: 0,
-    incidents: 0,
-    maintenance: 0,
-    cluster_orders: 0,
-    notify_targets: 0,
-    notifications: 0,
-  };
+  const counts = noRows();
   db.transaction(() => {
     for (const [name, of] of rows) {
       const { keys, others } = TABLES[name];

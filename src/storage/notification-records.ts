@@ -18,3 +18,25 @@ export interface EventRecord {
   readonly attack?: string;
   readonly ban?: string;
 }
+
+/** A problem that has not ended, and the targets that know of it. */
+export interface NotifiedProblem {
+  /** Its key: events of one problem have the same. */
+  readonly id: string;
+  /** Of the begin; null: of none. */
+  readonly tenant: string | null;
+  /** With the time when each got the last event, wall clock, ms; none: by its routes no target gets it. */
+  readonly targets: readonly (readonly [target: string, atMs: number])[];
+  /** Targets for which it began in a quiet time. */
+  readonly quiet: readonly string[];
+  /** The event of its begin; absent: of an attack or a ban, which have tables of their own. */
+  readonly begin?: EventRecord;
+}
+
+/** Changes of orders that one notification will say. */
+export interface GatheredOrders {
+  readonly id: string;
+  readonly first: object;
+  readonly targets: readonly string[];
+  readonly count: number;
+}

@@ -1,4 +1,5 @@
 /** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
+import type { KeptSession } from "../access/kept-session.ts";
 import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
@@ -9,12 +10,13 @@ import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
 import type { TargetRecord } from "../targets/tenant-target.ts";
-import type { KeptNotification } from "./notification-records.ts";
+import type { GatheredOrders, KeptNotification, NotifiedProblem } from "./notification-records.ts";
 
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
  * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one,
- * stampedName() of an order that brains share.
+ * stampedName() of an order that brains share, key of a problem that targets know, id of orders that are gathered and of the
+ * session of a browser.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -28,9 +30,41 @@ export interface StateRecords {
   readonly cluster_orders: StampedOrder;
   readonly notify_targets: TargetRecord;
   readonly notifications: KeptNotification;
+  readonly notified: NotifiedProblem;
+  readonly order_notices: GatheredOrders;
+  readonly browser_sessions: KeptSession;
 }
 
 export type StateTable = keyof StateRecords;
+
+/** Tables whose key is the `id` of their records, read in its order. */
+export const TABLES_BY_ID = [
+  "notify_targets",
+  "notifications",
+  "notified",
+  "order_notices",
+  "browser_sessions",
+] as const satisfies readonly StateTable[];
+
+/** To count by table. */
+export function noRows(): Record<StateTable, number> {
+  return {
+    bans: 0,
+    attacks: 0,
+    source_blocks: 0,
+    levers: 0,
+    filter_rules: 0,
+    protections: 0,
+    incidents: 0,
+    maintenance: 0,
+    cluster_orders: 0,
+    notify_targets: 0,
+    notifications: 0,
+    notified: 0,
+    order_notices: 0,
+    browser_sessions: 0,
+  };
+}
 
 /** `record` null: it is removed. */
 export type StateChange = {

@@ -6,26 +6,23 @@
 import { Database } from "bun:sqlite";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
-import type { TargetRecord } from "../targets/tenant-target.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
-import type { KeptNotification } from "./notification-records.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
-import type { StateChange, StoredState } from "./state-change.ts";
+import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
 import {
+  BROWSER_SESSIONS,
   CLUSTER_ORDERS,
   canMigrate,
   FILTER_RULES,
@@ -34,6 +31,7 @@ import {
   MAINTENANCE,
   migrate,
   NOTIFICATIONS,
+  NOTIFIED,
   PROTECTIONS,
   SCHEMA_VERSION,
   SOURCE_BLOCKS,
@@ -50,6 +48,8 @@ const SCHEMA = `
   ${MAINTENANCE}
   ${CLUSTER_ORDERS}
   ${NOTIFICATIONS}
+  ${NOTIFIED}
+  ${BROWSER_SESSIONS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -105,19 +105,13 @@ export class StateDatabase {
       filter_rules: this.filterRules(),
       protections: this.protections(),
       incidents: this.incidents(),
-      maintenance: this.#records("SELECT record FROM maintenance", (record) => JSON.parse(record) as WindowOrder),
-      cluster_orders: this.#records(
-        "SELECT record FROM cluster_orders",
-        (record) => JSON.parse(record) as StampedOrder,
-      ),
-      notify_targets: this.#records(
-        "SELECT record FROM notify_targets ORDER BY id",
-        (record) => JSON.parse(record) as TargetRecord,
-      ),
-      notifications: this.#records(
-        "SELECT record FROM notifications ORDER BY id",
-        (record) => JSON.parse(record) as KeptNotification,
-      ),
+      maintenance: this.#rows("maintenance"),
+      cluster_orders: this.#rows("cluster_orders"),
+      notify_targets: this.#rows("notify_targets"),
+      notifications: this.#rows("notifications"),
+      notified: this.#rows("notified"),
+      order_notices: this.#rows("order_notices"),
+      browser_sessions: this.#rows("browser_sessions"),
     };
   }
 
@@ -274,6 +268,9 @@ export class StateDatabase {
         break;
       case "notify_targets":
       case "notifications":
+      case "notified":
+      case "order_notices":
+      case "browser_sessions":
         if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
         else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;
@@ -310,6 +307,11 @@ export class StateDatabase {
 
   #writeFault(cause: unknown): StateDatabaseError {
     return new StateDatabaseError(`cannot write ${this.path}: ${messageOf(cause)}`, { cause });
+  }
+
+  /** In the order of their keys. */
+  #rows<T extends StateTable>(table: T): StateRecords[T][] {
+    return this.#records(`SELECT record FROM ${table}`, (record) => JSON.parse(record) as StateRecords[T]);
   }
 
   #records<T>(sql: string, read: (record: string) => T): T[] {

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 12;
+export const SCHEMA_VERSION = 13;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -36,6 +36,15 @@ export const NOTIFICATIONS = `
   CREATE TABLE notifications (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const NOTIFIED = `
+  CREATE TABLE notified (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE order_notices (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+export const BROWSER_SESSIONS = `
+  CREATE TABLE browser_sessions (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 export const CLUSTER_ORDERS = `
   CREATE TABLE cluster_orders (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
@@ -53,6 +62,10 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   9: (db) => db.run(MAINTENANCE),
   10: (db) => db.run(NOTIFICATIONS),
   11: (db) => db.run(CLUSTER_ORDERS),
+  12: (db) => {
+    db.run(NOTIFIED + BROWSER_SESSIONS);
+    rememberAttacks(db);
+  },
 };
 
 /** Whether the file can be migrated to this build's version. */
@@ -63,6 +76,15 @@ export function canMigrate(version: number): boolean {
 export function migrate(db: Database, from: number): void {
   for (let version = from; version < SCHEMA_VERSION; version++) MIGRATIONS[version]?.(db);
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+/** In this version no one knew which targets got the begin of an attack: those that last were notified, and are not again. */
+function rememberAttacks(db: Database): void {
+  const insert = db.query("INSERT INTO notified (id, record) VALUES ($id, $record)");
+  for (const { id: attack } of db.query("SELECT id FROM attacks").all() as { id: string }[]) {
+    const id = `attack ${attack}`;
+    insert.run({ id, record: JSON.stringify({ id, tenant: null, targets: [], quiet: [] }) });
+  }
 }
 
 /** In this version a ban was a blackhole of one attack. */

@@ -4,7 +4,7 @@
  */
 import { stampedName } from "../cluster/stamped-order.ts";
 import { pairName } from "../sourceblock/source-block.ts";
-import type { StateChange, StateTable, StoredState } from "./state-change.ts";
+import { noRows, type StateChange, type StateTable, type StoredState, TABLES_BY_ID } from "./state-change.ts";
 
 /** A record that is not in force before it is written. */
 export interface QueuedCommand {
@@ -29,19 +29,7 @@ export class StateQueue {
   readonly #byName = new Map<string, Entry[]>();
   /** Names of the records in the file. */
   readonly #stored: Set<string>;
-  readonly #unsaved: Record<StateTable, number> = {
-    bans: 0,
-    attacks: 0,
-    source_blocks: 0,
-    levers: 0,
-    filter_rules: 0,
-    protections: 0,
-    incidents: 0,
-    maintenance: 0,
-    cluster_orders: 0,
-    notify_targets: 0,
-    notifications: 0,
-  };
+  readonly #unsaved = noRows();
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
 
@@ -57,8 +45,7 @@ export class StateQueue {
       ...incidents.map(({ id }) => nameOf("incidents", id)),
       ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
       ...stored.cluster_orders.map((order) => nameOf("cluster_orders", stampedName(order))),
-      ...stored.notify_targets.map(({ id }) => nameOf("notify_targets", id)),
-      ...stored.notifications.map(({ id }) => nameOf("notifications", id)),
+      ...TABLES_BY_ID.flatMap((table) => stored[table].map(({ id }) => nameOf(table, id))),
     ]);
   }
 

@@ -37,6 +37,12 @@ export const EVENT_KINDS = [
   "speaker_up",
   "disk_nearly_full",
   "disk_nearly_full_over",
+  "diversion_begun",
+  "diversion_ended",
+  "diversion_confirmed",
+  "diversion_unconfirmed",
+  "diversion_lost",
+  "diversion_lost_over",
   "diversion_failed",
   "diversion_failed_over",
   "diversion_stuck",
@@ -53,6 +59,12 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 /** The least urgent first. */
 export const SEVERITIES = ["info", "warning", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
+
+export const TARGET_KINDS = [
+  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
+  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
+];
+export type TargetKind = (typeof TARGET_KINDS)[number];
 
 /** Kinds that tenants may be allowed: those that are reached by HTTP, at a host that can be checked. */
 export const TENANT_KINDS = ["webhook", "slack", "teams", "telegram", "pagerduty", "opsgenie", "alertmanager"] as const;

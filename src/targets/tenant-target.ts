@@ -55,8 +55,26 @@ function has(words: readonly string[], word: string): boolean {
 /** The targets that tenants may set. */
 export interface TenantTargetRules {
   readonly kinds: ReadonlySet<TenantKind>;
+  /** Of each. */
+  readonly places: TargetPlaces;
+  /** Of one tenant, beside those of each. */
+  readonly placesOf: ReadonlyMap<string, TargetPlaces>;
+  /** Of translators (RFC 6052), beside the well-known one. */
+  readonly nat64: readonly Prefix[];
+}
+
+/** Where targets may be. */
+export interface TargetPlaces {
   /** Patterns of hosts and ports (net/host-pattern.ts). */
   readonly hosts: readonly string[];
   /** Private networks, or parts of this machine's, that they may reach. */
   readonly privateNetworks: readonly Prefix[];
+}
+
+export function placesOf(tenant: string, { places, placesOf: own }: TenantTargetRules): TargetPlaces {
+  const { hosts, privateNetworks } = own.get(tenant) ?? { hosts: [], privateNetworks: [] };
+  return {
+    hosts: [...places.hosts, ...hosts],
+    privateNetworks: [...places.privateNetworks, ...privateNetworks],
+  };
 }

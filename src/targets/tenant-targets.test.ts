@@ -7,8 +7,9 @@ import { type TargetOrder, TENANT_TARGETS_PER_TENANT, TenantTargets } from "./te
 
 const RULES: TenantTargetRules = {
   kinds: new Set(["webhook", "pagerduty"]),
-  hosts: ["*.acme.example"],
-  privateNetworks: [],
+  places: { hosts: ["*.acme.example"], privateNetworks: [] },
+  placesOf: new Map([["beta", { hosts: ["hooks.beta.example"], privateNetworks: [] }]]),
+  nat64: [],
 };
 
 function order(changes: Partial<TargetOrder> = {}): TargetOrder {
@@ -47,13 +48,21 @@ test("kinds and hosts are those of the configuration, also of targets that were 
   const { url: _, ...withoutUrl } = order({ kind: "pagerduty", name: "pager", secret: "key" });
   expect((await own.set(withoutUrl)).kind).toBe("done");
   await own.set(order());
-  present.rules = { ...RULES, hosts: [] };
+  present.rules = { ...RULES, places: { hosts: [], privateNetworks: [] } };
   expect(own.inForce().map(({ name }) => name)).toEqual(["pager"]);
   present.rules = null;
   expect(own.inForce()).toEqual([]);
   expect(await refusal({})).toBe("kind_not_allowed");
   present.rules = RULES;
   expect(own.inForce()).toHaveLength(2);
+});
+
+test("a host that is allowed to one tenant is to no other", async () => {
+  const { refusal } = setup();
+  const url = "https://hooks.beta.example/1";
+  expect(await refusal({ url })).toBe("host_not_allowed");
+  expect(await refusal({ url, tenant: "beta" })).toBeNull();
+  expect(await refusal({ url: "https://hooks.acme.example/2", tenant: "beta" })).toBeNull();
 });
 
 test("each tenant has as many as each other, and one of all of them is replaced, not added", async () => {
@@ -136,9 +145,9 @@ test("the rules are applied to each target once, until a reload replaces them", 
   const looks = { count: 0 };
   const rules = (): TenantTargetRules => ({
     ...RULES,
-    get hosts() {
+    get places() {
       looks.count++;
-      return RULES.hosts;
+      return RULES.places;
     },
   });
   const { own, present } = setup(rules());

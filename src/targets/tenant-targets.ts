@@ -7,6 +7,7 @@ import { isHostAllowed } from "../net/host-pattern.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { StandingOrders } from "../system/standing-orders.ts";
 import {
+  placesOf,
   type TargetRecord,
   type TenantTarget,
   type TenantTargetRules,
@@ -107,7 +108,7 @@ export class TenantTargets {
     if (rules === null || !rules.kinds.has(target.kind)) return "kind_not_allowed";
     if (target.url === undefined) return null;
     const url = URL.parse(target.url);
-    return url !== null && isHostAllowed(url, rules.hosts) ? null : "host_not_allowed";
+    return url !== null && isHostAllowed(url, placesOf(target.tenant, rules).hosts) ? null : "host_not_allowed";
   }
 
   #overBound({ id, tenant }: TenantTarget): TenantTargetRefusal | null {

@@ -1,6 +1,6 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
 import { FILTER_VERDICTS, HEADER_BITS, REPORTED_FIELDS, SAMPLE_RECORD } from "../native/constants.ts";
-import { addressFromBytes, type IpAddress } from "../net/address.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../net/address.ts";
 import { CARRIED_FIELDS, type CarriedField, type ReportedByExporter, type ReportedField } from "./ingress.ts";
 import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
@@ -8,6 +8,8 @@ import type { PacketVerdict } from "./packet-outcome.ts";
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 /** Records are copied word by word: a view of each would cost ten times as much. */
 export const HEADER_RECORD_WORDS = HEADER_RECORD_BYTES / 4;
+/** Of a record whose frame has no IP header. */
+const UNSPECIFIED = addressFromBytes(new Uint8Array(ADDRESS_BYTES));
 
 /** The part of the packet counter that is used. */
 export interface HeaderSamples {
@@ -91,6 +93,20 @@ export class HeaderRecords {
 
   /** Without reading the frame. See RecordHeader. */
   header(index: number): PacketHeader {
+    return new RecordHeader(this.bytes, index * HEADER_RECORD_BYTES, this.#fields(index));
+  }
+
+  /** The same as a copy, with its addresses; null: the frame has no IP header with a destination. */
+  wholeHeader(index: number): PacketHeader | null {
+    const start = index * HEADER_RECORD_BYTES;
+    const { protocol, ports, tcpFlags, fragment, packetBytes } = this.#fields(index);
+    const destination = addressFromBytes(this.bytes, start + SAMPLE_RECORD.destination);
+    if (destination === UNSPECIFIED) return null;
+    const source = addressFromBytes(this.bytes, start + SAMPLE_RECORD.source);
+    return { source, destination, protocol, ports, tcpFlags, fragment, packetBytes };
+  }
+
+  #fields(index: number): Omit<PacketHeader, "source" | "destination"> {
     const start = index * HEADER_RECORD_BYTES;
     const { bytes } = this;
     const bits = bytes[start + SAMPLE_RECORD.headerBits] as number;
@@ -100,13 +116,13 @@ export class HeaderRecords {
         ? null
         : { source: half(SAMPLE_RECORD.sourcePort), destination: half(SAMPLE_RECORD.destinationPort) };
     const flags = bytes[start + SAMPLE_RECORD.tcpFlags] as number;
-    return new RecordHeader(bytes, start, {
+    return {
       protocol: bytes[start + SAMPLE_RECORD.protocol] as number,
       ports,
       tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : flags,
       fragment: fragmentOf(bits),
       packetBytes: half(SAMPLE_RECORD.packetBytes),
-    });
+    };
   }
 
   /** From the start of the Ethernet header, as far as captured: a view that the next reading overwrites. */

@@ -33,3 +33,8 @@ export function ratesToWire(rates: Rates): RatesWire {
 export function round(rate: number): number {
   return Math.round(rate * 1000) / 1000;
 }
+
+/** As orders have rates; equal ones have equal texts. */
+export function mbpsText(bytesPerSecond: number): string {
+  return `${Number(((bytesPerSecond * 8) / 1e6).toPrecision(12))} Mbit/s`;
+}

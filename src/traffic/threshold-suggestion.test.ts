@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type SuggestionTerms, suggestThresholds } from "./threshold-suggestion.ts";
+import { type MarkedPeak, type SuggestionTerms, suggestThresholds } from "./threshold-suggestion.ts";
 import { type HostPeaks, isPeakSeries, type TrafficPeaks } from "./traffic-peaks.ts";
 
 const host = (key: string, pps: number, more: Partial<HostPeaks> = {}): HostPeaks => ({
@@ -20,6 +20,7 @@ const TERMS: SuggestionTerms = {
   ],
   groupOf: (key) => (key.startsWith("192.0.2.") ? "web" : key.startsWith("203.0.113.") ? "global" : null),
   margin: 2,
+  marked: [],
 };
 
 describe("thresholds from the history", () => {
@@ -43,6 +44,37 @@ describe("thresholds from the history", () => {
       ["web", "outgoing", 1, { pps: 160, mbps: 2, flowsPerSec: 16 }],
       ["uplink", "incoming", 1, { pps: 110_000, mbps: 1100, flowsPerSec: 11_000 }],
     ]);
+  });
+
+  describe("rise above attacks that were marked as no attacks #thresholds-marked", () => {
+    const alarm = (pps: number, more: Partial<MarkedPeak> = {}): MarkedPeak => ({
+      ...{ group: "web", direction: "incoming", isTotal: false, isFalse: true },
+      ...{ peak: { pps, mbps: 1, flowsPerSec: 1 } },
+      ...more,
+    });
+    const web = (...marked: MarkedPeak[]) => {
+      const made = suggestThresholds(peaks([host("192.0.2.1", 1000)]), { ...TERMS, marked });
+      return made.kind === "suggested" ? made.groups[0] : undefined;
+    };
+
+    test.each<[string, MarkedPeak[], number, object | null]>([
+      ["none", [], 2000, null],
+      ["below it", [alarm(1900)], 2100, { attacks: 1, isBounded: false }],
+      ["far below it", [alarm(1800)], 2000, null],
+      ["above it", [alarm(3000), alarm(5000)], 5500, { attacks: 2, highest: { pps: 5000 }, isBounded: false }],
+      ["far above it", [alarm(1e6)], 8000, { attacks: 1, isBounded: true }],
+      ["another hostgroup", [alarm(5000, { group: "global" })], 2000, null],
+      ["another direction", [alarm(5000, { direction: "outgoing" })], 2000, null],
+      ["a hostgroup as a whole", [alarm(5000, { isTotal: true })], 2000, null],
+      ["a real one", [alarm(5000, { isFalse: false })], 2000, null],
+      ["a real one below", [alarm(5000), alarm(4000, { isFalse: false })], 5500, { attacks: 1, hidesReal: 1 }],
+      ["a real one above", [alarm(5000), alarm(6000, { isFalse: false })], 5500, { hidesReal: 0 }],
+    ])("%s", (_, marked, pps, raised) => {
+      const made = web(...marked);
+      expect(made?.thresholds).toEqual({ pps, mbps: 20, flowsPerSec: 200 });
+      if (raised === null) expect(made?.raised).toBeNull();
+      else expect(made?.raised).toMatchObject(raised);
+    });
   });
 
   test("name a host that is not like the others", () => {

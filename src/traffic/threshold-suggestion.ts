@@ -15,6 +15,34 @@ const BUSIEST_NAMED = 3;
 /** A host this many times as busy as the next one should have a hostgroup of its own, or was attacked unseen. */
 const OUTLIER_FACTOR = 10;
 
+/** Above what was marked as no attack, so that the same does not cross it again. */
+const ALARM_MARGIN = 1.1;
+/** Over what the history alone proposes: a wrong mark does not make the hosts undefended. */
+export const RAISED_MAX = 4;
+
+/** The highest rates of an attack that an operator marked. */
+export interface MarkedPeak {
+  readonly group: string;
+  readonly direction: Direction;
+  /** Of the hostgroup as a whole, and not of one host. */
+  readonly isTotal: boolean;
+  /** Marked as expected or as a false alarm. Otherwise as real. */
+  readonly isFalse: boolean;
+  readonly peak: Trio;
+}
+
+/** Why a proposal is above what the history alone would propose. */
+export interface Raised {
+  /** Attacks that were marked as expected or as false alarms. */
+  readonly attacks: number;
+  /** The highest rates of these. */
+  readonly highest: Trio;
+  /** These are above the proposal all the same, which is bounded. */
+  readonly isBounded: boolean;
+  /** Attacks marked as real that the proposal would not notice. */
+  readonly hidesReal: number;
+}
+
 export interface SuggestedFor {
   readonly name: string;
   /** Of a sum over all hosts, which is judged in place of each. */
@@ -39,6 +67,8 @@ export interface GroupSuggestion {
   readonly busiest: readonly HostPeaks[];
   /** The busiest host is not like the others. */
   readonly isOutlier: boolean;
+  /** null: no mark raises it. */
+  readonly raised: Raised | null;
 }
 
 export type Suggestion =
@@ -56,6 +86,8 @@ export interface SuggestionTerms {
   /** The name of the hostgroup of a host; null: it is in none of the networks now. */
   readonly groupOf: (host: string) => string | null;
   readonly margin: number;
+  /** Of the same days. */
+  readonly marked: readonly MarkedPeak[];
 }
 
 export function suggestThresholds({ days, hosts, leftOut }: TrafficPeaks, terms: SuggestionTerms): Suggestion {
@@ -74,7 +106,7 @@ function groupSuggestion(
   { name, isTotal }: SuggestedFor,
   direction: Direction,
   all: readonly HostPeaks[],
-  { groupOf, margin }: SuggestionTerms,
+  { groupOf, margin, marked }: SuggestionTerms,
 ): GroupSuggestion | null {
   const sum = totalSeries({ kind: "hostgroup", name });
   const isOwn = ({ key }: HostPeaks) => (isTotal ? key === sum : groupOf(key) === name);
@@ -82,20 +114,46 @@ function groupSuggestion(
   const seen = highestOf(own);
   if (seen.pps === 0) return null;
   const [first, second] = own.toSorted((a, b) => b.pps - a.pps);
+  const bare = mapped(seen, (rate) => roundedUp(margin * rate));
+  const its = marked.filter((one) => one.group === name && one.direction === direction && one.isTotal === isTotal);
+  const { thresholds, raised } = raisedAbove(bare, its);
   return {
-    ...{ name, direction, hosts: own.length, seen },
-    thresholds: {
-      pps: roundedUp(margin * seen.pps),
-      mbps: roundedUp(margin * seen.mbps),
-      flowsPerSec: roundedUp(margin * seen.flowsPerSec),
-    },
+    ...{ name, direction, hosts: own.length, seen, thresholds, raised },
     busiest: own.toSorted((a, b) => b.pps - a.pps).slice(0, BUSIEST_NAMED),
     isOutlier: !isTotal && second !== undefined && (first?.pps ?? 0) > OUTLIER_FACTOR * second.pps,
   };
 }
 
-function highestOf(hosts: readonly HostPeaks[]): Trio {
-  const of = (value: (host: HostPeaks) => number) => hosts.reduce((most, host) => Math.max(most, value(host)), 0);
+/** A proposal is above what was marked as no attack, within a bound. */
+function raisedAbove(bare: Trio, marked: readonly MarkedPeak[]): Pick<GroupSuggestion, "thresholds" | "raised"> {
+  const alarms = marked.filter(({ isFalse }) => isFalse).map(({ peak }) => peak);
+  const highest = highestOf(alarms);
+  const over = (rate: number, least: number) => Math.max(least, rate === 0 ? 0 : roundedUp(ALARM_MARGIN * rate));
+  const wanted = both(highest, bare, over);
+  const thresholds = both(wanted, bare, (rate, least) => Math.min(rate, RAISED_MAX * least));
+  if (isWithin(thresholds, bare)) return { thresholds: bare, raised: null };
+  const hidesReal = marked.filter(
+    ({ isFalse, peak }) => !isFalse && isWithin(peak, thresholds) && !isWithin(peak, bare),
+  );
+  const isBounded = !isWithin(highest, thresholds);
+  return { thresholds, raised: { attacks: alarms.length, highest, isBounded, hidesReal: hidesReal.length } };
+}
+
+/** Whether no rate is above that of the other. */
+function isWithin(rates: Trio, of: Trio): boolean {
+  return rates.pps <= of.pps && rates.mbps <= of.mbps && rates.flowsPerSec <= of.flowsPerSec;
+}
+
+function mapped(trio: Trio, by: (rate: number) => number): Trio {
+  return { pps: by(trio.pps), mbps: by(trio.mbps), flowsPerSec: by(trio.flowsPerSec) };
+}
+
+function both(a: Trio, b: Trio, by: (a: number, b: number) => number): Trio {
+  return { pps: by(a.pps, b.pps), mbps: by(a.mbps, b.mbps), flowsPerSec: by(a.flowsPerSec, b.flowsPerSec) };
+}
+
+function highestOf(hosts: readonly Trio[]): Trio {
+  const of = (value: (host: Trio) => number) => hosts.reduce((most, host) => Math.max(most, value(host)), 0);
   return { pps: of(({ pps }) => pps), mbps: of(({ mbps }) => mbps), flowsPerSec: of(({ flowsPerSec }) => flowsPerSec) };
 }
 

@@ -7,7 +7,8 @@ import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { seedsOfRun } from "../fixtures/seeds.ts";
 import { Adversary } from "./adversary.ts";
 
-const SEEDS_SHORT = 10;
+/** `make simulate` has a thousand. */
+const SEEDS_SHORT = 4;
 const PROGRESS_EVERY = 50;
 const seeds = seedsOfRun(SEEDS_SHORT);
 

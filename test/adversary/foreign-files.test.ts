@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { PrefixSetWire } from "../../src/http/wire/prefix-set.ts";
 import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { selfSigned } from "../fixtures/edge/certificate.ts";
+import { Receiver } from "../fixtures/notify/notify.ts";
 import { ASN_FILE, COUNTRY_FILE } from "../fixtures/origin-file.ts";
 import { datagram } from "../fixtures/replay-command.ts";
 import { Scenario } from "../fixtures/scenario.ts";
@@ -45,16 +46,9 @@ const DAMAGES: readonly (readonly [string, (path: string) => void])[] = [
 ];
 
 test.each(DAMAGES)("a start with every file of others %s has what was last good of each", async (_, damage) => {
-  const events: object[] = [];
-  const receiver = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      events.push((await request.json()) as object);
-      return new Response();
-    },
-  });
-  scene.onEnd(() => receiver.stop(true));
+  const receiver = new Receiver();
+  scene.onEnd(() => receiver.stop());
+  const events = () => receiver.received.map(({ body }) => JSON.parse(body) as object);
   const files = {
     list: scene.file("drop.txt", "192.0.2.0/24\n198.51.100.7\n"),
     country: scene.file("country.mmdb", COUNTRY_FILE()),
@@ -69,7 +63,7 @@ samples: { asn_file: ${files.asn} }
 edge: { zones_file: ${files.zones}, nodes: [{ name: e1 }] }
 notify: { webhook: { url_env: FW_HOOK } }
 `;
-  const env = { ...ENV, FW_HOOK: `http://127.0.0.1:${receiver.port}/` };
+  const env = { ...ENV, FW_HOOK: receiver.url };
   const first = await scene.start(config, { api: API, env });
   expect(await faultyOf(first)).toEqual([]);
   const before = (await first.get("/api/v1/edge/zones?node=e1", "e1")).body;
@@ -94,10 +88,10 @@ notify: { webhook: { url_env: FW_HOOK } }
   expect(metrics).toContain('svc_faulty_files{kind="prefix_sets"} 2');
   expect(metrics).toContain('svc_faulty_files{kind="zones"} 1');
   expect(metrics).toContain('svc_faulty_files{kind="origins"} 1');
-  const alarms = () => events.filter((event) => Bun.deepMatch({ event: "file_fault" }, event));
+  const alarms = () => events().filter((event) => Bun.deepMatch({ event: "file_fault" }, event));
   await eventually(
     () => alarms().length === 4,
-    () => `not four notifications: ${JSON.stringify(events)}`,
+    () => `not four notifications: ${JSON.stringify(events())}`,
   );
   expect(second.output).toContain("a file that the configuration names cannot be used");
 

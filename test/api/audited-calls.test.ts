@@ -56,12 +56,14 @@ describe("audited calls #audited-calls", () => {
 
   test("a reload is ok, one of an invalid file is an error", async () => {
     expect(await order(RELOAD, "")).toBe(200);
+    expect(await order(RELOAD, '{"reason":"ticket 7"}')).toBe(200);
     server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:1: a", "floodwall.yaml:2: b"] };
     expect(await order(RELOAD, "{}")).toBe(400);
     const row = { action: "config_reload", target: "", targetType: "global", operator: "operator", dryRun: true };
     const reason = "floodwall.yaml:1: a\nfloodwall.yaml:2: b";
     expect(server.audited).toMatchObject([
       { ...row, result: "ok", reason: "" },
+      { ...row, result: "ok", reason: "ticket 7" },
       { ...row, result: "error", reason },
     ]);
   });

@@ -124,3 +124,31 @@ test("an attack is printed with its timeline", async () => {
   expect([code, JSON.parse(text)]).toEqual([0, { id: "a1", timeline: [1] }]);
   expect((await run(["attack", "none"], {})).code).toBe(1);
 });
+
+test("the status names what is in dry run beside a service that is live, and diversions their bans", async () => {
+  const group = { name: "web", calculation: "per_host", mitigation: "blackhole", ban: true };
+  const neighbors = [{ address: "192.0.2.2", name: "edge1", state: "established", dry_run: true }];
+  const live = { dry_run: false, hostgroups: [group], bgp: { neighbors: [{ ...neighbors[0], dry_run: undefined }] } };
+  expect((await run(["status"], { "GET /status": live })).text).toMatch(/mode +live$/m);
+  const silent = { ...live, bgp: { connected: false, error: "killed", neighbors: [] } };
+  expect((await run(["status"], { "GET /status": silent })).text).toMatch(/BGP +the speaker does not answer: killed$/m);
+  const hostgroups = [{ ...group, dry_run_directions: ["incoming", "outgoing"] }];
+  const partly = await run(["status"], { "GET /status": { ...live, hostgroups, bgp: { neighbors } } });
+  expect(partly.text).toMatch(/live, but in dry run: hostgroup web \(incoming.*outgoing attacks\), neighbor edge1$/m);
+  const diversion = { prefix: "192.0.2.0/24", phase: "beginning", lost: true, bans: ["192.0.2.7/32"], attempts: 0 };
+  const diverted = await run(["diversions"], { "GET /diversions": { diversions: [diversion] } });
+  expect(diverted.text).toMatch(/192\.0\.2\.0\/24 +lost, beginning .*192\.0\.2\.7\/32/);
+  const reloaded = await run(["reload"], {
+    "POST /config/reload": { dry_run: false, diversions: { strands: ["192.0.2.0/24"] } },
+  });
+  expect(reloaded.text).toContain("has no hook to end the diversion of 192.0.2.0/24");
+});
+
+test("bans show why they were ordered, and a wrong option is named without the words of the runtime", async () => {
+  const ban = { prefix: "203.0.113.7/32", method: "blackhole", state: "active", order_reason: "ticket 7" };
+  const ended = { ...ban, prefix: "203.0.113.8/32", state: "withdrawn", reason: "manual unban" };
+  const listed = await run(["bans", "--all"], { "GET /bans": { bans: [ban, ended] } });
+  expect(listed.text).toMatch(/203\.0\.113\.7.*ticket 7 *\n.*203\.0\.113\.8.*manual unban/);
+  const wrong = await run(["maintenance", "--gruop", "acme"], {});
+  expect(wrong.complaint).toBe("floodwall ctl: Unknown option '--gruop'; see floodwall ctl help maintenance");
+});

@@ -115,7 +115,9 @@ const BGP_CONFIG = {
   ...{ speaker: "managed", localAsn: 64500, routerId: "192.0.2.1", nextHop: "192.0.2.9", nextHop6: "100::1" },
   ...{ communities: communitiesOf("65535:666"), localPref: 0 },
 };
+const GROUP = { name: "web", calculation: "per_host", mitigation: "blackhole", ban: true } as const;
 const WHOLE_STATUS = status({
+  hostgroups: [{ ...GROUP, dryRunDirections: ["incoming"] }],
   bgp: { config: BGP_CONFIG, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   update: { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" },
   scrubbing: {
@@ -134,7 +136,7 @@ const WHOLE_STATUS = status({
 const UNSETTLED = { isSaved: false, kept: { isShared: false, unconfirmedBy: ["brain2"] } };
 const SEPARABILITY = { verdict: "no", usersAtRisk: 0.2, estimatedBy: "profile" } as const;
 const ATTACKS = [
-  { ...view(), calm: { seconds: 1, ofSeconds: 2 } },
+  { ...view(), calm: { seconds: 1, ofSeconds: 2 }, endsAfterSeconds: 2 },
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
   view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: SAMPLED }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),

@@ -21,7 +21,7 @@ import {
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
-import { attack, NO_OWN_TARGETS } from "../fixtures/views.ts";
+import { attack, NO_OWN_TARGETS, TO_NONE } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";
@@ -84,6 +84,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/prefix-sets", UNSCOPED_READ],
   ["GET /api/v1/cluster", UNSCOPED_READ],
   ["GET /api/v1/notify/targets", READ],
+  ["GET /api/v1/notify/route?event=test", UNSCOPED_READ],
   [
     "PUT /api/v1/notify/targets/noc",
     { ...COMMAND, operator: 409 },
@@ -196,7 +197,7 @@ beforeAll(() => {
   admitCallers(server);
   const { backend } = server;
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
-  backend.notifyTargets = () => ({ list: () => [], test: () => true, own: NO_OWN_TARGETS });
+  backend.notifyTargets = () => ({ list: () => [], test: () => true, own: NO_OWN_TARGETS, route: TO_NONE });
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
   backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);

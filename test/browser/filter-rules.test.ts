@@ -55,10 +55,12 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   expect(await limit.getByRole("button").count()).toBe(0);
   expect(await opened.violations()).toEqual([]);
   await row.getByRole("button", { name: "Remove the rule closed" }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill("ticket 7 is over");
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await page.getByText("The rule closed is removed.").waitFor();
   await row.waitFor({ state: "detached" });
   await page.goto(`${dashboard.world.base}/#/audit?action=filter_rule`);
+  await page.getByRole("row", { name: /Filter rule cleared closed .*: ticket 7 is over/ }).waitFor();
   await page
     .getByRole("row", { name: /Filter rule set closed/ })
     .getByRole("link", { name: "The filter rule closed" })

@@ -135,6 +135,16 @@ test("a customer has a page with what is going on, the days before, and what it 
   await page.getByRole("row", { name: /^\d{4}-\d\d-\d\d 1 1 / }).waitFor();
   await page.getByText("Tokens with the tenant acme see these incidents").waitFor();
   expect(await opened.violations()).toEqual([]);
+  await page.getByRole("button", { name: "Report of a month …" }).click();
+  const month = new Date().toISOString().slice(0, 7);
+  const report = page.getByRole("dialog", { name: "Report of a month" });
+  await report.getByLabel("Month").selectOption(month);
+  expect(await opened.violations()).toEqual([]);
+  const coming = page.waitForEvent("download");
+  await report.getByRole("button", { name: "Save", exact: true }).click();
+  const saved = await coming;
+  expect(saved.suggestedFilename()).toBe(`report-acme-${month}.html`);
+  expect(await Bun.file(await saved.path()).text()).toContain("acme");
   await page.keyboard.press("Control+k");
   const search = page.getByRole("dialog", { name: "Search" });
   await search.getByLabel(/^Address, name, or part of one/).fill("acme");

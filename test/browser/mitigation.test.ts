@@ -7,6 +7,7 @@ import { blackhole, withClient } from "../fixtures/bgp/bgp.ts";
 import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
+import { eventually } from "../fixtures/service.ts";
 
 const FREE = "203.0.113.90";
 const span = { fromSeconds: 0, toSeconds: 180 };
@@ -168,6 +169,7 @@ test("several are selected, confirmed once and ended together, and each has a re
   for (const ip of [several[0], several[2]]) await dialog.getByRole("row", { name: `${ip} Ban –` }).waitFor();
   expect(await dialog.getByRole("row").count()).toBe(3);
   expect(await opened.violations()).toEqual([]);
+  await dialog.getByLabel("Reason").fill("ticket 10");
   // Another operator was faster with one of them.
   await service.post("/api/v1/unban", { ip: several[2] }, SECRETS.operator);
   await dialog.getByRole("button", { name: "Unban 2" }).click();
@@ -177,6 +179,8 @@ test("several are selected, confirmed once and ended together, and each has a re
   await dialog.getByRole("button", { name: "Close" }).click();
   await page.getByLabel(`Select ${several[0]}`).waitFor({ state: "detached" });
   await page.getByLabel(`Select ${several[1]}`).waitFor();
+  const trail = () => service.get("/api/v1/audit?action=unban", SECRETS.operator);
+  await eventually(async () => JSON.stringify((await trail()).body).includes("ticket 10"), "no reason of it", 10_000);
   expect(await page.getByRole("button", { name: /selected/ }).count()).toBe(0);
 });
 

@@ -100,3 +100,16 @@ test("an operator tests a target of notifications, and sees why it fails; a view
   await seen.getByRole("heading", { name: "Targets of notifications" }).waitFor();
   expect(await seen.getByRole("button", { name: "Test noc" }).count()).toBe(0);
 });
+
+test("the settings say which targets an event would get to", async () => {
+  const own = await dashboard.open("/settings", SECRETS.viewer);
+  const { page } = own;
+  await page.getByText("Which targets would get it?").click();
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await page.getByText("It goes to noc.").waitFor();
+  await page.getByLabel("Event").fill("nothing");
+  own.expectFault(/status of 400/);
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await page.getByText(/No answer: event must be one of attack_started/).waitFor();
+  expect(await own.violations()).toEqual([]);
+});

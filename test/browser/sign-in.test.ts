@@ -1,9 +1,12 @@
 /** People sign in by an identity provider of another project, in a browser: from the button to the end of the session. */
+import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { CALLBACK_PATH } from "../../src/access/sign-in-config.ts";
 import type { TestPage } from "../fixtures/browser/browser.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { SECRETS } from "../fixtures/browser/world.ts";
+import { ServiceProcess } from "../fixtures/service.ts";
 import { TestProvider } from "../fixtures/sign-in/test-provider.ts";
 
 const ROLES = "[{ value: noc, role: operator }, { value: acme, role: operator, tenant: acme }]";
@@ -147,6 +150,48 @@ test("a page of another origin of the same site sends no order with the cookie",
     await evil.stop(true);
   }
 });
+
+test("a copy of the cookie ends with its session, and so does the page of one that is over after a restart #sign-in-sessions", async () => {
+  await browser.inWorld({ api: (base) => providerFor(base) }, async ({ world, open }) => {
+    const [own, thief] = [await open("/", null), await open("/", null)];
+    for (const each of [own, thief]) {
+      each.expectFault(OUTSIDE);
+      each.expectFault(
+        /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|status of 401/,
+      );
+      await each.context.route(/fonts\.googleapis\.com/, (route) => route.abort());
+    }
+    await signIn(own, "alice");
+    await own.page.getByText("user alice · operator").waitFor();
+    await thief.context.addCookies(await own.context.cookies(world.base));
+    await thief.page.reload();
+    await thief.page.getByText("user alice · operator").waitFor();
+    await own.page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await thief.page.getByRole("alert").getByText("Your sign-in has ended. Sign in again.").waitFor();
+    await signIn(own, "alice");
+    await own.page.getByText("user alice · operator").waitFor();
+    await world.service.stop();
+    expire(join(world.service.directory, "state/state.db"));
+    const again = await ServiceProcess.start(world.options);
+    try {
+      await own.page.getByRole("alert").getByText("Your sign-in has ended. Sign in again.").waitFor();
+      expect(await own.violations()).toEqual([]);
+    } finally {
+      await again.remove();
+    }
+  });
+});
+
+/** As if they had begun longer ago than sessions last. */
+function expire(path: string): void {
+  const state = new Database(path);
+  try {
+    const { changes } = state.run("UPDATE browser_sessions SET record = json_set(record, '$.ageMs', 864000000)");
+    expect(changes).toBe(1);
+  } finally {
+    state.close();
+  }
+}
 
 test("while the provider is away the page says so and takes a token; when it is back, the button is there", async () => {
   await browser.inWorld({ api: (base) => providerFor(base, false) }, async (away) => {

@@ -48,10 +48,12 @@ test("a block is ordered, shown, found, and ended", async () => {
   await page.getByText("Nothing in force matches").waitFor();
   await page.getByLabel("Find").fill("scans");
   await row.getByRole("button", { name: `Unblock ${SOURCE} to ${FREE}` }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill("the scan is over");
   await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
   await page.getByText(`${SOURCE} is no longer blocked for ${FREE}.`).waitFor();
   await page.getByText("No source is blocked").waitFor();
   await page.goto(`${dashboard.world.base}/#/audit`);
+  await page.getByRole("row", { name: /Source unblock removed .*the scan is over/ }).waitFor();
   const event = page.getByRole("row", { name: new RegExp(`Source block blocked ${SOURCE} → ${FREE}`) }).first();
   await event.getByRole("link", { name: /^Source blocks of/ }).click();
   await page.getByText("No source is blocked").waitFor();

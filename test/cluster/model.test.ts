@@ -12,7 +12,7 @@ import { MISTAKES } from "./model/mistakes.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const [first = 1] = seedsOfRun(1);
-const histories = Number(process.env["HISTORIES"] ?? 150);
+const histories = Number(process.env["HISTORIES"] ?? 60);
 /** More than any mistake has needed. */
 const HISTORIES_OF_MISTAKE = 4000;
 

@@ -69,7 +69,7 @@ beforeAll(async () => {
   const folder = undo.folder("units");
   const addon = await strippedAddon();
   for (const executable of EXECUTABLES) {
-    await compile(executable, addon, folder);
+    await compile(executable, { addon, directory: folder });
     chmodSync(join(folder, executable.name), 0o755);
     copyFileSync(join(ROOT, "deploy", `${executable.name}.service`), join(folder, `${executable.name}.service`));
   }

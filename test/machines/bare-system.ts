@@ -4,7 +4,8 @@
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isFresh, mirrorOf, sourcesOf } from "./debian-archive.ts";
+import { type Architecture, isNative, NATIVE } from "../../deploy/architecture.ts";
+import { isFresh, mirrorOf, sourcesOf } from "../../deploy/debian-archive.ts";
 import { MACHINES, RootFolder, runLogged } from "./root-folder.ts";
 
 /** Codenames of the releases that are supported. */
@@ -17,11 +18,14 @@ const MINUTE_MS = 60_000;
 /** Certificate authorities that this machine's operator has added, and the tool of Debian that adds them. */
 const OWN_AUTHORITIES = "usr/local/share/ca-certificates";
 
-/** A new root folder: the caller removes it. Throws when a step fails; the log says why. */
-export async function bareSystem(suite: Suite, log: string): Promise<RootFolder> {
-  const archive = join(MACHINES, `${suite}.tar`);
-  if (!isFresh(archive)) await makeArchive(suite, { log, archive });
-  return unpacked(suite, { log, archive });
+/**
+ * A new root folder: the caller removes it. Programs of another architecture are emulated. Throws when a step fails; the log
+ * says why.
+ */
+export async function bareSystem(suite: Suite, log: string, architecture = NATIVE): Promise<RootFolder> {
+  const archive = join(MACHINES, `${suite}${isNative(architecture) ? "" : `-${architecture.name}`}.tar`);
+  if (!isFresh(archive)) await makeArchive(suite, { log, archive, architecture });
+  return unpacked(suite, { log, archive, architecture });
 }
 
 /** The same, with packages whose daemons are not started; kept as an archive of this name. */
@@ -58,6 +62,7 @@ export function apt(root: RootFolder, script: string, log: string): Promise<numb
 interface Archive {
   readonly log: string;
   readonly archive: string;
+  readonly architecture?: Architecture;
 }
 
 async function pack(root: RootFolder, { log, archive }: Archive): Promise<void> {
@@ -66,21 +71,24 @@ async function pack(root: RootFolder, { log, archive }: Archive): Promise<void> 
   renameSync(mine, archive);
 }
 
-async function unpacked(suite: Suite, { log, archive }: Archive): Promise<RootFolder> {
-  const root = RootFolder.make(suite);
+async function unpacked(suite: Suite, { log, archive, architecture }: Archive): Promise<RootFolder> {
+  const root = RootFolder.make(suite, architecture);
   await onThisMachine(["tar", "-xf", archive, "--numeric-owner", "-C", root.path], log);
   return root;
 }
 
-async function makeArchive(suite: Suite, { log, archive }: Archive): Promise<void> {
+async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }: Archive): Promise<void> {
   const sources = await sourcesOf(suite);
   const mirror = (await mirrorOf("main")) as string;
-  const root = RootFolder.make(suite);
+  const root = RootFolder.make(suite, architecture);
   try {
     const include = `--include=${PREREQUISITES.join(",")}`;
     // It may leave /proc mounted where that was busy at its end: in a namespace of its own nothing stays.
     const alone = ["unshare", "--mount", "--propagation", "private"];
-    await onThisMachine([...alone, "debootstrap", "--variant=minbase", include, suite, root.path, mirror], log);
+    const options = [`--arch=${architecture.name}`, "--variant=minbase", include];
+    const foreign = isNative(architecture) ? [] : ["--foreign"];
+    await onThisMachine([...alone, "debootstrap", ...options, ...foreign, suite, root.path, mirror], log);
+    if (!isNative(architecture)) await secondStage(root, log);
     const updates = `deb ${mirror} ${suite}-updates main\n`;
     writeFileSync(join(root.path, "etc/apt/sources.list"), [...sources, updates].join(""));
     copyNetwork(root);
@@ -90,6 +98,12 @@ async function makeArchive(suite: Suite, { log, archive }: Archive): Promise<voi
   } finally {
     root.remove();
   }
+}
+
+/** What debootstrap does by programs of the system itself. */
+async function secondStage(root: RootFolder, log: string): Promise<void> {
+  const code = await root.run(["/debootstrap/debootstrap", "--second-stage"], { log, deadlineMs: 20 * MINUTE_MS });
+  if (code !== 0) throw new Error(`debootstrap failed under emulation: see ${log}`);
 }
 
 /** A system on this machine's network resolves names and trusts authorities as this machine does. */

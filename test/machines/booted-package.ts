@@ -18,13 +18,23 @@ const FRAMES = 500;
 /** From many sources, of which the scenario blocks one. */
 const SOURCES = 100;
 
+export interface BootOrder {
+  readonly suite: Suite;
+  readonly deb: string;
+  /** An older version, which is installed and then upgraded to `deb`; null: there is none. */
+  readonly older: string | null;
+  readonly log: string;
+}
+
 /** Returns the exit code of the scenario; null: it did not come to its end. The log has its lines. */
-export async function bootPackage(suite: Suite, deb: string, log: string): Promise<number | null> {
+export async function bootPackage({ suite, deb, older, log }: BootOrder): Promise<number | null> {
   const kernel = await kernelImage(suite);
   const root = await bareSystem(suite, log);
   const wire = new GuestWire();
   try {
-    if ((await install(root, deb, log)) !== 0) throw new Error(`${deb} is not installed: see ${log}`);
+    const first = older ?? deb;
+    if ((await install(root, first, log)) !== 0) throw new Error(`${first} is not installed: see ${log}`);
+    if (older !== null) copyFileSync(deb, join(root.path, "srv/newer.deb"));
     const packages = `apt-get install -y --no-install-recommends ${PACKAGES.join(" ")}`;
     await apt(root, `${packages} && (systemctl disable bird || true)`, log);
     copyFileSync(join(ROOT, "build/addon/send_frames"), join(root.path, "usr/local/bin/send_frames"));

@@ -6,6 +6,10 @@ import { Programs } from "../fixtures/programs.ts";
 import { ROOT } from "../source-tree.ts";
 
 const PACKAGE = process.arch === "arm64" ? "@oven/bun-linux-aarch64" : "@oven/bun-linux-x64";
+const OTHER =
+  process.arch === "arm64"
+    ? { machine: "x86_64", package: "@oven/bun-linux-x64" }
+    : { machine: "aarch64", package: "@oven/bun-linux-aarch64" };
 const SCRIPT = join(ROOT, "setup/first-bun.sh");
 const OFFLINE = "case $1 in --version) echo 9.2.0 ;; *) exit 1 ;; esac";
 /** An npm that has one package, and writes down the requests. */
@@ -30,7 +34,17 @@ async function machineWith(bun: string, { npm = NPM, described = true } = {}): P
   const archive = readFileSync(join(machine.folder, "archive.tgz"));
   const hash = new Bun.CryptoHasher("sha512").update(archive.subarray(described ? 0 : 1)).digest("base64");
   const entry = (name: string, sum: string) => `    "${name}": ["${name}@9.9.9", "", {}, "sha512-${sum}"],`;
-  const lines = ["{", '  "packages": {', entry(`${PACKAGE}-musl`, "AAAA"), "", entry(PACKAGE, hash), "  }", "}", ""];
+  const lines = [
+    "{",
+    '  "packages": {',
+    entry(`${PACKAGE}-musl`, "AAAA"),
+    "",
+    entry(PACKAGE, hash),
+    entry(OTHER.package, hash),
+    "  }",
+    "}",
+    "",
+  ];
   writeFileSync(join(machine.folder, "bun.lock"), lines.join("\n"));
   return machine;
 }
@@ -44,6 +58,15 @@ test("the version of the lock file is fetched once, and no script of it runs", a
   expect(await machine.run(["first-bun/bun", "--version"])).toEqual({ exitCode: 0, output: "9.9.9\n" });
   expect(await fetchOn(machine)).toEqual({ exitCode: 0, output: "" });
   expect(asked(machine)).toEqual([expect.stringContaining(`--ignore-scripts ${PACKAGE}@9.9.9`)]);
+});
+
+test("that of another processor is fetched once, and not run", async () => {
+  const machine = await machineWith("touch ran");
+  const fetch = () => machine.run([SCRIPT, "bun.lock", "other", OTHER.machine]);
+  expect(await fetch()).toEqual({ exitCode: 0, output: "fetching Bun 9.9.9\n" });
+  expect(await fetch()).toEqual({ exitCode: 0, output: "" });
+  expect(asked(machine)).toEqual([expect.stringContaining(`${OTHER.package}@9.9.9`)]);
+  expect((await machine.run(["ls", "other"])).output).toBe("bun\nversion\n");
 });
 
 test("another version than that of the lock file is fetched again", async () => {

@@ -2,14 +2,15 @@
  * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
  * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
  * release's own kernel. Prints a table at the end.
- * Arguments are suites; default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems.
+ * Arguments are suites; default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems. An upgrade
+ * is from the newest tag before this commit, or from FRESH_OLDER=COMMIT.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { parseArgs } from "node:util";
 import { ROOT } from "../source-tree.ts";
 import { SUITES, type Suite } from "./bare-system.ts";
-import { buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
+import { type BuiltRelease, buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
 import { rootFolderUnavailable } from "./root-folder.ts";
 import { type Row, remarkOf, tableOf } from "./step-table.ts";
 
@@ -39,22 +40,29 @@ const report: Report = (result, log) => {
   console.log(`  all of it: ${log}`);
 };
 
-const packages = new Map<Suite, string>();
+const older = process.env["FRESH_OLDER"] ?? (await newestTag());
+if (older === null) console.log("no version is tagged before this commit: no upgrade is tried (FRESH_OLDER=COMMIT)");
+const releases = new Map<Suite, BuiltRelease>();
 for (const suite of suites) {
   const withTests = process.env["FRESH_TEST"] !== "0";
-  const deb = await buildOnBareSystem({ suite, commit, withTests, report });
-  if (deb !== null) packages.set(suite, deb);
+  const release = await buildOnBareSystem({ suite, commit, older, withTests, report });
+  if (release !== null) releases.set(suite, release);
 }
 // What was built on an older release runs on a newer one too.
-for (const [builtOn, deb] of packages) {
+for (const [builtOn, release] of releases) {
   for (const suite of suites.slice(suites.indexOf(builtOn))) {
-    await usePackage({ suite, builtOn, deb, report });
+    await usePackage({ suite, builtOn, release, report });
   }
 }
 console.log(`\n${tableOf(rows)}`);
 const failed = rows.filter(({ ok }) => !ok).length;
 console.log(`\n${rows.length - failed} steps passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
+
+async function newestTag(): Promise<string | null> {
+  const { exitCode, stdout } = await Bun.$`git -C ${ROOT} describe --tags --abbrev=0 ${commit}^`.quiet().nothrow();
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
 
 function stop(text: string): never {
   console.error(text);

@@ -4,7 +4,7 @@
  */
 import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { dependenciesOf, fetchPackage } from "./debian-archive.ts";
+import { dependenciesOf, fetchPackage } from "../../deploy/debian-archive.ts";
 
 /** Suites by the kernel that operators get from them. */
 export const KERNEL_SUITES = ["bookworm", "trixie", "trixie-backports"] as const;

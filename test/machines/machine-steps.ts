@@ -1,7 +1,9 @@
 /** What the README has a newcomer do, step by step, on a bare system and on one that gets the package alone. */
-import { appendFileSync, copyFileSync, globSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ARCHITECTURES, type Architecture, isNative, NATIVE } from "../../deploy/architecture.ts";
 import manifest from "../../package.json";
+import { makeReleaseKey, RELEASE_KEY } from "../fixtures/package-repository.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { ROOT } from "../source-tree.ts";
 import { bareSystem, install, type Suite } from "./bare-system.ts";
@@ -23,15 +25,27 @@ export type Report = (result: Omit<Row, "remark">, log: string) => void;
 export interface BuildOrder {
   readonly suite: Suite;
   readonly commit: string;
+  /** The commit of an older version, from which one upgrades; null: there is none. */
+  readonly older: string | null;
   /** The long part. */
   readonly withTests: boolean;
   readonly report: Report;
 }
 
-/** Builds, shows and tests a clone of the tree on a bare system. Returns the package's file; null: it was not built. */
-export async function buildOnBareSystem({ suite, commit, withTests, report }: BuildOrder): Promise<string | null> {
+export interface BuiltRelease {
+  /** The folder of `make release`. */
+  readonly folder: string;
+  /** The package in it for this machine. */
+  readonly deb: string;
+  /** The package of the older version. */
+  readonly older: string | null;
+}
+
+/** Builds, shows and tests a clone of the tree on a bare system. null: no release was built. */
+export async function buildOnBareSystem(order: BuildOrder): Promise<BuiltRelease | null> {
+  const { suite, commit, older, withTests, report } = order;
   const step = stepsOf(suite, "tree", report);
-  return onBareSystem(suite, step, async (root) => {
+  return onBareSystem({ suite, step }, async (root) => {
     const tree = join(root.path, TREE);
     const clone = `git clone -q --no-hardlinks ${ROOT} ${tree} && git -C ${tree} checkout -q --detach ${commit}`;
     const cloned = (log: string) => runLogged(["sh", "-ec", clone], { log, deadlineMs: MINUTE_MS });
@@ -41,20 +55,26 @@ export async function buildOnBareSystem({ suite, commit, withTests, report }: Bu
     // First, so that its time has all that a newcomer waits for.
     if (withTests) await inTree("all checks and tests", ".ci/run");
     if (!(await inTree("make lab", "make", "lab"))) return null;
-    const hasPackage = await inTree("make deb", "make", "deb");
+    makeReleaseKey(join(root.path, "root/.gnupg"));
+    const isBuilt = await inTree("make release", "make", "release", `KEY=${RELEASE_KEY}`);
     await inTree("versions", ...TOOL_VERSIONS);
-    return hasPackage ? takenOver(root, suite) : null;
+    if (!isBuilt) return null;
+    const folder = join(MACHINES, "releases", suite);
+    rmSync(folder, { recursive: true, force: true });
+    cpSync(join(tree, "build/release"), folder, { recursive: true });
+    const deb = only(join(folder, `floodwall_*_${NATIVE.name}.deb`));
+    if (older === null) return { folder, deb, older };
+    const script = `git checkout -q --detach ${older} && make deb`;
+    if (!(await inTree("make deb of the older version", "sh", "-ec", script))) return null;
+    const olderDeb = join(folder, "older.deb");
+    cpSync(only(join(tree, "build/deb/floodwall_*.deb")), olderDeb);
+    return { folder, deb, older: olderDeb };
   });
 }
 
-/** To where it outlives the system that it was built on. */
-function takenOver(root: RootFolder, suite: Suite): string {
-  const [built] = globSync(join(root.path, TREE, "build/deb/floodwall_*.deb"));
-  if (built === undefined) throw new Error("make deb has made no package");
-  const directory = join(MACHINES, "packages", suite);
-  mkdirSync(directory, { recursive: true });
-  const path = join(directory, "floodwall.deb");
-  copyFileSync(built, path);
+function only(pattern: string): string {
+  const [path, ...others] = globSync(pattern);
+  if (path === undefined || others.length > 0) throw new Error(`not one ${pattern}`);
   return path;
 }
 
@@ -62,25 +82,38 @@ export interface PackageOrder {
   readonly suite: Suite;
   /** Which release the package was built on. */
   readonly builtOn: Suite;
-  readonly deb: string;
+  readonly release: BuiltRelease;
   readonly report: Report;
 }
 
-/** Installs the package on a bare system, uses it and purges it; then boots one that has it. */
-export async function usePackage({ suite, builtOn, deb, report }: PackageOrder): Promise<void> {
+/** Installs the package on bare systems of both processors, uses it and purges it; then boots one that has it. */
+export async function usePackage({ suite, builtOn, release, report }: PackageOrder): Promise<void> {
+  const { folder, deb, older } = release;
   const of = builtOn === suite ? "" : ` of ${builtOn}`;
+  const repository = join(folder, "apt");
   const step = stepsOf(suite, `package${of}`, report);
-  await onBareSystem(suite, step, async (root) => {
-    writeFileSync(join(root.path, "tmp/capture.pcap"), flood(datagram(VICTIM), 10_000, 3));
-    writeFileSync(join(root.path, "tmp/replay.yaml"), CONFIG);
+  await onBareSystem({ suite, step }, async (root) => {
     if (!(await step("apt install", (log) => install(root, deb, log)))) return;
-    for (const [name, script] of Object.entries(USES)) {
-      await step(name, (log) => root.run(["sh", "-ec", script], { log, deadlineMs: 5 * MINUTE_MS }));
-    }
-    await step("apt install from a repository", (log) => installFromRepository(root, deb, log));
+    await useInstalled(root, step);
+    await step("apt install from a repository", (log) => installFromRepository(root, repository, log));
   });
+  for (const architecture of ARCHITECTURES.filter((one) => !isNative(one))) {
+    const emulated = stepsOf(suite, `package${of}, ${architecture.name} emulated`, report);
+    await onBareSystem({ suite, step: emulated, architecture }, async (root) => {
+      const installed = (log: string) => installFromRepository(root, repository, log);
+      if (await emulated("apt install from a repository", installed)) await useInstalled(root, emulated);
+    });
+  }
   const booted = stepsOf(suite, `booted package${of}`, report);
-  await booted("the unit's life", (log) => bootPackage(suite, deb, log));
+  await booted("the unit's life", (log) => bootPackage({ suite, deb, older, log }));
+}
+
+async function useInstalled(root: RootFolder, step: Step): Promise<void> {
+  writeFileSync(join(root.path, "tmp/capture.pcap"), flood(datagram(VICTIM), 10_000, 3));
+  writeFileSync(join(root.path, "tmp/replay.yaml"), CONFIG);
+  for (const [name, script] of Object.entries(USES)) {
+    await step(name, (log) => root.run(["sh", "-ec", script], { log, deadlineMs: 5 * MINUTE_MS }));
+  }
 }
 
 const USES = {
@@ -98,11 +131,19 @@ const USES = {
 /** Runs a step, with a log of its own, and reports it; resolves with whether it passed. */
 type Step = (name: string, work: (log: string) => Promise<number | null>) => Promise<boolean>;
 
+interface SystemOrder {
+  readonly suite: Suite;
+  readonly step: Step;
+  /** Default: this machine's. */
+  readonly architecture?: Architecture;
+}
+
 /** Does `work` on a new bare system; null: the system was not made. */
-async function onBareSystem<T>(suite: Suite, step: Step, work: (root: RootFolder) => Promise<T>): Promise<T | null> {
+async function onBareSystem<T>(order: SystemOrder, work: (root: RootFolder) => Promise<T>): Promise<T | null> {
+  const { suite, step, architecture } = order;
   const made: RootFolder[] = [];
   await step("bare system", async (log) => {
-    made.push(await bareSystem(suite, log));
+    made.push(await bareSystem(suite, log, architecture));
     return 0;
   });
   const [root] = made;

@@ -17,19 +17,24 @@ export interface PoweredServiceOptions {
 /** Of the guest. */
 const [ADDRESS, PORT] = ["10.0.2.15", 8080];
 const SECRET = "an-operators-secret";
-const TIMEOUT_SECONDS = 900;
-const READY_MS = 300_000;
+const TIMEOUT_SECONDS = 3600;
+const READY_MS = 900_000;
 const REQUEST_MS = 20_000;
 const TAIL_LINES = 40;
 /** Longer than all cuts take: nothing expires meanwhile. */
 export const LASTING_SECONDS = 86_400;
 export const ZONES = Array.from({ length: 24 }, (_, i) => `zone${i}.example`);
+/** Hostgroups whose settings are ordered, with no banned address. */
+export const GROUPS = ["group0", "group1", "group2", "group3"];
+/** Chosen for addresses. */
+export const PROFILE = "web";
 
 const CONFIG = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 ban: { ttl_seconds: ${LASTING_SECONDS}, max_active_bans: 250 }
 dataplane: { interfaces: [eth0] }
+hostgroups: [${GROUPS.map((name, i) => `{ name: ${name}, networks: [203.0.113.${208 + 4 * i}/30] }`).join(", ")}]
 state_dir: /mnt/floodwall
 edge: { zones_file: /tmp/zones.yaml, nodes: [{ name: edge1 }] }
 api: { listen: "${ADDRESS}:${PORT}", token_env: OPERATOR }
@@ -106,7 +111,7 @@ export class PoweredService {
   }
 
   /** @param body absent: a request without one */
-  send<T>(method: "POST" | "DELETE", path: string, body?: unknown): Promise<Answer<T>> {
+  send<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<Answer<T>> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     return this.#ask(path, { method, ...content });
   }

@@ -4,7 +4,9 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { type Architecture, isNative, NATIVE } from "../../deploy/architecture.ts";
 import { ROOT } from "../source-tree.ts";
+import { admit, emulated } from "./emulation.ts";
 
 export const MACHINES = join(ROOT, "build/machines");
 const FOLDERS = join(MACHINES, "roots");
@@ -15,9 +17,10 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
  * wait for every orphan: a shell does.
  */
 const ENTER = `
-  root=$1; shift
+  root=$1 bpf=$2; shift 2
   mount --bind "$root" "$root"; cd "$root"
-  mount -t proc proc proc; mount --rbind /dev dev; mount --rbind /sys sys; mount -t bpf bpf sys/fs/bpf
+  mount -t proc proc proc; mount --rbind /dev dev; mount --rbind /sys sys
+  [ "$bpf" = none ] || mount -t bpf bpf sys/fs/bpf
   mount -t tmpfs -o mode=755 tmpfs run
   exec chroot "$root" sh -c '"$@"; exit $?' sh "$@"`;
 
@@ -30,19 +33,29 @@ export interface CommandOptions {
   readonly log: string;
   readonly deadlineMs: number;
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Default: this machine's. Programs of another are emulated. */
+  readonly architecture?: Architecture;
 }
 
 /** Returns the exit code; null when a signal ended it, as at its deadline. It does not outlive this process. */
 export async function runLogged(
   command: readonly string[],
-  { environment = process.env, log, deadlineMs }: CommandOptions,
+  { environment = process.env, log, deadlineMs, architecture = NATIVE }: CommandOptions,
 ): Promise<number | null> {
   const output = openSync(log, "a");
   try {
-    const child = Bun.spawn(["setpriv", "--pdeathsig", "KILL", ...command], {
-      ...{ env: { ...environment }, stdin: "ignore", stdout: output, stderr: output },
-      ...{ timeout: deadlineMs, killSignal: "SIGKILL" },
-    });
+    const options = {
+      ...{ env: { ...environment }, stdout: output, stderr: output, timeout: deadlineMs },
+      ...{ killSignal: "SIGKILL" as const },
+    };
+    const bound = ["setpriv", "--pdeathsig", "KILL"];
+    if (isNative(architecture)) {
+      const child = Bun.spawn([...bound, ...command], { ...options, stdin: "ignore" });
+      await child.exited;
+      return child.exitCode;
+    }
+    const child = Bun.spawn([...bound, ...emulated(architecture, command)], { ...options, stdin: "pipe" });
+    await admit(child);
     await child.exited;
     return child.exitCode;
   } finally {
@@ -53,18 +66,21 @@ export async function runLogged(
 export class RootFolder {
   readonly path: string;
 
-  private constructor(path: string) {
+  readonly #architecture: Architecture;
+
+  private constructor(path: string, architecture: Architecture) {
     this.path = path;
+    this.#architecture = architecture;
   }
 
   /** An empty one. Those of earlier processes that were killed are removed first. */
-  static make(name: string): RootFolder {
+  static make(name: string, architecture = NATIVE): RootFolder {
     if (rootFolderUnavailable !== null) throw new Error(rootFolderUnavailable);
     mkdirSync(FOLDERS, { recursive: true });
     for (const left of readdirSync(FOLDERS)) if (!isOfLiveProcess(left)) remove(join(FOLDERS, left));
     for (let number = 0; ; number++) {
       const path = join(FOLDERS, `${name}-${process.pid}-${number}`);
-      if (mkdirSync(path, { recursive: true }) !== undefined) return new RootFolder(path);
+      if (mkdirSync(path, { recursive: true }) !== undefined) return new RootFolder(path, architecture);
     }
   }
 
@@ -74,7 +90,11 @@ export class RootFolder {
     const namespaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--kill-child"];
     const own = { PATH, HOME: "/root", LANG: "C.UTF-8", TERM: "dumb" };
     const environment = { ...networkEnvironment(), ...own, ...options.environment };
-    return runLogged([...namespaces, "sh", "-ec", ENTER, "sh", this.path, ...inside], { ...options, environment });
+    const architecture = this.#architecture;
+    // It can be mounted only outside of a user namespace.
+    const bpf = isNative(architecture) ? "bpf" : "none";
+    const enter = [...namespaces, "sh", "-ec", ENTER, "sh", this.path, bpf, ...inside];
+    return runLogged(enter, { ...options, environment, architecture });
   }
 
   /** A second time does nothing. */

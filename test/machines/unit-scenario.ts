@@ -1,9 +1,9 @@
 /**
- * What an operator does with the package under systemd, on a real driver: start, flood, block, restart, kill, reload, stop,
- * purge. Runs inside a booted system, as root, with the package's own Bun; ends with 1 at the first thing that is not as it
+ * What an operator does with the package under systemd, on a real driver: start, flood, block, upgrade, restart, kill, reload,
+ * stop, purge. Runs inside a booted system, as root, with the package's own Bun; ends with 1 at the first thing that is not as it
  * should be. BIRD is the judge of what was announced.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually as seenWithin } from "../fixtures/service.ts";
 import { deviceOf, GUEST_MACS } from "./guest-wire.ts";
@@ -11,6 +11,10 @@ import { deviceOf, GUEST_MACS } from "./guest-wire.ts";
 const API = "http://127.0.0.1:8080";
 const CONFIG = "/etc/floodwall/floodwall.yaml";
 const VICTIM = "203.0.113.7";
+/** Banned by hand. */
+const OTHER_VICTIM = "203.0.113.8";
+/** There when an older version is installed. */
+const NEWER_PACKAGE = "/srv/newer.deb";
 const SOURCE = "198.51.100.77";
 const BIRD_CONTROL = "/run/bird-peer.ctl";
 const CAPTURE = "/srv/flood.pcap";
@@ -93,13 +97,23 @@ async function startPeer(): Promise<void> {
   await eventually(isUp, "BIRD is not up");
 }
 
-function hasRoute(): boolean {
-  return run("birdc", "-s", BIRD_CONTROL, "show", "route").includes(`${VICTIM}/32`);
+function hasRoute(victim = VICTIM): boolean {
+  return run("birdc", "-s", BIRD_CONTROL, "show", "route").includes(`${victim}/32`);
 }
 
-async function status(): Promise<Status> {
-  return (await fetch(`${API}/api/v1/status`)).json() as Promise<Status>;
+async function get<T>(path: string): Promise<T> {
+  const answer = await fetch(`${API}${path}`);
+  expectTrue(answer.status === 200, `GET ${path}: ${answer.status} ${await answer.clone().text()}`);
+  return (await answer.json()) as T;
 }
+
+async function post(path: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${API}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  expectTrue(answer.status === 200, `POST ${path}: ${answer.status} ${await answer.text()}`);
+}
+
+const status = () => get<Status>("/api/v1/status");
 
 async function isReady(): Promise<boolean> {
   return (await fetch(`${API}/healthz`)).status === 200;
@@ -125,13 +139,13 @@ async function expectDrops(): Promise<void> {
   await eventually(() => dropped() > before, "nothing was dropped");
 }
 
-/** The route stays in the peer's table all the time that `during` takes. */
-async function routeStays(during: () => Promise<unknown>): Promise<void> {
+/** The routes stay in the peer's table all the time that `during` takes. */
+async function routeStays(during: () => Promise<unknown>, victims: readonly string[] = [VICTIM]): Promise<void> {
   let isOver = false;
   let looks = 0;
   const watching = (async () => {
     for (; !isOver; looks++) {
-      expectTrue(hasRoute(), `the route was gone at look ${looks}`);
+      for (const victim of victims) expectTrue(hasRoute(victim), `the route of ${victim} was gone at look ${looks}`);
       await Bun.sleep(20);
     }
   })();
@@ -167,6 +181,44 @@ async function systemctl(...argv: string[]): Promise<void> {
   if (["start", "restart"].includes(argv.join())) await eventually(isReady, "the service is not ready");
 }
 
+/** What a service knows that a newer one must know too. */
+async function known() {
+  const { bans } = await get<{ bans: readonly { ip: string; id: string; state: string }[] }>("/api/v1/bans");
+  const { active, recent } = await get<Record<"active" | "recent", readonly { id: string }[]>>("/api/v1/attacks");
+  const { events } = await get<{ events: readonly { action: string }[] }>("/api/v1/audit?action=ban");
+  const { sources } = await get<{ sources: readonly { source: string }[] }>("/api/v1/dataplane/sources");
+  return {
+    bans: bans.map(({ ip, state }) => `${ip} ${state}`).toSorted(),
+    attacks: [...active, ...recent].map(({ id }) => id).toSorted(),
+    orders: events.length,
+    blocks: sources.map(({ source }) => source),
+  };
+}
+
+/** The package's scripts restart the service; nothing else touches it. */
+async function upgrade(): Promise<void> {
+  await post("/api/v1/ban", { ip: OTHER_VICTIM });
+  await eventually(() => hasRoute(OTHER_VICTIM), "the route of a ban by hand did not come");
+  const isRecorded = async () => (await known()).orders === 1;
+  await eventually(isRecorded, "the history has no ban by hand");
+  const [before, pid] = [await known(), mainPid()];
+  const version = run("dpkg-query", "-W", "floodwall").trim();
+  await routeStays(async () => {
+    const child = Bun.spawn(["dpkg", "--install", NEWER_PACKAGE], { env: ENVIRONMENT, stdout: "pipe", stderr: "pipe" });
+    const [output, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+    expectTrue((await child.exited) === 0, `dpkg: ${output}${complaint}`);
+    await eventually(() => mainPid() !== pid && mainPid() > 0, "the service was not started again");
+    await eventually(isReady, "the newer service is not ready");
+    await expectDrops();
+  }, [VICTIM, OTHER_VICTIM]);
+  expectTrue(!readlinkSync(`/proc/${mainPid()}/exe`).includes("deleted"), "the older executable still runs");
+  const { attacks, ...after } = await known();
+  // What the test of the filter sent may be another attack.
+  const same = { ...after, attacks: attacks.filter((id) => before.attacks.includes(id)) };
+  expectTrue(Bun.deepEquals(before, same), `known before: ${JSON.stringify(before)}, after: ${JSON.stringify(same)}`);
+  console.log(`  ${version} -> ${run("dpkg-query", "-W", "floodwall").trim()}: ${JSON.stringify(after)}`);
+}
+
 const STEPS: Readonly<Record<string, () => unknown>> = {
   "a peer and a sender": async () => {
     device = deviceOf(GUEST_MACS.far);
@@ -195,12 +247,10 @@ const STEPS: Readonly<Record<string, () => unknown>> = {
     return eventually(isAnnounced, "no route came");
   },
   "a source block drops packets": async () => {
-    const body = JSON.stringify({ victim: VICTIM, source: SOURCE, ttl_seconds: 3600 });
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch(`${API}/api/v1/dataplane/sources`, { method: "POST", headers, body });
-    expectTrue(answer.status === 200, `the block was refused: ${await answer.text()}`);
+    await post("/api/v1/dataplane/sources", { victim: VICTIM, source: SOURCE, ttl_seconds: 3600 });
     await expectDrops();
   },
+  ...(existsSync(NEWER_PACKAGE) ? { "an upgrade keeps routes, filter, orders, attacks and history": upgrade } : {}),
   "systemctl restart keeps the route and the filter": () => routeStays(() => systemctl("restart").then(expectDrops)),
   "kill -9: systemd starts it again, the route stays": () =>
     routeStays(async () => {

@@ -211,6 +211,8 @@ test("notify sends a test to a target, waits for its delivery, and says why it f
     code: EXIT.refused,
     complaint: "floodwall ctl: unknown target of notifications: GET /api/v1/notify/targets lists them",
   });
+  const routed = await run(["notify", "routes", "attack_started", "--pps", "5"]);
+  expect(routed.out).toBe("attack_started (critical) goes to noc\nThere are no routes.");
   expect((await run(["notify", "everyone"])).code).toBe(EXIT.usage);
 });
 

@@ -105,7 +105,16 @@ beforeAll(async () => {
   const all = targets(...Object.values(by));
   const names = all.targets.map(({ name }) => name);
   const routes = EVENT_KINDS.map((kind) => ({
-    ...{ match: { events: new Set([kind]) }, targets: names, continues: false, repeatMs: null },
+    ...{
+      match: { events: new Set([kind]) },
+      targets: names,
+      continues: false,
+      repeatMs: null,
+      place: [],
+      groupMs: null,
+      quiet: [],
+      routes: [],
+    },
   }));
   config = { ...all, routes };
 });

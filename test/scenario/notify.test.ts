@@ -75,6 +75,41 @@ test.skipIf(BRAIN !== null)(
   },
 );
 
+test("kill -9 loses no order that was gathered, and the end of a ban goes where its begin went", async () => {
+  const [one, two] = [new Receiver(), new Receiver()];
+  scene.onEnd(() => Promise.all([one.stop(), two.stop()]));
+  const config = (targets: string) => `
+networks: [192.0.2.0/24]
+thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
+notify:
+  targets: [{name: one, webhook: {url_env: ONE}}, {name: two, webhook: {url_env: TWO}}]
+  routes: [{targets: [], routes: [{events: [ban_active, ban_withdrawn, order_made], targets: [${targets}]}]}]
+`;
+  const service = await scene.start(config("one"), { env: { ONE: one.url, TWO: two.url } });
+  const of = ({ received }: Receiver) =>
+    received.map(({ body }) => {
+      const { event, ban, orders } = JSON.parse(body) as { event: string; ban?: Ban; orders?: { targets: string[] } };
+      return `${event} ${ban?.target ?? orders?.targets.join()}`;
+    });
+  await service.post("/api/v1/ban", { ip: "192.0.2.7" });
+  await eventually(
+    () => one.received.length === 2,
+    () => `not delivered: ${of(one).join()}\n${service.output}`,
+  );
+  // Within a minute of the first they are gathered; the next order is on disk after what is known of these.
+  for (const ip of ["192.0.2.8", "192.0.2.9"]) await service.post("/api/v1/ban", { ip });
+  await eventually(() => one.received.length === 4, "not delivered");
+  await service.post("/api/v1/unban", { ip: "192.0.2.9" });
+  await service.stop("SIGKILL");
+  const again = await scene.start(config("two"), { ...service.again, config: config("two") });
+  await again.post("/api/v1/unban", { ip: "192.0.2.7" });
+  await eventually(
+    () => of(one).includes("ban_withdrawn 192.0.2.7") && of(two).length > 0,
+    () => `not delivered: ${of(one).join()} ${of(two).join()}\n${again.output}`,
+  );
+  expect(of(two)).toEqual(["order_made 192.0.2.8,192.0.2.9"]);
+});
+
 test("a tenant's own target gets what is of the tenant, is kept over a restart, and reaches this machine only by leave", async () => {
   const hook = new Receiver();
   scene.onEnd(() => hook.stop());

@@ -261,8 +261,10 @@ void Shard::keepForWatched(std::uint32_t slot, const Pending& pending, Link link
   keepForWatched(slot, frame, begin);
 }
 
-void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict) noexcept {
-  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, sampleWith(slot, verdict));
+void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict,
+                           std::uint64_t packets) noexcept {
+  if (!watchedSamplers_[slot].takes(packets)) return;
+  watchedRings_.write(slot, frame, link, sampleWith(slot, verdict, packets));
 }
 
 /// A packet of a watched host has two chances to be kept, and is handed over once.
@@ -334,7 +336,7 @@ void Shard::addOutcomes(const ShardStats& delta) {
   publish(stats);
 }
 
-void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
+void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict, std::uint32_t every) {
   observe();
   Packet packet;
   if (parsePacket(frame, link, packet) != ParseError::none) return;
@@ -345,12 +347,12 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
   const Address& ours = isIncoming ? packet.destination : packet.source;
   serial_++;
   const filter_outcome outcome = filter_outcome_of(verdict);
-  if (samplers_[outcome].takes()) {
+  if (samplers_[outcome].takes(every)) {
     const std::uint32_t slot = watchedHosts_->slotOf(ours);
-    recent_.write(outcome, frame, link, sampleWith(slot, verdict));
+    recent_.write(outcome, frame, link, sampleWith(slot, verdict, every));
   }
   if (const std::uint32_t slot = watchedHosts_->slotOf(ours); slot != kNoSlot) {
-    keepForWatched(slot, frame, link, verdict);
+    keepForWatched(slot, frame, link, verdict, every);
   }
   const std::uint32_t row = index_.find(control_.hash.of(packet.destination),
                                         [&](std::uint32_t r) { return rows_.addressOf(r) == packet.destination; });

@@ -79,9 +79,9 @@ class Shard : public ShardReaderSide {
   /// Adds to the stats and to nothing else: outcomes that the kernel alone saw, or, modulo 2^64, corrections.
   /// Received packets are the sum of the others.
   void addOutcomes(const ShardStats& delta);
-  /// Keeps a header that the kernel chose as a sample; `verdict` is a filter_verdict, FILTER_VERDICTS if nothing judged
-  /// it. Does not count.
-  void addSample(const Frame& frame, Link link, std::uint8_t verdict);
+  /// Keeps a header that the kernel chose as a sample, one packet in `every`; `verdict` is a filter_verdict,
+  /// FILTER_VERDICTS if nothing judged it. Does not count.
+  void addSample(const Frame& frame, Link link, std::uint8_t verdict, std::uint32_t every = 1);
 
   /// Commits the start of all tables, which the first batches of a flood touch. Page by page it would hold up the
   /// worker for milliseconds, and the buffers of a queue last for one.
@@ -178,8 +178,8 @@ class Shard : public ShardReaderSide {
     return isFlagged(located) && (rows_.hot(located.row).epoch & HotRow::kProfiled) != 0;
   }
   void keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept;
-  void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
-                      std::uint8_t verdict = FILTER_VERDICTS) noexcept;
+  void keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict = FILTER_VERDICTS,
+                      std::uint64_t packets = 1) noexcept;
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
   [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS,
                                   std::uint64_t packets = 1) const noexcept;

@@ -2,6 +2,7 @@
 // finds every packet foreign until it is given networks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,6 +63,8 @@ class InlineProgram {
   /// Of all CPUs together.
   [[nodiscard]] inline_stats stats() const;
   [[nodiscard]] std::uint32_t maxHosts() const noexcept { return options_.maxHosts; }
+  /// A sample stands for this number of packets; at least 1.
+  [[nodiscard]] std::uint32_t sampleEvery() const noexcept { return std::max(options_.sampleEvery, 1U); }
 
  private:
   struct Close {

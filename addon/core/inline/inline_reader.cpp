@@ -14,14 +14,6 @@ namespace {
 /// How often a flow that sends on is looked up again, so that it is not forgotten.
 constexpr std::uint64_t kFlowEpochMs = 1000;
 
-int takeSample(void* shard, void* data, std::size_t) {
-  const auto* sample = static_cast<const inline_sample*>(data);
-  if (sample->captured == 0) return 0;
-  static_cast<Shard*>(shard)->addSample({sample->data, sample->captured, sample->wire},
-                                        sample->is_raw_ip != 0 ? Link::rawIp : Link::ethernet, sample->verdict);
-  return 0;
-}
-
 /// The number to be added to `seen` to make it `wanted`, modulo 2^64: negative for packets that were counted in both
 /// directions, which the shard has seen twice.
 ShardStats missing(const ShardStats& wanted, const ShardStats& seen) {
@@ -39,13 +31,23 @@ ShardStats missing(const ShardStats& wanted, const ShardStats& seen) {
 
 }  // namespace
 
+int InlineReader::takeSample(void* sink, void* data, std::size_t) {
+  const auto* sample = static_cast<const inline_sample*>(data);
+  if (sample->captured == 0) return 0;
+  const auto& [shard, every] = *static_cast<const SampleSink*>(sink);
+  shard.addSample({sample->data, sample->captured, sample->wire}, sample->is_raw_ip != 0 ? Link::rawIp : Link::ethernet,
+                  sample->verdict, every);
+  return 0;
+}
+
 void InlineReader::CloseRing::operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 
 InlineReader::InlineReader(InlineProgram& program, Shard& shard, std::uint32_t idleMs)
     : program_(program),
       shard_(shard),
       before_(shard.stats()),
-      samples_(ring_buffer__new(program.samplesFd(), takeSample, &shard, nullptr)) {
+      sink_{shard, program.sampleEvery()},
+      samples_(ring_buffer__new(program.samplesFd(), takeSample, &sink_, nullptr)) {
   if (!samples_) throw SourceError(std::string("cannot read the samples of the XDP counter: ") + strerror(errno));
   for (std::uint32_t lane = 0; lane < program.table().lanes(); lane++) {
     hosts_.emplace_back(program.table(), lane, program.directionOf(lane), program.maxHosts(), idleMs);

@@ -51,6 +51,13 @@ class InlineReader {
   /// Whether there were such packets before the last reading.
   bool isShortOfRows_ = false;
   const PrefixTable* replaced_ = nullptr;
+  /// The shard that takes a sample, and the number of packets of which it is one.
+  struct SampleSink {
+    Shard& shard;
+    std::uint32_t every;
+  };
+  static int takeSample(void* sink, void* data, std::size_t);
+  SampleSink sink_;
   std::unique_ptr<ring_buffer, CloseRing> samples_;
   std::vector<std::uint32_t> keys_;
   std::vector<inline_counts> values_;

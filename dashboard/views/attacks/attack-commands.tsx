@@ -8,6 +8,7 @@ import { type Resource, useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
+import { CutText } from "../../parts/cut-text.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -29,8 +30,8 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: t`Time`, cell: ({ deed }) => <Moment at={new Date(deed.atMs).toISOString()} /> },
   { key: "what", title: t`What`, cell: ({ deed }) => deed.what },
   { key: "by", title: t`By`, cell: ({ deed }) => deed.by },
-  { key: "target", title: t`Target`, cell: ({ deed }) => deed.target || "–", width: "medium" },
-  { key: "reason", title: t`Reason`, cell: ({ deed }) => deed.reason || "–", width: "wide" },
+  { key: "target", title: t`Target`, cell: ({ deed }) => deed.target || "–", width: "wide" },
+  { key: "reason", title: t`Reason`, cell: ({ deed }) => <CutText text={deed.reason} />, width: "medium" },
 ];
 
 export interface AttackCommandsProps {

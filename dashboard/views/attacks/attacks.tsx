@@ -13,7 +13,16 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { bitRate, byteCount, metricName, packetRate, plusMinus, rateOf, times } from "../../text/format/numbers.ts";
+import {
+  bitRate,
+  byteCount,
+  metricName,
+  packetRate,
+  percent,
+  plusMinus,
+  rateOf,
+  times,
+} from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { vectorName } from "../../text/format/words.ts";
@@ -96,6 +105,7 @@ const SIZE: readonly Column<Row>[] = [
     width: "medium",
   }),
   numberColumn(t`Total`, ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
+  numberColumn(t`Passed`, ({ attack }) => passedShare(attack.volume), { format: percent, width: "wide" }),
 ];
 
 const EFFECT: Column<Row> = {
@@ -210,6 +220,12 @@ function errorOf({ metric, sampling_error: error }: AttackWire): number | undefi
 /** Bytes. */
 function total(volume: AttackWire["volume"]): number | undefined {
   return volume === undefined ? undefined : volume.bits / 8;
+}
+
+/** Through this machine; undefined: not known. */
+function passedShare(volume: AttackWire["volume"]): number | undefined {
+  const { packets = 0, passed_packets: passed } = volume ?? {};
+  return passed === undefined || packets === 0 ? undefined : passed / packets;
 }
 
 function lastedSeconds({ started_at, ended_at }: AttackWire): number {

@@ -5,10 +5,10 @@ import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traff
 import { useResource } from "../../api/resource.ts";
 import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
-import { Chart, type Series } from "../../parts/chart.tsx";
-import { rateSeries } from "../../parts/rate-series.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { limitSeries, rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
-import { type AttackChartWords, attackChartWords } from "../../text/attack-chart.ts";
+import { attackChartWords } from "../../text/attack-chart.ts";
 import { rateOf } from "../../text/format/numbers.ts";
 import { highestText } from "../../text/highest.ts";
 
@@ -52,7 +52,10 @@ function Recorded({ attack, target, points }: HistoryChartProps & { readonly poi
   const words = attackChartWords(attack);
   const { base, label, threshold } = words;
   const times = useMemo(() => points.map(({ ts }) => Date.parse(ts) / 1000), [points]);
-  const series = useMemo(() => seriesOf(points, words), [points, base, threshold]);
+  const series = useMemo(
+    () => [...rateSeries(base, points), ...limitSeries(base, points, threshold ?? 0)],
+    [points, base, threshold],
+  );
   const spans = useMemo(() => {
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
     return [{ from: Date.parse(begin) / 1000, to }];
@@ -70,33 +73,4 @@ function Recorded({ attack, target, points }: HistoryChartProps & { readonly poi
       {words.note !== null && <p class="muted">{words.note}</p>}
     </>
   );
-}
-
-function seriesOf(points: readonly TrafficPointWire[], { base, threshold }: AttackChartWords): Series[] {
-  const hasBaseline = base === "pps" && points.some(({ baseline_pps: normal }) => normal !== undefined);
-  return [
-    ...rateSeries(base, points),
-    ...(threshold === null
-      ? []
-      : [
-          line(
-            t`Threshold`,
-            "--chart-threshold",
-            points.map(() => threshold),
-          ),
-        ]),
-    ...(hasBaseline
-      ? [
-          line(
-            t`Normal`,
-            "--chart-baseline",
-            points.map(({ baseline_pps: normal }) => normal ?? null),
-          ),
-        ]
-      : []),
-  ];
-}
-
-function line(label: string, color: string, values: readonly (number | null)[]): Series {
-  return { label, color, values, form: "dashed" };
 }

@@ -9,13 +9,14 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty, StorageOff, type Tone, WrongFilter } from "../../parts/callout.tsx";
 import { saveCsv } from "../../parts/csv-file.ts";
+import { CutText } from "../../parts/cut-text.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
-import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
+import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
@@ -104,17 +105,17 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: t`Time`, cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
   { key: "action", title: t`Action`, cell: ({ event }) => AUDIT_ACTIONS[event.action] },
-  { key: "result", title: t`Result`, cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
+  {
+    key: "result",
+    title: t`Result`,
+    cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
+  },
   { key: "target", title: t`Target`, cell: ({ event }) => event.target.replace("->", " → ") || "–" },
-  { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
+  { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "wide" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
-  { key: "reason", title: t`Reason`, cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
+  { key: "reason", title: t`Reason`, cell: ({ event }) => <CutText text={event.reason} />, width: "medium" },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },
 ];
-
-function Reason({ text }: { readonly text: string }) {
-  return text === "" ? "–" : <span title={text}>{text}</span>;
-}
 
 const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   active: "info",

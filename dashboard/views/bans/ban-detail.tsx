@@ -1,5 +1,6 @@
 /** A ban in full: route and rules, expiry, current and next rung. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { attackOfBan } from "../../api/attack-of-ban.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -9,10 +10,11 @@ import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
 import { auditPlace } from "../../text/audit-links.ts";
+import { banMethodText } from "../../text/bans.ts";
 import { duration } from "../../text/format/times.ts";
 import { capital, methodName } from "../../text/format/words.ts";
 import { type RungView, rungsOf } from "../../text/ladder.ts";
-import { droppedText } from "../../text/mitigation.ts";
+import { droppedAmount } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
 import { maybeInvalidText, usersSparedText } from "../../text/separability.ts";
 import { movesWithText } from "../../text/wider-prefix.ts";
@@ -22,13 +24,14 @@ type Rule = NonNullable<BanWire["flowspec"]>[number];
 
 export function BanDetail({ ban }: { readonly ban: BanWire }) {
   const { state } = ban;
+  const dropped = droppedAmount(ban, attackOfBan(ban)?.volume);
   const [usersSpared, maybeInvalid, moved] = [usersSparedText(ban), maybeInvalidText(ban), movesWithText(ban)];
   return (
     <>
       <Panel title={capital(formFor(1, "ban|bans"))}>
         <Facts
           facts={[
-            [t`Method`, methodName(ban.method)],
+            [t`Method`, banMethodText(ban)],
             [t`Route`, <RouteState ban={ban} />],
             ban.sent_to === undefined ? null : [t`Neighbors that have it`, ban.sent_to.join(", ")],
             ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [t`Not at ${neighbor}`, cause] as const),
@@ -50,7 +53,7 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.fallback === undefined ? null : [t`Not as planned`, ban.fallback],
             ban.announce_error === undefined ? null : [t`Speaker`, ban.announce_error],
             ban.repeat === undefined ? null : [t`Bans shortly before`, ban.repeat],
-            ban.dropped_packets === undefined ? null : [t`Dropped here`, droppedText(ban)],
+            dropped === null ? null : [t`Dropped here`, dropped],
             ban.operator === undefined ? null : [t`Ordered by`, ban.operator],
             ban.order_reason === undefined ? null : [t`Reason`, ban.order_reason],
             ban.ended_by === undefined && ban.end_reason === undefined

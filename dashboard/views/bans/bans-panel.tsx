@@ -1,6 +1,7 @@
 /** The active bans on the overview, as many as fit. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { attackOfBan } from "../../api/attack-of-ban.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
@@ -13,22 +14,25 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { routeWord, wasInForce } from "../../text/bans.ts";
+import { banMethodText, routeWord, wasInForce } from "../../text/bans.ts";
 import { bansKept, type Term } from "../../text/filter.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { FIRST_RANGE, type Range, rangeSpan, titleRange } from "../../text/format/ranges.ts";
-import { counted, methodName } from "../../text/format/words.ts";
+import { counted } from "../../text/format/words.ts";
 
 const ROWS_MAX = 10;
 
 export const BAN_COLUMNS: readonly Column<BanWire>[] = [
   { key: "prefix", title: t`Address`, cell: ({ prefix }) => prefix.replace(/\/(32|128)$/, "") },
-  { key: "method", title: t`Method`, cell: ({ method }) => methodName(method), width: "medium" },
+  { key: "method", title: t`Method`, cell: banMethodText, width: "medium" },
   { key: "state", title: t`Route`, cell: (ban) => <RouteState ban={ban} /> },
   {
     key: "dropped",
     title: t`Dropped here`,
-    cell: ({ dropped_packets: packets }) => (packets === undefined ? "–" : t`${scaled(packets)} packets`),
+    cell: (ban) => {
+      const packets = attackOfBan(ban)?.volume?.dropped_packets ?? ban.dropped_packets;
+      return packets === undefined ? "–" : t`${scaled(packets)} packets`;
+    },
     isNumber: true,
     width: "wide",
   },

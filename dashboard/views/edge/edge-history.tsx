@@ -3,7 +3,6 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { EdgeHistoryWire } from "../../../src/http/wire/edge/history.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
-import { startedAt } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
@@ -12,9 +11,10 @@ import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chooseRange, chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
+import { useRecorded } from "../../parts/use-recorded.ts";
 import { place, setQuery } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
-import { emptySpans, type Range, rangeQuery, recordedSpan, timeline } from "../../text/format/ranges.ts";
+import { type Range, rangeQuery } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 const EVERY_MS = 15_000;
@@ -109,13 +109,8 @@ interface PastProps {
 }
 
 function Past({ zone, points, step, shown, range }: PastProps) {
-  const line = useMemo(() => timeline(points, step), [points, step]);
+  const { line, shown: whole, empty } = useRecorded({ points, stepSeconds: step, range, mayBeSilent: true });
   const series = useMemo(() => seriesOf(line.points, shown), [line, shown]);
-  const whole = useMemo(
-    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
-    [range, points, line, step],
-  );
-  const empty = useMemo(() => emptySpans(line, whole, step), [line, whole, step]);
   if (series.length === 0) return <Empty title={t`None in this range`}>{t`Its nodes let everything pass.`}</Empty>;
   const peak = Math.max(...points.map((point) => rate(point, "requests")));
   return (

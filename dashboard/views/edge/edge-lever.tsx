@@ -146,7 +146,8 @@ function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {
       text={t`Clear override …`}
       title={t`Clear the challenge override of ${zone.zone}?`}
       verb={t`Clear override`}
-      act={() => command(leverPath(zone), {}, "DELETE")}
+      asksReason
+      act={({ reason = "" }) => command(leverPath(zone), { mode: "off", reason })}
       look={overrideLook(zone, ({ override }) => override === undefined)}
       onFound={onFound}
       onDone={onDone}

@@ -69,7 +69,7 @@ export function AttackParts({ attacks, isCut }: AttackPartsProps) {
           <DataTable label={t`Attack traffic`} columns={columns} rows={rows} rowKey={({ key }) => key} />
         </>
       )}
-      <p class="muted">{t`All packets of attacks that went on in the range, also those from before and after it, by their samples. An attack on a hostgroup and those on its hosts at that time count both.`}</p>
+      <p class="muted">{t`All packets of attacks that went on in the range, by their samples: also the packets from before and after it. An attack on a hostgroup and attacks on its hosts at the same time both count.`}</p>
     </Panel>
   );
 }

@@ -35,7 +35,7 @@ import { rangeSpan } from "../../text/format/ranges.ts";
 import { AttackParts } from "./attack-parts.tsx";
 import { ExplorerChart, type History } from "./explorer-chart.tsx";
 import { NameChoice } from "./name-choice.tsx";
-import { OriginsPanel } from "./origins-panel.tsx";
+import { OriginsPanel, PART_KINDS } from "./origins-panel.tsx";
 import { SavedViews } from "./saved-views.tsx";
 
 const EVERY_MS = 10_000;
@@ -43,13 +43,7 @@ const GROUPINGS = [
   ["protocol", t`Protocol`],
   ["hostgroup", t`Hostgroup`],
   ["host", t`Host`],
-  ["asn", t`Network`],
-  ["country", t`Country`],
-  ["prefix", t`Prefix`],
-  ["interface", t`Interface`],
-  ["exporter", t`Exporter`],
-  ["src_port", t`Source port`],
-  ["dst_port", t`Destination port`],
+  ...PART_KINDS,
 ] as const satisfies readonly (readonly [Grouping, string])[];
 const DIRECTIONS = [
   ["incoming", t`In`],

@@ -22,7 +22,7 @@ import { ShareBar } from "./share-bar.tsx";
 
 const EVERY_MS = 10_000;
 const SHOWN = 15;
-const KINDS = [
+export const PART_KINDS = [
   ["asn", t`Network`],
   ["country", t`Country`],
   ["prefix", t`Prefix`],
@@ -43,7 +43,7 @@ const MISSING = {
 
 export function OriginsPanel() {
   const chosen = place.value.query.get("from_by");
-  const by = KINDS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
+  const by = PART_KINDS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
   const range = chosenRange();
   const filter = chosenFilter();
   const path = useCallback(() => {
@@ -57,7 +57,7 @@ export function OriginsPanel() {
         <Segments
           label={t`Split by`}
           value={by}
-          options={KINDS}
+          options={PART_KINDS}
           onChange={(kind) => setQuery({ from_by: kind === "asn" ? null : kind })}
         />
       </div>
@@ -76,12 +76,12 @@ export function OriginsPanel() {
           return <DataTable label={t`The largest parts`} columns={columns} rows={rows} rowKey={({ key }) => key} />;
         }}
       </Show>
-      <p class="muted">{t`Estimated from sampled packets, of the time since it is recorded in the range.`}</p>
+      <p class="muted">{t`Estimated from sampled packets, of the part of the range in which they were recorded.`}</p>
     </Panel>
   );
 }
 
-function columnsOf(by: (typeof KINDS)[number][0], totalMbps: number): readonly Column<OriginRow>[] {
+function columnsOf(by: (typeof PART_KINDS)[number][0], totalMbps: number): readonly Column<OriginRow>[] {
   const share = ({ mbps }: OriginRow) => (totalMbps > 0 ? Math.min(1, mbps / totalMbps) : 0);
   return [
     {

@@ -1,12 +1,13 @@
 /** One host: its rates and limits, history, attacks and bans, and the ban button. */
 
 import type { BanPreviewWire } from "../../../src/http/wire/ban-preview.ts";
+import type { ConfiguredWire } from "../../../src/http/wire/configured.ts";
 import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
 import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
 import { bans } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
-import { groupRates, hasDataplane, status } from "../../api/running.ts";
+import { groupRates, hasDataplane } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { banKey } from "../../api/tables.ts";
 import { t, tx } from "../../language.ts";
@@ -19,8 +20,8 @@ import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { METRIC_NAMES, metricName, plusMinus, rateOf } from "../../text/format/numbers.ts";
-import { methodName } from "../../text/format/words.ts";
 import { hostStanding } from "../../text/host-standing.ts";
+import { ladderText } from "../../text/settings.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
 import { HostHistory } from "./host-history.tsx";
@@ -128,10 +129,11 @@ interface RatesNowProps {
 }
 
 function RatesNow({ host, group }: RatesNowProps) {
-  const judged = groupStatus(host.group);
+  const { value } = useResource<ConfiguredWire>("/api/v1/config", 0).state;
+  const judged = value.kind === "ready" ? value.data.hostgroups.find(({ name }) => name === host.group) : undefined;
   return (
     <>
-      <p class="muted number">{tx`Hostgroup ${host.group}${judged !== undefined && t` · when attacked: ${judged.ban ? methodName(judged.mitigation) : t`no ban`}`}${host.baseline !== undefined && t` · normal: ${trio(host.baseline)}`}`}</p>
+      <p class="muted number">{tx`Hostgroup ${host.group}${judged !== undefined && t` · when attacked: ${ladderText(judged)}`}${host.baseline !== undefined && t` · normal: ${trio(host.baseline)}`}`}</p>
       {judged?.calculation === "total" ? (
         <Callout
           tone="info"
@@ -163,11 +165,6 @@ function RatesNow({ host, group }: RatesNowProps) {
       )}
     </>
   );
-}
-
-function groupStatus(name: string) {
-  const { value } = status.state;
-  return value.kind === "ready" ? value.data.hostgroups.find((group) => group.name === name) : undefined;
 }
 
 interface DirectionProps {

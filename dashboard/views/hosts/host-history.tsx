@@ -4,18 +4,18 @@ import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgrou
 import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept, useResource } from "../../api/resource.ts";
-import { startedAt } from "../../api/running.ts";
 import { t } from "../../language.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
-import { Chart, type Series } from "../../parts/chart.tsx";
+import { Chart } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chooseRange, chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
-import { rateSeries } from "../../parts/rate-series.ts";
+import { limitSeries, rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
+import { useRecorded } from "../../parts/use-recorded.ts";
 import { place, setQuery } from "../../router.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, type Range, rangeQuery, recordedSpan, timeline } from "../../text/format/ranges.ts";
+import { type Range, rangeQuery } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { type Base, highestText } from "../../text/highest.ts";
 
@@ -96,16 +96,14 @@ interface PastProps extends HostHistoryProps {
 
 function Past({ target, history, base, group, range }: PastProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN, direction = "incoming" } = history;
-  const line = useMemo(() => timeline(points, step), [points, step]);
+  const { line, shown, empty } = useRecorded({ points, stepSeconds: step, range, mayBeSilent: true });
   const thresholds = direction === "incoming" ? group?.thresholds : group?.thresholds_out;
   const threshold = thresholds?.[base] ?? 0;
-  const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
-  const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const shown = useMemo(
-    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step, ...startedAt() }),
-    [range, history, line, step],
+  const series = useMemo(
+    () => [...rateSeries(base, line.points), ...limitSeries(base, line.points, threshold)],
+    [line, base, threshold],
   );
-  const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
+  const spans = useMemo(() => attackSpans(points, step), [points, step]);
   const peak = highestText(points, base);
   return (
     <Chart
@@ -119,22 +117,6 @@ function Past({ target, history, base, group, range }: PastProps) {
       onBrush={chooseRange}
     />
   );
-}
-
-function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, threshold: number): Series[] {
-  const values = (value: (point: TrafficPointWire) => number | undefined) =>
-    points.map((point) => (point === null ? null : (value(point) ?? null)));
-  const series: Series[] = rateSeries(base, points);
-  if (threshold > 0) {
-    const all = points.map(() => threshold);
-    series.push({ label: t`Threshold`, color: "--chart-threshold", values: all, form: "dashed" });
-  }
-  // The baseline is recorded for packets only.
-  if (base === "pps" && points.some((point) => point?.baseline_pps !== undefined)) {
-    const normal = values((point) => point.baseline_pps);
-    series.push({ label: t`Normal`, color: "--chart-baseline", values: normal, form: "dashed" });
-  }
-  return series;
 }
 
 function attackSpans(points: readonly TrafficPointWire[], step: number): { from: number; to: number }[] {

@@ -8,6 +8,7 @@ import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { numberColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { MonthReportButton } from "../../parts/month-report.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
@@ -35,7 +36,16 @@ export function CustomerPage({ customer }: { readonly customer: Customer }) {
           const active = incidents.filter(({ state }) => state === "active");
           return (
             <div class="overview">
-              <Panel title={t`${name} now`} isWide actions={<ShareButton kind={kind} of={name} />}>
+              <Panel
+                title={t`${name} now`}
+                isWide
+                actions={
+                  <>
+                    <MonthReportButton customer={customer} />
+                    <ShareButton kind={kind} of={name} />
+                  </>
+                }
+              >
                 <p>{t`Attacks: ${trendText(incidents, serviceNow())}.`}</p>
                 {active.length === 0 ? (
                   <Empty title={t`No attack now`} />

@@ -107,8 +107,11 @@ function Head({ incident }: Props) {
           [t`Owner`, owner === undefined ? t`none` : <Who deed={owner} isTenant={isTenant} />],
           [t`Acknowledged`, acknowledged === undefined ? t`no` : <Who deed={acknowledged} isTenant={isTenant} />],
           classification === undefined
-            ? [t`Was`, t`not said`]
-            : [t`Was`, tx`${VERDICTS[classification.is]}, by ${<Who deed={classification} isTenant={isTenant} />}`],
+            ? [t`Classified as`, t`not yet`]
+            : [
+                t`Classified as`,
+                tx`${VERDICTS[classification.is]}, by ${<Who deed={classification} isTenant={isTenant} />}`,
+              ],
         ]}
       />
     </div>
@@ -155,7 +158,7 @@ const MEMBER_COLUMNS: readonly Column<MemberWire>[] = [
   {
     key: "state",
     title: t`State`,
-    cell: ({ active }) => <Badge tone={active ? "danger" : "none"}>{active ? t`lasts` : t`over`}</Badge>,
+    cell: ({ active }) => <Badge tone={active ? "danger" : "none"}>{active ? t`in progress` : t`ended`}</Badge>,
     order: ({ active }) => (active ? 0 : 1),
   },
   numberColumn(t`Peak`, ({ peak_mbps }) => peak_mbps, { format: bitRate }),

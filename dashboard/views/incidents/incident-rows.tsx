@@ -86,7 +86,7 @@ export const INCIDENT_COLUMNS: readonly Column<Row>[] = [
   STATE,
   ...SIZE,
   OWNER,
-  textColumn(t`Was`, verdictText, "widest"),
+  textColumn(t`Classified as`, verdictText, "widest"),
   momentColumn(t`Began`, ({ started_at }) => started_at, "wide"),
   momentColumn(t`Ended`, ({ ended_at }) => ended_at, "widest"),
 ];

@@ -10,6 +10,7 @@ import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { numberColumn, textColumn } from "../../parts/columns.tsx";
+import { CutText } from "../../parts/cut-text.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { OrderRuleButton, RemoveRuleButton } from "../../parts/filter-rule-actions.tsx";
 import { Moment } from "../../parts/moment.tsx";
@@ -73,6 +74,7 @@ interface RulesProps {
 
 function Rules({ rules, onChanged }: RulesProps) {
   const columns = useMemo(() => [...COLUMNS, actionColumn(onChanged), REASON], []);
+  if (rules.length === 0 && !hasDataplane()) return null;
   if (rules.length === 0) {
     return (
       <Empty
@@ -106,7 +108,7 @@ const COLUMNS: readonly Column<FilterRuleWire>[] = [
     ),
   },
   { key: "does", title: t`Does`, cell: (rule) => <Effect rule={rule} /> },
-  unordered(numberColumn(t`Matched`, ({ packets }) => packets, { format: scaled })),
+  unordered(numberColumn(t`Matched`, ({ packets }) => packets, { format: scaled, width: "wide" })),
   { key: t`Dropped`, title: t`Dropped`, cell: (rule) => droppedText(rule) ?? "–", isNumber: true },
   {
     key: "while",
@@ -119,8 +121,8 @@ const COLUMNS: readonly Column<FilterRuleWire>[] = [
 const REASON: Column<FilterRuleWire> = {
   key: "reason",
   title: t`Reason`,
-  cell: ({ reason = "" }) => reason || "–",
-  width: "wide",
+  cell: ({ reason = "" }) => <CutText text={reason} />,
+  width: "medium",
 };
 
 /** Their order is that in which they are tried. */

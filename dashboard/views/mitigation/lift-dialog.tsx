@@ -17,6 +17,7 @@ import { Callout, type Tone } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { type GivenReason, givenReason, ReasonField } from "../../parts/reason-field.tsx";
 import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { liftEffect, numberToType } from "../../text/lift-effect.ts";
@@ -53,11 +54,13 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
   const [phase, setPhase] = useState<Phase>("asking");
   const [results, setResults] = useState<ReadonlyMap<string, Result>>(new Map());
   const [typed, setTyped] = useState("");
+  const [reason, setReason] = useState("");
   const isStopped = useRef(false);
   const run = async () => {
     setPhase("running");
     const all = new Map<string, Result>();
     await liftAll(measures, {
+      given: givenReason(reason),
       isStopped: () => isStopped.current,
       onResult: (key, result) => {
         all.set(key, result);
@@ -97,6 +100,7 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
             isRequired
           />
         )}
+        {phase === "asking" && <ReasonField value={reason} onInput={setReason} />}
         <Progress phase={phase} results={results} total={measures.length} />
         <div class="dialog-list">
           <DataTable
@@ -153,17 +157,18 @@ function Progress({ phase, results, total }: ProgressProps) {
 }
 
 interface LiftSteps {
+  readonly given: GivenReason;
   readonly isStopped: () => boolean;
   readonly onResult: (key: string, result: Result) => void;
 }
 
-async function liftAll(measures: readonly Measure[], { isStopped, onResult }: LiftSteps): Promise<void> {
+async function liftAll(measures: readonly Measure[], { given, isStopped, onResult }: LiftSteps): Promise<void> {
   const waiting = measures[Symbol.iterator]();
   const work = async () => {
     for (const measure of waiting) {
       if (isStopped()) return;
       const onDoubt = () => onResult(measure.key, DOUBT);
-      onResult(measure.key, await lift(measure, onDoubt));
+      onResult(measure.key, await lift(measure, given, onDoubt));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -173,16 +178,16 @@ const DOUBT: Result = { tone: "warn", text: t`not known, looking …`, isOpen: t
 const SOURCES_PATH = "/api/v1/dataplane/sources";
 
 /** @param onDoubt called when the order is not answered, before it is looked up */
-async function lift(measure: Measure, onDoubt: () => void): Promise<Result> {
+async function lift(measure: Measure, given: GivenReason, onDoubt: () => void): Promise<Result> {
   if (measure.kind === "block") {
     const { source, victim } = measure.block;
-    const answer = await command<SourceBlockWire>(`${SOURCES_PATH}/unblock`, { source, victim });
+    const answer = await command<SourceBlockWire>(`${SOURCES_PATH}/unblock`, { source, victim, ...given });
     const look = lookAt<SourceBlocksWire>(SOURCES_PATH, ({ sources }) => isUnblocked({ source, victim }, sources));
     return answer.kind === "unreachable" ? doubtful(look, onDoubt) : resultOf(answer);
   }
   if (measure.kind !== "ban") return { tone: "warn", text: t`ends with its ban` };
   const { ban } = measure;
-  const answer = await command<BanWire>("/api/v1/unban", { ip: ban.target });
+  const answer = await command<BanWire>("/api/v1/unban", { ip: ban.target, ...given });
   if (answer.kind === "answer") tookBan(answer.data);
   if (answer.kind !== "unreachable") return resultOf(answer);
   return doubtful(

@@ -141,7 +141,8 @@ function CloseButton({ window: { name, origin }, onChanged }: CloseProps) {
       text={t`Close …`}
       title={t`Close the window ${name}?`}
       verb={t`Close`}
-      act={() => command(`${PATH}/${encodeURIComponent(name)}`, {}, "DELETE")}
+      asksReason
+      act={(given) => command(`${PATH}/${encodeURIComponent(name)}`, given, "DELETE")}
       look={lookAt<MaintenancesWire>(PATH, ({ windows }) => !windows.some((each) => each.name === name))}
       onFound={onChanged}
       onDone={() => {

@@ -1,16 +1,17 @@
 /** The columns of the list of measures, and the value by which each orders it. */
+import { attackOfBan } from "../../api/attack-of-ban.ts";
 import { serviceNow } from "../../api/contact.ts";
-import { attacks } from "../../api/live.ts";
 import { formFor, t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
+import { CutText } from "../../parts/cut-text.tsx";
 import type { Column } from "../../parts/data-table.tsx";
 import { Until } from "../../parts/moment.tsx";
 import { UnblockButton } from "../../parts/source-block-actions.tsx";
 import { linkTo } from "../../router.ts";
 import { auditPlace } from "../../text/audit-links.ts";
-import { attacksOf, nextStep } from "../../text/bans.ts";
+import { nextStep } from "../../text/bans.ts";
 import { capital, methodName } from "../../text/format/words.ts";
 import {
   begunAt,
@@ -71,8 +72,8 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       width: "medium",
       ...sortable,
     },
+    { key: "effect", title: t`Packets`, cell: effectCell, width: "wide", isNumber: true, ...sortable },
     { key: "held", title: t`Applied by`, cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
-    { key: "effect", title: t`Packets`, cell: effectCell, width: "wider", isNumber: true, ...sortable },
     {
       key: "owner",
       title: t`Ordered by`,
@@ -83,7 +84,7 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     {
       key: "why",
       title: t`Why`,
-      cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
+      cell: (measure) => <CutText text={measure.kind === "rule" ? "" : whyText(measure)} />,
       width: "widest",
       ...sortable,
     },
@@ -151,19 +152,18 @@ function State({ measure }: { readonly measure: Measure }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
+/** The address of a neighbor with a name is in the title. */
 function Holder({ measure }: { readonly measure: Measure }) {
+  const text = holderText(measure);
   return (
-    <span class="row-reason" title={lackText(measure) ?? undefined}>
-      {holderText(measure)}
+    <span class="row-reason" title={lackText(measure) ?? text}>
+      {text.replaceAll(/ \([\da-f.:]+\)/g, "")}
     </span>
   );
 }
 
 function effectCell(measure: Measure): string {
-  const { value } = attacks;
-  if (measure.kind !== "ban" || value.kind !== "ready") return effectText(measure, undefined);
-  const [attack, ...others] = attacksOf(measure.ban, value.data.active);
-  return effectText(measure, others.length === 0 ? attack : undefined);
+  return effectText(measure, measure.kind === "ban" ? attackOfBan(measure.ban) : undefined);
 }
 
 /** An order leads to its audit rows, what an attack caused to the attack. */
@@ -184,15 +184,6 @@ function Owner({ measure }: { readonly measure: Measure }) {
     >
       {text}
     </a>
-  );
-}
-
-function Cut({ text }: { readonly text: string }) {
-  if (text === "") return <>–</>;
-  return (
-    <span class="row-reason" title={text}>
-      {text}
-    </span>
   );
 }
 

@@ -7,6 +7,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { place, setQuery } from "../../router.ts";
 import type { ViewProps } from "../../view.ts";
 import { BanPage } from "../bans/ban-page.tsx";
+import { Diversions } from "./diversions.tsx";
 import { FilterRules } from "./filter-rules.tsx";
 import { ForeignRoutes } from "./foreign-routes.tsx";
 import { MeasuresInForce } from "./in-force.tsx";
@@ -21,11 +22,12 @@ const TITLES = {
   protection: t`Protection`,
   rules: t`Filter rules`,
   maintenance: t`Maintenance`,
+  diversions: t`Diversions`,
   routes: t`Routes of others`,
 } as const;
 type Which = keyof typeof TITLES;
 const CHOICES_OF_TENANT: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
-const CHOICES: readonly Which[] = [...CHOICES_OF_TENANT, "rules", "maintenance", "routes"];
+const CHOICES: readonly Which[] = [...CHOICES_OF_TENANT, "rules", "maintenance", "diversions", "routes"];
 
 export function Mitigation({ steps }: ViewProps) {
   const [prefix, startedAt] = steps;
@@ -47,6 +49,7 @@ function Lists() {
   if (which === "protection") return <Protections title={TITLES.protection} choice={choice} />;
   if (which === "rules") return <FilterRules title={TITLES.rules} choice={choice} />;
   if (which === "maintenance") return <Maintenance title={TITLES.maintenance} choice={choice} />;
+  if (which === "diversions") return <Diversions title={TITLES.diversions} choice={choice} />;
   if (which === "routes") return <ForeignRoutes title={TITLES.routes} choice={choice} />;
   if (which === "active") return <MeasuresInForce title={TITLES.active} choice={choice} />;
   return (

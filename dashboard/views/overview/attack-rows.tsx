@@ -9,7 +9,7 @@ import { Until } from "../../parts/moment.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { linkTo } from "../../router.ts";
 import { nextStep } from "../../text/bans.ts";
-import { bitRate, packetRate, plusMinus, scaled } from "../../text/format/numbers.ts";
+import { bitRate, packetRate, percent, plusMinus, scaled } from "../../text/format/numbers.ts";
 import { methodName, vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, customerText, effectOf, isSpared } from "../../text/mitigation.ts";
 
@@ -50,30 +50,24 @@ const COLUMNS: readonly Column<Row>[] = [
     isNumber: true,
     width: "medium",
   },
-  { key: "minute", title: t`Last minute`, cell: ({ attack }) => <Sparkline id={attack.id} />, width: "wide" },
+  { key: "minute", title: t`Last minute`, cell: ({ attack }) => <Sparkline id={attack.id} />, width: "wider" },
   { key: "state", title: t`Mitigation`, cell: (row) => <State {...row} /> },
   { key: "next", title: t`Next step`, cell: (row) => <Next {...row} />, width: "medium" },
-  {
-    key: "dropped",
-    title: t`Dropped here`,
-    cell: ({ attack: { volume } }) =>
-      volume?.dropped_packets === undefined ? "–" : t`${scaled(volume.dropped_packets)} packets`,
-    isNumber: true,
-    width: "wide",
-  },
   {
     key: "passed",
     title: t`Passed`,
     cell: ({ attack: { volume } }) =>
-      volume?.passed_packets === undefined ? "–" : t`${scaled(volume.passed_packets)} packets`,
+      volume?.passed_packets === undefined
+        ? "–"
+        : `${scaled(volume.passed_packets)} (${percent(volume.passed_packets / Math.max(1, volume.packets))})`,
     isNumber: true,
-    width: "wide",
+    width: "medium",
   },
   { key: "act", title: t`Actions`, isTitleUnseen: true, cell: (row) => <Action {...row} /> },
 ];
 
-/** Where this machine drops nothing, the columns would be empty. */
-const WITHOUT_DROPS = COLUMNS.filter(({ key }) => key !== "dropped" && key !== "passed");
+/** Where this machine drops nothing, the column would be empty. */
+const WITHOUT_DROPS = COLUMNS.filter(({ key }) => key !== "passed");
 
 export interface AttackRowsProps {
   /** In the order of their urgency. */

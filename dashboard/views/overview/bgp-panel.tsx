@@ -34,8 +34,8 @@ const COLUMNS: readonly Column<Neighbor>[] = [
 function NeighborName({ address, name, description }: Neighbor) {
   if (name === undefined && description === undefined) return <>{address}</>;
   return (
-    <span title={description}>
-      {name ?? address} {name !== undefined && <span class="muted">{address}</span>}
+    <span title={description ?? address}>
+      {name ?? address} {name !== undefined && <span class="muted from-medium">{address}</span>}
     </span>
   );
 }

@@ -21,10 +21,11 @@ import { t, tx } from "../../language.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { chooseRange } from "../../parts/range-choice.tsx";
+import { useRecorded } from "../../parts/use-recorded.ts";
 import { place, setQuery } from "../../router.ts";
 import { attackSpans } from "../../text/attack-spans.ts";
 import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
-import { emptySpans, type Range, rangeQuery, rangeText, recordedSpan, timeline } from "../../text/format/ranges.ts";
+import { type Range, rangeQuery, rangeText } from "../../text/format/ranges.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestName, highestText } from "../../text/highest.ts";
@@ -148,12 +149,7 @@ interface HourChartProps extends ChartProps {
 /** Means by protocol, and the highest total of each step. */
 export function HourChart({ direction, unit, recorded, range, known, hostgroup = null, wallPx }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
-  const line = useMemo(() => timeline(points, step), [points, step]);
-  const shown = useMemo(
-    () => recordedSpan(range, serviceNow(), { ...line, stepSeconds: step }),
-    [recorded, range, line, step],
-  );
-  const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
+  const { line, shown, empty } = useRecorded({ points, stepSeconds: step, range });
   const link = linkMbps(unit);
   const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
   const peak = highestText(points, unit) ?? formatOf(unit)(0);

@@ -128,7 +128,12 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
         facts={[
           [t`Load`, loadText(node)],
           pps === undefined ? null : [t`Packets in`, packetRate(pps)],
-          packets === undefined ? null : [t`Dropped`, t`${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
+          packets === undefined
+            ? null
+            : [
+                isDryRun === true ? t`Would drop` : t`Dropped`,
+                t`${scaled(packets)} packets (${byteCount(bytes ?? 0)})`,
+              ],
           [t`XDP mode`, report.xdp_mode ?? t`not reported`],
           [t`Version`, report.version ?? t`not reported`],
           [t`Rules document`, report.rules_etag ?? t`not reported`],

@@ -45,7 +45,10 @@ const COLUMNS: readonly Column<ScrubNode>[] = [
     isNumber: true,
     width: "medium",
   },
-  numberColumn(t`Dropped packets`, ({ report }) => report?.dropped_packets, { format: scaled, width: "medium" }),
+  numberColumn(t`Dropped packets`, ({ report }) => report?.dropped_packets, {
+    format: (packets, { report }) => scaled(packets) + (report?.dry_run === true ? ` ${t`would be dropped`}` : ""),
+    width: "medium",
+  }),
   textColumn("XDP", ({ report }) => report?.xdp_mode, "wide"),
   lastPollColumn(),
   versionColumn(),

@@ -39,7 +39,8 @@ function EndButton({ link, onDone }: { readonly link: SharedLinkWire; readonly o
       text={t`End …`}
       title={t`End the link?`}
       verb={t`End`}
-      act={() => command(`${SHARED_LINKS_PATH}/${encodeURIComponent(link.id)}`, {}, "DELETE")}
+      asksReason
+      act={(given) => command(`${SHARED_LINKS_PATH}/${encodeURIComponent(link.id)}`, given, "DELETE")}
       look={lookAt<SharedLinksWire>(SHARED_LINKS_PATH, ({ links }) => links.every(({ id }) => id !== link.id))}
       onFound={onDone}
       onDone={done}

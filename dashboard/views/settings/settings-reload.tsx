@@ -61,9 +61,10 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
         <Confirm<Result>
           title={t`Reload the configuration?`}
           verb={t`Reload`}
-          act={async () => {
+          asksReason
+          act={async (given) => {
             sinceMs.current = serviceNow();
-            const answer = await command<ReloadWire>("/api/v1/config/reload");
+            const answer = await command<ReloadWire>("/api/v1/config/reload", given);
             if (answer.kind === "unreachable") return answer;
             // The errors are shown in the view, which has room for them.
             return { kind: "answer", data: { answer, atMs: Date.now() } };
@@ -115,7 +116,14 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
         {changes.map(({ section, details }) => (
           <li key={section}>
             <code>{section}</code>
-            {details.length > 0 && `: ${details.join("; ")}`}
+            {details.length === 1 && `: ${details.join()}`}
+            {details.length > 1 && (
+              <ul class="plain-list">
+                {details.map((detail) => (
+                  <li key={detail}>{detail}</li>
+                ))}
+              </ul>
+            )}
           </li>
         ))}
       </ul>
@@ -127,7 +135,25 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
       )}
       <RouteList title={t`It announces at once:`} routes={announces} more={preview.more_announced ?? 0} />
       <RouteList title={t`It withdraws at once:`} routes={withdraws} more={preview.more_withdrawn ?? 0} />
+      <HookCalls diversions={preview.diversions ?? {}} />
       {needsRestart.length > 0 && <p>{t`Only after a restart: ${needsRestart.join(", ")}.`}</p>}
+    </>
+  );
+}
+
+function HookCalls({ diversions }: { readonly diversions: NonNullable<ReloadPreviewWire["diversions"]> }) {
+  const { begins = [], ends = [], renews = [], moves = [], strands = [] } = diversions;
+  return (
+    <>
+      <RouteList title={t`The scrubbing hook is called to divert:`} routes={begins} more={0} />
+      <RouteList title={t`The scrubbing hook is called to end the diversion of:`} routes={ends} more={0} />
+      <RouteList title={t`The diversion is ended and begun anew of:`} routes={renews} more={0} />
+      <RouteList title={t`Another hook is called for the diversion of:`} routes={moves} more={0} />
+      {strands.length > 0 && (
+        <Callout tone="warn" title={t`No hook is left that could end these diversions`}>
+          {strands.join(", ")}
+        </Callout>
+      )}
     </>
   );
 }

@@ -180,6 +180,11 @@ const CHANNELS = {
   slack: t`Slack`,
   email: t`E-mail`,
   exec: t`Command`,
+  teams: t`Teams`,
+  pagerduty: t`PagerDuty`,
+  opsgenie: t`Opsgenie`,
+  alertmanager: t`Alertmanager`,
+  syslog: t`Syslog`,
 } as const satisfies Readonly<Record<keyof StatusWire["notify"], string>>;
 
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { NotifyTargetsWire } from "../../../src/http/wire/notify-target.ts";
 import { command } from "../../api/client.ts";
 import { useResource } from "../../api/resource.ts";
-import { mayAct } from "../../api/session.ts";
+import { isUnscoped, mayAct } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
@@ -12,6 +12,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { failureText } from "../../text/failure.ts";
+import { RouteForm } from "./settings-routes.tsx";
 
 type Targets = Static<typeof NotifyTargetsWire>;
 type Target = Targets["targets"][number];
@@ -41,6 +42,7 @@ export function TargetsPanel() {
         rows={value.data.targets}
         rowKey={({ name }) => name}
       />
+      {isUnscoped() && <RouteForm />}
     </Panel>
   );
 }

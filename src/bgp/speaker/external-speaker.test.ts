@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { BgpLab, bgpConfig, blackhole, INSTANCE, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
 import { communitiesOf } from "../../../test/fixtures/networks.ts";
+import { DEFAULT_TIMES } from "../gobgp-announcer.ts";
 import { WITHOUT_INSTANCE } from "../instance.ts";
 import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
 
@@ -103,7 +104,9 @@ describe("a server without GoBGP's API is named with the remedy", () => {
     lab.onEnd(async () => {
       server.close();
     });
-    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }));
+    // The first fault is what the server answers, also on a busy machine.
+    const times = { ...DEFAULT_TIMES, deadlineMs: 20_000 };
+    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: socket }), { times });
     await until("a fault", () => announcer.status().fault !== null);
     return announcer.status().fault?.replace(socket, "SOCKET") ?? "";
   };

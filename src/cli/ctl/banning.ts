@@ -150,12 +150,13 @@ export const BANNING: readonly CtlCommand[] = [
     ...{
       operands: "[open NAME | close NAME]",
       count: [0, 2],
-      example: "maintenance open move --hostgroup web --watch-only --for 2h",
+      example: "maintenance open move --group web --watch-only --for 2h",
     },
     summary: "maintenance windows; opens one for a time, or closes one that was opened",
     options: [
       { name: "for", value: "TIME", help: "how long, at most 7d" },
-      { name: "hostgroup", value: "NAMES", help: "the hostgroups that it is for, with commas between" },
+      { name: "group", value: "NAMES", help: "the hostgroups that it is for, with commas between" },
+      { name: "hostgroup", value: "NAMES", help: "the same" },
       { name: "prefix", value: "PREFIXES", help: "addresses and prefixes that it is for, with commas between" },
       { name: "watch-only", value: null, help: "attacks are only watched" },
       { name: "quiet", value: null, help: "nothing is notified" },
@@ -188,7 +189,10 @@ async function* unbanInside({ api, options }: CtlCall, target: string): AsyncGen
 }
 
 function windowOf(name: string, options: Options): Json {
-  const [groups, prefixes, factor] = ["hostgroup", "prefix", "thresholds"].map((option) => given(options, option));
+  const [group, hostgroup, prefixes, factor] = ["group", "hostgroup", "prefix", "thresholds"].map((option) =>
+    given(options, option),
+  );
+  const groups = group ?? hostgroup;
   return {
     name,
     ttl_seconds: secondsOf("for", required(options, "for")),

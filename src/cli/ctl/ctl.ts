@@ -86,7 +86,9 @@ function parse(command: CtlCommand, words: readonly string[]) {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
     return { operands: positionals, options: values as Record<string, string | boolean | undefined> };
   } catch (cause) {
-    throw new CtlUsage(`${messageOf(cause)}; see floodwall ctl help ${command.name}`);
+    // The runtime adds how to write operands with a dash, which is seldom what was meant.
+    const [why] = messageOf(cause).split(". To specify");
+    throw new CtlUsage(`${why}; see floodwall ctl help ${command.name}`);
   }
 }
 

@@ -21,19 +21,52 @@ const TARGET_COLUMNS: readonly Column[] = [
 export const NOTIFYING: readonly CtlCommand[] = [
   {
     name: "notify",
-    ...{ operands: "[targets | test TARGET]", count: [0, 2], example: "notify test noc" },
-    summary: "targets of notifications; sends a test to one, and says whether it was delivered",
-    options: [{ name: "wait", value: "TIME", help: `how long for the delivery of a test (default ${WAIT_DEFAULT})` }],
+    ...{ operands: "[targets | test TARGET | routes EVENT]", count: [0, 2], example: "notify test noc" },
+    summary: "targets of notifications; sends a test to one; says which of them an event would get to",
+    options: [
+      { name: "wait", value: "TIME", help: `how long for the delivery of a test (default ${WAIT_DEFAULT})` },
+      { name: "severity", value: "SEVERITY", help: "routes: of the event (default: the most urgent of its kind)" },
+      { name: "tenant", value: "NAME", help: "routes: the tenant that it is about" },
+      { name: "group", value: "NAME", help: "routes: its hostgroup" },
+      { name: "pps", value: "RATE", help: "routes: its packets a second" },
+      { name: "mbps", value: "RATE", help: "routes: its Mbit/s" },
+      { name: "at", value: "TIME", help: "routes: when, as 2026-03-01T22:00:00Z (default: now)" },
+    ],
     async *run(call) {
       const [verb = "targets", name] = call.operands;
       if (verb === "targets" && name === undefined) {
         const answer = await call.api.get("/notify/targets");
         yield { answer, text: table(rowsOf(answer, "targets"), TARGET_COLUMNS, "No target of notifications.") };
       } else if (verb === "test" && name !== undefined) yield await tested(name, call);
-      else throw new CtlUsage("notify takes nothing, targets, or test TARGET");
+      else if (verb === "routes" && name !== undefined) yield await routed(name, call);
+      else throw new CtlUsage("notify takes nothing, targets, test TARGET, or routes EVENT");
     },
   },
 ];
+
+const ROUTE_COLUMNS: readonly Column[] = [
+  ["ROUTE", ({ route }) => route],
+  ["TARGETS", ({ targets }) => (targets as readonly string[]).join(", ")],
+  ["QUIET", ({ quiet }) => (quiet === true ? "yes" : "")],
+  ["GROUP s", ({ group_seconds: seconds }) => seconds],
+  ["REPEAT min", ({ repeat_minutes: minutes }) => minutes],
+];
+
+async function routed(event: string, { api, options }: CtlCall) {
+  const names = ["severity", "tenant", "group", "pps", "mbps", "at"];
+  const more = names.flatMap((name) => {
+    const value = given(options, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const answer = await api.get("/notify/route", { event, ...Object.fromEntries(more) });
+  const targets = (answer["targets"] as readonly string[]).map(plain).join(", ");
+  const to = `${plain(answer["event"])} (${plain(answer["severity"])}) goes to ${targets === "" ? "no target" : targets}`;
+  const routes =
+    answer["routes"] === undefined
+      ? "There are no routes."
+      : table(rowsOf(answer, "routes"), ROUTE_COLUMNS, "No route takes it.");
+  return { answer, text: `${to}\n${routes}` };
+}
 
 async function tested(name: string, { api, options, clock, sleep }: CtlCall) {
   const untilMs = clock.wallMs() + 1000 * secondsOf("wait", given(options, "wait") ?? WAIT_DEFAULT);

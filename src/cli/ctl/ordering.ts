@@ -151,11 +151,28 @@ function changed(answer: Json): Answered {
   };
 }
 
+const DIVERSION_WORDS = {
+  begins: "diverts by the hook",
+  ends: "ends by the hook the diversion of",
+  renews: "ends by the hook and diverts anew",
+  moves: "calls another hook for",
+  strands: "has no hook to end the diversion of",
+} as const;
+
+function diversionsOf({ diversions = {} }: Json): string[] {
+  return Object.entries(DIVERSION_WORDS).flatMap(([key, words]) => {
+    const prefixes = (diversions as Json)[key];
+    return Array.isArray(prefixes) ? prefixes.map((prefix) => `${words} ${plain(prefix)}`) : [];
+  });
+}
+
 function routesOf(answer: Json): string[] {
-  return ["announces", "withdraws"].flatMap((key) => {
+  const diversions = diversionsOf(answer);
+  const routes = ["announces", "withdraws"].flatMap((key) => {
     const all = answer[key];
     return Array.isArray(all) ? all.map((route) => `${key} ${plain(route)}`) : [];
   });
+  return [...routes, ...diversions];
 }
 
 function reloadPreviewText(answer: Json): string {

@@ -61,7 +61,8 @@ const BAN_COLUMNS: readonly Column[] = [
   ["BY", (ban) => (ban["manual"] === true ? (ban["operator"] ?? "an operator") : "detection")],
   ["SINCE", (ban) => ban["started_at"]],
   ["UNTIL", (ban) => ban["withdrawn_at"] ?? ban["expires_at"]],
-  ["REASON", (ban) => ban["reason"]],
+  // Why it ended or was refused, else why it was ordered.
+  ["REASON", (ban) => ban["reason"] ?? ban["order_reason"]],
 ];
 
 function announcementOf(ban: Json): string {
@@ -102,11 +103,11 @@ function statusText(status: Json): string {
   const up = neighbors.filter(({ state }) => state === "established").length;
   return lines([
     ["version", status["version"]],
-    ["mode", status["dry_run"] === true ? "dry run: nothing is announced, nothing is dropped" : "live"],
+    ["mode", modeOf(status, neighbors)],
     ["runs for", `${plain(status["uptime_seconds"])} s`],
     ["attacks", status["active_attacks"]],
     ["bans", status["active_bans"]],
-    ["BGP", bgp === null ? null : `${up} of ${neighbors.length} neighbors established`],
+    ["BGP", bgp === null ? null : speakerText(bgp, `${up} of ${neighbors.length} neighbors established`)],
     ...neighbors
       .filter(({ state }) => state !== "established")
       .map(
@@ -116,6 +117,24 @@ function statusText(status: Json): string {
     ["data plane", partOf(status, "dataplane")["state"]],
     ["faulty files", rowsOf(status, "faulty_files").map(({ key, error }) => `${plain(key)}: ${plain(error)}`)],
   ]);
+}
+
+function speakerText({ connected, error }: Json, established: string): string {
+  if (connected !== false) return established;
+  return `the speaker does not answer${error === undefined ? "" : `: ${plain(error)}`}`;
+}
+
+/** Live by degrees: what is in dry run beside the whole. */
+function modeOf(status: Json, neighbors: readonly Json[]): string {
+  if (status["dry_run"] === true) return "dry run: nothing is announced, nothing is dropped";
+  const groups = rowsOf(status, "hostgroups").flatMap(({ name, dry_run_directions: directions }) =>
+    Array.isArray(directions) ? `hostgroup ${plain(name)} (${plain(directions)} attacks)` : [],
+  );
+  const spared = neighbors.flatMap(({ name, address, dry_run: isDry }) =>
+    isDry === true ? `neighbor ${plain(name ?? address)}` : [],
+  );
+  const dry = [...groups, ...spared];
+  return dry.length === 0 ? "live" : `live, but in dry run: ${dry.join(", ")}`;
 }
 
 const AS_JSON = "print the service's answer in place of a table";

@@ -19,7 +19,32 @@ const BAN_COLUMNS: readonly Column[] = [
   ["MARK", ({ mark }) => plain(mark ?? "not marked").replaceAll("_", " ")],
 ];
 
+const DIVERSION_COLUMNS: readonly Column[] = [
+  ["PREFIX", ({ prefix }) => prefix],
+  [
+    "STATE",
+    (row) =>
+      `${row["lost"] === true ? "lost, " : ""}${plain(row["phase"])}${row["dry_run"] === true ? ", dry run" : ""}`,
+  ],
+  ["SINCE", ({ since }) => since],
+  ["FOR THE BANS OF", ({ bans }) => bans],
+  ["UNTIL", (row) => row["wanted_until"]],
+  ["LAST ERROR", ({ error }) => error],
+];
+
 export const REPORTS: readonly CtlCommand[] = [
+  {
+    name: "diversions",
+    ...{ operands: "", count: [0, 0], options: [], example: "diversions" },
+    summary: "what the scrubbing hook diverts, is to divert or to release",
+    async *run({ api }) {
+      const answer = await api.get("/diversions");
+      yield {
+        answer,
+        text: table(rowsOf(answer, "diversions"), DIVERSION_COLUMNS, "No prefix is diverted by a hook."),
+      };
+    },
+  },
   {
     name: "attack",
     ...{

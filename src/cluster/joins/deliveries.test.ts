@@ -152,9 +152,7 @@ describe("what the holder gives up", () => {
     const say = (from: string, said: readonly Said[]) => {
       for (const { word, deliveries, to } of said) {
         for (const name of to === null ? others(from) : [to as "a"]) {
-          const { send, say: more } = tables
-            .get(name as "a")
-            ?.take(from, word, deliveries, at(1, false, others(name))) ?? {
+          const { send, say: more } = tables.get(name)?.take(from, word, deliveries, at(1, false, others(name))) ?? {
             send: [],
             say: [],
           };

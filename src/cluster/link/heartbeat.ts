@@ -41,12 +41,13 @@ const DRIFT_MS = 50;
 
 interface Exchange {
   readonly roundTripMs: number;
-  readonly skewMs: number;
+  /** Wall clock of the peer minus the own monotonic clock: when the own wall clock is set, it stays right. */
+  readonly aheadMs: number;
 }
 
 /** Each is wrong by half of its time at most. */
 function agree(a: Exchange, b: Exchange): boolean {
-  return Math.abs(a.skewMs - b.skewMs) <= (a.roundTripMs + b.roundTripMs) / 2 + DRIFT_MS;
+  return Math.abs(a.aheadMs - b.aheadMs) <= (a.roundTripMs + b.roundTripMs) / 2 + DRIFT_MS;
 }
 
 /** Measures how far the clock of one peer is from the own one. */
@@ -55,17 +56,17 @@ export class SkewMeter {
   #last: { readonly monotonicMs: number; readonly atMs: number } | null = null;
 
   /** Wall clock of the peer minus the own one, ms; null: not measured yet. */
-  get skewMs(): number | null {
+  skewMs({ wallMs, monotonicMs }: Now): number | null {
     const [quickest] = this.#exchanges.toSorted((a, b) => a.roundTripMs - b.roundTripMs);
-    return quickest?.skewMs ?? null;
+    return quickest === undefined ? null : quickest.aheadMs + monotonicMs - wallMs;
   }
 
   take({ wall_ms: wallMs, monotonic_ms: monotonicMs, echo }: Heartbeat, now: Now): void {
     this.#last = { monotonicMs, atMs: now.monotonicMs };
     if (echo === null) return;
     const roundTripMs = Math.max(0, now.monotonicMs - echo.monotonic_ms - echo.held_ms);
-    const exchange = { roundTripMs, skewMs: wallMs + roundTripMs / 2 - now.wallMs };
-    // A clock was set since those that contradict it.
+    const exchange = { roundTripMs, aheadMs: wallMs + roundTripMs / 2 - now.monotonicMs };
+    // The clock of the peer was set since those that contradict it.
     this.#exchanges = this.#exchanges.filter((each) => agree(each, exchange));
     this.#exchanges.push(exchange);
     if (this.#exchanges.length > EXCHANGES_KEPT) this.#exchanges.shift();

@@ -54,7 +54,7 @@ export class Peer {
   get state(): PeerState {
     return {
       ...{ name: this.name, isUp: this.#isUp, sinceMs: this.#sinceMs, receivedMs: this.#receivedMs },
-      ...{ skewMs: this.#meter.skewMs, problem: this.#problem },
+      ...{ skewMs: this.#meter.skewMs(this.#options.now()), problem: this.#problem },
       version: this.#heartbeat?.version ?? null,
       sections: this.#heartbeat?.sections ?? null,
       hasEtcd: this.#heartbeat?.has_etcd === true,

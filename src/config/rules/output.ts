@@ -4,7 +4,8 @@ import { KINDS_FOR_PEOPLE, TEMPLATE_NAMES } from "../../notify/notify-config.ts"
 import { parseTemplate } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
-import { TARGET_KINDS } from "../sections/notify.ts";
+import { TARGET_KINDS } from "../../targets/target-words.ts";
+import { NOTIFY_ROUTES_MAX, type RouteFile } from "../sections/notify-routes.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
@@ -76,10 +77,51 @@ export function* targetsHaveOneKind({ notify }: File): Generator<Finding> {
     if (known.has(name)) yield { path: [...path, "name"], rule: `${name} is used before: choose another name` };
     known.add(name);
   }
-  for (const [i, route] of (notify?.routes ?? []).entries())
-    for (const [j, name] of (route?.targets ?? []).entries())
+  for (const { path, route } of routesIn(notify?.routes ?? [], ["notify"]))
+    for (const [j, name] of (route.targets ?? []).entries())
       if (name !== undefined && !known.has(name)) {
         const all = known.size === 0 ? "there is none" : `there are ${[...known].join(", ")}`;
-        yield { path: ["notify", "routes", i, "targets", j], rule: `${name} is the name of no target: ${all}` };
+        yield { path: [...path, "targets", j], rule: `${name} is the name of no target: ${all}` };
       }
+}
+
+export function* tenantsAreListedOnce({ notify }: File): Generator<Finding> {
+  const known = new Set<string>();
+  for (const [i, entry] of (notify?.tenant_targets?.tenants ?? []).entries()) {
+    const tenant = entry?.tenant;
+    const path = ["notify", "tenant_targets", "tenants", i, "tenant"];
+    if (tenant !== undefined && known.has(tenant))
+      yield { path, rule: `${tenant} is listed before: put both into one entry` };
+    if (tenant !== undefined) known.add(tenant);
+  }
+}
+
+export function* routesHaveTargets({ notify }: File): Generator<Finding> {
+  const routes = [...routesIn(notify?.routes ?? [], ["notify"])];
+  for (const { path, isWithTargets } of routes)
+    if (!isWithTargets)
+      yield { path: [...path, "targets"], rule: "is required, here or in a route around it: a list, [] for no target" };
+  if (routes.length > NOTIFY_ROUTES_MAX)
+    yield { path: ["notify", "routes"], rule: `has ${routes.length} routes in all: at most ${NOTIFY_ROUTES_MAX}` };
+}
+
+interface RouteInTree {
+  readonly path: ConfigPath;
+  readonly route: Pruned<RouteFile>;
+  /** Of its own, or of a route around it. */
+  readonly isWithTargets: boolean;
+}
+
+function* routesIn(
+  routes: readonly (Pruned<RouteFile> | undefined)[],
+  around: ConfigPath,
+  isWithin = false,
+): Generator<RouteInTree> {
+  for (const [i, route] of routes.entries()) {
+    if (route === undefined) continue;
+    const path = [...around, "routes", i];
+    const isWithTargets = isWithin || "targets" in route;
+    yield { path, route, isWithTargets };
+    yield* routesIn(route.routes ?? [], path, isWithTargets);
+  }
 }

@@ -95,9 +95,11 @@ import { orderTemplatesAreWhole } from "./order-templates.ts";
 import {
   clickhouseHasItsSection,
   mailAccountIsWhole,
+  routesHaveTargets,
   storageKeysHaveAnEffect,
   targetsHaveOneKind,
   templatesCanBeUsed,
+  tenantsAreListedOnce,
   updateCheckHasAUrl,
 } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
@@ -193,6 +195,8 @@ const RULES: readonly Rule[] = [
   clickhouseHasItsSection,
   storageKeysHaveAnEffect,
   mailAccountIsWhole,
+  routesHaveTargets,
+  tenantsAreListedOnce,
   targetsHaveOneKind,
   templatesCanBeUsed,
   updateCheckHasAUrl,

@@ -27,6 +27,10 @@ export const HookSection = described(
         integer(0, 3600, 900),
         "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it.",
       ),
+      confirm_every_seconds: described(
+        integer(0, 86_400, 60),
+        "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: the hook is called to begin it again, and its bans wait for it. 0, or `confirm_seconds: 0`: never.",
+      ),
       retry_after_seconds: described(
         integer(10, 86_400, 600),
         "How long no request to divert the same prefix is made after that failed.",
@@ -49,6 +53,7 @@ export function buildHook(file: Static<typeof HookSection>): HookConfig {
     timeoutSeconds: file.timeout_seconds,
     attempts: file.attempts,
     confirmSeconds: file.confirm_seconds,
+    confirmEverySeconds: file.confirm_every_seconds,
     retryAfterSeconds: file.retry_after_seconds,
     isDryRun: file.dry_run,
   };

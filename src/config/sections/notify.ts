@@ -3,11 +3,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   type EmailConfig,
   type NotifyConfig,
-  type NotifyRoute,
   type NotifyTarget,
   OPSGENIE_URL,
   PAGERDUTY_URL,
-  type RouteMatch,
   type TargetSettings,
   TEMPLATE_NAMES,
 } from "../../notify/notify-config.ts";
@@ -15,16 +13,12 @@ import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
 import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
-import { parsePartOfDay } from "../../schema/text-forms.ts";
-import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
+import { TARGET_KINDS } from "../../targets/target-words.ts";
+import { buildRoutes, NOTIFY_ROUTES_MAX, NOTIFY_TARGETS_MAX, Route } from "./notify-routes.ts";
 import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
 
 /** Recipients of one mail. */
 const NOTIFY_RECIPIENTS_MAX = 32;
-export const NOTIFY_TARGETS_MAX = 64;
-const NOTIFY_ROUTES_MAX = 256;
-const MATCHED_NAMES_MAX = 256;
-const REPEAT_MINUTES_MAX = 1440;
 /** RFC 5424, 6.2.1: daemon, and the local ones. */
 const FACILITIES = {
   daemon: 3,
@@ -37,7 +31,6 @@ const FACILITIES = {
   local6: 22,
   local7: 23,
 } as const;
-const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 /**
  * Seconds between two update checks: with a tenth added, the delay must not exceed 24 days, the longest that a timer
  * accepts.
@@ -177,39 +170,6 @@ const Target = Type.Object(
 );
 type TargetFile = Static<typeof Target>;
 
-const names = (form: "tenantName" | "groupName", description: string) =>
-  described(Type.Optional(Type.Array(text(form), { minItems: 1, maxItems: MATCHED_NAMES_MAX })), description);
-
-const Route = Type.Object(
-  {
-    tenants: names("tenantName", "Events of these tenants."),
-    hostgroups: names("groupName", "Attacks and bans of these hostgroups; `global` is that of all other networks."),
-    events: described(
-      Type.Optional(Type.Array(oneOf(...EVENT_KINDS), { minItems: 1, maxItems: EVENT_KINDS.length })),
-      "Events of these kinds.",
-    ),
-    severity: described(Type.Optional(oneOf(...SEVERITIES)), "Events of at least this severity."),
-    min_pps: described(Type.Optional(integer(1, 1e12)), "Attacks of at least this rate in all, packets/s."),
-    min_mbps: described(Type.Optional(integer(1, 1e9)), "Attacks of at least this rate in all, Mbit/s."),
-    days: described(
-      Type.Optional(Type.Array(oneOf(...DAYS), { minItems: 1, maxItems: DAYS.length })),
-      "Events on these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
-    ),
-    hours: described(Type.Optional(text("partOfDay")), "Events in this part of the day, UTC."),
-    targets: described(
-      Type.Array(text("targetName"), { maxItems: NOTIFY_TARGETS_MAX }),
-      "The targets that get these events. An empty list: none gets them.",
-    ),
-    continue: described(boolean(false), "Whether the routes below are read for these events too."),
-    repeat_minutes: described(
-      Type.Optional(integer(1, REPEAT_MINUTES_MAX)),
-      "An attack that lasts is notified again after this time (`attack_lasts`).",
-    ),
-  },
-  closed,
-);
-type RouteFile = Static<typeof Route>;
-
 export const NotifySection = described(
   Type.Object(
     {
@@ -220,7 +180,7 @@ export const NotifySection = described(
       ),
       routes: described(
         Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
-        "Which events go to which targets. Routes are read from the first on, and the first whose conditions all hold decides. An event that none takes goes to no target.",
+        "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all hold takes the event, and within it the first of its own `routes` that does, if there is one. An event that none takes goes to no target.",
         { ifAbsent: "each event but those of orders goes to all targets" },
       ),
       tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
@@ -249,6 +209,8 @@ export const NotifySection = described(
           kinds: ["webhook", "slack"],
           hosts: ["hooks.slack.com", "*.acme.example"],
           private_networks: ["10.20.0.0/16"],
+          tenants: [{ tenant: "acme", hosts: ["alerts.example.net:9093"], private_networks: ["10.21.0.0/16"] }],
+          nat64_prefixes: ["2001:db8:64::/96"],
         },
         targets: [
           {
@@ -276,8 +238,13 @@ export const NotifySection = described(
         ],
         routes: [
           { targets: ["siem"], continue: true },
-          { severity: "critical", targets: ["on-call", "noc"], repeat_minutes: 30 },
-          { severity: "warning", targets: ["noc"] },
+          {
+            severity: "warning",
+            targets: ["noc"],
+            group_seconds: 30,
+            quiet: [{ days: ["saturday", "sunday"], hours: "22:00-06:00" }],
+            routes: [{ severity: "critical", targets: ["on-call", "noc"], repeat_minutes: 30, quiet: [] }],
+          },
         ],
       },
     ],
@@ -311,16 +278,11 @@ export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConf
       ...own.map((target) => buildTarget(target, ["notify"])),
       ...targets.map((target, i) => buildTarget(target, ["notify", "targets", i])),
     ],
-    routes: routes?.map(buildRoute) ?? null,
+    routes: routes === undefined ? null : buildRoutes(routes),
     pageUrl: pageUrl ?? null,
     tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };
 }
-
-export const TARGET_KINDS = [
-  ...(["webhook", "slack", "telegram", "email", "exec"] as const),
-  ...(["teams", "pagerduty", "opsgenie", "alertmanager", "syslog"] as const),
-];
 
 function pick<K extends keyof TargetFile>(file: Partial<TargetFile>, kind: K): Partial<TargetFile> {
   return { [kind]: file[kind] };
@@ -357,26 +319,6 @@ function settingsOf(file: Omit<TargetFile, "name">): TargetSettings {
 function buildEmail(file: Static<typeof Email>): EmailConfig {
   const { username_env: usernameEnv, password_env: passwordEnv, ...rest } = file;
   return { kind: "email", ...rest, usernameEnv: usernameEnv ?? null, passwordEnv: passwordEnv ?? null };
-}
-
-function buildRoute(file: RouteFile): NotifyRoute {
-  const { targets, continue: continues, repeat_minutes: minutes } = file;
-  return { match: matchOf(file), targets, continues, repeatMs: minutes === undefined ? null : 60_000 * minutes };
-}
-
-function matchOf(file: RouteFile): RouteMatch {
-  const { tenants, hostgroups, events, severity, min_pps: minPps, min_mbps: minMbps, days, hours } = file;
-  const part = hours === undefined ? { from: 0, to: 1440 } : parsePartOfDay(hours);
-  const isTimed = part !== null && (days !== undefined || hours !== undefined);
-  return {
-    ...(tenants === undefined ? {} : { tenants: new Set(tenants) }),
-    ...(hostgroups === undefined ? {} : { hostgroups: new Set(hostgroups) }),
-    ...(events === undefined ? {} : { events: new Set(events) }),
-    ...(severity === undefined ? {} : { severity }),
-    ...(minPps === undefined ? {} : { minPps }),
-    ...(minMbps === undefined ? {} : { minMbps }),
-    ...(isTimed ? { hours: { ...part, days: new Set((days ?? DAYS).map((day) => DAYS.indexOf(day))) } } : {}),
-  };
 }
 
 /** A rule between the keys reports `enabled` without a URL. */

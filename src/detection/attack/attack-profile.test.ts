@@ -2,26 +2,24 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { FakeHeaderSamples, SAMPLER_OPTIONS } from "../../../test/fixtures/packets/header-samples.ts";
 import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
 import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { attack } from "../../../test/fixtures/views.ts";
-import { numberedIngress } from "../../traffic/ingress.ts";
 import type { Attack } from "./attack.ts";
 import { JUDGE_AGAIN_MS } from "./attack-reading.ts";
 import { AttackSampler, type AttackSamplerOptions } from "./attack-sampler.ts";
 
 const VICTIM = address("203.0.113.7");
 const OTHER = address("203.0.113.8");
-const POLICY = { windowMs: 1000, top: 10, flows: 20, originOf: null, ingressOf: numberedIngress, numberOf: () => null };
 const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
 const flood = { frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())), ageMs: 0 };
 const frames = (count: number) => new Array(count).fill(flood);
 
 function harness(options: AttackSamplerOptions = {}) {
   const headers = new FakeHeaderSamples();
-  const sampler = new AttackSampler(headers, POLICY, options);
+  const sampler = new AttackSampler(headers, SAMPLER_OPTIONS, options);
   const begun = attack({ id: `of ${VICTIM}`, target: VICTIM });
   const begin = () => sampler.begin(begun, at(0));
   const profile = () => sampler.observed(begun)?.profile;

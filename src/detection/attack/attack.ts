@@ -134,6 +134,12 @@ export interface Calm {
   readonly ofSeconds: number;
 }
 
+/** @param ofSeconds after how long a calm the attack ends; null: it is over. null: it is over, or above a threshold. */
+export function calmOf({ calmSinceMs }: Attack, ofSeconds: number | null, monotonicMs: number): Calm | null {
+  if (calmSinceMs === null || ofSeconds === null) return null;
+  return { seconds: Math.min((monotonicMs - calmSinceMs) / 1000, ofSeconds), ofSeconds };
+}
+
 /** The result of one tick for an attack. */
 export interface Observed {
   readonly rates: Rates;

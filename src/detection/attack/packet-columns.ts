@@ -3,7 +3,7 @@
  * nothing to make or to hand to another thread; packets are decoded when they are read.
  */
 import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.ts";
-import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { SampledPacket } from "./sample.ts";
 
 /** What another thread is sent. Both arrays have a buffer of their own, which may be transferred. */
@@ -54,8 +54,7 @@ export class PacketColumns {
     const packets: SampledPacket[] = [];
     for (let i = 0; i < this.length; i++) {
       const standsFor = this.#standsFor[i] as number;
-      const packet = { header: records.header(i), wireBytes: records.wireBytes(i), standsFor };
-      packets.push(records.field(i, "exporter") === 0 ? packet : { ...packet, ...records.reported(i) });
+      packets.push(withReported(records, i, { header: records.header(i), wireBytes: records.wireBytes(i), standsFor }));
     }
     return packets;
   }
@@ -70,13 +69,18 @@ export class PacketColumns {
     const records = this.#records;
     const packets: SampledPacket[] = [];
     for (let i = 0; i < this.length; i++) {
-      const header = decodeHeader(records.frame(i));
+      const header = records.wholeHeader(i);
       if (header === null) continue;
       const standsFor = this.#standsFor[i] as number;
-      packets.push({ header, wireBytes: records.wireBytes(i), standsFor, ...records.reported(i) });
+      packets.push(withReported(records, i, { header, wireBytes: records.wireBytes(i), standsFor }));
     }
     return packets;
   }
+}
+
+/** With what an exporter reported of it. On a mirror port there is none. */
+function withReported(records: HeaderRecords, index: number, packet: SampledPacket): SampledPacket {
+  return records.field(index, "exporter") === 0 ? packet : { ...packet, ...records.reported(index) };
 }
 
 export const NO_COLUMNS = new PacketColumns(new HeaderRecords(0), new Float64Array(0));

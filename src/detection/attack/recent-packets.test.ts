@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { FakeHeaderSamples, SAMPLER_OPTIONS } from "../../../test/fixtures/packets/header-samples.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../../limits.ts";
-import { numberedIngress } from "../../traffic/ingress.ts";
 import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-reading.ts";
 import { AttackSampler } from "./attack-sampler.ts";
@@ -143,18 +142,10 @@ describe("the sampler keeps the newest packets of an attack", () => {
   const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
   const kept = frame("198.51.100.1");
   const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: kept, ageMs });
-  const policy = {
-    windowMs: 1000,
-    top: 10,
-    flows: 20,
-    originOf: null,
-    ingressOf: numberedIngress,
-    numberOf: () => null,
-  };
 
   function sampled() {
     const headers = new FakeHeaderSamples();
-    const sampler = new AttackSampler(headers, policy);
+    const sampler = new AttackSampler(headers, SAMPLER_OPTIONS);
     sampler.begin(attack({ id: "a", target: VICTIM }), { wallMs: 0, monotonicMs: 0 });
     const read = (monotonicMs: number, wallMs = 0) => void [...sampler.readings({ wallMs, monotonicMs })];
     return { headers, sampler, read, packets: () => sampler.recentPacketsOf({ id: "a" }) };

@@ -3,8 +3,7 @@ import { address, hostRows } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
-import { numberedIngress } from "../../traffic/ingress.ts";
+import { FakeHeaderSamples, SAMPLER_OPTIONS } from "../../../test/fixtures/packets/header-samples.ts";
 import { Detector } from "../judge/detector.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
@@ -37,14 +36,7 @@ function harness() {
   const again: string[] = [];
   const load = { isBehind: false };
   const loop = new SamplingLoop({
-    sampler: new AttackSampler(headers, {
-      windowMs: 1000,
-      top: 10,
-      flows: 20,
-      originOf: null,
-      ingressOf: numberedIngress,
-      numberOf: () => null,
-    }),
+    sampler: new AttackSampler(headers, SAMPLER_OPTIONS),
     detector,
     after: (ms, fn) => timers.after(ms, fn),
     nextTurn: async () => {

@@ -172,7 +172,7 @@ class KeptProfile implements TrafficProfile {
   }
 
   get packets(): readonly SampledPacket[] {
-    this.#packets ??= Array.from({ length: this.#records.length / PROFILE_RECORD.bytes }, (_, i) => this.#packet(i));
+    this.#packets ??= this.#decoded();
     return this.#packets;
   }
 
@@ -180,36 +180,44 @@ class KeptProfile implements TrafficProfile {
     return { kind: "kept", host: this.#host, records: this.#records, rate: this.packetsPerSecond };
   }
 
-  #packet(index: number): SampledPacket {
-    const { buffer, byteOffset } = this.#records;
-    const record = new DataView(buffer, byteOffset + index * PROFILE_RECORD.bytes, PROFILE_RECORD.bytes);
-    const bits = record.getUint8(PROFILE_RECORD.headerBits);
-    const packetBytes = record.getUint16(PROFILE_RECORD.packetBytes, true);
+  #decoded(): SampledPacket[] {
+    const { buffer, byteOffset, length } = this.#records;
+    const view = new DataView(buffer, byteOffset, length);
+    return Array.from({ length: length / PROFILE_RECORD.bytes }, (_, i) =>
+      this.#packet(view, i * PROFILE_RECORD.bytes),
+    );
+  }
+
+  #packet(view: DataView, at: number): SampledPacket {
+    const bits = view.getUint8(at + PROFILE_RECORD.headerBits);
+    const packetBytes = view.getUint16(at + PROFILE_RECORD.packetBytes, true);
     const ports = {
-      source: record.getUint16(PROFILE_RECORD.sourcePort, true),
-      destination: record.getUint16(PROFILE_RECORD.destinationPort, true),
+      source: view.getUint16(at + PROFILE_RECORD.sourcePort, true),
+      destination: view.getUint16(at + PROFILE_RECORD.destinationPort, true),
     };
     return {
       header: {
-        source: sourceIn(record, (bits & HEADER_BITS.ipv6) !== 0),
+        source: sourceIn(view, at, (bits & HEADER_BITS.ipv6) !== 0),
         destination: this.#host,
-        protocol: record.getUint8(PROFILE_RECORD.protocol),
+        protocol: view.getUint8(at + PROFILE_RECORD.protocol),
         ports: (bits & HEADER_BITS.ports) === 0 ? null : ports,
-        tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : record.getUint8(PROFILE_RECORD.tcpFlags),
+        tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : view.getUint8(at + PROFILE_RECORD.tcpFlags),
         fragment: fragmentOf(bits),
         packetBytes,
       },
-      wireBytes: packetBytes + record.getUint8(PROFILE_RECORD.frameBytes),
-      standsFor: record.getFloat32(PROFILE_RECORD.standsFor, true),
+      wireBytes: packetBytes + view.getUint8(at + PROFILE_RECORD.frameBytes),
+      standsFor: view.getFloat32(at + PROFILE_RECORD.standsFor, true),
     };
   }
 }
 
+const SOURCE = new Uint8Array(ADDRESS_BYTES);
+
 /** Of an IPv6 source its /64, whose hosts are of one network. */
-function sourceIn(record: DataView, isIpv6: boolean): IpAddress {
-  const address = new Uint8Array(ADDRESS_BYTES);
-  if (!isIpv6) address.fill(0xff, 10, 12);
+function sourceIn(view: DataView, at: number, isIpv6: boolean): IpAddress {
+  SOURCE.fill(0);
+  if (!isIpv6) SOURCE.fill(0xff, 10, 12);
   const [from, length] = isIpv6 ? [0, ADDRESS_BYTES / 2] : [MAPPED_BITS / 8, IPV4_BYTES];
-  for (let i = 0; i < length; i++) address[from + i] = record.getUint8(PROFILE_RECORD.source + i);
-  return addressFromBytes(address);
+  for (let i = 0; i < length; i++) SOURCE[from + i] = view.getUint8(at + PROFILE_RECORD.source + i);
+  return addressFromBytes(SOURCE);
 }

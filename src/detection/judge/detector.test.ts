@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { calmOf } from "../attack/attack.ts";
 import { AttackLog } from "../attack/attack-log.ts";
 import { type AttackChange, type DetectionPolicy, Detector } from "./detector.ts";
 import { screensFor } from "./screens.ts";
@@ -46,7 +47,7 @@ describe("detection", () => {
     const { made, tick } = detector();
     const calm = (monotonicMs: number) => {
       const [attack] = made.active.values();
-      return attack === undefined ? undefined : made.calmOf(attack, monotonicMs);
+      return attack === undefined ? undefined : calmOf(attack, made.endsAfterSeconds(attack), monotonicMs);
     };
     tick(0, flood());
     expect(calm(50)).toBeNull();

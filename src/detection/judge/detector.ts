@@ -12,7 +12,6 @@ import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
   type Attack,
-  type Calm,
   endAttack,
   firstCrossed,
   isActive,
@@ -170,11 +169,9 @@ export class Detector {
     return judgement.changes;
   }
 
-  /** null: the attack is above a threshold, or over. */
-  calmOf({ calmSinceMs, endedAt, group }: Attack, monotonicMs: number): Calm | null {
-    if (calmSinceMs === null || endedAt !== null) return null;
-    const ofSeconds = this.#policy.hysteresisMs(group) / 1000;
-    return { seconds: Math.min((monotonicMs - calmSinceMs) / 1000, ofSeconds), ofSeconds };
+  /** After how long within the thresholds the attack ends; null: it has ended. */
+  endsAfterSeconds({ endedAt, group }: Attack): number | null {
+    return endedAt === null ? this.#policy.hysteresisMs(group) / 1000 : null;
   }
 
   /** Takes what was counted of attacked hosts, oldest first. Call this before judge(), which ends attacks. */

@@ -6,6 +6,7 @@ import type { Backend } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
+import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 import { ReloadPreviewWire, ReloadWire, reloadToWire, wantedToWire } from "../wire/reload.ts";
 
 export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
@@ -24,24 +25,26 @@ export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
   };
 }
 
-export function reloadRoute(backend: Backend): CommandRoute {
+export function reloadRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "config_reload",
     method: "POST",
     path: "/api/v1/config/reload",
     access: "operator",
     unscopedOnly: true,
-    body: null,
+    body: orderEndCheck,
+    isBodyOptional: true,
     about: {
       summary: "Read the configuration file again, as SIGHUP does",
       answers: { 200: { text: "The new configuration is in force.", schema: ReloadWire } },
     },
     audit: { action: "config_reload", targetType: "global", target: () => "" },
-    handle: async () => {
+    handle: async (_, given) => {
       const outcome = await backend.reload();
       if (outcome.kind === "invalid") return { kind: "invalid_config", problems: outcome.problems };
       const response = jsonAnswer(200, reloadToWire(backend.status(null), outcome.needsRestart, outcome.routes));
-      return { kind: "outcome", response, result: "ok", reason: reloadText(outcome.changed, outcome.changes) };
+      const reason = endedText(reloadText(outcome.changed, outcome.changes), given);
+      return { kind: "outcome", response, result: "ok", reason };
     },
   };
 }

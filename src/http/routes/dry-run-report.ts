@@ -1,10 +1,10 @@
 /** What dry run would have done over a time, with what operators marked the attacks as. */
 
 import { type DryRunReport, dryRunReport } from "../../audit/dry-run-report.ts";
-import { type Attack, type EndedAttacksQuery, NO_ATTACK_FILTERS } from "../../detection/attack/attack.ts";
-import { HISTORY_ATTACKS_MAX, HISTORY_ROWS_MAX } from "../../limits.ts";
+import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
-import type { AttackView, Backend } from "../backend.ts";
+import { attacksIn, markOf } from "../attacks-in.ts";
+import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
@@ -14,9 +14,6 @@ import { DryRunReportWire, reportToWire } from "../wire/dry-run-report.ts";
 
 /** Where no time is given. */
 const WEEK_MS = 7 * 86_400_000;
-/** Pages of attacks that are read at most. */
-const PAGES_MAX = 10;
-
 type Sources = Pick<Backend, "auditEvents" | "endedAttacks" | "attacks" | "incidents">;
 
 export function dryRunReportRoute(backend: Sources, clock: Pick<Clock, "wallMs">): ReadRoute {
@@ -61,26 +58,7 @@ async function reportOf(backend: Sources, range: TimeRange): Promise<DryRunRepor
   return dryRunReport({
     events: [...bans.events, ...unbans.events],
     attacks,
-    markOf: (id) => backend.incidents.get(id)?.work.verdict?.is ?? null,
+    markOf: (id) => markOf(backend, id),
     isTruncated: !isWhole || bans.events.length >= HISTORY_ROWS_MAX,
   });
-}
-
-/** Those in progress, and of those that ended the newest. */
-async function attacksIn(backend: Sources, { fromMs }: TimeRange) {
-  const active = backend.attacks().active.map(({ attack }) => attack);
-  const ended: Attack[] = [];
-  let [toMs, toId]: [number, string | null] = [Number.MAX_SAFE_INTEGER, null];
-  for (let page = 0; page < PAGES_MAX; page++) {
-    const range = { fromMs, toMs };
-    const question: EndedAttacksQuery = {
-      ...{ range, toId, filters: NO_ATTACK_FILTERS, tenant: null, limit: HISTORY_ATTACKS_MAX },
-    };
-    const found: readonly AttackView[] = (await backend.endedAttacks(question, null)) ?? [];
-    const next = found[HISTORY_ATTACKS_MAX - 1]?.attack;
-    ended.push(...found.slice(0, HISTORY_ATTACKS_MAX - 1).map(({ attack }) => attack));
-    if (next === undefined || next.endedAt === null) return { attacks: [...active, ...ended], isWhole: true };
-    [toMs, toId] = [next.endedAt, next.id];
-  }
-  return { attacks: [...active, ...ended], isWhole: false };
 }

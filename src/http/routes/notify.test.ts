@@ -1,16 +1,19 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { admitCallers, as } from "../../../test/fixtures/http/callers.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
+import type { RouteQuestion } from "../wire/notify-route.ts";
 
 let server: TestServer;
 const tested: string[] = [];
 const set: string[] = [];
+const asked: RouteQuestion[] = [];
 
 beforeEach(() => {
   server = TestServer.started();
   admitCallers(server);
   tested.length = 0;
   set.length = 0;
+  asked.length = 0;
   server.backend.notifyTargets = () => ({
     list: () => [
       {
@@ -31,6 +34,16 @@ beforeEach(() => {
         return { kind: "done", target: { id: `${target.tenant}/${target.name}`, ...target }, isSaved: true };
       },
       remove: async (id) => (id === "acme/hook" ? { isSaved: true } : null),
+    },
+    route: (question) => {
+      asked.push(question);
+      const route = {
+        place: "notify.routes[1].routes[0]",
+        targets: ["noc", "siem"],
+        repeatMs: 1_800_000,
+        groupMs: null,
+      };
+      return { severity: "critical", targets: ["noc"], routes: [{ ...route, isQuiet: false }] };
     },
     test: (target, by) => {
       if (target === "noc") tested.push(`${target} by ${by.operator} of ${by.tenant}`);
@@ -113,4 +126,36 @@ test("what the configuration does not allow is 409, and so is a target of a call
     { error: "tenants may not set targets at this host: ask your operator for notify.tenant_targets" },
   ]);
   expect((await own("PUT", "hook", "operator", body)).status).toBe(409);
+});
+
+test("the targets of an event that may happen are answered with the routes that decide #get-api-v1-notify-route", async () => {
+  const ask = (query: string, caller: Parameters<typeof as>[0] = "viewer") =>
+    fetch(`${server.base}/api/v1/notify/route?${query}`, { headers: as(caller) });
+  const all = "event=attack_started&severity=warning&tenant=acme&group=web&pps=5e3&mbps=1.5&at=2026-03-01T00:00:00Z";
+  expect((await ask(all)).status).toBe(400);
+  const answer = await ask(all.replace("5e3", "5000"));
+  expect(await answer.json()).toEqual({
+    ...{ event: "attack_started", severity: "critical", targets: ["noc"] },
+    routes: [{ route: "notify.routes[1].routes[0]", targets: ["noc", "siem"], quiet: false, repeat_minutes: 30 }],
+  });
+  const { atMs, ...rest } = asked[0] ?? { atMs: 0 };
+  expect(rest).toEqual({
+    kind: "attack_started",
+    severity: "warning",
+    tenant: "acme",
+    group: "web",
+    pps: 5000,
+    mbps: 1.5,
+  });
+  expect(atMs).toBe(Date.UTC(2026, 2, 1));
+  for (const wrong of [
+    "",
+    "event=x",
+    "event=test&severity=x",
+    "event=test&at=x",
+    "event=test&tenant=",
+    "event=test&mbps=-1",
+  ])
+    expect((await ask(wrong)).status).toBe(400);
+  expect((await ask("event=test", "tenantOperator")).status).toBe(403);
 });

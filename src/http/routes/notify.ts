@@ -1,11 +1,17 @@
 /** The targets of notifications, those that tenants set, and tests of them (docs/interface.md#notify-targets). */
+import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { TEXT_FORMS } from "../../schema/text-forms.ts";
+import { parseTimestamp, Timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
+import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
 import { tenantTargetId } from "../../targets/tenant-target.ts";
 import type { Backend } from "../backend.ts";
+import { emptyName } from "../filters.ts";
 import type { AuditRule, CommandRoute, ReadRoute, Route } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
+import { NotifyRouteWire, notifyRouteToWire, type RouteQuestion } from "../wire/notify-route.ts";
 import {
   NotifyTargetsWire,
   NotifyTestWire,
@@ -14,6 +20,8 @@ import {
   OwnTargetSetWire,
   ownTargetCheck,
 } from "../wire/notify-target.ts";
+import { oneOf } from "../wire/one-of.ts";
+import { NameText } from "../wire/request-texts.ts";
 import { savedToWire } from "../wire/saved.ts";
 
 type Targets = Pick<Backend, "notifyTargets">;
@@ -21,7 +29,65 @@ const PATH = "/api/v1/notify/targets/:target";
 const AUDIT: AuditRule<unknown> = { action: "notify_target", targetType: "global", target: () => "" };
 
 export function notifyRoutes(backend: Targets, clock: Pick<Clock, "wallMs">): readonly Route[] {
-  return [targetsRoute(backend), setRoute(backend, clock), removeRoute(backend), testRoute(backend)];
+  return [
+    routeRoute(backend, clock),
+    targetsRoute(backend),
+    setRoute(backend, clock),
+    removeRoute(backend),
+    testRoute(backend),
+  ];
+}
+
+function routeRoute(backend: Targets, clock: Pick<Clock, "wallMs">): ReadRoute {
+  return {
+    name: "notify_route",
+    method: "GET",
+    path: "/api/v1/notify/route",
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "Which targets of notifications an event would get to, and by which routes; nothing is sent",
+      query: {
+        event: { text: "The kind of the event.", schema: oneOf(...EVENT_KINDS), isRequired: true },
+        severity: { text: "Default: the most urgent of the kind.", schema: oneOf(...SEVERITIES) },
+        tenant: { text: "Of this tenant. Default: of none.", schema: NameText },
+        group: { text: "Of this hostgroup. Default: of none.", schema: NameText },
+        pps: { text: "Of this rate, packets/s. Default: it has none.", schema: Type.Number({ minimum: 0 }) },
+        mbps: { text: "Of this rate, Mbit/s. Default: it has none.", schema: Type.Number({ minimum: 0 }) },
+        at: { text: "At this time. Default: now.", schema: Timestamp },
+      },
+      answers: { 200: { text: "The targets, and the routes that decide.", schema: NotifyRouteWire } },
+    },
+    handle: ({ query }) => {
+      const question = questionOf(query, clock.wallMs());
+      if (question.kind === "invalid_query") return question;
+      const { event } = question;
+      return jsonAnswer(200, notifyRouteToWire(event.kind, backend.notifyTargets().route(event)));
+    },
+  };
+}
+
+function questionOf(query: URLSearchParams, nowMs: number): InvalidQuery | { kind: "question"; event: RouteQuestion } {
+  const empty = emptyName(query, ["tenant", "group"]);
+  if (empty !== null) return empty;
+  const texts = (name: string) => parameter(query, name);
+  const kind = EVENT_KINDS.find((known) => known === texts("event"));
+  if (kind === undefined) return invalidQuery(`event must be one of ${EVENT_KINDS.join(", ")}`);
+  const severity = SEVERITIES.find((known) => known === texts("severity")) ?? null;
+  if (severity === null && texts("severity") !== null)
+    return invalidQuery(`severity must be one of ${SEVERITIES.join(", ")}`);
+  const rates = ["pps", "mbps"].map((name) => rateOf(texts(name)));
+  if (rates.includes("wrong")) return invalidQuery("pps and mbps must be numbers, 0 or more");
+  const [pps = null, mbps = null] = rates.filter((rate) => rate !== "wrong");
+  const atMs = texts("at") === null ? nowMs : parseTimestamp(texts("at") ?? "");
+  if (atMs === null) return invalidQuery(`at must be an RFC 3339 time (a + in it is written %2B): ${texts("at")}`);
+  const event = { kind, severity, tenant: texts("tenant"), group: texts("group"), pps, mbps, atMs };
+  return { kind: "question", event };
+}
+
+function rateOf(text: string | null): number | null | "wrong" {
+  if (text === null) return null;
+  return /^\d{1,15}(\.\d{1,6})?$/.test(text) ? Number(text) : "wrong";
 }
 
 function targetsRoute(backend: Targets): ReadRoute {

@@ -3,7 +3,7 @@ import { openApi } from "../openapi.ts";
 import type { ReadRoute, Route } from "../route.ts";
 import { jsonBlobAnswer } from "../server/answer.ts";
 
-/** Generated once for an open API, and once for one with tokens: a reload may add the first token. */
+/** Generated at its first request, once for an open API and once for one with tokens: a reload may add the first token. */
 export function openapiRoute(others: readonly Route[], isOpen: () => boolean): ReadRoute {
   const route: ReadRoute = {
     name: "openapi",
@@ -14,10 +14,13 @@ export function openapiRoute(others: readonly Route[], isOpen: () => boolean): R
       summary: "This description",
       answers: { 200: { text: "OpenAPI 3.1.", schema: Type.Object({ openapi: Type.String() }) } },
     },
-    handle: () => jsonBlobAnswer(isOpen() ? open : guarded),
+    handle: () => jsonBlobAnswer(description(isOpen())),
   };
-  const written = (open: boolean) => new Blob([JSON.stringify(openApi([...others, route], open))]);
-  const open = written(true);
-  const guarded = written(false);
+  const written = new Map<boolean, Blob>();
+  const description = (open: boolean): Blob => {
+    const blob = written.get(open) ?? new Blob([JSON.stringify(openApi([...others, route], open))]);
+    written.set(open, blob);
+    return blob;
+  };
   return route;
 }

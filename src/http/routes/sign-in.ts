@@ -9,6 +9,7 @@ import type { CommandRoute, OpenRoute, ReadRoute, Route } from "../route.ts";
 import { emptyAnswer, jsonAnswer } from "../server/answer.ts";
 import { clearCookie, cookieOf, isOwnPage, setCookie } from "../server/browser-cookies.ts";
 import { readTarget } from "../server/request-target.ts";
+import { savedToWire } from "../wire/saved.ts";
 import {
   BrowserSessionsWire,
   browserSessionToWire,
@@ -135,9 +136,10 @@ function signOutRoute(signIn: SignInSource): CommandRoute<SignOutRequest> {
       const isMeant = ({ id, principal: other }: SessionView) =>
         id === principal.session || (everywhere && other.subject === principal.subject);
       const meant = sessions.all().filter(isMeant);
-      for (const session of meant) await signIn.end(session, "signed_out", principal);
+      const ends = await Promise.all(meant.map((session) => signIn.end(session, "signed_out", principal)));
       const { signOutUrl } = signIn;
-      const said = { ended: meant.length, ...(signOutUrl === null ? {} : { provider_url: signOutUrl }) };
+      const saved = savedToWire({ isSaved: ends.every((end) => end?.isSaved !== false) });
+      const said = { ended: meant.length, ...(signOutUrl === null ? {} : { provider_url: signOutUrl }), ...saved };
       const answer = jsonAnswer(200, said);
       answer.headers.append("set-cookie", clearCookie("session", config));
       return answer;
@@ -179,7 +181,8 @@ function endSessionRoute(signIn: SignInSource): CommandRoute {
     handle: async ({ principal, params }) => {
       const session = signIn.sessions.get(params["id"] ?? "");
       if (session === null || !mayEnd(principal, session)) return { kind: "unknown_browser_session" };
-      return (await signIn.end(session, "revoked", principal)) ? emptyAnswer() : { kind: "unknown_browser_session" };
+      const ended = await signIn.end(session, "revoked", principal);
+      return ended === null ? { kind: "unknown_browser_session" } : emptyAnswer();
     },
   };
 }

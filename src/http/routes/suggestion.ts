@@ -1,9 +1,12 @@
 /** Thresholds of hostgroups, proposed from the history of their hosts. */
 import { Type } from "@sinclair/typebox";
+import type { Attack } from "../../detection/attack/attack.ts";
+import type { IncidentVerdict } from "../../incident/work.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
-import { MARGIN_DEFAULT, suggestThresholds } from "../../traffic/threshold-suggestion.ts";
+import { MARGIN_DEFAULT, type MarkedPeak, suggestThresholds } from "../../traffic/threshold-suggestion.ts";
 import { DAY_SECONDS } from "../../traffic/traffic-peaks.ts";
+import { attacksIn, markOf } from "../attacks-in.ts";
 import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
@@ -15,7 +18,7 @@ const DAYS_MAX = 31;
 const MARGIN_MAX = 100;
 
 export function suggestionRoute(
-  backend: Pick<Backend, "trafficPeaks" | "configured" | "tenancy">,
+  backend: Pick<Backend, "trafficPeaks" | "configured" | "tenancy" | "endedAttacks" | "attacks" | "incidents">,
   clock: Pick<Clock, "wallMs">,
 ): ReadRoute {
   return {
@@ -44,12 +47,17 @@ export function suggestionRoute(
       if (!(margin >= 1 && margin <= MARGIN_MAX))
         return invalidQuery(`margin must be a number from 1 to ${MARGIN_MAX}: ${parameter(query, "margin")}`);
       const toMs = clock.wallMs();
-      const peaks = await backend.trafficPeaks({ fromMs: toMs - days * DAY_SECONDS * 1000, toMs });
+      const fromMs = toMs - days * DAY_SECONDS * 1000;
+      const peaks = await backend.trafficPeaks({ fromMs, toMs });
       if (peaks === null) return jsonAnswer(200, suggestionToWire(null, margin));
       const { hostgroups } = backend.configured();
       const tenancy = backend.tenancy();
+      const { attacks } = await attacksIn(backend, { fromMs });
       const made = suggestThresholds(peaks, {
         margin,
+        marked: attacks.flatMap((attack) =>
+          markedPeak(attack, attack.incident === undefined ? null : markOf(backend, attack.incident)),
+        ),
         groups: hostgroups.map(({ name, calculation, thresholdsOutgoing }) => ({
           ...{ name, isTotal: calculation === "total", judgesOutgoing: thresholdsOutgoing !== null },
         })),
@@ -61,4 +69,14 @@ export function suggestionRoute(
       return jsonAnswer(200, suggestionToWire(made, margin));
     },
   };
+}
+
+/** An attack on a part of a hostgroup is judged by other bounds. */
+function markedPeak(attack: Attack, mark: IncidentVerdict | null): MarkedPeak[] {
+  const { group, direction, scope, carpet, rates, volume } = attack;
+  if (mark === null || carpet !== null) return [];
+  const [pps = 0, mbps = 0, flowsPerSec = 0] = Array.from(rates);
+  const { peakPps = 0, peakBps = 0 } = volume ?? {};
+  const peak = { pps: Math.max(pps, peakPps), mbps: Math.max(mbps, peakBps / 1e6), flowsPerSec };
+  return [{ group, direction, isTotal: scope === "group", isFalse: mark !== "real", peak }];
 }

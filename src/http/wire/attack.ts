@@ -80,6 +80,8 @@ export const AttackWire = Type.Object(
     /** How long its rates have been within the thresholds, and after how long it ends. Absent while one is above. */
     calm_seconds: Type.Optional(Type.Number({ minimum: 0 })),
     calm_of_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+    /** The same, also while a rate is above. Absent after the end. */
+    ends_after_seconds: Type.Optional(Type.Number({ minimum: 0 })),
     sample: Type.Optional(SampleWire),
     classification: Type.Optional(ClassificationWire),
     reason: ReasonWire,
@@ -121,7 +123,10 @@ export function attackOfTenant(view: AttackView, tenant: string | null): AttackV
 }
 
 /** @param tenant owner of the attacked address; null: none. */
-export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: string | null = null): AttackWire {
+export function attackToWire(
+  { attack, ban, calm = null, endsAfterSeconds = null }: AttackView,
+  tenant: string | null = null,
+): AttackWire {
   return omitNulls({
     id: attack.id,
     incident: attack.incident ?? null,
@@ -147,6 +152,7 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
     calm_seconds: calm === null ? null : Math.floor(calm.seconds * 10) / 10,
     calm_of_seconds: calm?.ofSeconds ?? null,
+    ends_after_seconds: endsAfterSeconds,
     sample: attack.sample === null ? null : sampleToWire(attack.sample),
     classification: attack.classification ? classificationToWire(attack.classification) : null,
     reason: reasonToWire(attack.reason),

@@ -1,10 +1,11 @@
 /** The ban (docs/interface.md#ban). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
-import { type Ban, retiringTexts } from "../../mitigation/ban.ts";
+import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
+import { retiringTexts } from "../../mitigation/retiring.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";

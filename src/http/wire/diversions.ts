@@ -1,6 +1,6 @@
 /** Diversions by the scrubbing hook (docs/interface.md#diversions). */
 import { type Static, Type } from "@sinclair/typebox";
-import { DIVERSION_PHASES, type Diversion } from "../../mitigation/diversion.ts";
+import { DIVERSION_PHASES, type DiversionView } from "../../mitigation/diversion.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
@@ -12,12 +12,22 @@ export const DiversionsWire = Type.Object(
         {
           id: Type.String(),
           prefix: Type.String(),
+          /** Those of the bans that want it; empty: none does. */
+          bans: Type.Array(Type.String()),
           phase: oneOf(...DIVERSION_PHASES),
           /** When the phase began. */
           since: Timestamp,
+          /** When it was first asked for; absent of one that an older build began. */
+          begun_at: Type.Optional(Timestamp),
+          /** When the last of its bans ends, if nothing prolongs it; absent where none wants it. */
+          wanted_until: Type.Optional(Timestamp),
+          /** The hook does nothing for it. */
+          dry_run: Type.Optional(Type.Literal(true)),
+          /** It was confirmed, and then was not any more: it is asked for again. */
+          lost: Type.Optional(Type.Literal(true)),
           /** Failed attempts of the present request. */
           attempts: Type.Integer({ minimum: 0 }),
-          /** Of the last one. */
+          /** Of the last one, or why it is lost. */
           error: Type.Optional(Type.String()),
         },
         closed,
@@ -27,10 +37,20 @@ export const DiversionsWire = Type.Object(
   closed,
 );
 
-export function diversionsToWire(diversions: readonly Diversion[]): Static<typeof DiversionsWire> {
-  const rows = diversions.map(({ id, prefix, phase, since, attempts, error }) => ({
-    ...{ id, prefix, phase, since: timestamp(since), attempts },
+type DiversionsWire = Static<typeof DiversionsWire>;
+
+export function diversionsToWire(diversions: readonly DiversionView[]): DiversionsWire {
+  return { diversions: diversions.map(toWire).sort((a, b) => (a.prefix < b.prefix ? -1 : 1)) };
+}
+
+function toWire(view: DiversionView): DiversionsWire["diversions"][number] {
+  const { id, prefix, bans, phase, since, attempts, error, begunAt, wantedUntil, isDryRun, isLost } = view;
+  return {
+    ...{ id, prefix, bans: [...bans], phase, since: timestamp(since), attempts },
+    ...(begunAt !== undefined && { begun_at: timestamp(begunAt) }),
+    ...(wantedUntil !== null && { wanted_until: timestamp(wantedUntil) }),
+    ...(isDryRun && { dry_run: true as const }),
+    ...(isLost && { lost: true as const }),
     ...(error !== null && { error }),
-  }));
-  return { diversions: rows.sort((a, b) => (a.prefix < b.prefix ? -1 : 1)) };
+  };
 }

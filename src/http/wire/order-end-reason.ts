@@ -1,4 +1,4 @@
-/** Why an order is ended, for the audit trail: the body of a DELETE, which may be empty. */
+/** Why an order is ended, or the file read again, for the audit trail: a body that may be empty. */
 import { Type } from "@sinclair/typebox";
 import { ORDER_END_REASON_MAX } from "../../limits.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
@@ -25,5 +25,5 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
 
 /** What the row of the audit trail says: what was ended, and the caller's reason. @param reason absent: the body was empty */
 export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {
-  return reason === "" ? what : `${what}: ${reason}`;
+  return [what, reason].filter((text) => text !== "").join(": ");
 }

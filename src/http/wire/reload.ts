@@ -1,9 +1,12 @@
 /** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
-import { NO_CHANGES, type WantedChanges } from "../../mitigation/wanted-changes.ts";
+import { NO_CHANGES, ROUTES_LISTED_MAX, type WantedChanges } from "../../mitigation/wanted-changes.ts";
 import type { StatusView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
+
+/** At most 100. */
+const PREFIXES = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: ROUTES_LISTED_MAX }));
 
 /** Absent where there are none. */
 const WANTED_FIELDS = {
@@ -13,14 +16,35 @@ const WANTED_FIELDS = {
   /** Numbers of further ones. */
   more_announced: Type.Optional(Type.Integer({ minimum: 1 })),
   more_withdrawn: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** Prefixes for which the scrubbing hook is called otherwise, each list absent where there are none. */
+  diversions: Type.Optional(
+    Type.Object(
+      {
+        begins: PREFIXES,
+        ends: PREFIXES,
+        /** Ended and begun anew, since dry run of the hook changes. */
+        renews: PREFIXES,
+        /** Another program or web service is called for them. */
+        moves: PREFIXES,
+        /** There is no hook any more that could end them. */
+        strands: PREFIXES,
+      },
+      closed,
+    ),
+  ),
 };
 
-export function wantedToWire({ announces, withdraws, moreAnnounced, moreWithdrawn }: WantedChanges) {
+export function wantedToWire(changes: WantedChanges) {
+  const { announces, withdraws, moreAnnounced, moreWithdrawn } = changes;
+  const diversions = Object.entries(changes.diversions).flatMap(([key, prefixes]: [string, readonly string[]]) =>
+    prefixes.length === 0 ? [] : [[key, prefixes.slice(0, ROUTES_LISTED_MAX)] as const],
+  );
   return {
     ...(announces.length > 0 && { announces: [...announces] }),
     ...(withdraws.length > 0 && { withdraws: [...withdraws] }),
     ...(moreAnnounced > 0 && { more_announced: moreAnnounced }),
     ...(moreWithdrawn > 0 && { more_withdrawn: moreWithdrawn }),
+    ...(diversions.length > 0 && { diversions: Object.fromEntries(diversions) }),
   };
 }
 

@@ -7,6 +7,7 @@ import { fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
+import { SAVED_FIELD } from "./saved.ts";
 
 export const SignInWire = Type.Object(
   {
@@ -63,6 +64,7 @@ export const SignedOutWire = Type.Object(
     ended: Type.Integer(),
     /** Where the user ends the session with the provider itself; absent: it has no such page. */
     provider_url: Type.Optional(Type.String()),
+    ...SAVED_FIELD,
   },
   closed,
 );

@@ -42,7 +42,10 @@ describe("status", () => {
       active_bans: 2,
       thresholds: { pps: 1000, mbps: 10, flows_per_sec: 100 },
       hostgroups: [{ name: "global", calculation: "per_host", mitigation: "blackhole", ban: true }],
-      notify: { telegram: false, webhook: true, slack: false, email: false, exec: false },
+      notify: {
+        ...{ telegram: false, webhook: true, slack: false, email: false, exec: false },
+        ...{ teams: false, pagerduty: false, opsgenie: false, alertmanager: false, syslog: false },
+      },
       nodes_total: 2,
       edge_nodes_total: 3,
       storage: { unsaved: 0 },

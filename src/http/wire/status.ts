@@ -9,6 +9,7 @@ import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
 import { communitiesText } from "../../net/community.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
+import { TARGET_KINDS } from "../../targets/target-words.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
@@ -133,6 +134,11 @@ const NotifyWire = Type.Object(
     slack: Type.Boolean(),
     email: Type.Boolean(),
     exec: Type.Boolean(),
+    teams: Type.Boolean(),
+    pagerduty: Type.Boolean(),
+    opsgenie: Type.Boolean(),
+    alertmanager: Type.Boolean(),
+    syslog: Type.Boolean(),
   },
   closed,
 );
@@ -173,7 +179,14 @@ const TENANT_FIELDS = {
   active_attacks: count,
   active_bans: count,
   hostgroups: Type.Array(
-    Type.Object({ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() }, closed),
+    Type.Object(
+      {
+        ...{ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() },
+        /** Directions whose attacks make virtual bans there. Absent: none beyond `dry_run`. */
+        dry_run_directions: Type.Optional(Type.Array(oneOf("incoming", "outgoing"), { minItems: 1 })),
+      },
+      closed,
+    ),
   ),
   nodes_total: count,
   edge_nodes_total: count,
@@ -232,7 +245,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing, status.scrubbingName),
-    notify: { ...status.notify },
+    notify: notifyToWire(status.notify),
     capture: captureToWire(status.capture),
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
     cluster: clusterSummary(status.cluster),
@@ -246,6 +259,10 @@ function fileToWire({ sinceMs, ...fault }: FileFaultView): Static<typeof FilesWi
   return { ...fault, since: timestamp(sinceMs) };
 }
 
+function notifyToWire(kinds: StatusView["notify"]): Static<typeof NotifyWire> {
+  return Object.fromEntries(TARGET_KINDS.map((kind) => [kind, kinds.has(kind)])) as Static<typeof NotifyWire>;
+}
+
 export function tenantStatus(status: StatusView, principal: Principal): TenantStatusWire {
   return {
     dry_run: status.dryRun,
@@ -256,7 +273,10 @@ export function tenantStatus(status: StatusView, principal: Principal): TenantSt
     unscoped: isUnscoped(principal),
     active_attacks: status.activeAttacks,
     active_bans: status.activeBans,
-    hostgroups: [...status.hostgroups],
+    hostgroups: status.hostgroups.map(({ dryRunDirections = [], ...group }) => ({
+      ...group,
+      ...(dryRunDirections.length > 0 && { dry_run_directions: [...dryRunDirections] }),
+    })),
     nodes_total: status.scrubNodes,
     edge_nodes_total: status.edgeNodes,
   };

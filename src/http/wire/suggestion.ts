@@ -3,6 +3,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { round } from "../../traffic/rates.ts";
 import {
   type GroupSuggestion,
+  RAISED_MAX,
+  type Raised,
   SUGGEST_DAYS_MIN,
   type Suggestion,
   type Trio,
@@ -20,6 +22,21 @@ const GroupWire = Type.Object(
     seen: TrioWire,
     thresholds: TrioWire,
     busiest: Type.Array(Type.Object({ target: Type.String(), pps: Type.Number() }, closed)),
+    /** Why a threshold is above what the history alone would propose. Otherwise absent. */
+    raised: Type.Optional(
+      Type.Object(
+        {
+          /** Attacks that were marked as expected or as false alarms. */
+          attacks: Type.Integer({ minimum: 1 }),
+          highest: TrioWire,
+          /** These are above the proposal all the same, which is bounded. Otherwise absent. */
+          bounded: Type.Optional(Type.Literal(true)),
+          /** Attacks marked as real that the proposal would not notice. Absent: none. */
+          hides_real: Type.Optional(Type.Integer({ minimum: 1 })),
+        },
+        closed,
+      ),
+    ),
     /** Its busiest host has more than ten times what the next one has. Otherwise absent. */
     outlier: Type.Optional(Type.Literal(true)),
   },
@@ -65,12 +82,33 @@ function nothing(head: Pick<SuggestionWire, "available" | "days" | "margin">, re
   return { ...head, reason, hostgroups: [] };
 }
 
-function groupToWire({ name, direction, hosts, seen, thresholds, busiest, isOutlier }: GroupSuggestion) {
+function groupToWire({ name, direction, hosts, seen, thresholds, busiest, isOutlier, raised }: GroupSuggestion) {
   return {
     ...{ name, direction, hosts, seen: trioToWire(seen), thresholds: trioToWire(thresholds) },
     busiest: busiest.map(({ key, pps }) => ({ target: key, pps: round(pps) })),
     ...(isOutlier && { outlier: true as const }),
+    ...(raised !== null && { raised: raisedToWire(raised) }),
   };
+}
+
+function raisedToWire({ attacks, highest, isBounded, hidesReal }: Raised) {
+  return {
+    ...{ attacks, highest: trioToWire(highest) },
+    ...(isBounded && { bounded: true as const }),
+    ...(hidesReal > 0 && { hides_real: hidesReal }),
+  };
+}
+
+/** As a comment of the proposal. */
+function raisedText({ name, direction, raised }: GroupSuggestion): string[] {
+  if (raised === null) return [];
+  const { pps, mbps, flows_per_sec: flowsPerSec } = trioToWire(raised.highest);
+  const marked = `${raised.attacks} attacks marked as expected or false alarm, of up to ${pps} packets/s, ${mbps} Mbit/s, ${flowsPerSec} flows/s`;
+  const bound = `; no more than ${RAISED_MAX} times what the history proposes: give such hosts a hostgroup of their own`;
+  const real = `; ${raised.hidesReal} attacks marked as real stay below it`;
+  return [
+    `# ${name}, ${direction}: raised for ${marked}${raised.isBounded ? bound : ""}${raised.hidesReal > 0 ? real : ""}`,
+  ];
 }
 
 function trioToWire({ pps, mbps, flowsPerSec }: Trio): Static<typeof TrioWire> {
@@ -97,6 +135,7 @@ function yamlOf(groups: readonly GroupSuggestion[], from: string): string {
   return [
     `# from the history: ${from}`,
     ...notes,
+    ...groups.flatMap(raisedText),
     ...global,
     ...(lines.length > 0 ? ["hostgroups:", ...lines] : []),
     "",

@@ -97,7 +97,8 @@ export class OperatorBans {
 
   /**
    * Another brain has ended the ban of the prefix, by an unban or, with `by` null, since the time of its order is over:
-   * then a ban of attacks stays. @param atMs wall clock, ms: a ban that began after it stays, too.
+   * then a ban of attacks stays. @param atMs wall clock, ms: a ban of attacks that began after it stays, too; of two orders
+   * the stamp has decided.
    */
   endAdopted(
     prefix: string,
@@ -106,7 +107,9 @@ export class OperatorBans {
   ): void {
     const { table, active, attacks, takeEffect } = this.#options;
     const ban = active.get(prefix);
-    if (ban === undefined || ban.startedAt > atMs || (by === null && !ban.manual)) return;
+    if (ban === undefined || (by === null && !ban.manual)) return;
+    // The clock may have been set since: the time that is counted from moves with it.
+    if (!ban.manual && Math.min(ban.startedAt, ban.countedFrom) > atMs) return;
     const event: BanEvent =
       by === null ? { kind: "disallowed", reason: TTL_EXPIRED } : { kind: "unbanned", ...(by && { by }) };
     const ended = next(ban, event, wallMs);

@@ -102,11 +102,19 @@ function enclosedFault(
   const actions = [...chosen, instead];
   for (const each of ["divert", "blackhole"] as const) {
     const wider = actions.includes(each) ? enclosingOf(prefix, terms[each]?.enclosing) : null;
-    const isOthers = (group: number) => config.hostgroups[group]?.tenant !== tenant;
-    if (wider !== null && config.lookup.groupsIn(wider).some(isOthers))
+    if (wider !== null && areOfOthers(config, config.lookup.groupsIn(wider), tenant))
       return `order: ${wider.text} would be announced for it, where others have addresses: a token without a tenant may order it`;
   }
   return null;
+}
+
+/** @param groups indices of hostgroups */
+export function areOfOthers(
+  { hostgroups }: Pick<MitigationSections, "hostgroups">,
+  groups: readonly number[],
+  tenant: string,
+): boolean {
+  return groups.some((group) => hostgroups[group]?.tenant !== tenant);
 }
 
 /** A tenant orders what its hostgroup allows, and does not see the neighbors. */

@@ -1,4 +1,5 @@
 /** The action on packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
+import { mbpsText } from "../../traffic/rates.ts";
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
 /** By routers (FlowSpec, RFC 8955, 7), scrub nodes and the kernel. */
@@ -57,6 +58,6 @@ export function actionText(action: Action | RouterAction): string {
   if (action.kind === "redirect") return `redirect ${action.to}`;
   if (action.kind === "mark") return `mark dscp ${action.dscp}`;
   if (action.kind === "discard") return "discard";
-  if (action.kind === "rate_limit") return `rate-limit ${action.bytesPerSecond} bytes/s`;
+  if (action.kind === "rate_limit") return `rate-limit ${mbpsText(action.bytesPerSecond)}`;
   return JSON.stringify(action);
 }

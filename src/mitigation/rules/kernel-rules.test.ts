@@ -83,7 +83,7 @@ describe("rules of a ban in the kernel", () => {
 
   test("limit to at least one byte per second, the kernel's minimum", () => {
     const slow = { ...discard, action: { kind: "rate_limit", bytesPerSecond: 0.1 } } as const;
-    expect(texts(flowspec(slow))).toEqual(["dst 192.0.2.1/32 rate-limit 1 bytes/s"]);
+    expect(texts(flowspec(slow))).toEqual(["dst 192.0.2.1/32 rate-limit 0.000008 Mbit/s"]);
   });
 });
 

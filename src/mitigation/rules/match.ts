@@ -84,6 +84,19 @@ export function ruleMatches(match: Match, packet: PacketHeader): boolean {
   );
 }
 
+/** ruleMatches() for a packet of which all other fields are known to match. */
+export function fieldsMatch(fields: Partial<Match>, packet: PacketHeader): boolean {
+  const { protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLengths } = fields;
+  return (
+    (protocols === undefined || isInRanges(protocols, packet.protocol)) &&
+    (fragment === undefined || fragment === null || (packet.fragment !== null) === fragment) &&
+    (packetLengths === undefined || isInRanges(packetLengths, packet.packetBytes)) &&
+    (sourcePorts === undefined || isInPorts(sourcePorts, packet.ports?.source)) &&
+    (destinationPorts === undefined || isInPorts(destinationPorts, packet.ports?.destination)) &&
+    (tcpFlags === undefined || tcpFlags === null || hasFlags(packet.tcpFlags, tcpFlags))
+  );
+}
+
 function isInPorts(ranges: readonly Range[], port: number | undefined): boolean {
   return ranges.length === 0 || (port !== undefined && isInRanges(ranges, port));
 }
@@ -148,5 +161,7 @@ function patternText({ offset, mask, value }: PayloadPattern): string {
 
 /** Whether only the destination is matched. */
 export function matchesOnlyDestination(match: Match): boolean {
-  return matchText({ ...match, destination: null }) === "any";
+  const { source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLengths } = match;
+  const ranges = protocols.length + sourcePorts.length + destinationPorts.length + packetLengths.length;
+  return ranges === 0 && source === null && tcpFlags === null && fragment === null && !isOfKernelOnly(match);
 }

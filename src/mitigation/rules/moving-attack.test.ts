@@ -2,11 +2,10 @@
 import { expect, test } from "bun:test";
 import { attackOn, classified, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { FakeHeaderSamples, SAMPLER_OPTIONS } from "../../../test/fixtures/packets/header-samples.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { JUDGE_AGAIN_MS } from "../../detection/attack/attack-reading.ts";
 import { AttackSampler } from "../../detection/attack/attack-sampler.ts";
-import { numberedIngress } from "../../traffic/ingress.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
 import { attackRules } from "./attack-rules.ts";
 import { ruleMatches } from "./match.ts";
@@ -15,15 +14,7 @@ import type { Rule } from "./rule.ts";
 /** Sends packets to the victim for one second; returns the rules of the ban after it. */
 function world() {
   const headers = new FakeHeaderSamples();
-  const policy = {
-    windowMs: 1000,
-    top: 10,
-    flows: 20,
-    originOf: null,
-    ingressOf: numberedIngress,
-    numberOf: () => null,
-  };
-  const sampler = new AttackSampler(headers, policy);
+  const sampler = new AttackSampler(headers, SAMPLER_OPTIONS);
   const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
   const termsOf = () => terms({ method: "flowspec", flowspec });
   const observed = (of: Attack) => sampler.observed(of);

@@ -9,7 +9,7 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { RuleAction } from "./action.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
-import { matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
+import { fieldsMatch, matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
@@ -26,7 +26,7 @@ import {
 } from "./rule-bounds.ts";
 import { fieldsFor, inCommon, type LengthRanges, type NarrowField } from "./rule-fields.ts";
 import { fittingParts } from "./rule-parts.ts";
-import { type UsersAtRisk, weightMatched } from "./users-at-risk.ts";
+import { type UsersAtRisk, weightMatched, weightMatchedWith } from "./users-at-risk.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -240,6 +240,7 @@ function movedField(
   present: readonly Rule[],
   known: ReadonlySet<NarrowField>,
 ): NarrowField | null {
+  if (present.length === 0) return null;
   const isMoved = (field: NarrowField) => {
     const without = (each: Rule) => matchText({ ...each, [field]: start[field] });
     const isNarrow = (each: Rule) => matchText(each) !== without(each);
@@ -280,29 +281,30 @@ function grown(
   moved: ReadonlySet<NarrowField>,
 ): Found {
   let found = foundBy(start, attack, users);
-  const total = weightOf(found.packets);
-  const gainOf = ({ packets, users: matched }: Found) => weightOf(packets) / (total || 1) - usersWeight * matched;
+  const total = weightOf(found.packets) || 1;
   let near = users.near(start);
   for (let fields = 0; fields < FIELDS_MAX && found.users > 0; fields++) {
-    let best = found;
-    let bestGain = gainOf(found) + GAIN_MIN;
-    const matching = near.packets.filter(({ header }) => ruleMatches(found.rule, header));
-    for (const { fields: change, cost } of fieldsFor(found.rule, {
-      attack: found.packets,
-      users: matching,
-      moved,
-      ranges,
-    })) {
-      const rule = { ...found.rule, ...change };
-      if (!canExpress(rule)) continue;
-      const candidate = foundBy(rule, found.packets, near);
-      const gain = gainOf(candidate) - cost;
-      if (weightOf(candidate.packets) < keptMin * weightOf(found.packets) || gain <= bestGain) continue;
-      best = candidate;
+    const { rule, packets } = found;
+    const weight = weightOf(packets);
+    let best: { readonly rule: Rule; readonly change: Partial<Rule>; readonly users: number } | null = null;
+    let bestGain = weight / total - usersWeight * found.users + GAIN_MIN;
+    const matching = near.packets.filter(({ header }) => ruleMatches(rule, header));
+    for (const { fields: change, cost } of fieldsFor(rule, { attack: packets, users: matching, moved, ranges })) {
+      const narrower = { ...rule, ...change };
+      if (!canExpress(narrower)) continue;
+      // All packets match the rule that is narrowed.
+      const kept = weightMatchedWith(change, packets);
+      // Users who match make it no better.
+      if (kept < keptMin * weight || kept / total - cost <= bestGain) continue;
+      const matched = near.matchedWith(change, narrower.packetLengths);
+      const gain = kept / total - usersWeight * matched - cost;
+      if (gain <= bestGain) continue;
+      best = { rule: narrower, change, users: matched };
       bestGain = gain;
     }
-    if (best === found) break;
-    found = best;
+    if (best === null) break;
+    const { change } = best;
+    found = { ...best, packets: packets.filter(({ header }) => fieldsMatch(change, header)) };
     near = near.near(best.rule);
   }
   return found;
@@ -332,5 +334,5 @@ function isUsual({ vector }: Kind): boolean {
 }
 
 export function distinct(rules: readonly Rule[]): readonly Rule[] {
-  return [...new Map(rules.map((rule) => [matchText(rule), rule])).values()];
+  return rules.length < 2 ? rules : [...new Map(rules.map((rule) => [matchText(rule), rule])).values()];
 }

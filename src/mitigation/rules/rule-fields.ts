@@ -17,7 +17,7 @@ import {
   RANGE_SPARED_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import { countsBy, heaviestOf, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
 type Fields = Partial<Rule>;
 /** Fields in which a rule has the values that the attack's packets had, which others may take the place of. */
@@ -65,7 +65,8 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
   const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   const hasLength = rule.packetLengths.length > 0;
   const isLengthMoved = moved.has("packetLengths");
-  const between = hasLength || ranges === "own" ? [] : lengthFields(attack, users, isLengthMoved);
+  const isBetween = ranges === "between users" || (ranges === "none" && isReflected && isLengthMoved);
+  const between = hasLength || !isBetween ? [] : lengthFields(attack, users, isLengthMoved);
   if (isReflected && !hasLength) {
     if (isLengthMoved) for (const range of between) add(range);
     else if (attack.length >= COMMON_PACKETS_MIN) add(commonLength(rule, attack, COMMON_SLACK));
@@ -99,11 +100,11 @@ function ownRange(attack: readonly WeightedPacket[]): Fields[] {
 
 /** The length that most packets have. */
 function exactLength(packets: readonly WeightedPacket[]): Fields[] {
-  const [heaviest] = [...weightsBy(packets, ({ packetBytes }) => packetBytes || null)].sort(([, a], [, b]) => b - a);
-  if (heaviest === undefined) return [];
-  const [length] = heaviest;
-  const count = packets.filter(({ header }) => header.packetBytes === length).length;
-  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(length) }];
+  const heaviest = heaviestOf(packets, ({ packetBytes }) => packetBytes || null);
+  if (heaviest === null) return [];
+  const { value } = heaviest;
+  const count = packets.filter(({ header }) => header.packetBytes === value).length;
+  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(value) }];
 }
 
 /** How many packets of users the range leaves out. */
@@ -165,8 +166,8 @@ function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Ran
   const total = weightOf(users);
   const counts = countsBy(users, keyOf(end));
   const clusters: { from: number; to: number; weight: number }[] = [];
-  for (const [port, weight] of [...weightsBy(users, keyOf(end))].sort(([a], [b]) => a - b)) {
-    if ((counts.get(port) ?? 0) < LEFT_OUT_PACKETS_MIN) continue;
+  const several = [...weightsBy(users, keyOf(end))].filter(([port]) => (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN);
+  for (const [port, weight] of several.sort(([a], [b]) => a - b)) {
     const last = clusters.at(-1);
     if (last === undefined || port - last.to > NEAR_PORTS) clusters.push({ from: port, to: port, weight });
     else Object.assign(last, { to: port, weight: last.weight + weight });
@@ -259,12 +260,9 @@ function bestRun(values: readonly number[]): { readonly from: number; readonly t
 
 /** One length, or a narrow range of them that the rule has no range for yet. */
 function commonLength({ packetLengths }: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
-  const lengths = weightsBy(packets, ({ packetBytes }) => (packetBytes > 0 ? packetBytes : null));
-  const [heaviest] = [...lengths].sort(([, a], [, b]) => b - a);
-  const total = weightOf(packets);
-  if (heaviest === undefined) return {};
-  const [length, weight] = heaviest;
-  if (weight >= (1 - slack) * total) return { packetLengths: exactly(length) };
+  const heaviest = heaviestOf(packets, ({ packetBytes }) => packetBytes || null);
+  if (heaviest === null) return {};
+  if (heaviest.weight >= (1 - slack) * weightOf(packets)) return { packetLengths: exactly(heaviest.value) };
   if (packetLengths.length > 0) return {};
   const all = packets.map(({ header }) => header.packetBytes).filter((bytes) => bytes > 0);
   const [min, max] = [Math.min(...all), Math.max(...all)];

@@ -51,7 +51,7 @@ test.each<[string, Partial<Rule>]>([
     },
   ],
   [
-    `dst ${VICTIM} fragment yes length 1500 rate-limit 125000 bytes/s`,
+    `dst ${VICTIM} fragment yes length 1500 rate-limit 1 Mbit/s`,
     {
       fragment: true,
       packetLengths: [{ from: 1500, to: 1500 }],

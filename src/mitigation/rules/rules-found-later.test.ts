@@ -81,7 +81,7 @@ test("the rules in force stay until newer ones are found, which are for the acti
   const flowspec = { ...POLICY, action: { kind: "rate_limit", bytesPerSecond: 1000 } } as const;
   engine.reconfigure(policy({ ...terms, ...under({ method: "flowspec", flowspec }) }), 1200);
   answer(rulesOf(TCP), 1300, asked[1]);
-  expect(rules()).toEqual(["dst 192.0.2.1/32 proto udp rate-limit 1000 bytes/s"]);
+  expect(rules()).toEqual(["dst 192.0.2.1/32 proto udp rate-limit 0.008 Mbit/s"]);
   answer(rulesOf(TCP), 1400);
   expect(rules()).toEqual(["dst 192.0.2.1/32 proto tcp discard"]);
 });

@@ -65,10 +65,11 @@ export function unusualPackets(
     // Later fragments of answers show no port.
     return parts.has(vectorOf(first.header)) || (first.header.fragment === "later" && isCut(attack));
   };
-  if (before.length === 0) for (const { packets } of groupsOf(all, attack).filter(isNamed)) take(packets);
+  const classes = new Map(all.map((packet) => [packet, classOf(packet.header)]));
+  if (before.length === 0) for (const { packets } of groupsOf(classes, attack).filter(isNamed)) take(packets);
   // One after the other: without the most unusual class, the others have a larger share of the rest.
   while (isOver()) {
-    const [group] = groupsOf(all, attack).sort((a, b) => b.times - a.times);
+    const [group] = groupsOf(classes, attack).sort((a, b) => b.times - a.times);
     if (group === undefined) break;
     take(group.packets);
   }
@@ -97,11 +98,11 @@ interface Group {
   readonly times: number;
 }
 
-/** The packets that are not taken for the attack yet, by class. */
-function groupsOf(all: readonly WeightedPacket[], attack: ReadonlySet<WeightedPacket>): Group[] {
-  const left = all.filter((packet) => !attack.has(packet));
+/** The packets that are not taken for the attack yet, by class. @param classes of all packets. */
+function groupsOf(classes: ReadonlyMap<WeightedPacket, string>, attack: ReadonlySet<WeightedPacket>): Group[] {
+  const left = [...classes.keys()].filter((packet) => !attack.has(packet));
   const total = weightOf(left) || 1;
-  return [...Map.groupBy(left, ({ header }) => classOf(header))].map(([name, packets]) => {
+  return [...Map.groupBy(left, (packet) => classes.get(packet) as string)].map(([name, packets]) => {
     return { packets, times: timesOrdinary(name, weightOf(packets) / total, packets.length) };
   });
 }

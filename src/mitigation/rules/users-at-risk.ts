@@ -1,7 +1,8 @@
 /** How much of the users' packets a rule matches, estimated from a sample of them. Pure. */
 
 import type { Range } from "../../net/range.ts";
-import { ruleMatches } from "./match.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { fieldsMatch, ruleMatches } from "./match.ts";
 import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
@@ -24,6 +25,7 @@ const CHANCE_PACKETS = 1.2;
 
 export class UsersAtRisk {
   readonly #traffic: UsersTraffic;
+  #packets: readonly WeightedPacket[] | null = null;
   /** The share that a rule may match and still counts as sparing users. */
   readonly tolerated: number;
 
@@ -34,7 +36,8 @@ export class UsersAtRisk {
   }
 
   get packets(): readonly WeightedPacket[] {
-    return [...this.#traffic.seen, ...this.#traffic.assumed];
+    this.#packets ??= [...this.#traffic.seen, ...this.#traffic.assumed];
+    return this.#packets;
   }
 
   get seenCount(): number {
@@ -51,14 +54,26 @@ export class UsersAtRisk {
 
   /** The share matched at most. */
   matched(rule: Rule): number {
+    const wide = rule.packetLengths.length === 0 ? rule : { ...rule, packetLengths: [] };
+    return this.#matched(rule.packetLengths, (header) => ruleMatches(wide, header));
+  }
+
+  /**
+   * The same for users that are those of near() for a rule: of the rule with this change.
+   * @param lengths of the changed rule.
+   */
+  matchedWith(change: Partial<Rule>, lengths: readonly Range[]): number {
+    const { packetLengths, ...others } = change;
+    return this.#matched(lengths, (header) => fieldsMatch(others, header));
+  }
+
+  /** @param isNear whether a packet matches but for the length. */
+  #matched([length]: readonly Range[], isNear: (header: PacketHeader) => boolean): number {
     const { seen, assumed, areOthers } = this.#traffic;
-    const [length] = rule.packetLengths;
-    if (length === undefined) return weightMatched(rule, seen) + weightMatched(rule, assumed);
-    const wide = { ...rule, packetLengths: [] };
-    const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
-    const near = seen.filter(isNear);
+    if (length === undefined) return weightOfThose(seen, isNear) + weightOfThose(assumed, isNear);
+    const near = seen.filter(({ header }) => isNear(header));
     const hidden = areOthers ? besideRange(near, length) : 0;
-    return Math.max(inRange(near, length), hidden) + inSpan(assumed.filter(isNear), length);
+    return Math.max(inRange(near, length), hidden) + inSpan(assumed.filter(({ header }) => isNear(header)), length);
   }
 }
 
@@ -105,8 +120,17 @@ function inSpan(packets: readonly WeightedPacket[], { from: min, to: max }: Rang
 }
 
 export function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): number {
+  return weightOfThose(packets, (header) => ruleMatches(rule, header));
+}
+
+/** Of those that match a rule already, the weight of those that match it with this change. */
+export function weightMatchedWith(change: Partial<Rule>, packets: readonly WeightedPacket[]): number {
+  return weightOfThose(packets, (header) => fieldsMatch(change, header));
+}
+
+function weightOfThose(packets: readonly WeightedPacket[], isOne: (header: PacketHeader) => boolean): number {
   let sum = 0;
-  for (const { header, weight } of packets) if (ruleMatches(rule, header)) sum += weight;
+  for (const { header, weight } of packets) if (isOne(header)) sum += weight;
   return sum;
 }
 

@@ -1,6 +1,7 @@
 /** The filter of the method `scrub` for the traffic of a victim, beside rules that match its attack. */
 import { exactly, type Range, rangesText } from "../../net/range.ts";
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
+import { mbpsText } from "../../traffic/rates.ts";
 
 /**
  * How unknown sources of TCP prove their address (addon/bpf/validate_source.h).
@@ -84,7 +85,7 @@ export function filterText(filter: ScrubFilter, attack: string): string {
   const limits = [
     connections > 0 ? `${connections} connections/s` : "",
     packets > 0 ? `${packets} packets/s` : "",
-    bytes > 0 ? `${bytes} bytes/s` : "",
+    bytes > 0 ? mbpsText(bytes) : "",
   ].filter((limit) => limit !== "");
   const parts = [
     countsOnly ? "only counted" : "",

@@ -15,6 +15,16 @@ import {
 /** The names of `show route all` by their first octets. */
 const EXTENDED: Readonly<Record<string, string>> = { rt: "rt", ro: "soo" };
 
+const TRACE = "trace";
+
+/** One UPDATE as it changed the table. */
+export interface RouteChange {
+  /** That the route or the rule is about. */
+  readonly prefix: string;
+  readonly route: string;
+  readonly isHeld: boolean;
+}
+
 export class BirdRouter implements ForeignRouter {
   readonly #processes: RouterProcesses;
 
@@ -31,11 +41,13 @@ export class BirdRouter implements ForeignRouter {
     const taken = "import all; export none;";
     const lines = [
       "log stderr { error, fatal, bug };",
+      `log "${this.#processes.inside(TRACE)}" { trace };`,
       `router id ${own.v4};`,
       "protocol device {}",
       "flow4 table flows4;",
       "flow6 table flows6;",
       "protocol bgp speaker {",
+      "  debug { routes };",
       `  local ${own.v4} as ${asn}; neighbor ${speaker.v4} as ${SPEAKER_ASN};`,
       "  connect delay time 1; connect retry time 1; error wait time 1, 2;",
       // The next hop of a blackhole is on no link.
@@ -72,6 +84,11 @@ export class BirdRouter implements ForeignRouter {
     });
   }
 
+  /** Each UPDATE since it was started for the first time, in the order in which they came. */
+  changes(): readonly RouteChange[] {
+    return this.#processes.read(TRACE).split("\n").flatMap(changeOf);
+  }
+
   async #tables(...names: readonly string[]): Promise<readonly string[]> {
     const shown = await Promise.all(names.map((name) => this.#show(`route table ${name} all`)));
     return shown.flat();
@@ -81,6 +98,18 @@ export class BirdRouter implements ForeignRouter {
     const command = ["birdc", "-s", this.#processes.inside("control"), `show ${subject}`];
     return (await this.#processes.ask(command)).split("\n");
   }
+}
+
+const CHANGE = /<TRACE> speaker\.(?:ipv|flow)[46] > (added|replaced|updated|removed) (?:\[\w+\] )?(.+)$/;
+
+/** `speaker.ipv4 > added [best] 203.0.113.7/32 0L 2G unreachable`; of rules `flow4 { dst 203.0.113.7/32; proto 17; }`. */
+function changeOf(line: string): RouteChange[] {
+  const [, kind, rest = ""] = CHANGE.exec(line) ?? [];
+  if (kind === undefined) return [];
+  const [, match] = /^flow[46] \{ (.*?);? \}/.exec(rest) ?? [];
+  const [, of] = /^dst ([^;]+)/.exec(match ?? "") ?? [];
+  const [prefix = ""] = rest.split(" ");
+  return [{ prefix: of ?? prefix, route: match ?? prefix, isHeld: kind !== "removed" }];
 }
 
 /** `(rt, 65000, 100)` and `(generic, 0x80090000, 0xa)`. */

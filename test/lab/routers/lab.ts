@@ -1,7 +1,8 @@
 /**
- * Eight routers of four projects and two Debian releases, each with a policy of its own, through bans, changes, overflow,
- * and the ends of service, speaker and routers: after each step, what each holds by its own tool beside what it should
- * hold, as a table. Exits 1 where one holds anything else. Needs root, debootstrap, gobgpd and socat.
+ * Nine routers of five projects and two Debian releases, each with a policy of its own, through bans, changes, a ladder,
+ * overflow, and the ends of service, speaker and routers: after each step, what each holds by its own tool beside what it should
+ * hold, as a table. A BIRD without a policy writes down each UPDATE, which shows whether a new route came before
+ * the old one went. Exits 1 where one holds anything else. Needs root, debootstrap, gobgpd and socat.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +10,8 @@ import { join } from "node:path";
 import { findGobgpd } from "../../../src/bgp/speaker/gobgpd-process.ts";
 import { freePort, ServiceProcess } from "../../fixtures/service.ts";
 import { Relay } from "../relay.ts";
+import { sendFrom } from "../world.ts";
+import { BirdRouter, type RouteChange } from "./bird-router.ts";
 import type { ForeignRouter } from "./foreign-router.ts";
 import { DISCARD, RouterNetwork } from "./network.ts";
 
@@ -62,6 +65,10 @@ const POLICIES: Readonly<Record<string, Policy>> = {
     yaml: "ipv4_lengths: 24-28",
     takesRoute: (prefix) => !isV4(prefix) || (lengthOf(prefix) >= 24 && lengthOf(prefix) <= 28),
   },
+  "gobgp-13": {
+    yaml: "flowspec: { match: [source, protocol, source_port, destination_port, tcp_flags, fragment] }",
+    takesRule: (text) => !text.includes("length"),
+  },
   "bird-12": { yaml: "flowspec: { rules: 10 }", room: 10 },
 };
 const BLACKHOLE = "65535:666";
@@ -77,6 +84,9 @@ const SYN = [
   { protocol: "tcp", ports: ["80", "443"], tcp_flags: { set: ["syn"], unset: ["ack"] } },
   "proto 6; dport 80,443; tcp flags =0x2&!0x10",
 ] as const;
+
+/** An attack whose ban climbs. */
+const LADDER = { victim: "203.0.112.200", pps: 2000, blackholeAfterSeconds: 12, floodSeconds: 45 } as const;
 
 class Lab {
   #service: ServiceProcess | null = null;
@@ -122,6 +132,38 @@ class Lab {
     const results = await Promise.all(
       this.network.routers.map(async (router) => ({ router, fault: await faultOf(router, wanted, startedMs) })),
     );
+    this.#print(step, startedMs, results);
+  }
+
+  /** Waits until each router holds what is right for this rung of the ban of the victim, and prints a line. */
+  async climbs(step: string, holds: (router: ForeignRouter, held: Held) => string | null): Promise<void> {
+    const startedMs = performance.now();
+    const prefix = `${LADDER.victim}/32`;
+    const faultOf = async (router: ForeignRouter) => {
+      for (;;) {
+        const routes = (await router.routes()).filter((route) => route.prefix === prefix).length;
+        const flows = await router.flows();
+        const rules = flows?.filter(({ match }) => match.startsWith(`dst ${prefix}`)).length ?? null;
+        const fault = holds(router, { routes, rules });
+        if (fault === null || performance.now() - startedMs > HOLDS_WITHIN_MS) return { router, fault };
+        await Bun.sleep(200);
+      }
+    };
+    this.#print(step, startedMs, await Promise.all(this.network.routers.map(faultOf)));
+  }
+
+  /** Between its first route and `isOver`, the prefix was never without one at a router that writes down each UPDATE. */
+  neverWithout(step: string, prefix: string): void {
+    const startedMs = performance.now();
+    const results = this.network.routers.flatMap((router) => {
+      if (!(router instanceof BirdRouter) || router.name in POLICIES) return [];
+      const changes = router.changes().filter((change) => change.prefix === prefix);
+      return [{ router, fault: gapIn(changes) }];
+    });
+    this.#print(step, startedMs, results);
+  }
+
+  #print(step: string, startedMs: number, results: readonly RouterResult[]): void {
     const faults = results.filter(({ fault }) => fault !== null);
     this.#faults += faults.length;
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
@@ -134,6 +176,30 @@ class Lab {
     if (pid !== null) process.kill(pid, "SIGKILL");
     await Bun.sleep(500);
   }
+}
+
+interface RouterResult {
+  readonly router: ForeignRouter;
+  readonly fault: string | null;
+}
+
+/** Of the victim: numbers. `rules` null: the software knows none. */
+interface Held {
+  readonly routes: number;
+  readonly rules: number | null;
+}
+
+/** null: once there was a route, there was one until the end. */
+function gapIn(changes: readonly RouteChange[]): string | null {
+  const held = new Set<string>();
+  let gaps = 0;
+  for (const [i, { route, isHeld }] of changes.entries()) {
+    if (isHeld) held.add(route);
+    else held.delete(route);
+    if (held.size === 0 && i < changes.length - 1) gaps++;
+  }
+  if (changes.length === 0) return "has no UPDATE of it";
+  return gaps === 0 ? null : `was without a route ${gaps} times in ${changes.length} UPDATEs`;
 }
 
 /** null: it holds what it should, and still does after a while. */
@@ -203,6 +269,16 @@ function configOf(routers: readonly ForeignRouter[]): string {
 networks: [203.0.112.0/22, "2001:db8::/32"]
 thresholds: { pps: 100000, mbps: 10000, flows_per_sec: 100000 }
 dry_run: false
+capture: { interfaces: [{ name: mirror0, mode: mirror }] }
+ban: { repeat_window_seconds: 0 }
+hostgroups:
+  - name: ladder
+    networks: [${LADDER.victim}/32]
+    thresholds: { pps: ${LADDER.pps} }
+    ban: { unban_hysteresis_seconds: 5 }
+    escalation:
+      - { after_seconds: 0, action: flowspec }
+      - { after_seconds: ${LADDER.blackholeAfterSeconds}, action: blackhole }
 bgp:
   local_asn: 64500
   router_id: 10.61.0.1
@@ -250,6 +326,7 @@ async function run(): Promise<void> {
   const changed = { ...first, rules: [SYN] };
   await lab.banBy(changed);
   await lab.holds("an order changes the rules", { blackholes, rules: [changed, sixth] });
+  lab.neverWithout("in no UPDATE was its prefix without a rule", first.prefix);
 
   const many = Array.from({ length: 12 }, (_, i) => ({ prefix: `203.0.115.${i + 1}/32`, rules: [DNS] }));
   for (const each of many) await lab.banBy(each);
@@ -273,4 +350,23 @@ async function run(): Promise<void> {
 
   for (const { prefix } of [...blackholes, ...full.rules]) await lab.order("unban", { prefix, reason: "lab" });
   await lab.holds("all was unbanned", NOTHING);
+  await climb();
+  await lab.holds("the attack is over", NOTHING);
+}
+
+async function climb(): Promise<void> {
+  const { victim: target, floodSeconds: seconds, pps } = LADDER;
+  const flood = sendFrom(network.attacker, { profile: "dns", target, pps: 4 * pps, seconds, path: "socket" });
+  const takesRules = ({ name }: ForeignRouter) => POLICIES[name]?.takesRule?.("") ?? true;
+  const takesRoutes = ({ name }: ForeignRouter) => POLICIES[name]?.takesRoute?.(`${target}/32`) ?? true;
+  await lab.climbs("a flood: rules, and no route", (router, { routes, rules }) => {
+    const isRight = routes === 0 && (rules === null || rules > 0 === takesRules(router));
+    return isRight ? null : `holds ${routes} routes and ${rules} rules`;
+  });
+  await lab.climbs("the next rung: a blackhole, and no rule", (router, { routes, rules }) => {
+    const isRight = routes === Number(takesRoutes(router)) && (rules ?? 0) === 0;
+    return isRight ? null : `holds ${routes} routes and ${rules} rules`;
+  });
+  lab.neverWithout("in no UPDATE was the victim without a route or rule", `${target}/32`);
+  await flood;
 }

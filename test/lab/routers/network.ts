@@ -7,9 +7,10 @@ import { BirdRouter } from "./bird-router.ts";
 import { Exabgp } from "./exabgp.ts";
 import type { ForeignRouter, RouterLink } from "./foreign-router.ts";
 import { Frr } from "./frr.ts";
+import { Gobgp } from "./gobgp.ts";
 import { Openbgpd } from "./openbgpd.ts";
 
-const DAEMONS = ["frr", "openbgpd", "exabgp", "bird2"];
+const DAEMONS = ["frr", "openbgpd", "exabgp", "bird2", "gobgpd"];
 const FIRST_ASN = 64601;
 /** Discarded by each router, as the documents ask. */
 export const DISCARD = { v4: "192.0.2.1", v6: "100::1" } as const;
@@ -26,6 +27,7 @@ const ROUTERS: readonly { readonly name: string; readonly suite: Suite; readonly
   { name: "openbgpd-13", suite: "trixie", make: Openbgpd },
   { name: "exabgp-13", suite: "trixie", make: Exabgp },
   { name: "bird-13", suite: "trixie", make: BirdRouter },
+  { name: "gobgp-13", suite: "trixie", make: Gobgp },
 ];
 
 export class RouterNetwork {
@@ -33,6 +35,8 @@ export class RouterNetwork {
 
   private constructor(
     readonly box: Namespace,
+    /** Its device wire0 is mirrored to mirror0 of the box. */
+    readonly attacker: Namespace,
     readonly routers: readonly ForeignRouter[],
     undo: Undo,
   ) {
@@ -51,14 +55,15 @@ export class RouterNetwork {
       }
       const namespaces = new Namespaces();
       undo.add(() => namespaces.close());
-      const box = namespaces.add("box");
+      const [box, attacker] = [namespaces.add("box"), namespaces.add("attacker")];
+      namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
       const routers = ROUTERS.map(({ name, suite, make }, i) => {
         const router = new make(name, (systems[suite] as RootFolder).path, linkOf(namespaces, box, i));
         undo.add(() => router.kill());
         return router;
       });
       await Promise.all(routers.map((router) => router.start()));
-      return new RouterNetwork(box, routers, undo);
+      return new RouterNetwork(box, attacker, routers, undo);
     } catch (cause) {
       await undo.all();
       throw cause;

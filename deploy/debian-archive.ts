@@ -4,12 +4,14 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT } from "../source-tree.ts";
+import { ROOT } from "./compile.ts";
 
 const ARCHIVE = join(ROOT, "build/debian");
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /** Suites are updated: an index older than this is fetched again, and a package with it. */
 const STALE_MS = 24 * 3600 * 1000;
+
+const DOWNLOAD = ["install", "-y", "--no-install-recommends", "--download-only"];
 
 const REPOSITORIES = {
   main: { label: "Debian", suites: /^(bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)$/ },
@@ -23,6 +25,48 @@ export interface DebianPackage {
   /** Codename, with `-backports` for that part: `bookworm`, `trixie-backports`. Security updates are looked up with it. */
   readonly suite: string;
   readonly name: string;
+}
+
+export interface Closure {
+  readonly suite: string;
+  /** Debian's name of it. */
+  readonly architecture: string;
+  readonly names: readonly string[];
+}
+
+/**
+ * The packages and all that they need, resolved by apt as on a system that has nothing. Returns the paths of their files,
+ * sorted. Throws as fetchPackage does.
+ */
+export async function fetchClosure({ suite, architecture, names }: Closure): Promise<readonly string[]> {
+  const options = await indexOf(suite, architecture);
+  const directory = join(ARCHIVE, `${suite}-${architecture}`);
+  const name = `closure-${new Bun.CryptoHasher("sha256").update(names.join(" ")).digest("hex").slice(0, 16)}`;
+  return locked(directory, async () => {
+    const files = join(directory, name);
+    if (!isFresh(files)) await downloadClosure({ files, options, names });
+    return readdirSync(files)
+      .filter((file) => file.endsWith(".deb"))
+      .toSorted()
+      .map((file) => join(files, file));
+  });
+}
+
+interface Download {
+  readonly files: string;
+  readonly options: readonly string[];
+  readonly names: readonly string[];
+}
+
+async function downloadClosure({ files, options, names }: Download): Promise<void> {
+  const mine = `${files}.new`;
+  for (const path of [mine, files]) rmSync(path, { recursive: true, force: true });
+  mkdirSync(join(mine, "partial"), { recursive: true });
+  const status = `${files}.status`;
+  writeFileSync(status, "");
+  const alone = ["-o", `Dir::State::Status=${status}`, "-o", `Dir::Cache::Archives=${mine}`];
+  await run(["apt-get", "-q", ...options, ...alone, ...DOWNLOAD, ...names]);
+  renameSync(mine, files);
 }
 
 /**
@@ -74,11 +118,14 @@ export async function sourcesOf(suite: string, option = ""): Promise<readonly st
   return repositories.map((repository) => `deb ${option}${repository} main\n`);
 }
 
-/** Brings the index of a suite up to date. Returns the options that make apt look at this suite alone. */
-async function indexOf(suite: string): Promise<readonly string[]> {
+/**
+ * Brings the index of a suite up to date. Returns the options that make apt look at this suite alone, and at this
+ * machine's architecture unless another is named.
+ */
+async function indexOf(suite: string, architecture?: string): Promise<readonly string[]> {
   if (Bun.which("apt-get") === null || !existsSync(KEYRING))
     throw new Error("this machine has no apt with Debian's keys");
-  const directory = join(ARCHIVE, suite);
+  const directory = join(ARCHIVE, architecture === undefined ? suite : `${suite}-${architecture}`);
   const [lists, sources, updated] = ["lists", "sources.list", "updated"].map((name) => join(directory, name)) as [
     string,
     string,
@@ -92,6 +139,7 @@ async function indexOf(suite: string): Promise<readonly string[]> {
     "APT::Sandbox::User": "",
     "Acquire::Languages": "none",
     "Acquire::Retries": "3",
+    ...(architecture === undefined ? {} : { "APT::Architecture": architecture, "APT::Architectures": architecture }),
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
   mkdirSync(join(lists, "partial"), { recursive: true });

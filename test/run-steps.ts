@@ -1,0 +1,152 @@
+/**
+ * What `make test` runs: stages one after the other. The steps of a stage run at the same time, but for those that come
+ * after another one. What computes gives way to what depends on time.
+ */
+import { availableParallelism } from "node:os";
+import { Glob } from "bun";
+import { bunTest, type Counts, doctest, failedFiles, isRandom, one } from "./run-report.ts";
+
+export interface Step {
+  readonly name: string;
+  readonly command: Command;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Reads passed, failed and skipped from the step's output; null when the output has no counts. */
+  readonly counts: (output: string, ok: boolean) => Counts | null;
+  /** For steps that depend on time: a command that repeats the failures; null: too many failed for a coincidence. */
+  readonly again?: (output: string, filesMax: number) => Command | null;
+  /** Begins when the step of this name, which stands before it, has ended. */
+  readonly after?: string;
+  /** Its output is shown as it comes; that of all others when they end. */
+  readonly isShown?: true;
+}
+
+export type Command = readonly string[];
+
+const FUZZED_PACKETS = 400_000;
+/** Of each protocol; `make fuzz` has 10^9. */
+const MUTATED_DATAGRAMS = 1_000_000;
+/** For libFuzzer: findings and the number of runs, instead of a line for each new path. */
+const QUIET = ["-verbosity=0", "-print_final_stats=1"];
+const bun = process.execPath;
+const jobs = `-j${availableParallelism()}`;
+
+const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
+const lab = [bun, "test/lab/demo/demo.ts", "--once"];
+const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
+const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
+const truth = [bun, "test/lab/truth/truth.ts", "--floods", "8", "--lengths", "0.2,0.5,1,2.3,5"];
+
+const fuzz = [`-runs=${FUZZED_PACKETS}`, "-max_len=512", ...QUIET];
+const recorded = [...new Glob("test/telemetry/recorded/*.flows").scanSync()];
+
+/** Tests that spend their time on the timers of routers and on parked requests: one after the other, beside all others. */
+const WAITING = ["test/contract/", "src/bgp/", "test/deploy/nginx.test.ts"];
+/** The same for those that wait until a brain or an etcd counts as lost. */
+const WAITING_FOR_BRAINS = [
+  ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts"],
+  ...["test/cluster/etcd-lease.test.ts", "test/cluster/etcd-orders.test.ts", "test/cluster/etcd-slots.test.ts"],
+];
+const notWaiting = [...WAITING, ...WAITING_FOR_BRAINS].map(
+  (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
+);
+
+const NATIVE_BUILD: Step = {
+  name: "native tests: build",
+  command: givingWay(
+    "make",
+    "-C",
+    "addon",
+    "--no-print-directory",
+    jobs,
+    "unit",
+    "programs",
+    "unit-tsan",
+    "fuzz-short",
+  ),
+  counts: one,
+};
+
+/** One after the other, beside the kernel's. */
+const NATIVE: readonly Step[] = [
+  {
+    name: "native unit tests (ASan, UBSan)",
+    command: givingWay("build/addon/unit"),
+    environment: { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" },
+    counts: doctest,
+  },
+  {
+    name: "every program, as Debian 13's compiler makes it",
+    command: givingWay("build/addon/programs_clang-19"),
+    counts: doctest,
+  },
+  {
+    name: "native unit tests (TSan)",
+    command: givingWay("make", "-C", "addon", "--no-print-directory", "tsan"),
+    counts: doctest,
+  },
+  {
+    name: `packet parser, fuzzed with ${FUZZED_PACKETS.toLocaleString("en-US")} packets`,
+    command: givingWay("build/addon/fuzz_packet_parser", ...fuzz),
+    counts: one,
+  },
+  {
+    name: `flow decoders: ${MUTATED_DATAGRAMS.toLocaleString("en-US")} datagrams with mutations of each protocol`,
+    command: givingWay("build/addon/fuzz_flow_mutations", String(MUTATED_DATAGRAMS), ...recorded),
+    counts: one,
+  },
+];
+
+const BESIDE_OTHERS: readonly Step[] = [
+  NATIVE_BUILD,
+  {
+    name: "TypeScript tests that wait for others",
+    command: [...bunTests, "--parallel=1", ...WAITING],
+    counts: bunTest,
+    again: failedFilesAgain,
+  },
+  {
+    name: "TypeScript tests that wait for brains",
+    command: [...bunTests, "--parallel=1", ...WAITING_FOR_BRAINS],
+    counts: bunTest,
+    again: failedFilesAgain,
+  },
+  {
+    name: "TypeScript tests",
+    // Two more than cores: they wait for half of their time.
+    command: [...bunTests, `--parallel=${Math.min(4, availableParallelism() + 2)}`, ...notWaiting],
+    counts: bunTest,
+    again: failedFilesAgain,
+    after: NATIVE_BUILD.name,
+    isShown: true,
+  },
+  {
+    name: "Debian 12's kernel: programs, packets of every kind",
+    command: givingWay(bun, "test/machines/kernels.ts", "--short"),
+    counts: one,
+    after: NATIVE_BUILD.name,
+  },
+  ...NATIVE.map((step, i) => ({ ...step, after: (NATIVE[i - 1] ?? NATIVE_BUILD).name })),
+];
+
+export const STAGES: readonly (readonly Step[])[] = [
+  BESIDE_OTHERS,
+  [
+    { name: "the lab, once", command: lab, counts: one, again: () => lab },
+    { name: "soak, short form", command: soak, counts: one, again: () => soak },
+  ],
+  // What it shows depends on how evenly its flood comes.
+  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
+  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
+];
+
+/** Takes the time that tests leave which depend on it. */
+function givingWay(...command: readonly string[]): Command {
+  return ["nice", "-n", "10", ...command];
+}
+
+/** @param filesMax more files with failures are not repeated */
+function failedFilesAgain(output: string, filesMax: number): Command | null {
+  const files = failedFiles(output);
+  if (files.length === 0 || files.length > filesMax || files.some(isRandom)) return null;
+  return [...bunTests, "--isolate", ...files];
+}
