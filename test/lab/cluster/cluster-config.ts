@@ -7,9 +7,10 @@ export const ASN = 64500;
 export const BGP_PORT = 1790;
 export const FLOW_PORT = 2055;
 export const THRESHOLD_PPS = 500;
-/** How long an attack must be calm, and how long a ban lasts after it was extended. */
+/** How long an attack must be calm before its ban ends. */
 export const CALM_SECONDS = 5;
-export const TTL_SECONDS = 30;
+/** How long a brain or an agent that is away keeps a ban: longer than any fault of the lab. */
+const TTL_SECONDS = 60;
 /** By node, the next hop of its routes. */
 export const NODE_HOPS = { scrub1: "192.0.2.101", scrub2: "192.0.2.102" } as const;
 export type NodeName = keyof typeof NODE_HOPS;

@@ -1,7 +1,7 @@
 /** One fault of the lab under floods: what routers had, what became of orders and of rules, and what was notified. */
 import type { Bird } from "../../fixtures/bgp/bird.ts";
 import { eventually } from "../../fixtures/service.ts";
-import { CALM_SECONDS, TTL_SECONDS, VICTIMS } from "./cluster-config.ts";
+import { CALM_SECONDS, VICTIMS } from "./cluster-config.ts";
 import type { Brain, ClusterWorld, Router, ScrubNode } from "./cluster-world.ts";
 import { type EventCounts, eventsIn, isComplete } from "./events.ts";
 import { FAULT_MS, type Fault, type Watched } from "./faults.ts";
@@ -30,7 +30,7 @@ export interface TrialResult {
 }
 
 /** From the flood's end to the last withdrawal, where nothing is at fault. */
-export const AFTER_MAX_MS = (CALM_SECONDS + TTL_SECONDS + 5) * 1000;
+export const AFTER_MAX_MS = (CALM_SECONDS + 10) * 1000;
 /**
  * An attack that one brain alone sees is offered to the brain that notifies within this time. One that is killed sooner
  * takes its event with it.
