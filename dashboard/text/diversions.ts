@@ -13,12 +13,12 @@ export interface DiversionState {
 }
 
 export function diversionState({ phase, lost, dry_run: isDryRun }: DiversionRow): DiversionState {
-  const { tone, text } = lost === true ? { tone: "danger" as const, text: t`lost, asked for again` } : PHASES[phase];
+  const { tone, text } = lost === true ? { tone: "danger" as const, text: t`lost, requested again` } : PHASES[phase];
   return isDryRun === true ? { tone: "none", text: t`${text}, in dry run` } : { tone, text };
 }
 
 const PHASES: Readonly<Record<DiversionRow["phase"], DiversionState>> = {
-  beginning: { tone: "warn", text: t`asked for` },
+  beginning: { tone: "warn", text: t`requested` },
   confirming: { tone: "warn", text: t`not confirmed yet` },
   diverted: { tone: "ok", text: t`confirmed` },
   failed: { tone: "danger", text: t`failed` },

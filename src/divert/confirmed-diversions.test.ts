@@ -28,7 +28,7 @@ describe("a diversion", () => {
 
   const CHECKED = { ...HOOK, confirmEverySeconds: 60 };
 
-  test("is confirmed again, and asked for again when it is not there any more #hook-lost", async () => {
+  test("is confirmed again, and requested again when it is not there any more #hook-lost", async () => {
     const bench = new Bench();
     bench.hook = CHECKED;
     bench.diversions.start();
@@ -54,7 +54,7 @@ describe("a diversion", () => {
     expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
   });
 
-  test("stays confirmed while the hook cannot be asked, and ends when it is not wanted meanwhile", async () => {
+  test("stays confirmed while the hook does not answer, and ends when it is not wanted meanwhile", async () => {
     const bench = new Bench();
     bench.hook = CHECKED;
     bench.diversions.start();

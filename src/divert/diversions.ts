@@ -34,7 +34,7 @@ const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60_000;
 /** Between two questions whether a prefix is diverted. */
 const CONFIRM_EVERY_MS = 5000;
-/** A confirmed diversion is lost when the hook says so many times, one after the other, that it is not. */
+/** A confirmed diversion is lost after this number of answers, one after the other, that it is not diverted. */
 const DENIALS = 2;
 /** While nothing is to be done. */
 const IDLE_MS = 60_000;
@@ -203,7 +203,7 @@ export class Diversions implements Diverter {
     else await running.pause.wait(CONFIRM_EVERY_MS);
   }
 
-  /** The provider may end what it had confirmed: it is asked for again then, and its bans wait for it. */
+  /** The provider may end what it had confirmed: it is requested again then, and its bans wait for it. */
   async #confirmAgain(running: Running): Promise<void> {
     const { hook, newId } = this.#options;
     const present = hook();

@@ -26,9 +26,9 @@ export interface Diversion {
   readonly attempts: number;
   /** Of the last one, or why it was lost; null: none has failed. */
   readonly error: string | null;
-  /** When it was first asked for. Wall clock, ms; absent in files of older builds. */
+  /** When it was first requested. Wall clock, ms; absent in files of older builds. */
   readonly begunAt?: number;
-  /** It was confirmed, and then was not any more: it is asked for again. Absent: false. */
+  /** It was confirmed, and then was not any more: it is requested again. Absent: false. */
   readonly isLost?: true;
 }
 

@@ -19,7 +19,7 @@ export interface WantedChanges {
 export interface DiversionChanges {
   readonly begins: readonly string[];
   readonly ends: readonly string[];
-  /** Ended and begun anew, as what dry run begins, dry run ends. */
+  /** Ended and begun again, as what dry run begins, dry run ends. */
   readonly renews: readonly string[];
   /** Another program or web service is called for them from now on. */
   readonly moves: readonly string[];

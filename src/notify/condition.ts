@@ -172,13 +172,13 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
   diversion_begun: {
     severity: "info",
     subject: "Diversion of",
-    begins: "is asked for",
+    begins: "is requested",
     ends: "has ended",
     effect: "The scrubbing center gets the traffic of the prefix once it has confirmed it",
     advice: "Nothing has to be done",
     view: "mitigation",
     nouns: [
-      ["diversion that is asked for", "diversions that are asked for"],
+      ["diversion that is requested", "diversions that are requested"],
       ["diversion that has ended", "diversions that have ended"],
     ],
     beginsAfterMs: 0,

@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<DiversionRow>[] = [
   },
   sinceColumn(t`Since`, ({ since }) => since),
   textColumn(t`For the bans of`, bansOf, "medium"),
-  momentColumn(t`Asked for at`, ({ begun_at: at }) => at, "wide"),
+  momentColumn(t`Requested at`, ({ begun_at: at }) => at, "wide"),
   textColumn(
     t`Last error`,
     ({ error, attempts }) => error && (attempts > 1 ? t`${error} (${attempts} times)` : error),

@@ -147,7 +147,7 @@ function HookCalls({ diversions }: { readonly diversions: NonNullable<ReloadPrev
     <>
       <RouteList title={t`The scrubbing hook is called to divert:`} routes={begins} more={0} />
       <RouteList title={t`The scrubbing hook is called to end the diversion of:`} routes={ends} more={0} />
-      <RouteList title={t`The diversion is ended and begun anew of:`} routes={renews} more={0} />
+      <RouteList title={t`The diversion is ended and begun again of:`} routes={renews} more={0} />
       <RouteList title={t`Another hook is called for the diversion of:`} routes={moves} more={0} />
       {strands.length > 0 && (
         <Callout tone="warn" title={t`No hook is left that could end these diversions`}>

@@ -154,7 +154,7 @@ function changed(answer: Json): Answered {
 const DIVERSION_WORDS = {
   begins: "diverts by the hook",
   ends: "ends by the hook the diversion of",
-  renews: "ends by the hook and diverts anew",
+  renews: "ends by the hook and diverts again",
   moves: "calls another hook for",
   strands: "has no hook to end the diversion of",
 } as const;

@@ -17,13 +17,13 @@ export const DiversionsWire = Type.Object(
           phase: oneOf(...DIVERSION_PHASES),
           /** When the phase began. */
           since: Timestamp,
-          /** When it was first asked for; absent of one that an older build began. */
+          /** When it was first requested; absent of one that an older build began. */
           begun_at: Type.Optional(Timestamp),
           /** When the last of its bans ends, if nothing prolongs it; absent where none wants it. */
           wanted_until: Type.Optional(Timestamp),
           /** The hook does nothing for it. */
           dry_run: Type.Optional(Type.Literal(true)),
-          /** It was confirmed, and then was not any more: it is asked for again. */
+          /** It was confirmed, and then was not any more: it is requested again. */
           lost: Type.Optional(Type.Literal(true)),
           /** Failed attempts of the present request. */
           attempts: Type.Integer({ minimum: 0 }),

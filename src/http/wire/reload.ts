@@ -22,7 +22,7 @@ const WANTED_FIELDS = {
       {
         begins: PREFIXES,
         ends: PREFIXES,
-        /** Ended and begun anew, since dry run of the hook changes. */
+        /** Ended and begun again, since dry run of the hook changes. */
         renews: PREFIXES,
         /** Another program or web service is called for them. */
         moves: PREFIXES,
