@@ -1,5 +1,5 @@
 /**
- * An older package's service, then a newer one's on the same state, beside a BIRD that is asked all the while: nothing that
+ * An older package's service, then a newer one's on the same state, beside a BIRD whose routes are read all the while: nothing that
  * was ordered is lost, and no route is ever gone. The packages are named by OLDER and NEWER.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
