@@ -1,6 +1,6 @@
 /**
- * An older package's service, then a newer one's on the same state, beside a BIRD whose routes are read all the while: nothing that
- * was ordered is lost, and no route is ever gone. The packages are named by OLDER and NEWER.
+ * An older package's service, then a newer one's on the same state, beside a BIRD whose routes are read all the while:
+ * nothing that was ordered is lost, and no route is ever gone. The packages are named by OLDER and NEWER.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
