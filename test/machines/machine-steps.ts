@@ -63,13 +63,31 @@ export async function buildOnBareSystem(order: BuildOrder): Promise<BuiltRelease
     rmSync(folder, { recursive: true, force: true });
     cpSync(join(tree, "build/release"), folder, { recursive: true });
     const deb = only(join(folder, `floodwall_*_${NATIVE.name}.deb`));
-    if (older === null) return { folder, deb, older };
-    const script = `git checkout -q --detach ${older} && make deb`;
-    if (!(await inTree("make deb of the older version", "sh", "-ec", script))) return null;
+    if (older === null || !(await upgradeInTree(inTree, { commit, older }))) return { folder, deb, older: null };
     const olderDeb = join(folder, "older.deb");
-    cpSync(only(join(tree, "build/deb/floodwall_*.deb")), olderDeb);
+    cpSync(join(tree, "build/older.deb"), olderDeb);
     return { folder, deb, older: olderDeb };
   });
+}
+
+interface Versions {
+  readonly commit: string;
+  readonly older: string;
+}
+
+/** Builds the older version, and upgrades its service to the release. Returns whether the older package is there. */
+async function upgradeInTree(
+  inTree: (name: string, ...command: string[]) => Promise<boolean>,
+  { commit, older }: Versions,
+): Promise<boolean> {
+  const build = `git checkout -q --detach ${older} && make deb && mv build/deb/floodwall_*.deb build/older.deb`;
+  if (!(await inTree("make deb of the older version", "sh", "-ec", build))) return false;
+  const upgrade = `git checkout -q --detach ${commit} && make setup
+    OLDER=build/older.deb NEWER=$(ls build/release/floodwall_*_${NATIVE.name}.deb)
+    export OLDER NEWER
+    node_modules/.bin/bun test ./test/machines/upgrade.cases.ts`;
+  await inTree("an upgrade beside a BIRD", "sh", "-ec", upgrade);
+  return true;
 }
 
 function only(pattern: string): string {

@@ -167,7 +167,7 @@ function checkExecutable(architecture: Architecture, { root, what }: { root: str
 /** Puts it there. Returns what comes before a command. */
 function emulatorIn(root: string, architecture: Architecture): readonly string[] {
   if (isNative(architecture)) return [];
-  cpSync(`/usr/bin/qemu-${architecture.machine}-static`, join(root, "usr/bin/emulator"));
+  cpSync(`/usr/bin/qemu-${architecture.machine}-static`, join(root, "usr/bin/emulator"), { dereference: true });
   return ["/usr/bin/emulator"];
 }
 

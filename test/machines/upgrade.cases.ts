@@ -1,0 +1,77 @@
+/**
+ * An older package's service, then a newer one's on the same state, beside a BIRD whose routes are read all the while:
+ * nothing that was ordered is lost, and no route is ever gone. The packages are named by OLDER and NEWER.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { PeeredScenario } from "../fixtures/bgp/peered-scenario.ts";
+import { runCommand } from "../fixtures/run-command.ts";
+import { eventually, type ServiceProcess } from "../fixtures/service.ts";
+import { Undo } from "../fixtures/undo.ts";
+
+const VICTIMS = ["203.0.113.7", "203.0.113.8"];
+
+type Row = Readonly<Record<string, unknown>>;
+
+const undo = new Undo();
+const scene = new PeeredScenario();
+const folder = undo.folder("upgrade");
+const options = (name: string) => ({
+  // In place of Bun and main.ts, which come first.
+  runner: ["sh", "-ec", `shift 2; exec ${join(folder, name)}/usr/bin/floodwall "$@"`, "sh"],
+});
+
+beforeAll(() => {
+  for (const name of ["OLDER", "NEWER"]) {
+    runCommand(["dpkg-deb", "-x", process.env[name] ?? `${name} is not set`, join(folder, name)]);
+  }
+}, 120_000);
+afterAll(() => undo.all());
+
+/** What must be the same afterwards. Newer versions may say more of a ban. */
+async function known(service: ServiceProcess) {
+  const { bans } = (await service.get<{ bans: Row[] }>("/api/v1/bans")).body;
+  const { events } = (await service.get<{ events: Row[] }>("/api/v1/audit?action=ban")).body;
+  const names = ["target", "state", "manual", "route", "started_at", "expires_at"];
+  return { bans: bans.map((ban) => names.map((name) => ban[name])), audit: events.map(({ at, ip }) => [at, ip]) };
+}
+
+test("an upgrade keeps orders and history, and the peer has every route all the while", async () => {
+  const config = `
+networks: [203.0.113.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+dry_run: false
+${await scene.peer()}`;
+  const older = await scene.start(config, options("OLDER"));
+  for (const ip of VICTIMS) expect((await older.post("/api/v1/ban", { ip })).status).toBe(200);
+  const isHeld = async () => {
+    const held = await scene.held();
+    return VICTIMS.every((ip) => held.some((route) => route.startsWith(`${ip}/32 `)));
+  };
+  await eventually(isHeld, () => `the peer lacks a route:\n${older.output}`);
+  const isRecorded = async () => (await known(older)).audit.length === VICTIMS.length;
+  await eventually(isRecorded, () => `the history lacks a ban:\n${older.output}`);
+  const [before, gobgpd] = [await known(older), scene.gobgpdPid];
+  let isOver = false;
+  let [looks, gaps] = [0, 0];
+  const watching = (async () => {
+    for (; !isOver; looks++) if (!(await isHeld())) gaps++;
+  })();
+  expect(await older.stop()).toBe(0);
+  const newer = await scene.start(config, options("NEWER"));
+  // Once more, so that the newer version has said something to the speaker.
+  expect((await newer.post("/api/v1/ban", { ip: "203.0.113.9" })).status).toBe(200);
+  await eventually(
+    async () => (await scene.held()).length === VICTIMS.length + 1,
+    () => `the newer version announces nothing:\n${newer.output}`,
+  );
+  isOver = true;
+  await watching;
+  const after = await known(newer);
+  console.log(`${looks} looks at the peer, ${gaps} without a route; gobgpd ${gobgpd}, then ${scene.gobgpdPid}`);
+  expect(looks).toBeGreaterThan(10);
+  expect(scene.gobgpdPid).toBe(gobgpd);
+  expect(after.bans.slice(0, VICTIMS.length)).toEqual(before.bans);
+  expect(after.audit).toEqual(expect.arrayContaining(before.audit));
+  expect(gaps).toBe(0);
+}, 120_000);
