@@ -48,7 +48,7 @@ export class MitigationMetrics extends MetricGroup {
   );
   readonly #ruleThreadFaults = this.counter(
     "svc_rule_thread_faults_total",
-    "Times that the thread that finds rules failed: until the next one runs, the event loop finds them.",
+    "Times that a thread that finds rules failed: until the next one runs, the others find them, or the event loop.",
   );
   readonly #announcement = this.histogram(
     "svc_detection_to_announcement_seconds",

@@ -155,7 +155,7 @@ export function openRuleFinder({ log, limiter, metrics, ...options }: LoggedFind
     onFault: (cause) => fault(cause, "the rules of an attack could not be found"),
     onThreadFault: (cause) => {
       metrics.mitigation.ruleThreadFailed();
-      fault(cause, "rules are found in the event loop until the next thread runs");
+      fault(cause, "a thread that finds rules ended: the next one starts in a second");
     },
     onWaited: (ms) => metrics.mitigation.rulesFound(ms / 1000),
   });
