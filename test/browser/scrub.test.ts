@@ -16,7 +16,9 @@ test("the list shows which are alive, how loaded they are and what they drop, th
   const { page } = await dashboard.open("/scrub", SECRETS.viewer);
   await page.getByRole("row", { name: /^scrub2 lost 0 – – –/ }).waitFor();
   await page.getByRole("row", { name: /^scrub3 not seen 0 .* never/ }).waitFor();
-  await page.getByRole("row", { name: /^scrub1 alive dry run 1 4\.20 Gbit\/s \(42 %\) 1\.00 M would be dropped native/ }).waitFor();
+  await page
+    .getByRole("row", { name: /^scrub1 alive dry run 1 4\.20 Gbit\/s \(42 %\) 1\.00 M would be dropped native/ })
+    .waitFor();
   expect(await page.getByRole("rowheader").allTextContents()).toEqual(["scrub2", "scrub3", "scrub1"]);
   await page.getByRole("button", { name: "Node", exact: true }).click();
   await page.getByRole("columnheader", { name: "Node" }).getByText("↑").waitFor();
