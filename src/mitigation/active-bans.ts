@@ -119,10 +119,11 @@ export class ActiveBans extends CountedBans<string> {
     return diverting === null ? null : notAnnounced(wider, `the ban of ${diverting.prefix.text} diverts it`);
   }
 
-  #overFraction(wider: Prefix, { maxBannedFraction, addresses }: MitigationPolicy): EnclosingRefusal | null {
-    if (maxBannedFraction === 0 || this.#enclosed.isDropped(wider)) return null;
+  #overFraction(wider: Prefix, policy: MitigationPolicy): EnclosingRefusal | null {
+    if (policy.maxBannedFraction === 0 || this.#enclosed.isDropped(wider)) return null;
     const dropped = this.addresses(wider.family) + this.#addedBy(wider);
-    return dropped > addresses(wider.family) * maxBannedFraction ? notAnnounced(wider, OVER_FRACTION) : null;
+    const most = policy.addresses(wider.family) * policy.maxBannedFraction;
+    return dropped > most ? notAnnounced(wider, OVER_FRACTION) : null;
   }
 
   addresses(family: Prefix["family"]): number {

@@ -14,10 +14,10 @@ export function retiringTexts(ban: Ban): string[] | null {
  * What stays of the previous measure, but for wider prefixes that may not be announced any more: these do not wait until
  * other routes have taken their place. The same object if there are none.
  */
-export function withoutRefused(ban: Ban, { refusalOf }: EnclosingPrefixes): Ban {
+export function withoutRefused(ban: Ban, enclosing: EnclosingPrefixes): Ban {
   if (!hasRetiring(ban)) return ban;
   const isRefused = (wider: Prefix, isDropped: boolean) =>
-    wider.length < ban.prefix.length && refusalOf(wider, ban.prefix, isDropped) !== null;
+    wider.length < ban.prefix.length && enclosing.refusalOf(wider, ban.prefix, isDropped) !== null;
   const retiring = ban.retiring.filter(
     (route) => route.kind === "flowspec" || !isRefused(route.prefix, route.isDivert !== true),
   );

@@ -7,7 +7,7 @@ import type { Chance } from "../fixtures/seeded-random.ts";
 import type { Answer } from "../fixtures/service.ts";
 import { GROUPS, LASTING_SECONDS, type PoweredService, PROFILE, ZONES } from "./powered-service.ts";
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, string>>;
 type Send = (service: PoweredService, order: OrderKind, reason: string) => Promise<Answer<Row>>;
 
 interface Target {
@@ -28,21 +28,21 @@ const [WINDOWS, RULES, PROTECTED] = [8, 12, 8];
 const [SOURCES, VICTIMS] = [20, 4];
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
-const banKey = (target: unknown) => `ban ${target}`;
+const banKey = (target = "") => `ban ${target}`;
 const banValue = (row: Row) =>
   `${row["started_at"]} to ${row["expires_at"]}, ${row["order_reason"]}, ${JSON.stringify(row["ordered"] ?? null)}`;
 const blockKey = ({ source, victim }: Row) => `block ${source} to ${victim}`;
 const blockValue = (row: Row) => `${row["created_at"]} to ${row["expires_at"]}`;
-const leverKey = (zone: unknown) => `lever ${zone}`;
+const leverKey = (zone = "") => `lever ${zone}`;
 const leverValue = (row: Row) => `${row["mode"]} to ${row["until"]}, ${row["reason"]}`;
 
-const windowKey = (name: unknown) => `window ${name}`;
+const windowKey = (name = "") => `window ${name}`;
 const windowValue = (row: Row) => `${row["until"]}, ${row["threshold_factor"]}, ${row["reason"]}`;
-const ruleKey = (name: unknown) => `filter rule ${name}`;
+const ruleKey = (name = "") => `filter rule ${name}`;
 const ruleValue = (row: Row) => `${row["created_at"]} to ${row["expires_at"]}, ${row["match"]}, ${row["reason"]}`;
-const settingsKey = (group: unknown) => `settings of ${group}`;
+const settingsKey = (group: string) => `settings of ${group}`;
 const settingsValue = (settings: unknown) => JSON.stringify(settings ?? null);
-const protectionKey = (prefix: unknown) => `protection of ${prefix}`;
+const protectionKey = (prefix: string) => `protection of ${prefix}`;
 const protectionValue = (choice: Row) => `${choice["chosen_at"]}, ${choice["note"]}`;
 
 /** The number of an order, from its reason: what differs between two orders of one target. */
@@ -110,7 +110,7 @@ function protection(prefix: string): Target {
   const path = `/api/v1/protection/${encodeURIComponent(prefix)}`;
   const send: Send = (service, order, reason) =>
     order === "begin" ? service.send("PUT", path, { profile: PROFILE, note: reason }) : service.send("DELETE", path);
-  return { key: protectionKey(prefix), send, valueOf: ({ choice }) => protectionValue(choice as Row) };
+  return { key: protectionKey(prefix), send, valueOf: ({ choice }) => protectionValue(choice as unknown as Row) };
 }
 
 const TARGETS: readonly Target[] = [
