@@ -63,7 +63,7 @@ export class UsersAtRisk {
    * @param lengths of the changed rule.
    */
   matchedWith(change: Partial<Rule>, lengths: readonly Range[]): number {
-    const { packetLengths, ...others } = change;
+    const others = { ...change, packetLengths: [] };
     return this.#matched(lengths, (header) => fieldsMatch(others, header));
   }
 
