@@ -152,8 +152,9 @@ test("a page of another origin of the same site sends no order with the cookie",
 });
 
 test("a copy of the cookie ends with its session, and so does the page of one that is over after a restart #sign-in-sessions", async () => {
-  await browser.inWorld({ api: (base) => providerFor(base) }, async ({ world, open }) => {
-    const [own, thief] = [await open("/", null), await open("/", null)];
+  await browser.inWorld({ api: (base) => providerFor(base) }, async (dashboard) => {
+    const { world } = dashboard;
+    const [own, thief] = [await dashboard.open("/", null), await dashboard.open("/", null)];
     for (const each of [own, thief]) {
       each.expectFault(OUTSIDE);
       each.expectFault(

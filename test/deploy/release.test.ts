@@ -122,22 +122,26 @@ describe("an RPM package", () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  test.skipIf(!isRoot)(`keeps an edited configuration over an upgrade, and leaves nothing else behind${isRoot ? "" : ": needs root"}`, async () => {
-    const root = join(folder, "rpm-root");
-    const install = (path: string) => run("rpm", "--root", root, "--nodeps", "--noscripts", "--ignorearch", "-U", path);
-    mkdirSync(root);
-    install(rpm());
-    const settings = join(root, "etc/floodwall/floodwall.yaml");
-    writeFileSync(settings, "networks: [203.0.113.0/24]\n");
-    const newer = { version: "1.2.4", time: release.time + 1 };
-    const native = ARCHITECTURES.find(({ name }) => name === "amd64") as Architecture;
-    install((await smallBuild(native, { release: newer, directory: join(folder, "newer") })).rpm);
-    expect(readFileSync(settings, "utf8")).toBe("networks: [203.0.113.0/24]\n");
-    expect(run("rpm", "--root", root, "-q", "floodwall")).toBe("floodwall-1.2.4-1.x86_64\n");
-    run("rpm", "--root", root, "--noscripts", "-e", "floodwall");
-    const left = globSync("**/*floodwall*", { cwd: root });
-    expect(left.toSorted()).toEqual(["etc/floodwall", "etc/floodwall/floodwall.yaml.rpmsave"]);
-  });
+  test.skipIf(!isRoot)(
+    `keeps an edited configuration over an upgrade, and leaves nothing else behind${isRoot ? "" : ": needs root"}`,
+    async () => {
+      const root = join(folder, "rpm-root");
+      const install = (path: string) =>
+        run("rpm", "--root", root, "--nodeps", "--noscripts", "--ignorearch", "-U", path);
+      mkdirSync(root);
+      install(rpm());
+      const settings = join(root, "etc/floodwall/floodwall.yaml");
+      writeFileSync(settings, "networks: [203.0.113.0/24]\n");
+      const newer = { version: "1.2.4", time: release.time + 1 };
+      const native = ARCHITECTURES.find(({ name }) => name === "amd64") as Architecture;
+      install((await smallBuild(native, { release: newer, directory: join(folder, "newer") })).rpm);
+      expect(readFileSync(settings, "utf8")).toBe("networks: [203.0.113.0/24]\n");
+      expect(run("rpm", "--root", root, "-q", "floodwall")).toBe("floodwall-1.2.4-1.x86_64\n");
+      run("rpm", "--root", root, "--noscripts", "-e", "floodwall");
+      const left = globSync("**/*floodwall*", { cwd: root });
+      expect(left.toSorted()).toEqual(["etc/floodwall", "etc/floodwall/floodwall.yaml.rpmsave"]);
+    },
+  );
 });
 
 test("the image has a layer of each folder for both processors, owned by root", () => {

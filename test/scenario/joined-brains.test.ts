@@ -111,7 +111,12 @@ describe("an attack that both see", () => {
     await received(6);
     await Bun.sleep(3000);
     // By whichever saw them half a second before the other one.
-    expect(pair.hook.events.slice(4).map(({ event }) => event).toSorted()).toEqual(["attack_ended", "ban_withdrawn"]);
+    expect(
+      pair.hook.events
+        .slice(4)
+        .map(({ event }) => event)
+        .toSorted(),
+    ).toEqual(["attack_ended", "ban_withdrawn"]);
   }, 90_000);
 });
 
