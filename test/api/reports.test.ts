@@ -18,6 +18,7 @@ const suggested = (hosts: Parameters<typeof suggestThresholds>[0]["hosts"], reco
         groups: ["global", "my group"].map((name) => ({ name, isTotal: false, judgesOutgoing: false })),
         groupOf: (key) => (key === "192.0.2.1" ? "my group" : "global"),
         margin: 2,
+        marked: [],
       },
     ),
     2,
