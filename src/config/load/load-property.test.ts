@@ -11,7 +11,7 @@ import { parseConfig } from "./load.ts";
 const ROUNDS = Number(process.env["ROUNDS"] ?? 40);
 /** Only to detect a hang: a busy machine takes seconds where an idle one takes a fraction. */
 const TIMEOUT_MS = 60_000;
-const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const SEED = Number(process.env["SEED"] ?? 20_261_120);
 const FULL = readFileSync(join(import.meta.dir, "../../../test/fixtures/config/good-full.yaml"), "utf8");
 
 function expectVerdict(bytes: Uint8Array, what: string): "valid" | "invalid" {
