@@ -48,12 +48,12 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
+RPM_PACKAGES := rpm createrepo-c patchelf
 TEST_PACKAGES := $(RPM_PACKAGES) doctest-dev etcd-server etcd-client clang-19 libclang-rt-dev prometheus prometheus-alertmanager openssl curl nginx systemd chromium chromium-headless-shell knot knot-dnsutils tshark glewlwyd slapd \
   softflowd fprobe pmacct nfdump nfdump-sflow nftables \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser gpg gpgv gpg-agent
-RPM_PACKAGES := rpm createrepo-c patchelf
 # The compiler is that for the processor that this machine does not have.
 RELEASE_PACKAGES := $(RPM_PACKAGES) qemu-user-static skopeo dnf cpio curl iproute2 $(if $(filter aarch64,$(shell uname -m)),g++-x86-64-linux-gnu,g++-aarch64-linux-gnu)
 BENCH_PACKAGES := nftables fastnetmon wrk

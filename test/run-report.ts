@@ -84,17 +84,23 @@ function lastLines(output: string): string {
     .join("");
 }
 
-/** The files of bun's failed tests. A file's name stands above its results. */
-export function failedFiles(output: string): string[] {
+/**
+ * The files of bun's failed tests. A file's name stands above its results. null: not every failure is that of a named
+ * test, as where the runner ended early or a file could not be loaded.
+ */
+export function failedFiles(output: string): string[] | null {
   // Named once more in the summary of a long run, without their files.
   const [results = ""] = output.split(/^\s*\d+ tests? failed:$/m);
   const files = new Set<string>();
-  let file = "";
+  let [file, failures] = ["", 0];
   for (const line of results.split("\n")) {
     file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
-    if (line.startsWith("(fail) ")) files.add(file);
+    if (!line.startsWith("(fail) ")) continue;
+    files.add(file);
+    failures++;
   }
-  return [...files];
+  const isWhole = /^Ran \d+ tests? across/m.test(output) && !/^ *\d+ errors?$/m.test(output);
+  return isWhole && failures === bunTest(output)?.failed ? [...files] : null;
 }
 
 /**

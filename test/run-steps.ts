@@ -155,6 +155,6 @@ function lowPriority(...command: readonly string[]): Command {
 /** @param filesMax more files with failures are not repeated */
 function failedFilesAgain(output: string, filesMax: number): Command | null {
   const files = failedFiles(output);
-  if (files.length === 0 || files.length > filesMax || files.some(isRandom)) return null;
+  if (files === null || files.length === 0 || files.length > filesMax || files.some(isRandom)) return null;
   return [...bunTests, "--isolate", ...files];
 }
