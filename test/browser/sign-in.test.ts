@@ -169,7 +169,8 @@ test("a copy of the cookie ends with its session, and so does the page of one th
     await thief.page.getByText("user alice · operator").waitFor();
     await own.page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
     await thief.page.getByRole("alert").getByText("Your sign-in has ended. Sign in again.").waitFor();
-    await signIn(own, "alice");
+    // The provider still knows her.
+    await own.page.getByRole("link", BUTTON).click();
     await own.page.getByText("user alice · operator").waitFor();
     await world.service.stop();
     expire(join(world.service.directory, "state/state.db"));
