@@ -149,6 +149,11 @@ describe("a record of another brain is refused", () => {
       foreign({ record: { name: "x", text: "explosive", endsAt: NOON + 9 } }),
       "refused failed: levers x: Error: boom",
     ],
+    [
+      "one whose check throws",
+      foreign({ record: { name: "x", toJSON: () => JSON.parse("") } }),
+      expect.stringMatching(/^refused failed: levers x: /),
+    ],
   ])("%s", async (_, record, event) => {
     a.place("p", "own");
     expect(await a.takes([record])).toEqual(["refused"]);

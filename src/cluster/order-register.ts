@@ -278,17 +278,16 @@ export class OrderRegister {
 
   /** The effect of a record; an order: it is to be on disk before the outcome is known. */
   #take(shared: SharedRecord, from: string): StampedOrder | "taken" | "refused" {
-    const wallMs = this.#options.wallMs();
-    const fault = recordFault(shared, this.#of(shared.table));
-    if (fault !== null) return this.#refused("invalid", fault);
-    if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
-    const name = stampedName(shared);
-    const known = this.#orders.get(name);
-    const corrected = this.#adoption.corrected(shared);
-    if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
-      return this.#unsaved.has(name) ? known : "taken";
-    }
+    const [name, wallMs] = [stampedName(shared), this.#options.wallMs()];
     try {
+      const fault = recordFault(shared, this.#of(shared.table));
+      if (fault !== null) return this.#refused("invalid", fault);
+      if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
+      const known = this.#orders.get(name);
+      const corrected = this.#adoption.corrected(shared);
+      if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
+        return this.#unsaved.has(name) ? known : "taken";
+      }
       const adopted = this.#adopting(() => this.#adoption.adopt(corrected, { known, wallMs, from }));
       if (adopted === null) return this.#refused("full", `${this.#orders.counts.waiting} orders wait already`);
       this.#clock.see(shared.stamp);

@@ -222,7 +222,7 @@ describe("a brain that comes up", () => {
     expect(brain.parts("p")).toEqual([]);
     const other = new Brain();
     other.records = many.map((each) => (each.key === "k7" ? record("k7", 4) : each)).slice(0, 49);
-    await other.receives("o", "orders_digest", digestTo("p"));
+    await other.receives("p", "orders_digest", digestTo("p"));
     await brain.receives("p", "orders_differing", other.sent[0]?.body);
     expect(brain.parts("p").flat()).toEqual(expect.arrayContaining(["k7", "k49"]));
     expect(brain.parts("p").flat().length).toBeLessThan(10);
@@ -235,6 +235,16 @@ describe("a brain that comes up", () => {
     brain.monotonicMs += 60_000;
     brain.exchange.tick();
     expect(brain.parts("p")).toEqual([]);
+  });
+
+  test("has one digest answered, and another one when it comes up again", async () => {
+    const buckets = new OrderDigest().texts;
+    const answers = () => brain.sent.filter(({ kind }) => kind === "orders_differing").length;
+    for (let i = 0; i < 3; i++) await brain.receives("p", "orders_digest", { buckets });
+    expect([answers(), brain.garbled]).toEqual([1, ["p orders_digest", "p orders_digest"]]);
+    brain.goes("p", "up");
+    await brain.receives("p", "orders_digest", { buckets });
+    expect(answers()).toBe(2);
   });
 
   test("gets everything if its build knows no digests", () => {
@@ -268,6 +278,19 @@ describe("orders of a peer", () => {
     resolve(["taken"]);
     await Bun.sleep(0);
     expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u", "c"]);
+  });
+
+  test("are taken after a part that could not be", async () => {
+    let isBroken = true;
+    brain.exchange.onRecords(async (records) => {
+      if (isBroken) throw new Error("boom");
+      return records.map(() => "taken");
+    });
+    await brain.receives("p", "orders", batch([record("a")]));
+    expect([answer(), brain.garbled]).toEqual([undefined, ["p orders: Error: boom"]]);
+    isBroken = false;
+    await brain.receives("p", "orders", batch([record("a")]));
+    expect(answer()).toEqual({ batch: 7, outcomes: ["taken"] });
   });
 
   test("are corrected by the clock that is measured, whatever time they took", async () => {

@@ -80,6 +80,8 @@ interface Peer {
   readonly incoming: Incoming;
   /** Since when its answer to the digest is awaited; null: it is not. */
   comparingMs: number | null;
+  /** It sends one digest each time that the connection begins; an answer looks through all orders. */
+  hasAnswer: boolean;
 }
 
 export class PeerExchange implements OrderExchange {
@@ -91,8 +93,10 @@ export class PeerExchange implements OrderExchange {
   constructor(options: PeerExchangeOptions) {
     const { peers } = options;
     this.#options = options;
-    for (const { name } of peers.states())
-      this.#peers.set(name, { unconfirmed: new UnconfirmedOrders(), incoming: new Incoming(), comparingMs: null });
+    for (const { name } of peers.states()) {
+      const [unconfirmed, incoming] = [new UnconfirmedOrders(), new Incoming()];
+      this.#peers.set(name, { unconfirmed, incoming, comparingMs: null, hasAnswer: false });
+    }
     peers.on(ORDERS, (from, body) => void this.#received(from, body));
     peers.on(ORDERS_TAKEN, (from, body) => this.#taken(from, body));
     peers.on(DIGEST, (from, body) => this.#compare(from, body));
@@ -145,6 +149,7 @@ export class PeerExchange implements OrderExchange {
     const { digest, peers, monotonicMs } = this.#options;
     peer.unconfirmed.up();
     peer.comparingMs = monotonicMs();
+    peer.hasAnswer = false;
     peers.send(name, DIGEST, { buckets: digest().texts });
     this.#send(name);
   }
@@ -158,8 +163,13 @@ export class PeerExchange implements OrderExchange {
 
   #compare(from: string, body: unknown): void {
     const { garbled, digest, peers } = this.#options;
-    if (Digest.Check(body)) peers.send(from, DIFFERING, { buckets: digest().differing(body.buckets) });
-    else garbled(from, DIGEST);
+    const peer = this.#peers.get(from);
+    if (!Digest.Check(body) || peer === undefined || peer.hasAnswer) {
+      garbled(from, DIGEST);
+      return;
+    }
+    peer.hasAnswer = true;
+    peers.send(from, DIFFERING, { buckets: digest().differing(body.buckets) });
   }
 
   #differs(from: string, body: unknown): void {
@@ -198,12 +208,18 @@ export class PeerExchange implements OrderExchange {
       return;
     }
     incoming.busy.add(isUrgent);
-    for (let part: unknown = body; part !== undefined; ) {
-      await this.#take(from, part);
-      part = incoming.next.get(isUrgent);
+    try {
+      for (let part: unknown = body; part !== undefined; ) {
+        await this.#take(from, part);
+        part = incoming.next.get(isUrgent);
+        incoming.next.delete(isUrgent);
+      }
+    } catch (cause) {
+      this.#options.garbled(from, `${ORDERS}: ${String(cause)}`);
+    } finally {
+      incoming.busy.delete(isUrgent);
       incoming.next.delete(isUrgent);
     }
-    incoming.busy.delete(isUrgent);
   }
 
   async #take(from: string, body: unknown): Promise<void> {
