@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, type Said } from "./deliveries.ts";
 import { faultKey, hashedId, SAME_FAULT_MS } from "./event-keys.ts";
 
@@ -131,6 +131,22 @@ describe("an event of which only the hash is left after a restart", () => {
     table.sent([one], 2);
     const { say } = table.take("b", "offered", [{ key: restored.key, target: "hook" }], at(3, true));
     expect(say).toMatchObject([{ word: "done" }]);
+  });
+
+  test("is done at a brain that has it under its key, and is not offered by it", () => {
+    table.add(entry, 0, false);
+    table.take("a", "done", [{ key: restored.key, target: "hook" }], at(1, false));
+    expect([table.size, table.tick(at(OFFER_AFTER_MS, false), never).say]).toEqual([0, []]);
+    expect(table.marked(1).deliveries).toMatchObject([one]);
+  });
+
+  test("is found without a look at all that is known", () => {
+    const many = new Deliveries({ own: "b", entriesMax: 20_000, marksMax: 3, ageMaxMs: AGE_MS });
+    for (let i = 0; i < 20_000; i++) many.add({ ...one, key: `k ${i}`, event: "e" }, 0, true);
+    const hash = spyOn(Bun.CryptoHasher.prototype, "digest");
+    many.take("b", "offered", [{ key: restored.key, target: "hook" }], at(1, true));
+    expect(hash.mock.calls.length).toBeLessThan(5);
+    hash.mockRestore();
   });
 
   test("is sent by the holder, and otherwise kept for it", () => {

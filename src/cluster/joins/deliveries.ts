@@ -78,7 +78,8 @@ export const MARK_MS = 3_600_000;
 /** Two marks of one event that end within this time are one mark that was said twice. */
 const SAID_AGAIN_MS = 5000;
 
-const textOf = ({ key, target }: Delivery) => `${target} ${key}`;
+/** Equal for a key and for its hash, so that each finds the other without a look at all that is known. */
+const textOf = ({ key, target }: Delivery) => `${target} ${isHashedId(key) ? key : hashedId(key)}`;
 
 export class Deliveries<Event> {
   readonly #options: DeliveriesOptions;
@@ -102,7 +103,7 @@ export class Deliveries<Event> {
     this.#closeOpposite(entry);
     const mark = this.#markOf(text, nowMs);
     if (mark !== null) mark.isUsed = true;
-    if (mark !== null || this.#has(text)) return "known";
+    if (mark !== null || this.#entries.has(text)) return "known";
     this.#marks.delete(text);
     if (this.#entries.size >= this.#options.entriesMax) return "dropped";
     const grant = this.#grants.get(text);
@@ -192,8 +193,8 @@ export class Deliveries<Event> {
       if (!isMeant(known)) continue;
       this.#entries.delete(text);
       const renamed = rename(known);
-      const isKnown = this.#markOf(textOf(renamed), nowMs) !== null || this.#has(textOf(renamed));
-      if (!isKnown) this.#entries.set(textOf(renamed), renamed);
+      const now = textOf(renamed);
+      if (this.#markOf(now, nowMs) === null && !this.#entries.has(now)) this.#entries.set(now, renamed);
     }
     return done.length === 0 ? null : { word: "done", deliveries: done, to: null };
   }
@@ -231,7 +232,7 @@ export class Deliveries<Event> {
 
   /** What this brain does not have it leaves to the next one; the last keeps it in mind. */
   #takeGivenUp(from: string, deliveries: readonly Delivery[], { nowMs, others }: At): Outcome<Event> {
-    const lacking = deliveries.filter((delivery) => !this.#has(textOf(delivery)));
+    const lacking = deliveries.filter((delivery) => !this.#entries.has(textOf(delivery)));
     const next = others.toSorted().find((name) => name !== from && name > this.#options.own) ?? null;
     for (const delivery of lacking) this.#grant(delivery, next, nowMs);
     const say: Said[] =
@@ -253,7 +254,7 @@ export class Deliveries<Event> {
     const done = deliveries.filter((delivery) => this.#markOf(textOf(delivery), nowMs) !== null);
     const isUnknown = (delivery: Delivery) => {
       const text = textOf(delivery);
-      if (this.#markOf(text, nowMs) !== null || this.#has(text)) return false;
+      if (this.#markOf(text, nowMs) !== null || this.#entries.has(text)) return false;
       const grant = this.#grants.get(text);
       return grant === undefined || grant.by === from;
     };
@@ -269,12 +270,15 @@ export class Deliveries<Event> {
     this.#bound(this.#grants);
   }
 
-  #mark({ key, target, leftMs = MARK_MS }: Done, nowMs: number): void {
-    const text = textOf({ key, target });
+  #mark(done: Done, nowMs: number): void {
+    const text = textOf(done);
+    const [entry, before] = [this.#entries.get(text), this.#marks.get(text)];
     const hadEvent = this.#entries.delete(text);
     this.#grants.delete(text);
+    const { target, leftMs = MARK_MS } = done;
+    // Said by a hash it keeps the key that this brain knows: an id in it may change.
+    const key = isHashedId(done.key) ? (entry?.key ?? before?.key ?? done.key) : done.key;
     const untilMs = nowMs + Math.min(leftMs, sameWithinMs(key) ?? MARK_MS);
-    const before = this.#marks.get(text);
     if (before !== undefined && Math.abs(before.untilMs - untilMs) < SAID_AGAIN_MS) {
       before.isUsed ||= hadEvent;
       return;
@@ -293,20 +297,8 @@ export class Deliveries<Event> {
 
   /** null: none, or that of an earlier event with this key. */
   #markOf(text: string, nowMs: number): Mark | null {
-    const mark = this.#marks.get(text) ?? this.#byHash(this.#marks.values(), text);
+    const mark = this.#marks.get(text);
     return mark === undefined || mark.untilMs <= nowMs || (mark.isUsed && mark.isClosed) ? null : mark;
-  }
-
-  /** Few: those that a brain had on disk when it started. */
-  #byHash<Known extends Delivery>(known: Iterable<Known>, text: string): Known | undefined {
-    const [, id = ""] = / (\S+)$/.exec(text) ?? [];
-    if (!isHashedId(id)) return undefined;
-    for (const each of known) if (textOf({ ...each, key: hashedId(each.key) }) === text) return each;
-    return undefined;
-  }
-
-  #has(text: string): boolean {
-    return this.#entries.has(text) || this.#byHash(this.#entries.values(), text) !== undefined;
   }
 
   #bound(table: Map<string, unknown>): void {
