@@ -4,7 +4,7 @@
  */
 import type { ClockOfBrain, SharedRecord, SharedTable } from "./order-exchange.ts";
 import type { OrderTable } from "./order-table.ts";
-import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
+import { compareStamps, STAMP_AHEAD_MAX_MS } from "./stamp.ts";
 import type { StampedOrder } from "./stamped-order.ts";
 
 /** Clocks that differ by less agree, ms; from there on the peer is reported. */
@@ -111,6 +111,11 @@ export class OrderAdoption {
     if (known?.state !== "waiting") this.#options.waits(waits, why);
     return waits;
   }
+}
+
+/** The same order, with times of a clock that is known. */
+export function isBetter({ stamp, clock }: SharedRecord, known: StampedOrder): boolean {
+  return clock === undefined && known.clock !== undefined && compareStamps(stamp, known.stamp) === 0;
 }
 
 const OWN_CLOCK: ClockOfBrain = { skewMs: 0, isCurrent: true };

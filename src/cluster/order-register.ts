@@ -5,21 +5,21 @@
  */
 import type { RecordTable, SharedBegin, TableSharing } from "../system/record-table.ts";
 import { ClockWaits } from "./clock-waits.ts";
-import { type Adopting, OrderAdoption } from "./order-adoption.ts";
+import { type Adopting, isBetter, OrderAdoption } from "./order-adoption.ts";
 import { OrderDigest } from "./order-digest.ts";
 import {
   type ClockOfBrain,
-  type EndedBy,
   type OrderExchange,
   SHARED_TABLES,
   type SharedRecord,
   type SharedTable,
   type TakeOutcome,
 } from "./order-exchange.ts";
-import type { OrderTable } from "./order-table.ts";
+import type { OrderTable, OrderTables } from "./order-table.ts";
 import { recordFault } from "./record-check.ts";
-import { compareStamps, isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
-import { type StampedOrder, stampedName } from "./stamped-order.ts";
+import type { RefusalCause, RegisterObserver } from "./register-observer.ts";
+import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
+import { endedByOf, hasOwnTimes, type StampedOrder, stampedName } from "./stamped-order.ts";
 import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
 /** Of what another brain sends: between two groups all else has its turn. */
@@ -27,19 +27,6 @@ const TAKEN_AT_ONCE = 256;
 /** Orders that are looked through in one tick, and those that wait of which each is tried. */
 const SWEPT_MAX = 4096;
 const RETRIED_MAX = 64;
-
-export type RefusalCause = "invalid" | "ahead" | "full" | "failed";
-
-export interface RegisterObserver {
-  /** A record of another brain is not taken. */
-  readonly refused: (cause: RefusalCause, detail: string) => void;
-  /** It is kept, and not in force: `why`. */
-  readonly waits: (order: StampedOrder, why: string) => void;
-  /** Ends were dropped before their time, as there are too many. */
-  readonly endsDropped: (table: SharedTable, count: number) => void;
-}
-
-export type OrderTables = Readonly<Record<SharedTable, OrderTable>>;
 
 export interface OrderRegisterOptions {
   /** The name of this brain. */
@@ -199,6 +186,27 @@ export class OrderRegister {
     for (const table of SHARED_TABLES) this.#boundEnds(table);
   }
 
+  /**
+   * The wall clock was set by so much, and orders in force have moved with it: call this in the same turn. What lies in etcd
+   * has times of the clock before: the same order, with times of now, is a millisecond newer. So it replaces no other.
+   */
+  clockStepped(byMs: number): void {
+    const isKeptElsewhere = this.#exchanges.some(({ keepsTimes }) => keepsTimes === true);
+    for (const order of [...this.#orders.all()]) {
+      if (order.clock !== undefined) continue;
+      const isWaiting = order.state === "waiting";
+      const record = isWaiting ? this.#adoption.shifted(this.#recordOf(order), byMs).record : order.record;
+      const moved = { ...order, record, atMs: order.atMs + byMs };
+      const isAgain = isKeptElsewhere && hasOwnTimes(order, this.#options.own);
+      const { ms, brain } = order.stamp;
+      const next = isAgain ? { ...moved, stamp: { ms: ms + 1, brain } } : moved;
+      if (isAgain) this.#clock.see(next.stamp);
+      if (isAgain || order.state !== "in_force") this.#keep(next);
+      if (isAgain) this.#publish(next);
+    }
+    for (const exchange of this.#exchanges) exchange.clockStepped?.();
+  }
+
   #of(table: SharedTable): OrderTable {
     if (this.#tables === null) throw new Error("bug: the tables of the register are not bound");
     return this.#tables[table];
@@ -228,7 +236,7 @@ export class OrderRegister {
     const wallMs = this.#options.wallMs();
     const key = this.#of(table).keyOf(record);
     const name = stampedName({ table, key });
-    const stamp = this.#clock.next(wallMs);
+    const [stamp, before] = [this.#clock.next(wallMs), this.#orders.get(name)];
     const order: StampedOrder = { table, key, stamp, state: "in_force", record: null, atMs: wallMs };
     this.#begins.set(name, stamp);
     this.#options.store.queue(name, order);
@@ -236,10 +244,10 @@ export class OrderRegister {
     return {
       inForce: () => {
         isLast();
-        // If an order of another brain arrived meanwhile, this one took effect after it.
-        const isNewest = isNewer(stamp, this.#orders.get(name)?.stamp ?? null);
-        const begun = isNewest ? order : { ...order, stamp: this.#clock.next(wallMs) };
-        if (isNewest) this.#set(begun);
+        // If an order of another brain arrived meanwhile, this one took effect after it, and lies below it on disk.
+        const known = this.#orders.get(name);
+        const begun = isNewer(stamp, known?.stamp ?? null) ? order : { ...order, stamp: this.#clock.next(wallMs) };
+        if (known === before) this.#set(begun);
         else this.#keep(begun);
         this.#publish(begun);
       },
@@ -260,6 +268,7 @@ export class OrderRegister {
 
   #publish(order: StampedOrder): void {
     const [name, record] = [stampedName(order), this.#recordOf(order)];
+    this.#unsaved.delete(name);
     for (const exchange of this.#exchanges) {
       const published = exchange.publish(record);
       if (exchange !== this.#deciding) continue;
@@ -383,15 +392,4 @@ export class OrderRegister {
       this.#publish(restamped);
     }
   }
-}
-
-/** The same order, with times of a clock that is known. */
-function isBetter({ stamp, clock }: SharedRecord, known: StampedOrder): boolean {
-  return clock === undefined && known.clock !== undefined && compareStamps(stamp, known.stamp) === 0;
-}
-
-/** Of a ban it is known who ended it. */
-function endedByOf(record: unknown): EndedBy {
-  const by = typeof record === "object" && record !== null && "endedBy" in record ? record.endedBy : null;
-  return (by as EndedBy | null | undefined) ?? { operator: "", reason: "" };
 }

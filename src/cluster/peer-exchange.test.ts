@@ -190,6 +190,15 @@ describe("an order", () => {
     expect(await published).toBe(true);
   });
 
+  test("goes with the times that it has since the clock was set", async () => {
+    brain.goes("q", "down");
+    void brain.exchange.publish(record("x"));
+    brain.records = [{ ...record("x"), record: { times: "of now" } }];
+    brain.exchange.clockStepped();
+    brain.goes("q", "up");
+    expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
+  });
+
   test("is replaced by a newer one of its key while it waits", async () => {
     const first = brain.exchange.publish(record("x", 5));
     const second = brain.exchange.publish(record("x", 6));

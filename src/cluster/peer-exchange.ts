@@ -130,6 +130,11 @@ export class PeerExchange implements OrderExchange {
     return this.#peers.get(peer)?.unconfirmed.lag ?? { orders: 0, sinceMs: null };
   }
 
+  clockStepped(): void {
+    for (const record of this.#options.records())
+      for (const { unconfirmed } of this.#peers.values()) unconfirmed.corrected(record);
+  }
+
   /** Call this every second. */
   tick(): void {
     const nowMs = this.#options.monotonicMs();

@@ -15,7 +15,7 @@ export const REFUSED_AGAIN_MS = 60_000;
 const RECORDS_MAX = 10_000;
 
 interface Outstanding {
-  readonly record: SharedRecord;
+  record: SharedRecord;
   readonly sinceMs: number;
   readonly settle: ((isTaken: boolean) => void)[];
 }
@@ -66,6 +66,16 @@ export class UnconfirmedOrders {
     const lane = settle.length > 0 ? this.#urgent : this.#others;
     for (const table of [this.#urgent.waiting, this.#others.waiting, this.#refused]) table.delete(name);
     lane.waiting.set(name, { record, settle, sinceMs: before?.sinceMs ?? nowMs });
+  }
+
+  /** The same order may have other times than when it was added. */
+  corrected(record: SharedRecord): void {
+    const name = stampedName(record);
+    for (const table of [this.#urgent.waiting, this.#others.waiting, this.#refused]) {
+      const outstanding = table.get(name);
+      if (outstanding === undefined || compareStamps(outstanding.record.stamp, record.stamp) !== 0) continue;
+      outstanding.record = record;
+    }
   }
 
   /** Parts to be sent now. @param next the number of a part. */
