@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, type Said } from "./deliveries.ts";
+import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, OFFERS_OF_TICK, type Said } from "./deliveries.ts";
 import { faultKey, hashedId, SAME_FAULT_MS } from "./event-keys.ts";
 
 const AGE_MS = 900_000;
@@ -106,6 +106,28 @@ describe("another brain", () => {
     expect(table.take("a", "granted", [one], at(OFFER_AFTER_MS + 3, false)).send).toEqual([]);
     // Both of the others may offer; without the lease there is no answer.
     expect(table.take("c", "offered", [one], at(OFFER_AFTER_MS + 4, false)).say).toEqual([]);
+  });
+
+  test("offers it again after ever longer pauses, at once to a brain that comes up", () => {
+    table.add(entry, 0, false);
+    const offered: number[] = [];
+    const until = (fromMs: number, toMs: number) => {
+      for (let ms = fromMs; ms < toMs; ms += 500) if (table.tick(at(ms, false), never).say.length > 0) offered.push(ms);
+    };
+    until(0, 250_000);
+    expect(offered).toEqual([500, 2500, 6500, 14_500, 30_500, 62_500, 126_500, 190_500]);
+    table.forgetGrants("a");
+    until(250_000, 252_500);
+    expect(offered.slice(8)).toEqual([250_000, 252_000]);
+  });
+
+  test("offers so many a tick, all of them in turns", () => {
+    const count = 3 * OFFERS_OF_TICK;
+    const many = new Deliveries<string>({ own: "b", entriesMax: count, marksMax: 3, ageMaxMs: AGE_MS });
+    for (let i = 0; i < count; i++) many.add({ ...entry, key: `k ${i}` }, 0, false);
+    const offers = [500, 750, 1000, 1250].flatMap((ms) => many.tick(at(ms, false), never).say);
+    expect(offers.map(({ deliveries }) => deliveries.length)).toEqual(Array(3).fill(OFFERS_OF_TICK));
+    expect(new Set(offers.flatMap(({ deliveries }) => deliveries.map(({ key }) => key))).size).toBe(count);
   });
 
   test("gives an old event up", () => {

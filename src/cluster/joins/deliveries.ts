@@ -44,7 +44,9 @@ interface Known<Event> extends Entry<Event> {
   state: "kept" | "own" | "granted";
   /** The brain that has been granted it; null: the holder sends it. */
   by: string | null;
-  offeredMs: number | null;
+  offers: number;
+  /** Not before. */
+  offerMs: number;
 }
 
 /** That an event is sent. */
@@ -71,8 +73,11 @@ export interface DeliveriesOptions {
  * answered: a brain that is killed before takes with it what it alone saw.
  */
 export const OFFER_AFTER_MS = 500;
-/** From one offer of an event to the next. */
+/** From the first offer of an event to the next; from there on twice as long each time, up to the bound. */
 export const OFFER_AGAIN_MS = 2000;
+const OFFER_AGAIN_MAX_MS = 64_000;
+/** Offers of one tick: in a storm all events wait for one receiver, and the holder has most of them. */
+export const OFFERS_OF_TICK = 2000;
 /** How long it is remembered what is sent. */
 export const MARK_MS = 3_600_000;
 /** Two marks of one event that end within this time are one mark that was said twice. */
@@ -80,6 +85,8 @@ const SAID_AGAIN_MS = 5000;
 
 /** Equal for a key and for its hash, so that each finds the other without a look at all that is known. */
 const textOf = ({ key, target }: Delivery) => `${target} ${isHashedId(key) ? key : hashedId(key)}`;
+
+const unoffered = (sinceMs: number) => ({ offers: 0, offerMs: sinceMs + OFFER_AFTER_MS });
 
 export class Deliveries<Event> {
   readonly #options: DeliveriesOptions;
@@ -109,7 +116,7 @@ export class Deliveries<Event> {
     const grant = this.#grants.get(text);
     this.#grants.delete(text);
     const state = grant === undefined ? (holds ? "own" : "kept") : grant.by === null ? "granted" : "kept";
-    this.#entries.set(text, { ...entry, sinceMs: nowMs, state, by: grant?.by ?? null, offeredMs: null });
+    this.#entries.set(text, { ...entry, sinceMs: nowMs, state, by: grant?.by ?? null, ...unoffered(nowMs) });
     return state === "kept" ? "kept" : "send";
   }
 
@@ -158,10 +165,16 @@ export class Deliveries<Event> {
     }
   }
 
-  /** It was out of reach, and may have been started again: what it was granted and still has it offers again. */
+  /**
+   * It was out of reach, and may have been started again: what it was granted and still has it offers again, and what this
+   * one has is offered to it.
+   */
   forgetGrants(brain: string): void {
     for (const [text, { by }] of this.#grants) if (by === brain) this.#grants.delete(text);
-    for (const known of this.#entries.values()) if (known.by === brain) known.by = null;
+    for (const known of this.#entries.values()) {
+      if (known.by === brain) known.by = null;
+      Object.assign(known, unoffered(known.sinceMs));
+    }
   }
 
   /** What a brain needs to know when its connection begins. */
@@ -219,10 +232,8 @@ export class Deliveries<Event> {
       if (holds) {
         known.state = "own";
         send.push(known);
-      } else if (
-        nowMs >= (known.offeredMs === null ? known.sinceMs + OFFER_AFTER_MS : known.offeredMs + OFFER_AGAIN_MS)
-      ) {
-        known.offeredMs = nowMs;
+      } else if (nowMs >= known.offerMs && offered.length < OFFERS_OF_TICK) {
+        known.offerMs = nowMs + Math.min(OFFER_AGAIN_MS * 2 ** known.offers++, OFFER_AGAIN_MAX_MS);
         offered.push({ key: known.key, target: known.target });
       }
     }
