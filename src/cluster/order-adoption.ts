@@ -16,7 +16,7 @@ export interface OrderAdoptionOptions {
   readonly tableOf: (table: SharedTable) => OrderTable;
   /** null: never measured. */
   readonly clockOf: (brain: string) => ClockOfBrain | null;
-  readonly hasRoomToWait: (order: StampedOrder) => boolean;
+  readonly hasRoom: (order: StampedOrder) => boolean;
   readonly waits: (order: StampedOrder, why: string) => void;
 }
 
@@ -98,15 +98,17 @@ export class OrderAdoption {
     const table = this.#options.tableOf(kept.table);
     const record = shared.record === null ? null : table.parse(shared.record, kept.key);
     if (record === null || (isKnown && isOver(record, table, wallMs))) {
+      const over: StampedOrder = { ...kept, state: "ended" };
+      if (!this.#options.hasRoom(over)) return null;
       endOlder(table, known, wallMs);
-      return { ...kept, state: "ended" };
+      return over;
     }
     const why = isOver(record, table, wallMs)
       ? `the clock of ${kept.clock} is not known yet`
       : table.adopt(record, wallMs);
     if (why === null) return { ...kept, state: "in_force" };
     const waits: StampedOrder = { ...kept, state: "waiting", record: kept.clock === undefined ? record : kept.record };
-    if (!this.#options.hasRoomToWait(waits)) return null;
+    if (!this.#options.hasRoom(waits)) return null;
     endOlder(table, known, wallMs);
     if (known?.state !== "waiting") this.#options.waits(waits, why);
     return waits;

@@ -142,8 +142,13 @@ describe("a record of another brain is refused", () => {
     ["no record", foreign({ record: 7 }), "refused invalid: levers x: a record that cannot be read"],
     [
       "one that is longer than any order",
-      foreign({ record: { name: "x", text: "a".repeat(140_000), endsAt: NOON + 9 } }),
+      foreign({ record: { name: "x", text: "a".repeat(8200), endsAt: NOON + 9 } }),
       "refused invalid: levers x: a record that is too long",
+    ],
+    [
+      "one that is longer than any body of an order",
+      foreign({ table: "filter_rules", record: { name: "x", text: "a".repeat(140_000), endsAt: NOON + 9 } }),
+      "refused invalid: filter_rules x: a record that is too long",
     ],
     [
       "one that its table throws at",

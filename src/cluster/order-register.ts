@@ -63,7 +63,7 @@ export class OrderRegister {
     const { own, clockOf, observer } = options;
     this.#adoption = new OrderAdoption({
       ...{ own, clockOf, tableOf: (table) => this.#of(table), waits: observer.waits },
-      hasRoomToWait: (order) => this.#orders.hasRoomToWait(order),
+      hasRoom: (order) => this.#orders.hasRoom(order),
     });
   }
 
