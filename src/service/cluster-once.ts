@@ -10,6 +10,7 @@ import {
   type Said,
   type Word,
 } from "../cluster/joins/deliveries.ts";
+import type { RenamedIds } from "../cluster/joins/event-keys.ts";
 import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
@@ -135,9 +136,9 @@ export class ClusterOnce<Event> {
     this.#say(this.#deliveries.gaveUp(deliveries, others, nowMs));
   }
 
-  /** The subject of keys is known by another id from now on. */
-  renamed(from: string, to: string): void {
-    const said = this.#deliveries.renamed(from, to, this.#at.nowMs);
+  /** Subjects of keys are known by other ids from now on. */
+  renamed(ids: RenamedIds): void {
+    const said = this.#deliveries.renamed(ids, this.#at.nowMs);
     if (said !== null) this.#say(said);
   }
 

@@ -280,7 +280,7 @@ describe("an attack that is shown with another id since", () => {
     a.add({ ...key("x"), event: "e" }, 0, true);
     b.take("a", "done", a.sent([key("x")], 0).deliveries, at(0, false));
     b.add({ ...key("w"), event: "e" }, 0, false);
-    const said = a.renamed("x", "w", 1);
+    const said = a.renamed(new Map([["x", "w"]]), 1);
     expect(said).toEqual({ word: "done", deliveries: [key("w")], to: null });
     expect(a.take("b", "offered", [key("w")], at(2, true)).say).toEqual([
       { word: "done", deliveries: [key("w")], to: "b" },
@@ -291,7 +291,7 @@ describe("an attack that is shown with another id since", () => {
 
   test("and is sent once if it waits still", () => {
     table.add({ ...key("x"), event: "e" }, 0, true);
-    expect(table.renamed("x", "w", 1)).toBeNull();
+    expect(table.renamed(new Map([["x", "w"]]), 1)).toBeNull();
     expect([table.maySend(key("x"), 1, true), table.maySend(key("w"), 1, true), table.size]).toEqual([false, true, 1]);
   });
 });

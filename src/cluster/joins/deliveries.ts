@@ -3,7 +3,7 @@
  * gone, gives it up, or does not have it. Pure; times are those of the own monotonic clock, ms. Knows neither what is sent
  * nor how.
  */
-import { hashedId, isHashedId, oppositeKey, sameWithinMs } from "./event-keys.ts";
+import { hashedId, isHashedId, oppositeKey, type RenamedIds, renamedKey, sameWithinMs } from "./event-keys.ts";
 
 /** One event for one target; equal at every brain. */
 export interface Delivery {
@@ -185,16 +185,18 @@ export class Deliveries<Event> {
   }
 
   /**
-   * Their subject is known by another id from now on: what was sent with the one before is not sent again. Returns what
+   * Their subjects are known by other ids from now on: what was sent with the ones before is not sent again. Returns what
    * other brains must know of that.
    */
-  renamed(from: string, to: string, nowMs: number): Said | null {
-    const isMeant = ({ key }: Delivery) => key.includes(from);
-    const rename = <Of extends Delivery>(of: Of): Of => ({ ...of, key: of.key.replaceAll(from, to) });
+  renamed(ids: RenamedIds, nowMs: number): Said | null {
     const done: Delivery[] = [];
+    const rename = <Of extends Delivery>(of: Of): Of | null => {
+      const key = renamedKey(of.key, ids);
+      return key === of.key ? null : { ...of, key };
+    };
     for (const [text, mark] of [...this.#marks]) {
-      if (!isMeant(mark) || mark.untilMs <= nowMs) continue;
-      const renamed = rename(mark);
+      const renamed = mark.untilMs <= nowMs ? null : rename(mark);
+      if (renamed === null) continue;
       const { key, target, untilMs } = renamed;
       this.#marks.delete(text);
       this.#mark({ key, target, leftMs: untilMs - nowMs }, nowMs);
@@ -203,9 +205,9 @@ export class Deliveries<Event> {
       done.push({ key, target });
     }
     for (const [text, known] of [...this.#entries]) {
-      if (!isMeant(known)) continue;
-      this.#entries.delete(text);
       const renamed = rename(known);
+      if (renamed === null) continue;
+      this.#entries.delete(text);
       const now = textOf(renamed);
       if (this.#markOf(now, nowMs) === null && !this.#entries.has(now)) this.#entries.set(now, renamed);
     }

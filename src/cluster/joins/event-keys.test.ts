@@ -23,7 +23,7 @@ test("those of what was restored go on after the numbers of other brains, those 
 test("a subject with another id goes on with the larger number", () => {
   const keys = new EventKeys();
   for (const subject of ["x", "x", "w"]) keys.numbered("changed", subject);
-  keys.renamed("x", "w");
+  keys.renamed(new Map([["x", "w"]]));
   expect([keys.numbered("changed", "w"), keys.numbered("changed", "x")]).toEqual(["changed w 3", "changed x 1"]);
 });
 
