@@ -32,8 +32,9 @@ export class EventKeys {
    */
   numbered(kind: string, subject: string, isRestored = false): string {
     const text = `${kind} ${subject}`;
-    const before = isRestored ? this.#before.get(text) : undefined;
-    const count = (this.#counts.get(text) ?? before ?? 0) + 1;
+    // The other brain may have said it only after the first events here.
+    const before = isRestored ? (this.#before.get(text) ?? 0) : 0;
+    const count = Math.max(this.#counts.get(text) ?? 0, before) + 1;
     this.#set(text, count);
     return `${text} ${count}`;
   }
