@@ -124,6 +124,8 @@ describe("an order", () => {
     brain.records = [record("w"), record("x")];
     brain.goes("q", "up");
     await brain.compares("q");
+    expect(brain.parts("q")).toEqual([["x"]]);
+    await brain.confirms("q", "taken");
     expect(brain.parts("q")).toEqual([["x"], ["w"]]);
     const [, { batch } = {}] = brain.orders("q");
     await brain.confirms("q", "taken");
@@ -144,7 +146,28 @@ describe("an order", () => {
     expect([await second, brain.exchange.unconfirmedBy("levers", "y")]).toEqual([false, ["q"]]);
   });
 
+  test("passes those of the time that the peer was away", async () => {
+    for (const key of ["v", "w"]) {
+      void brain.exchange.publish(record(key));
+      brain.goes("q", "down");
+    }
+    brain.goes("q", "up");
+    void brain.exchange.publish(record("x"));
+    expect(brain.orders("q").map(({ is_urgent: isUrgent }) => isUrgent)).toEqual([true, undefined, true]);
+    expect(brain.parts("q")).toEqual([["v"], ["v", "w"], ["x"]]);
+  });
+
+  test("is not kept for a peer that is away once it is forgotten here", () => {
+    brain.records = [record("w"), record("x")];
+    brain.goes("q", "down");
+    for (const each of brain.records) void brain.exchange.publish(each);
+    brain.records = [record("w")];
+    brain.exchange.tick();
+    expect([brain.exchange.lagOf("q").orders, brain.exchange.unconfirmedBy("levers", "x")]).toEqual([1, []]);
+  });
+
   test("is offered again a minute after it was refused, and at once to a peer that comes up", async () => {
+    brain.records = [record("x")];
     brain.goes("q", "down");
     const published = brain.exchange.publish(record("x"));
     await brain.confirms("p", "refused");
@@ -175,6 +198,7 @@ describe("an order", () => {
   });
 
   test("is sent again while the peer's disk does not take it, or it does not answer", async () => {
+    brain.records = [record("x")];
     const published = brain.exchange.publish(record("x"));
     await brain.confirms("q", "taken");
     await brain.confirms("p", "unsaved");

@@ -111,11 +111,15 @@ export class PeerExchange implements OrderExchange {
 
   async publish(record: SharedRecord): Promise<boolean> {
     const up = new Set(this.#options.peers.states().flatMap(({ name, isUp }) => (isUp ? [name] : [])));
+    const nowMs = this.#options.monotonicMs();
     const taken = [...this.#peers].map(([name, { unconfirmed }]) => {
+      if (!up.has(name)) {
+        unconfirmed.add(record, nowMs);
+        return false;
+      }
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      unconfirmed.add(record, this.#options.monotonicMs(), resolve);
-      if (!up.has(name)) resolve(false);
-      else this.#send(name);
+      unconfirmed.add(record, nowMs, resolve);
+      this.#send(name);
       return promise;
     });
     return (await Promise.all(taken)).every((isTaken) => isTaken);
@@ -137,8 +141,10 @@ export class PeerExchange implements OrderExchange {
 
   /** Call this every second. */
   tick(): void {
-    const nowMs = this.#options.monotonicMs();
+    const { monotonicMs, stampOf } = this.#options;
+    const nowMs = monotonicMs();
     for (const [name, peer] of this.#peers) {
+      peer.unconfirmed.keep(({ table, key }) => stampOf(table, key) !== null);
       if (peer.comparingMs !== null && nowMs - peer.comparingMs >= COMPARED_MS) {
         peer.comparingMs = null;
         this.#give(peer, () => true);
