@@ -3,12 +3,11 @@
  * wins). Hands callers' orders to the exchanges, and takes those of other brains. An end is kept as long as an order of
  * its table can last. What changes by itself, as an order whose time is over, gets no stamp: each brain does it alone.
  */
-import type { RecordTable, SharedBegin, TableSharing } from "../system/record-table.ts";
+import type { SharedBegin, TableSharing } from "../system/record-table.ts";
 import { ClockWaits } from "./clock-waits.ts";
 import { type Adopting, isBetter, OrderAdoption } from "./order-adoption.ts";
 import { OrderDigest } from "./order-digest.ts";
 import {
-  type ClockOfBrain,
   type OrderExchange,
   SHARED_TABLES,
   type SharedRecord,
@@ -17,7 +16,7 @@ import {
 } from "./order-exchange.ts";
 import type { OrderTable, OrderTables } from "./order-table.ts";
 import { recordFault } from "./record-check.ts";
-import type { RefusalCause, RegisterObserver } from "./register-observer.ts";
+import type { OrderRegisterOptions, RefusalCause } from "./register-options.ts";
 import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
 import { endedByOf, hasOwnTimes, type StampedOrder, stampedName } from "./stamped-order.ts";
 import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
@@ -27,17 +26,8 @@ const TAKEN_AT_ONCE = 256;
 /** Orders that are looked through in one tick, and those that wait of which each is tried. */
 const SWEPT_MAX = 4096;
 const RETRIED_MAX = 64;
-
-export interface OrderRegisterOptions {
-  /** The name of this brain. */
-  readonly own: string;
-  readonly wallMs: () => number;
-  /** By stampedName(). */
-  readonly store: Pick<RecordTable<StampedOrder>, "queue" | "saveAll">;
-  /** null: never measured. */
-  readonly clockOf: (brain: string) => ClockOfBrain | null;
-  readonly observer: RegisterObserver;
-}
+/** Until then brains in reach have measured a clock that was set. */
+const MEASURED_TICKS = 3;
 
 export class OrderRegister {
   readonly #options: OrderRegisterOptions;
@@ -56,6 +46,8 @@ export class OrderRegister {
   #tables: OrderTables | null = null;
   #isStopped = false;
   #isAdopting = false;
+  /** Ticks until own orders are published again; null: they have the times that were published. */
+  #republishIn: number | null = null;
 
   constructor(options: OrderRegisterOptions) {
     this.#options = options;
@@ -180,31 +172,38 @@ export class OrderRegister {
   tick(): void {
     const wallMs = this.#options.wallMs();
     if (isTooFarAhead({ ms: this.#clock.lastMs, brain: "" }, wallMs)) this.#restamp(wallMs);
+    if (this.#republishIn !== null && --this.#republishIn === 0) {
+      this.#republishIn = null;
+      this.#republish();
+    }
     for (const { name, isOver } of this.#clockWaits.tick(SWEPT_MAX)) this.#resolve(name, isOver, wallMs);
     for (const order of this.#orders.nextWaiting(RETRIED_MAX)) this.#readopt(order, this.#recordOf(order), { wallMs });
     for (const order of this.#orders.next(SWEPT_MAX)) this.#sweep(order, wallMs);
     for (const table of SHARED_TABLES) this.#boundEnds(table);
   }
 
-  /**
-   * The wall clock was set by so much, and orders in force have moved with it: call this in the same turn. What lies in etcd
-   * has times of the clock before: the same order, with times of now, is a millisecond newer. So it replaces no other.
-   */
+  /** The wall clock was set by so much, and orders in force have moved with it: call this in the same turn. */
   clockStepped(byMs: number): void {
-    const isKeptElsewhere = this.#exchanges.some(({ keepsTimes }) => keepsTimes === true);
     for (const order of [...this.#orders.all()]) {
-      if (order.clock !== undefined) continue;
+      if (order.clock !== undefined || order.state === "in_force") continue;
       const isWaiting = order.state === "waiting";
-      const record = isWaiting ? this.#adoption.shifted(this.#recordOf(order), byMs).record : order.record;
-      const moved = { ...order, record, atMs: order.atMs + byMs };
-      const isAgain = isKeptElsewhere && hasOwnTimes(order, this.#options.own);
-      const { ms, brain } = order.stamp;
-      const next = isAgain ? { ...moved, stamp: { ms: ms + 1, brain } } : moved;
-      if (isAgain) this.#clock.see(next.stamp);
-      if (isAgain || order.state !== "in_force") this.#keep(next);
-      if (isAgain) this.#publish(next);
+      const record = isWaiting ? this.#adoption.shifted(this.#recordOf(order), byMs).record : null;
+      this.#keep({ ...order, record, atMs: order.atMs + byMs });
     }
     for (const exchange of this.#exchanges) exchange.clockStepped?.();
+    if (this.#exchanges.some(({ keepsTimes }) => keepsTimes === true)) this.#republishIn = MEASURED_TICKS;
+  }
+
+  /** What lies in etcd has times of the clock before. A millisecond newer is the same order: it replaces no other. */
+  #republish(): void {
+    for (const order of [...this.#orders.all()]) {
+      if (order.clock !== undefined || !hasOwnTimes(order, this.#options.own)) continue;
+      const { ms, brain } = order.stamp;
+      const again = { ...order, stamp: { ms: ms + 1, brain } };
+      this.#clock.see(again.stamp);
+      this.#keep(again);
+      this.#publish(again);
+    }
   }
 
   #of(table: SharedTable): OrderTable {

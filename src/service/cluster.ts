@@ -20,7 +20,7 @@ import { SHARED_TABLES } from "../cluster/order-exchange.ts";
 import { OrderRegister } from "../cluster/order-register.ts";
 import { PeerExchange } from "../cluster/peer-exchange.ts";
 import { clockOf, type PeerState } from "../cluster/peers.ts";
-import type { RegisterObserver } from "../cluster/register-observer.ts";
+import type { RegisterObserver } from "../cluster/register-options.ts";
 import { stampedName } from "../cluster/stamped-order.ts";
 import type { Config } from "../config/config.ts";
 import { sectionHashes } from "../config/section-hashes.ts";
