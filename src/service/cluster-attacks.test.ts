@@ -3,6 +3,7 @@ import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { attack, ban } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import { parseAddress } from "../net/address.ts";
 import { shownBan } from "./attack-ids.ts";
 import { ClusterAttacks } from "./cluster-attacks.ts";
 
@@ -72,7 +73,7 @@ describe("attacks that begin at once", () => {
 
 test("all that get another id by one message are renamed at once", () => {
   brains.cut("brain1", "brain2");
-  const targets = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+  const targets = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(parseAddress);
   const beginAll = (name: string) => targets.map((target) => begin(name, { target }));
   const [first, second] = [beginAll("brain1"), beginAll("brain2")];
   brains.link("brain1", "brain2");

@@ -121,7 +121,7 @@ describe("another brain", () => {
     expect(offered.slice(8)).toEqual([250_000, 252_000]);
   });
 
-  test("offers so many a tick, all of them in turns", () => {
+  test("offers a bounded number a tick, all of them in turns", () => {
     const count = 3 * OFFERS_OF_TICK;
     const many = new Deliveries<string>({ own: "b", entriesMax: count, marksMax: 3, ageMaxMs: AGE_MS });
     for (let i = 0; i < count; i++) many.add({ ...entry, key: `k ${i}` }, 0, false);
