@@ -115,7 +115,7 @@ export class PeerExchange implements OrderExchange {
     const taken = [...this.#peers].map(([name, { unconfirmed }]) => {
       if (!up.has(name)) {
         unconfirmed.add(record, nowMs);
-        return false;
+        return Promise.resolve(false);
       }
       const { promise, resolve } = Promise.withResolvers<boolean>();
       unconfirmed.add(record, nowMs, resolve);
