@@ -30,16 +30,27 @@ describe("ends that a brain sends", () => {
 });
 
 describe("orders that wait", () => {
-  const long = (key: string) =>
-    foreign({ key, record: { name: key, text: "x".repeat(100_000), endsAt: NOON + 60_000 } });
+  const long = (key: string, more: Partial<SharedRecord> = {}, endsAt = NOON + 60_000) =>
+    foreign({ table: "filter_rules", key, record: { name: key, text: "x".repeat(100_000), endsAt }, ...more });
 
   test("have a bound of bytes", async () => {
-    for (const name of ["p", "q"]) a.place(name, "own");
+    for (const name of ["p", "q"]) a.of("filter_rules").set(name, { name, text: "own", endsAt: NOON + 60_000 });
     const fit = Math.floor(WAITING_BYTES_MAX / 100_100);
     const outcomes = await a.takes(Array.from({ length: fit + 10 }, (_, i) => long(`k${i}`)));
     expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(fit);
-    await a.takes([foreign({ key: "k0", record: null, ...END, stamp: { ms: NOON + 5, brain: "c" } })]);
+    await a.takes([long("k0", { record: null, ...END, stamp: { ms: NOON + 5, brain: "c" } })]);
     expect(await a.takes([long("again")])).toEqual(["taken"]);
+  });
+
+  test("have the same bound with those that are over by a clock that stays unknown", async () => {
+    const fit = Math.floor(WAITING_BYTES_MAX / 100_100);
+    const unknown = (name: string, count: number) =>
+      Array.from({ length: count }, (_, i) => long(`${name}${i}`, { clock: "nobody" }, NOON - 60_000));
+    await a.takes(unknown("k", 3));
+    for (let i = 0; i <= CLOCK_WAIT_TICKS; i++) a.register.tick();
+    expect(a.register.counts).toEqual({ in_force: 0, waiting: 0, ended: 3 });
+    const outcomes = await a.takes(unknown("l", fit));
+    expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(fit - 3);
   });
 
   test("are tried again in turns", async () => {

@@ -4,7 +4,7 @@
  */
 import type { ClockOfBrain, SharedRecord, SharedTable } from "./order-exchange.ts";
 import type { OrderTable } from "./order-table.ts";
-import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
+import { compareStamps, STAMP_AHEAD_MAX_MS } from "./stamp.ts";
 import type { StampedOrder } from "./stamped-order.ts";
 
 /** Clocks that differ by less agree, ms; from there on the peer is reported. */
@@ -16,7 +16,7 @@ export interface OrderAdoptionOptions {
   readonly tableOf: (table: SharedTable) => OrderTable;
   /** null: never measured. */
   readonly clockOf: (brain: string) => ClockOfBrain | null;
-  readonly hasRoomToWait: (order: StampedOrder) => boolean;
+  readonly hasRoom: (order: StampedOrder) => boolean;
   readonly waits: (order: StampedOrder, why: string) => void;
 }
 
@@ -98,19 +98,26 @@ export class OrderAdoption {
     const table = this.#options.tableOf(kept.table);
     const record = shared.record === null ? null : table.parse(shared.record, kept.key);
     if (record === null || (isKnown && isOver(record, table, wallMs))) {
+      const over: StampedOrder = { ...kept, state: "ended" };
+      if (!this.#options.hasRoom(over)) return null;
       endOlder(table, known, wallMs);
-      return { ...kept, state: "ended" };
+      return over;
     }
     const why = isOver(record, table, wallMs)
       ? `the clock of ${kept.clock} is not known yet`
       : table.adopt(record, wallMs);
     if (why === null) return { ...kept, state: "in_force" };
     const waits: StampedOrder = { ...kept, state: "waiting", record: kept.clock === undefined ? record : kept.record };
-    if (!this.#options.hasRoomToWait(waits)) return null;
+    if (!this.#options.hasRoom(waits)) return null;
     endOlder(table, known, wallMs);
     if (known?.state !== "waiting") this.#options.waits(waits, why);
     return waits;
   }
+}
+
+/** The same order, with times of a clock that is known. */
+export function isBetter({ stamp, clock }: SharedRecord, known: StampedOrder): boolean {
+  return clock === undefined && known.clock !== undefined && compareStamps(stamp, known.stamp) === 0;
 }
 
 const OWN_CLOCK: ClockOfBrain = { skewMs: 0, isCurrent: true };

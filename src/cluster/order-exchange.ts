@@ -56,4 +56,8 @@ export interface OrderExchange {
   unconfirmedBy?(table: SharedTable, key: string): readonly string[];
   /** Records of other brains; they may be old, or known. The outcomes are in the same order. */
   onRecords(listener: RecordListener): void;
+  /** What was published is kept as it was, and read by brains that do not know when that was. */
+  readonly keepsTimes?: boolean;
+  /** The wall clock of this brain was set: orders that are not taken yet have other times now. */
+  clockStepped?(): void;
 }

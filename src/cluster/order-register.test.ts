@@ -8,6 +8,7 @@ import {
   NOON,
   type Order,
 } from "../../test/fixtures/cluster/register-brain.ts";
+import { OrderDigest } from "./order-digest.ts";
 import type { SharedRecord } from "./order-exchange.ts";
 import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
 import type { StampedOrder } from "./stamped-order.ts";
@@ -141,13 +142,23 @@ describe("a record of another brain is refused", () => {
     ["no record", foreign({ record: 7 }), "refused invalid: levers x: a record that cannot be read"],
     [
       "one that is longer than any order",
-      foreign({ record: { name: "x", text: "a".repeat(140_000), endsAt: NOON + 9 } }),
+      foreign({ record: { name: "x", text: "a".repeat(8200), endsAt: NOON + 9 } }),
       "refused invalid: levers x: a record that is too long",
+    ],
+    [
+      "one that is longer than any body of an order",
+      foreign({ table: "filter_rules", record: { name: "x", text: "a".repeat(140_000), endsAt: NOON + 9 } }),
+      "refused invalid: filter_rules x: a record that is too long",
     ],
     [
       "one that its table throws at",
       foreign({ record: { name: "x", text: "explosive", endsAt: NOON + 9 } }),
       "refused failed: levers x: Error: boom",
+    ],
+    [
+      "one whose check throws",
+      foreign({ record: { name: "x", toJSON: () => JSON.parse("") } }),
+      expect.stringMatching(/^refused failed: levers x: /),
     ],
   ])("%s", async (_, record, event) => {
     a.place("p", "own");
@@ -259,10 +270,64 @@ test("an end has its own time, which is corrected by what clocks differ, whateve
   expect(b.rows.get("levers x")).toMatchObject({ state: "ended", atMs: NOON });
 });
 
+const digestOf = (records: Iterable<SharedRecord>) => {
+  const digest = new OrderDigest();
+  for (const record of records) digest.add(record);
+  return digest.texts;
+};
+
 test("what a brain sends is saved in groups", async () => {
   const many = Array.from({ length: 500 }, (_, i) =>
     foreign({ key: `k${i}`, record: { name: `k${i}`, text: "c", endsAt: NOON + 60_000 } }),
   );
   expect(await b.takes(many)).toEqual(many.map(() => "taken"));
   expect(b.groups).toEqual([256, 244]);
+});
+
+test("an order that is written while an older one of its key arrives is on disk after it", async () => {
+  const begin = a.register.sharing("levers").begins("x", { name: "x", text: "own", endsAt: NOON + 60_000 });
+  await a.takes([foreign({ stamp: { ms: NOON - 5, brain: "c" } })]);
+  begin.inForce();
+  expect(a.rows.get("levers x")?.stamp).toEqual({ ms: NOON, brain: "a" });
+  expect(a.register.digest().texts).toEqual(digestOf(a.register.records()));
+});
+
+describe("a wall clock that is set", () => {
+  const HOUR = 3_600_000;
+  const setBy = (byMs: number) => {
+    a.wallMs += byMs;
+    a.register.clockStepped(byMs);
+  };
+
+  test("moves the times of ends, and of orders that wait", async () => {
+    a.place("x", "own");
+    a.end("x");
+    for (const name of ["p", "q"]) a.place(name, "own", NOON + 900_000);
+    await a.takes([foreign({ key: "w", record: { name: "w", text: "c", endsAt: NOON + 60_000 } })]);
+    setBy(-HOUR);
+    expect(a.register.get("levers", "x")).toMatchObject({ endedAtMs: NOON - HOUR });
+    expect(a.register.get("levers", "w")).toMatchObject({ record: { endsAt: NOON - HOUR + 60_000 } });
+    expect(a.rows.get("levers w")).toMatchObject({ stamp: foreign().stamp, atMs: NOON - HOUR });
+  });
+
+  test("has own orders published again, as a millisecond newer, where they are kept with times of the clock before", async () => {
+    const block = { name: "b", text: "own", endsAt: NOON + 60_000 };
+    a.register.sharing("source_blocks").begins("b", block).inForce();
+    a.of("source_blocks").set("b", { ...block, endsAt: block.endsAt + HOUR });
+    await a.takes([foreign()]);
+    a.published.length = 0;
+    setBy(HOUR);
+    for (let i = 0; i < 2; i++) a.register.tick();
+    // Others have not measured the clock yet.
+    expect(a.published).toEqual([]);
+    for (let i = 0; i < 5; i++) a.register.tick();
+    expect(a.published).toEqual([
+      {
+        ...{ table: "source_blocks", key: "b", stamp: { ms: NOON + 1, brain: "a" } },
+        record: { ...block, endsAt: block.endsAt + HOUR },
+      },
+    ]);
+    await b.takes(a.published, "a");
+    expect(b.register.get("source_blocks", "b")?.stamp).toEqual({ ms: NOON + 1, brain: "a" });
+  });
 });

@@ -3,23 +3,22 @@
  * wins). Hands callers' orders to the exchanges, and takes those of other brains. An end is kept as long as an order of
  * its table can last. What changes by itself, as an order whose time is over, gets no stamp: each brain does it alone.
  */
-import type { RecordTable, SharedBegin, TableSharing } from "../system/record-table.ts";
+import type { SharedBegin, TableSharing } from "../system/record-table.ts";
 import { ClockWaits } from "./clock-waits.ts";
-import { type Adopting, OrderAdoption } from "./order-adoption.ts";
+import { type Adopting, isBetter, OrderAdoption } from "./order-adoption.ts";
 import { OrderDigest } from "./order-digest.ts";
 import {
-  type ClockOfBrain,
-  type EndedBy,
   type OrderExchange,
   SHARED_TABLES,
   type SharedRecord,
   type SharedTable,
   type TakeOutcome,
 } from "./order-exchange.ts";
-import type { OrderTable } from "./order-table.ts";
+import type { OrderTable, OrderTables } from "./order-table.ts";
 import { recordFault } from "./record-check.ts";
-import { compareStamps, isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
-import { type StampedOrder, stampedName } from "./stamped-order.ts";
+import type { OrderRegisterOptions, RefusalCause } from "./register-options.ts";
+import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
+import { endedByOf, hasOwnTimes, type StampedOrder, stampedName } from "./stamped-order.ts";
 import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
 /** Of what another brain sends: between two groups all else has its turn. */
@@ -27,30 +26,8 @@ const TAKEN_AT_ONCE = 256;
 /** Orders that are looked through in one tick, and those that wait of which each is tried. */
 const SWEPT_MAX = 4096;
 const RETRIED_MAX = 64;
-
-export type RefusalCause = "invalid" | "ahead" | "full" | "failed";
-
-export interface RegisterObserver {
-  /** A record of another brain is not taken. */
-  readonly refused: (cause: RefusalCause, detail: string) => void;
-  /** It is kept, and not in force: `why`. */
-  readonly waits: (order: StampedOrder, why: string) => void;
-  /** Ends were dropped before their time, as there are too many. */
-  readonly endsDropped: (table: SharedTable, count: number) => void;
-}
-
-export type OrderTables = Readonly<Record<SharedTable, OrderTable>>;
-
-export interface OrderRegisterOptions {
-  /** The name of this brain. */
-  readonly own: string;
-  readonly wallMs: () => number;
-  /** By stampedName(). */
-  readonly store: Pick<RecordTable<StampedOrder>, "queue" | "saveAll">;
-  /** null: never measured. */
-  readonly clockOf: (brain: string) => ClockOfBrain | null;
-  readonly observer: RegisterObserver;
-}
+/** Until then brains in reach have measured a clock that was set. */
+const MEASURED_TICKS = 3;
 
 export class OrderRegister {
   readonly #options: OrderRegisterOptions;
@@ -69,6 +46,8 @@ export class OrderRegister {
   #tables: OrderTables | null = null;
   #isStopped = false;
   #isAdopting = false;
+  /** Ticks until own orders are published again; null: they have the times that were published. */
+  #republishIn: number | null = null;
 
   constructor(options: OrderRegisterOptions) {
     this.#options = options;
@@ -76,7 +55,7 @@ export class OrderRegister {
     const { own, clockOf, observer } = options;
     this.#adoption = new OrderAdoption({
       ...{ own, clockOf, tableOf: (table) => this.#of(table), waits: observer.waits },
-      hasRoomToWait: (order) => this.#orders.hasRoomToWait(order),
+      hasRoom: (order) => this.#orders.hasRoom(order),
     });
   }
 
@@ -193,10 +172,38 @@ export class OrderRegister {
   tick(): void {
     const wallMs = this.#options.wallMs();
     if (isTooFarAhead({ ms: this.#clock.lastMs, brain: "" }, wallMs)) this.#restamp(wallMs);
+    if (this.#republishIn !== null && --this.#republishIn === 0) {
+      this.#republishIn = null;
+      this.#republish();
+    }
     for (const { name, isOver } of this.#clockWaits.tick(SWEPT_MAX)) this.#resolve(name, isOver, wallMs);
     for (const order of this.#orders.nextWaiting(RETRIED_MAX)) this.#readopt(order, this.#recordOf(order), { wallMs });
     for (const order of this.#orders.next(SWEPT_MAX)) this.#sweep(order, wallMs);
     for (const table of SHARED_TABLES) this.#boundEnds(table);
+  }
+
+  /** The wall clock was set by so much, and orders in force have moved with it: call this in the same turn. */
+  clockStepped(byMs: number): void {
+    for (const order of [...this.#orders.all()]) {
+      if (order.clock !== undefined || order.state === "in_force") continue;
+      const isWaiting = order.state === "waiting";
+      const record = isWaiting ? this.#adoption.shifted(this.#recordOf(order), byMs).record : null;
+      this.#keep({ ...order, record, atMs: order.atMs + byMs });
+    }
+    for (const exchange of this.#exchanges) exchange.clockStepped?.();
+    if (this.#exchanges.some(({ keepsTimes }) => keepsTimes === true)) this.#republishIn = MEASURED_TICKS;
+  }
+
+  /** What lies in etcd has times of the clock before. A millisecond newer is the same order: it replaces no other. */
+  #republish(): void {
+    for (const order of [...this.#orders.all()]) {
+      if (order.clock !== undefined || !hasOwnTimes(order, this.#options.own)) continue;
+      const { ms, brain } = order.stamp;
+      const again = { ...order, stamp: { ms: ms + 1, brain } };
+      this.#clock.see(again.stamp);
+      this.#keep(again);
+      this.#publish(again);
+    }
   }
 
   #of(table: SharedTable): OrderTable {
@@ -228,7 +235,7 @@ export class OrderRegister {
     const wallMs = this.#options.wallMs();
     const key = this.#of(table).keyOf(record);
     const name = stampedName({ table, key });
-    const stamp = this.#clock.next(wallMs);
+    const [stamp, before] = [this.#clock.next(wallMs), this.#orders.get(name)];
     const order: StampedOrder = { table, key, stamp, state: "in_force", record: null, atMs: wallMs };
     this.#begins.set(name, stamp);
     this.#options.store.queue(name, order);
@@ -236,10 +243,10 @@ export class OrderRegister {
     return {
       inForce: () => {
         isLast();
-        // If an order of another brain arrived meanwhile, this one took effect after it.
-        const isNewest = isNewer(stamp, this.#orders.get(name)?.stamp ?? null);
-        const begun = isNewest ? order : { ...order, stamp: this.#clock.next(wallMs) };
-        if (isNewest) this.#set(begun);
+        // If an order of another brain arrived meanwhile, this one took effect after it, and lies below it on disk.
+        const known = this.#orders.get(name);
+        const begun = isNewer(stamp, known?.stamp ?? null) ? order : { ...order, stamp: this.#clock.next(wallMs) };
+        if (known === before) this.#set(begun);
         else this.#keep(begun);
         this.#publish(begun);
       },
@@ -260,6 +267,7 @@ export class OrderRegister {
 
   #publish(order: StampedOrder): void {
     const [name, record] = [stampedName(order), this.#recordOf(order)];
+    this.#unsaved.delete(name);
     for (const exchange of this.#exchanges) {
       const published = exchange.publish(record);
       if (exchange !== this.#deciding) continue;
@@ -278,17 +286,16 @@ export class OrderRegister {
 
   /** The effect of a record; an order: it is to be on disk before the outcome is known. */
   #take(shared: SharedRecord, from: string): StampedOrder | "taken" | "refused" {
-    const wallMs = this.#options.wallMs();
-    const fault = recordFault(shared, this.#of(shared.table));
-    if (fault !== null) return this.#refused("invalid", fault);
-    if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
-    const name = stampedName(shared);
-    const known = this.#orders.get(name);
-    const corrected = this.#adoption.corrected(shared);
-    if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
-      return this.#unsaved.has(name) ? known : "taken";
-    }
+    const [name, wallMs] = [stampedName(shared), this.#options.wallMs()];
     try {
+      const fault = recordFault(shared, this.#of(shared.table));
+      if (fault !== null) return this.#refused("invalid", fault);
+      if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
+      const known = this.#orders.get(name);
+      const corrected = this.#adoption.corrected(shared);
+      if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
+        return this.#unsaved.has(name) ? known : "taken";
+      }
       const adopted = this.#adopting(() => this.#adoption.adopt(corrected, { known, wallMs, from }));
       if (adopted === null) return this.#refused("full", `${this.#orders.counts.waiting} orders wait already`);
       this.#clock.see(shared.stamp);
@@ -384,15 +391,4 @@ export class OrderRegister {
       this.#publish(restamped);
     }
   }
-}
-
-/** The same order, with times of a clock that is known. */
-function isBetter({ stamp, clock }: SharedRecord, known: StampedOrder): boolean {
-  return clock === undefined && known.clock !== undefined && compareStamps(stamp, known.stamp) === 0;
-}
-
-/** Of a ban it is known who ended it. */
-function endedByOf(record: unknown): EndedBy {
-  const by = typeof record === "object" && record !== null && "endedBy" in record ? record.endedBy : null;
-  return (by as EndedBy | null | undefined) ?? { operator: "", reason: "" };
 }

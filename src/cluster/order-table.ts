@@ -1,5 +1,5 @@
 /** What the register of orders must know of a table that brains share: its owner makes one of these. */
-import type { EndedBy } from "./order-exchange.ts";
+import type { EndedBy, SharedTable } from "./order-exchange.ts";
 
 export interface OrderTable {
   /** How long the end of an order is kept, ms: as long as an order of the table can last. */
@@ -34,3 +34,5 @@ export interface TableEnd {
   /** null: its time is over at another brain, or it is replaced by what this brain has no room for. */
   readonly endedBy: EndedBy | null;
 }
+
+export type OrderTables = Readonly<Record<SharedTable, OrderTable>>;

@@ -124,6 +124,8 @@ describe("an order", () => {
     brain.records = [record("w"), record("x")];
     brain.goes("q", "up");
     await brain.compares("q");
+    expect(brain.parts("q")).toEqual([["x"]]);
+    await brain.confirms("q", "taken");
     expect(brain.parts("q")).toEqual([["x"], ["w"]]);
     const [, { batch } = {}] = brain.orders("q");
     await brain.confirms("q", "taken");
@@ -144,7 +146,28 @@ describe("an order", () => {
     expect([await second, brain.exchange.unconfirmedBy("levers", "y")]).toEqual([false, ["q"]]);
   });
 
+  test("passes those of the time that the peer was away", async () => {
+    for (const key of ["v", "w"]) {
+      void brain.exchange.publish(record(key));
+      brain.goes("q", "down");
+    }
+    brain.goes("q", "up");
+    void brain.exchange.publish(record("x"));
+    expect(brain.orders("q").map(({ is_urgent: isUrgent }) => isUrgent)).toEqual([true, undefined, true]);
+    expect(brain.parts("q")).toEqual([["v"], ["v", "w"], ["x"]]);
+  });
+
+  test("is not kept for a peer that is away once it is forgotten here", () => {
+    brain.records = [record("w"), record("x")];
+    brain.goes("q", "down");
+    for (const each of brain.records) void brain.exchange.publish(each);
+    brain.records = [record("w")];
+    brain.exchange.tick();
+    expect([brain.exchange.lagOf("q").orders, brain.exchange.unconfirmedBy("levers", "x")]).toEqual([1, []]);
+  });
+
   test("is offered again a minute after it was refused, and at once to a peer that comes up", async () => {
+    brain.records = [record("x")];
     brain.goes("q", "down");
     const published = brain.exchange.publish(record("x"));
     await brain.confirms("p", "refused");
@@ -175,6 +198,7 @@ describe("an order", () => {
   });
 
   test("is sent again while the peer's disk does not take it, or it does not answer", async () => {
+    brain.records = [record("x")];
     const published = brain.exchange.publish(record("x"));
     await brain.confirms("q", "taken");
     await brain.confirms("p", "unsaved");
@@ -188,6 +212,15 @@ describe("an order", () => {
     expect(brain.parts("p")).toEqual([["x"], ["x"], ["x"]]);
     await brain.confirms("p", "taken");
     expect(await published).toBe(true);
+  });
+
+  test("goes with the times that it has since the clock was set", async () => {
+    brain.goes("q", "down");
+    void brain.exchange.publish(record("x"));
+    brain.records = [{ ...record("x"), record: { times: "of now" } }];
+    brain.exchange.clockStepped();
+    brain.goes("q", "up");
+    expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
   });
 
   test("is replaced by a newer one of its key while it waits", async () => {
@@ -222,7 +255,7 @@ describe("a brain that comes up", () => {
     expect(brain.parts("p")).toEqual([]);
     const other = new Brain();
     other.records = many.map((each) => (each.key === "k7" ? record("k7", 4) : each)).slice(0, 49);
-    await other.receives("o", "orders_digest", digestTo("p"));
+    await other.receives("p", "orders_digest", digestTo("p"));
     await brain.receives("p", "orders_differing", other.sent[0]?.body);
     expect(brain.parts("p").flat()).toEqual(expect.arrayContaining(["k7", "k49"]));
     expect(brain.parts("p").flat().length).toBeLessThan(10);
@@ -235,6 +268,16 @@ describe("a brain that comes up", () => {
     brain.monotonicMs += 60_000;
     brain.exchange.tick();
     expect(brain.parts("p")).toEqual([]);
+  });
+
+  test("has one digest answered, and another one when it comes up again", async () => {
+    const buckets = new OrderDigest().texts;
+    const answers = () => brain.sent.filter(({ kind }) => kind === "orders_differing").length;
+    for (let i = 0; i < 3; i++) await brain.receives("p", "orders_digest", { buckets });
+    expect([answers(), brain.garbled]).toEqual([1, ["p orders_digest", "p orders_digest"]]);
+    brain.goes("p", "up");
+    await brain.receives("p", "orders_digest", { buckets });
+    expect(answers()).toBe(2);
   });
 
   test("gets everything if its build knows no digests", () => {
@@ -268,6 +311,19 @@ describe("orders of a peer", () => {
     resolve(["taken"]);
     await Bun.sleep(0);
     expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u", "c"]);
+  });
+
+  test("are taken after a part that could not be", async () => {
+    let isBroken = true;
+    brain.exchange.onRecords(async (records) => {
+      if (isBroken) throw new Error("boom");
+      return records.map(() => "taken");
+    });
+    await brain.receives("p", "orders", batch([record("a")]));
+    expect([answer(), brain.garbled]).toEqual([undefined, ["p orders: Error: boom"]]);
+    isBroken = false;
+    await brain.receives("p", "orders", batch([record("a")]));
+    expect(answer()).toEqual({ batch: 7, outcomes: ["taken"] });
   });
 
   test("are corrected by the clock that is measured, whatever time they took", async () => {

@@ -80,6 +80,8 @@ interface Peer {
   readonly incoming: Incoming;
   /** Since when its answer to the digest is awaited; null: it is not. */
   comparingMs: number | null;
+  /** It sends one digest each time that the connection begins; an answer looks through all orders. */
+  hasAnswer: boolean;
 }
 
 export class PeerExchange implements OrderExchange {
@@ -91,8 +93,10 @@ export class PeerExchange implements OrderExchange {
   constructor(options: PeerExchangeOptions) {
     const { peers } = options;
     this.#options = options;
-    for (const { name } of peers.states())
-      this.#peers.set(name, { unconfirmed: new UnconfirmedOrders(), incoming: new Incoming(), comparingMs: null });
+    for (const { name } of peers.states()) {
+      const [unconfirmed, incoming] = [new UnconfirmedOrders(), new Incoming()];
+      this.#peers.set(name, { unconfirmed, incoming, comparingMs: null, hasAnswer: false });
+    }
     peers.on(ORDERS, (from, body) => void this.#received(from, body));
     peers.on(ORDERS_TAKEN, (from, body) => this.#taken(from, body));
     peers.on(DIGEST, (from, body) => this.#compare(from, body));
@@ -107,11 +111,15 @@ export class PeerExchange implements OrderExchange {
 
   async publish(record: SharedRecord): Promise<boolean> {
     const up = new Set(this.#options.peers.states().flatMap(({ name, isUp }) => (isUp ? [name] : [])));
+    const nowMs = this.#options.monotonicMs();
     const taken = [...this.#peers].map(([name, { unconfirmed }]) => {
+      if (!up.has(name)) {
+        unconfirmed.add(record, nowMs);
+        return Promise.resolve(false);
+      }
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      unconfirmed.add(record, this.#options.monotonicMs(), resolve);
-      if (!up.has(name)) resolve(false);
-      else this.#send(name);
+      unconfirmed.add(record, nowMs, resolve);
+      this.#send(name);
       return promise;
     });
     return (await Promise.all(taken)).every((isTaken) => isTaken);
@@ -126,10 +134,17 @@ export class PeerExchange implements OrderExchange {
     return this.#peers.get(peer)?.unconfirmed.lag ?? { orders: 0, sinceMs: null };
   }
 
+  clockStepped(): void {
+    for (const record of this.#options.records())
+      for (const { unconfirmed } of this.#peers.values()) unconfirmed.corrected(record);
+  }
+
   /** Call this every second. */
   tick(): void {
-    const nowMs = this.#options.monotonicMs();
+    const { monotonicMs, stampOf } = this.#options;
+    const nowMs = monotonicMs();
     for (const [name, peer] of this.#peers) {
+      peer.unconfirmed.keep(({ table, key }) => stampOf(table, key) !== null);
       if (peer.comparingMs !== null && nowMs - peer.comparingMs >= COMPARED_MS) {
         peer.comparingMs = null;
         this.#give(peer, () => true);
@@ -145,6 +160,7 @@ export class PeerExchange implements OrderExchange {
     const { digest, peers, monotonicMs } = this.#options;
     peer.unconfirmed.up();
     peer.comparingMs = monotonicMs();
+    peer.hasAnswer = false;
     peers.send(name, DIGEST, { buckets: digest().texts });
     this.#send(name);
   }
@@ -158,8 +174,13 @@ export class PeerExchange implements OrderExchange {
 
   #compare(from: string, body: unknown): void {
     const { garbled, digest, peers } = this.#options;
-    if (Digest.Check(body)) peers.send(from, DIFFERING, { buckets: digest().differing(body.buckets) });
-    else garbled(from, DIGEST);
+    const peer = this.#peers.get(from);
+    if (!Digest.Check(body) || peer === undefined || peer.hasAnswer) {
+      garbled(from, DIGEST);
+      return;
+    }
+    peer.hasAnswer = true;
+    peers.send(from, DIFFERING, { buckets: digest().differing(body.buckets) });
   }
 
   #differs(from: string, body: unknown): void {
@@ -198,12 +219,18 @@ export class PeerExchange implements OrderExchange {
       return;
     }
     incoming.busy.add(isUrgent);
-    for (let part: unknown = body; part !== undefined; ) {
-      await this.#take(from, part);
-      part = incoming.next.get(isUrgent);
+    try {
+      for (let part: unknown = body; part !== undefined; ) {
+        await this.#take(from, part);
+        part = incoming.next.get(isUrgent);
+        incoming.next.delete(isUrgent);
+      }
+    } catch (cause) {
+      this.#options.garbled(from, `${ORDERS}: ${String(cause)}`);
+    } finally {
+      incoming.busy.delete(isUrgent);
       incoming.next.delete(isUrgent);
     }
-    incoming.busy.delete(isUrgent);
   }
 
   async #take(from: string, body: unknown): Promise<void> {

@@ -9,6 +9,9 @@ const KEY_CHARACTERS_MAX = 300;
 const BRAIN_CHARACTERS_MAX = 63;
 /** Twice the largest body of an order: thousands of records may wait for room. */
 const RECORD_CHARACTERS_MAX = 2 * BODY_BYTES_MAX;
+/** Of tables that have thousands of orders in force, each of a few short texts; further fields are those of a newer build. */
+const SMALL_CHARACTERS_MAX = 8192;
+const SMALL: ReadonlySet<SharedTable> = new Set(["source_blocks", "protections", "levers"]);
 
 const Shape = Type.Object({
   table: Type.Unsafe<SharedTable>(Type.Union(SHARED_TABLES.map((table) => Type.Literal(table)))),
@@ -38,6 +41,7 @@ export function recordFault({ table: name, key, record, endedBy }: SharedRecord,
   if (!table.isKey(key)) return `${name}: a key that no order of the table has`;
   if (record === null) return null;
   if (endedBy !== undefined) return `${name} ${key}: in force and ended at once`;
-  if (JSON.stringify(record).length > RECORD_CHARACTERS_MAX) return `${name} ${key}: a record that is too long`;
+  const most = SMALL.has(name) ? SMALL_CHARACTERS_MAX : RECORD_CHARACTERS_MAX;
+  if (JSON.stringify(record).length > most) return `${name} ${key}: a record that is too long`;
   return table.parse(record, key) === null ? `${name} ${key}: a record that cannot be read` : null;
 }

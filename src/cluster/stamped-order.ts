@@ -26,3 +26,17 @@ export interface StampedOrder {
 export function stampedName({ table, key }: Pick<StampedOrder, "table" | "key">): string {
   return `${table} ${key}`;
 }
+
+/** Of a ban it is known who ended it. */
+export function endedByOf(record: unknown): EndedBy {
+  const by = typeof record === "object" && record !== null && "endedBy" in record ? record.endedBy : null;
+  return (by as EndedBy | null | undefined) ?? { operator: "", reason: "" };
+}
+
+/** Tables whose owners move the times of their orders when the wall clock is set. */
+const MOVED: ReadonlySet<SharedTable> = new Set(["bans", "source_blocks", "filter_rules", "maintenance"]);
+
+/** An order of the brain `own` by whose times others act: those that were published are of the clock of then. */
+export function hasOwnTimes({ table, stamp, state, endedBy }: StampedOrder, own: string): boolean {
+  return stamp.brain === own && (state === "ended" ? endedBy !== undefined : MOVED.has(table));
+}

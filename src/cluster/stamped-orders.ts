@@ -4,8 +4,9 @@ import { type StampedOrder, stampedName } from "./stamped-order.ts";
 
 export type StampedCounts = Readonly<Record<StampedOrder["state"], number>>;
 
-/** Orders of other brains that wait for room here, and their bytes as JSON. */
+/** Orders of other brains that wait for room here. */
 export const WAITING_MAX = 4096;
+/** Bytes as JSON of those, and of what is over by a clock that is not known: it may come back. */
 export const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 
 /** As a sender: orders of this brain. */
@@ -16,9 +17,11 @@ export class StampedOrders {
   readonly #counts: Record<StampedOrder["state"], number> = { in_force: 0, waiting: 0, ended: 0 };
   /** By table, by who sent them: names of ends, the oldest first. */
   readonly #ends = new Map<SharedTable, Map<string, Set<string>>>(SHARED_TABLES.map((table) => [table, new Map()]));
-  /** Bytes by name, in the order in which they are tried again. */
-  readonly #waiting = new Map<string, number>();
-  #waitingBytes = 0;
+  /** Names in the order in which they are tried again. */
+  readonly #waiting = new Set<string>();
+  /** By name: of records that are kept here, and not in force. */
+  readonly #bytes = new Map<string, number>();
+  #keptBytes = 0;
   #sweep: MapIterator<StampedOrder> | null = null;
 
   get(name: string): StampedOrder | null {
@@ -34,25 +37,24 @@ export class StampedOrders {
   }
 
   waiting(): StampedOrder[] {
-    return [...this.#waiting.keys()].flatMap((name) => this.get(name) ?? []);
+    return [...this.#waiting].flatMap((name) => this.get(name) ?? []);
   }
 
   /** The next `most` that wait: all of them have their turn. */
   nextWaiting(most: number): StampedOrder[] {
     const names = [...this.#waiting.keys().take(most)];
     for (const name of names) {
-      const bytes = this.#waiting.get(name) ?? 0;
       this.#waiting.delete(name);
-      this.#waiting.set(name, bytes);
+      this.#waiting.add(name);
     }
     return names.flatMap((name) => this.get(name) ?? []);
   }
 
-  /** Whether the order can wait, in place of another one of its name. */
-  hasRoomToWait(order: StampedOrder): boolean {
-    const before = this.#waiting.get(stampedName(order));
-    const isWithin = before !== undefined || this.#waiting.size < WAITING_MAX;
-    return isWithin && this.#waitingBytes - (before ?? 0) + bytesOf(order) <= WAITING_BYTES_MAX;
+  /** Whether the order can be kept with its record, in place of another one of its name. */
+  hasRoom(order: StampedOrder): boolean {
+    const name = stampedName(order);
+    const isWithin = order.state !== "waiting" || this.#waiting.has(name) || this.#waiting.size < WAITING_MAX;
+    return isWithin && this.#keptBytes - (this.#bytes.get(name) ?? 0) + bytesOf(order) <= WAITING_BYTES_MAX;
   }
 
   set(order: StampedOrder): void {
@@ -61,10 +63,11 @@ export class StampedOrders {
     this.#counts[order.state]++;
     this.#orders.set(name, order);
     if (order.state === "ended") this.#endsOf(order).add(name);
-    if (order.state !== "waiting") return;
+    if (order.state === "waiting") this.#waiting.add(name);
     const bytes = bytesOf(order);
-    this.#waiting.set(name, bytes);
-    this.#waitingBytes += bytes;
+    if (bytes === 0) return;
+    this.#bytes.set(name, bytes);
+    this.#keptBytes += bytes;
   }
 
   delete(order: StampedOrder): void {
@@ -104,11 +107,13 @@ export class StampedOrders {
     if (order === null) return;
     this.#counts[order.state]--;
     if (order.state === "ended") this.#endsOf(order).delete(name);
-    this.#waitingBytes -= this.#waiting.get(name) ?? 0;
     this.#waiting.delete(name);
+    this.#keptBytes -= this.#bytes.get(name) ?? 0;
+    this.#bytes.delete(name);
   }
 }
 
-function bytesOf({ record }: StampedOrder): number {
-  return Buffer.byteLength(JSON.stringify(record) ?? "");
+/** Those in force are bounded by their table. */
+function bytesOf({ state, record }: StampedOrder): number {
+  return state === "in_force" || record === null ? 0 : Buffer.byteLength(JSON.stringify(record) ?? "");
 }

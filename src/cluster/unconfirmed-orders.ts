@@ -15,7 +15,7 @@ export const REFUSED_AGAIN_MS = 60_000;
 const RECORDS_MAX = 10_000;
 
 interface Outstanding {
-  readonly record: SharedRecord;
+  record: SharedRecord;
   readonly sinceMs: number;
   readonly settle: ((isTaken: boolean) => void)[];
 }
@@ -68,6 +68,16 @@ export class UnconfirmedOrders {
     lane.waiting.set(name, { record, settle, sinceMs: before?.sinceMs ?? nowMs });
   }
 
+  /** The same order may have other times than when it was added. */
+  corrected(record: SharedRecord): void {
+    const name = stampedName(record);
+    for (const table of [this.#urgent.waiting, this.#others.waiting, this.#refused]) {
+      const outstanding = table.get(name);
+      if (outstanding === undefined || compareStamps(outstanding.record.stamp, record.stamp) !== 0) continue;
+      outstanding.record = record;
+    }
+  }
+
   /** Parts to be sent now. @param next the number of a part. */
   *parts(nowMs: number, next: () => number): Generator<Part> {
     for (const lane of [this.#urgent, this.#others]) {
@@ -111,11 +121,27 @@ export class UnconfirmedOrders {
     for (const name of this.#refused.keys()) this.#offerAgain(name);
   }
 
-  /** Callers do not wait for a peer that is away. */
+  /** Callers do not wait for a peer that is away: what they ordered goes with all else once it is back. */
   down(): void {
+    const waiting = [...this.#urgent.waiting, ...this.#others.waiting];
     for (const lane of [this.#urgent, this.#others]) {
       lane.sent = null;
-      for (const { settle } of lane.waiting.values()) for (const one of settle.splice(0)) one(false);
+      lane.waiting.clear();
+    }
+    for (const [name, outstanding] of waiting.sort(([, a], [, b]) => a.sinceMs - b.sinceMs)) {
+      for (const settle of outstanding.settle.splice(0)) settle(false);
+      this.#others.waiting.set(name, outstanding);
+    }
+  }
+
+  /** What is forgotten here the peer does not need; it may be away for weeks. */
+  keep(isKnown: (record: SharedRecord) => boolean): void {
+    for (const table of [this.#urgent.waiting, this.#others.waiting, this.#refused]) {
+      for (const [name, { record, settle }] of table) {
+        if (isKnown(record)) continue;
+        table.delete(name);
+        for (const one of settle.splice(0)) one(false);
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { attack, ban } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import { parseAddress } from "../net/address.ts";
 import { shownBan } from "./attack-ids.ts";
 import { ClusterAttacks } from "./cluster-attacks.ts";
 
@@ -28,7 +29,8 @@ beforeEach(() => {
   [joined, unread, renamed] = [{}, [], []];
   for (const name of brains.names) {
     const onUnread = (kind: string, from: string) => unread.push(`${kind} of ${from}`);
-    const onRenamed = (from: string, to: string) => renamed.push(`${from} to ${to} at ${name}`);
+    const onRenamed = (ids: ReadonlyMap<string, string>) =>
+      renamed.push(`${[...ids].map((pair) => pair.join(" to ")).join(", ")} at ${name}`);
     const timers = new ManualTimers(clock);
     joined[name] = new ClusterAttacks({ peers: brains.of(name), clock, timers, onUnread, onRenamed });
   }
@@ -67,6 +69,17 @@ describe("attacks that begin at once", () => {
     expect(at("brain2").shownId(second.id)).toBe(first.id);
     expect(begin("brain2").id).not.toBe(first.id);
   });
+});
+
+test("all that get another id by one message are renamed at once", () => {
+  brains.cut("brain1", "brain2");
+  const targets = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(parseAddress);
+  const beginAll = (name: string) => targets.map((target) => begin(name, { target }));
+  const [first, second] = [beginAll("brain1"), beginAll("brain2")];
+  brains.link("brain1", "brain2");
+  clock.advance(300);
+  const pairs = second.map(({ id }, i) => `${id} to ${first[i]?.id}`);
+  expect(renamed).toEqual([`${pairs.join(", ")} at brain2`]);
 });
 
 test("attacks that began in a split are joined after it", () => {

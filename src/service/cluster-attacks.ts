@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { randomUUIDv7 } from "bun";
 import { type AttackSubject, JoinedAttacks, type OwnAttack } from "../cluster/joins/attacks.ts";
+import type { RenamedIds } from "../cluster/joins/event-keys.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { Attack, AttackEvent, AttackedSubject } from "../detection/attack/attack.ts";
 import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../limits.ts";
@@ -17,8 +18,8 @@ export interface ClusterAttacksOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly onUnread: (kind: string, from: string) => void;
-  /** An attack is shown with another id than before. */
-  readonly onRenamed: (from: string, to: string) => void;
+  /** Attacks are shown with other ids than before: all those of one message at once. */
+  readonly onRenamed: (ids: RenamedIds) => void;
 }
 
 const KIND = "attacks";
@@ -116,7 +117,7 @@ export class ClusterAttacks implements AttackIds {
     this.#said.set(id, key);
     const before = this.shownId(id);
     this.#joins.put({ id, subject: subjectOf(attack), startedAt: attack.startedAt });
-    this.#compareId(id, before);
+    this.#compareIds(new Map([[id, before]]));
     this.#sayOf(id);
   }
 
@@ -169,15 +170,15 @@ export class ClusterAttacks implements AttackIds {
       startedAt: startedMs - skewMs,
     }));
     const before = new Map([...this.#joins.active].map(({ id }) => [id, this.shownId(id)]));
-    for (const { id } of this.#joins.putForeign(from, foreign)) {
-      this.#compareId(id, before.get(id) ?? id);
-      this.#sayOf(id);
-    }
+    for (const { id } of this.#joins.putForeign(from, foreign)) this.#sayOf(id);
+    this.#compareIds(before);
   }
 
-  #compareId(own: string, before: string): void {
-    const now = this.shownId(own);
-    if (now !== before) this.#options.onRenamed(before, now);
+  /** @param before by own id. */
+  #compareIds(before: ReadonlyMap<string, string>): void {
+    const changed = [...before].map(([own, shown]) => [shown, this.shownId(own)] as const);
+    const ids = new Map(changed.filter(([shown, now]) => shown !== now));
+    if (ids.size > 0) this.#options.onRenamed(ids);
   }
 
   /** Its wall clock minus the own one. Clocks that are as near as NTP keeps them show the same times. */

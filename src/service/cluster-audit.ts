@@ -12,7 +12,7 @@ import {
   AUDIT_TARGET_TYPES,
   type AuditEvent,
 } from "../audit/audit-event.ts";
-import { EventKeys, hashedId } from "../cluster/joins/event-keys.ts";
+import { EventKeys, hashedId, type RenamedIds } from "../cluster/joins/event-keys.ts";
 import { PendingRows } from "../cluster/joins/pending-rows.ts";
 import { oneOf } from "../schema/schema-forms.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
@@ -112,10 +112,10 @@ export class ClusterAudit {
     };
   }
 
-  /** An attack is shown with another id from now on. */
-  renamed(from: string, to: string): void {
-    this.#keys.renamed(from, to);
-    this.#once.renamed(from, to);
+  /** Attacks are shown with other ids from now on. */
+  renamed(ids: RenamedIds): void {
+    this.#keys.renamed(ids);
+    this.#once.renamed(ids);
   }
 
   stop(): void {

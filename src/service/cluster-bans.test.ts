@@ -194,6 +194,21 @@ describe("the rung", () => {
   });
 });
 
+test("a ban is said in a readable form, however long its hold is over", () => {
+  begin();
+  attacked("brain1");
+  brains = new JoinedBrains(...NAMES);
+  const [one] = NAMES.map((name) => {
+    const onUnread = (kind: string, from: string) => unread.push(`${kind} of ${from}`);
+    const lease = { holds: () => true };
+    return new ClusterBans({ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease, onUnread });
+  });
+  const holdUntil = clock.wallMs() - 2 * 86_400_000;
+  one?.banChanged({ ban: { ...banAt("brain1"), repeat: 1, holdUntil }, previous: null });
+  brains.link("brain1", "brain2");
+  expect(unread).toEqual([]);
+});
+
 describe("rules", () => {
   const flowspec = under({ method: "flowspec", ladder: [{ afterSeconds: 0, action: "flowspec" }] });
 

@@ -249,16 +249,15 @@ export class ClusterBans implements ForeignBans {
   #rowOf({ ban, eases, rulesSinceMs }: Own): Row {
     const { clock } = this.#options;
     const wallMs = clock.wallMs();
-    const { prefix, expiresAt, holdUntil, repeat, step } = ban;
+    const { prefix, repeat, step } = ban;
     const rules = keptRules(ban);
-    const own = this.#ownTimes(ban);
+    const timesOf = (times: Times) => ({
+      expires_in_ms: Math.max(times.expiresAt - wallMs, OVER_MS),
+      ...(times.holdUntil === null ? {} : { hold_in_ms: Math.max(times.holdUntil - wallMs, OVER_MS) }),
+    });
     return {
-      ...{ prefix: prefix.text, expires_in_ms: expiresAt - wallMs, repeat, step, eases },
-      own: {
-        expires_in_ms: Math.max(own.expiresAt - wallMs, OVER_MS),
-        ...(own.holdUntil === null ? {} : { hold_in_ms: Math.max(own.holdUntil - wallMs, OVER_MS) }),
-      },
-      ...(holdUntil === null ? {} : { hold_in_ms: holdUntil - wallMs }),
+      ...{ prefix: prefix.text, ...timesOf(ban), repeat, step, eases },
+      own: timesOf(this.#ownTimes(ban)),
       ...(rules !== null &&
         rulesSinceMs !== null && {
           rules: rules.map((rule) => ruleToWire(rule)),

@@ -55,9 +55,9 @@ export class ClusterJoins {
     const shared = { peers, clock, timers, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     this.#attacks = new ClusterAttacks({
       ...shared,
-      onRenamed: (from, to) => {
-        this.notifications.renamed(from, to);
-        this.#audit.renamed(from, to);
+      onRenamed: (ids) => {
+        this.notifications.renamed(ids);
+        this.#audit.renamed(ids);
       },
     });
     this.#bans = new ClusterBans({ ...shared, lease: this.lease });

@@ -118,7 +118,7 @@ describe("an attack of which brains do not agree in time", () => {
     at("brain1").notifications.add(attackOf("x"), ["hook"]);
     at("brain2").notifications.add(attackOf("w"), ["hook"]);
     clock.advance(600);
-    at("brain1").notifications.renamed("x", "w");
+    at("brain1").notifications.renamed(new Map([["x", "w"]]));
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1"]);
     expect(both().map(({ notifications }) => notifications.waiting)).toEqual([0, 0]);
@@ -127,7 +127,7 @@ describe("an attack of which brains do not agree in time", () => {
   test("is sent if its id changes while it is in the queue", () => {
     at("brain1").notifications.add({ ...attackEvent(), attack: attack({ id: "x" }) }, ["hook"]);
     clock.advance(255);
-    at("brain1").notifications.renamed("x", "w");
+    at("brain1").notifications.renamed(new Map([["x", "w"]]));
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1"]);
   });

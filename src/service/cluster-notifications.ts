@@ -2,7 +2,7 @@
  * Notifications of a cluster: the holder of the lease sends what all brains see, the others keep it until it is sent. What a
  * brain sees of itself it sends itself.
  */
-import { EventKeys, eventId, faultKey, isHashedId } from "../cluster/joins/event-keys.ts";
+import { EventKeys, eventId, faultKey, isHashedId, type RenamedIds } from "../cluster/joins/event-keys.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import { type ConditionKind, conditionOf } from "../notify/condition.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
@@ -39,13 +39,15 @@ export class ClusterNotifications implements EventSharing {
     });
   }
 
-  /** An attack that was notified is shown with another id from now on. */
-  renamed(from: string, to: string): void {
-    this.#renamed.set(from, to);
-    const [oldest] = this.#renamed.keys();
-    if (this.#renamed.size > RENAMED_MAX && oldest !== undefined) this.#renamed.delete(oldest);
-    this.#keys.renamed(from, to);
-    this.#once.renamed(from, to);
+  /** Attacks that were notified are shown with other ids from now on. */
+  renamed(ids: RenamedIds): void {
+    for (const [from, to] of ids) {
+      this.#renamed.set(from, to);
+      const [oldest] = this.#renamed.keys();
+      if (this.#renamed.size > RENAMED_MAX && oldest !== undefined) this.#renamed.delete(oldest);
+    }
+    this.#keys.renamed(ids);
+    this.#once.renamed(ids);
   }
 
   /** Events that wait for another brain, or in a queue of this one. */

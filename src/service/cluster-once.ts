@@ -10,6 +10,7 @@ import {
   type Said,
   type Word,
 } from "../cluster/joins/deliveries.ts";
+import type { RenamedIds } from "../cluster/joins/event-keys.ts";
 import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
@@ -35,6 +36,8 @@ export interface ClusterOnceOptions {
 }
 
 const DELIVERIES_OF_MESSAGE = 2000;
+/** Of what was sent: more would fill the connection, which is closed then. */
+const DONE_MESSAGES_AT_ONCE = 8;
 const TICK_MS = 250;
 /** As long as a queue of notifications tries. */
 const AGE_MAX_MS = 900_000;
@@ -61,6 +64,8 @@ export class ClusterOnce<Event> {
   #cancel: Cancel = () => {};
   /** Brains that have said what they sent before. */
   readonly #said = new Set<string>();
+  /** What was sent, and is said in the next ticks: thousands may be joined in one notification. */
+  readonly #done: (readonly Delivery[])[] = [];
 
   constructor(options: ClusterOnceOptions) {
     const { peers, kind, onUnread, entriesMax } = options;
@@ -97,6 +102,7 @@ export class ClusterOnce<Event> {
 
   stop(): void {
     this.#cancel();
+    this.#sayDone(this.#done.length);
   }
 
   add(entry: Entry<Event>): void {
@@ -119,7 +125,9 @@ export class ClusterOnce<Event> {
   }
 
   sent(deliveries: readonly Delivery[]): void {
-    this.#say(this.#deliveries.sent(deliveries, this.#at.nowMs));
+    const said = this.#deliveries.sent(deliveries, this.#at.nowMs);
+    this.#done.push(...inMessages(said.deliveries));
+    this.#sayDone();
   }
 
   gaveUp(deliveries: readonly Delivery[]): void {
@@ -128,9 +136,9 @@ export class ClusterOnce<Event> {
     this.#say(this.#deliveries.gaveUp(deliveries, others, nowMs));
   }
 
-  /** The subject of keys is known by another id from now on. */
-  renamed(from: string, to: string): void {
-    const said = this.#deliveries.renamed(from, to, this.#at.nowMs);
+  /** Subjects of keys are known by other ids from now on. */
+  renamed(ids: RenamedIds): void {
+    const said = this.#deliveries.renamed(ids, this.#at.nowMs);
     if (said !== null) this.#say(said);
   }
 
@@ -145,7 +153,12 @@ export class ClusterOnce<Event> {
     this.#options.onSentBefore?.(keys);
   }
 
+  #sayDone(messages = DONE_MESSAGES_AT_ONCE): void {
+    for (const deliveries of this.#done.splice(0, messages)) this.#say({ word: "done", deliveries, to: null });
+  }
+
   #tick(): void {
+    this.#sayDone();
     const { reach, onDropped } = this.#options;
     const { tooOld, ...outcome } = this.#deliveries.tick(this.#at, (brain) => reach.isGone(brain, LEASE_MS));
     if (tooOld > 0) onDropped(tooOld);
@@ -159,8 +172,8 @@ export class ClusterOnce<Event> {
 
   #say({ word, deliveries, to }: Said): void {
     const { peers, kind } = this.#options;
-    for (let from = 0; from < deliveries.length; from += DELIVERIES_OF_MESSAGE) {
-      const some = deliveries.slice(from, from + DELIVERIES_OF_MESSAGE).map(({ key, target, leftMs }) => ({
+    for (const part of inMessages(deliveries)) {
+      const some = part.map(({ key, target, leftMs }) => ({
         ...{ key, target },
         ...(leftMs !== undefined && { left_ms: leftMs }),
       }));
@@ -169,4 +182,9 @@ export class ClusterOnce<Event> {
       else peers.send(to, kind, body);
     }
   }
+}
+
+function* inMessages<D extends Delivery>(deliveries: readonly D[]): Generator<readonly D[]> {
+  for (let from = 0; from < deliveries.length; from += DELIVERIES_OF_MESSAGE)
+    yield deliveries.slice(from, from + DELIVERIES_OF_MESSAGE);
 }

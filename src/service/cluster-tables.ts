@@ -1,5 +1,5 @@
 /** The tables of orders that brains share, each with its owner in the running service. */
-import type { OrderTables } from "../cluster/order-register.ts";
+import type { OrderTables } from "../cluster/order-table.ts";
 import {
   filterRuleForm,
   isNameKey,

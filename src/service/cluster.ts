@@ -17,9 +17,10 @@ import type { Lease } from "../cluster/lease.ts";
 import { ClusterLink, type LinkObserver } from "../cluster/link/cluster-link.ts";
 import type { SharedTable } from "../cluster/order-exchange.ts";
 import { SHARED_TABLES } from "../cluster/order-exchange.ts";
-import { OrderRegister, type RegisterObserver } from "../cluster/order-register.ts";
+import { OrderRegister } from "../cluster/order-register.ts";
 import { PeerExchange } from "../cluster/peer-exchange.ts";
 import { clockOf, type PeerState } from "../cluster/peers.ts";
+import type { RegisterObserver } from "../cluster/register-options.ts";
 import { stampedName } from "../cluster/stamped-order.ts";
 import type { Config } from "../config/config.ts";
 import { sectionHashes } from "../config/section-hashes.ts";
@@ -30,6 +31,7 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
+import { ClockSteps } from "../system/clock-steps.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -148,7 +150,14 @@ export class Cluster {
       this.#sections = sectionHashes(next);
     });
     metrics.beforeScrape(() => metrics.cluster.set(this.#readings(), this.register.counts));
-    this.#cancel = timers.every(TICK_MS, () => this.#tick());
+    const steps = new ClockSteps(clock);
+    this.#cancel = timers.every(TICK_MS, () => {
+      // Orders in force move with it.
+      now();
+      const stepMs = steps.take();
+      if (stepMs !== 0) this.register.clockStepped(stepMs);
+      this.#tick();
+    });
     void this.peers.start();
     metrics.beforeScrape(() => this.etcd?.fillMetrics());
     this.etcd?.start(clearance);

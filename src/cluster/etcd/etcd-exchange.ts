@@ -61,6 +61,7 @@ export interface ExchangeObserver extends OrderWriterObserver {
 type End = "fault" | "past_changed" | "compare_again";
 
 export class EtcdExchange implements OrderExchange {
+  readonly keepsTimes = true;
   readonly #options: EtcdExchangeOptions;
   readonly #writer: OrderWriter;
   readonly #pause: Pause;

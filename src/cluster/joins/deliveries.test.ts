@@ -1,5 +1,5 @@
-import { beforeEach, describe, expect, test } from "bun:test";
-import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, type Said } from "./deliveries.ts";
+import { beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { Deliveries, type Entry, MARK_MS, OFFER_AFTER_MS, OFFERS_OF_TICK, type Said } from "./deliveries.ts";
 import { faultKey, hashedId, SAME_FAULT_MS } from "./event-keys.ts";
 
 const AGE_MS = 900_000;
@@ -108,6 +108,28 @@ describe("another brain", () => {
     expect(table.take("c", "offered", [one], at(OFFER_AFTER_MS + 4, false)).say).toEqual([]);
   });
 
+  test("offers it again after ever longer pauses, at once to a brain that comes up", () => {
+    table.add(entry, 0, false);
+    const offered: number[] = [];
+    const until = (fromMs: number, toMs: number) => {
+      for (let ms = fromMs; ms < toMs; ms += 500) if (table.tick(at(ms, false), never).say.length > 0) offered.push(ms);
+    };
+    until(0, 250_000);
+    expect(offered).toEqual([500, 2500, 6500, 14_500, 30_500, 62_500, 126_500, 190_500]);
+    table.forgetGrants("a");
+    until(250_000, 252_500);
+    expect(offered.slice(8)).toEqual([250_000, 252_000]);
+  });
+
+  test("offers a bounded number a tick, all of them in turns", () => {
+    const count = 3 * OFFERS_OF_TICK;
+    const many = new Deliveries<string>({ own: "b", entriesMax: count, marksMax: 3, ageMaxMs: AGE_MS });
+    for (let i = 0; i < count; i++) many.add({ ...entry, key: `k ${i}` }, 0, false);
+    const offers = [500, 750, 1000, 1250].flatMap((ms) => many.tick(at(ms, false), never).say);
+    expect(offers.map(({ deliveries }) => deliveries.length)).toEqual(Array(3).fill(OFFERS_OF_TICK));
+    expect(new Set(offers.flatMap(({ deliveries }) => deliveries.map(({ key }) => key))).size).toBe(count);
+  });
+
   test("gives an old event up", () => {
     table.add(entry, 0, false);
     expect(table.tick(at(AGE_MS, false), never).tooOld).toBe(0);
@@ -131,6 +153,22 @@ describe("an event of which only the hash is left after a restart", () => {
     table.sent([one], 2);
     const { say } = table.take("b", "offered", [{ key: restored.key, target: "hook" }], at(3, true));
     expect(say).toMatchObject([{ word: "done" }]);
+  });
+
+  test("is done at a brain that has it under its key, and is not offered by it", () => {
+    table.add(entry, 0, false);
+    table.take("a", "done", [{ key: restored.key, target: "hook" }], at(1, false));
+    expect([table.size, table.tick(at(OFFER_AFTER_MS, false), never).say]).toEqual([0, []]);
+    expect(table.marked(1).deliveries).toMatchObject([one]);
+  });
+
+  test("is found without a look at all that is known", () => {
+    const many = new Deliveries({ own: "b", entriesMax: 20_000, marksMax: 3, ageMaxMs: AGE_MS });
+    for (let i = 0; i < 20_000; i++) many.add({ ...one, key: `k ${i}`, event: "e" }, 0, true);
+    const hash = spyOn(Bun.CryptoHasher.prototype, "digest");
+    many.take("b", "offered", [{ key: restored.key, target: "hook" }], at(1, true));
+    expect(hash.mock.calls.length).toBeLessThan(5);
+    hash.mockRestore();
   });
 
   test("is sent by the holder, and otherwise kept for it", () => {
@@ -242,7 +280,7 @@ describe("an attack that is shown with another id since", () => {
     a.add({ ...key("x"), event: "e" }, 0, true);
     b.take("a", "done", a.sent([key("x")], 0).deliveries, at(0, false));
     b.add({ ...key("w"), event: "e" }, 0, false);
-    const said = a.renamed("x", "w", 1);
+    const said = a.renamed(new Map([["x", "w"]]), 1);
     expect(said).toEqual({ word: "done", deliveries: [key("w")], to: null });
     expect(a.take("b", "offered", [key("w")], at(2, true)).say).toEqual([
       { word: "done", deliveries: [key("w")], to: "b" },
@@ -253,7 +291,7 @@ describe("an attack that is shown with another id since", () => {
 
   test("and is sent once if it waits still", () => {
     table.add({ ...key("x"), event: "e" }, 0, true);
-    expect(table.renamed("x", "w", 1)).toBeNull();
+    expect(table.renamed(new Map([["x", "w"]]), 1)).toBeNull();
     expect([table.maySend(key("x"), 1, true), table.maySend(key("w"), 1, true), table.size]).toEqual([false, true, 1]);
   });
 });

@@ -3,7 +3,7 @@
  * gone, gives it up, or does not have it. Pure; times are those of the own monotonic clock, ms. Knows neither what is sent
  * nor how.
  */
-import { hashedId, isHashedId, oppositeKey, sameWithinMs } from "./event-keys.ts";
+import { hashedId, isHashedId, oppositeKey, type RenamedIds, renamedKey, sameWithinMs } from "./event-keys.ts";
 
 /** One event for one target; equal at every brain. */
 export interface Delivery {
@@ -44,7 +44,9 @@ interface Known<Event> extends Entry<Event> {
   state: "kept" | "own" | "granted";
   /** The brain that has been granted it; null: the holder sends it. */
   by: string | null;
-  offeredMs: number | null;
+  offers: number;
+  /** Not before. */
+  offerMs: number;
 }
 
 /** That an event is sent. */
@@ -71,14 +73,20 @@ export interface DeliveriesOptions {
  * answered: a brain that is killed before takes with it what it alone saw.
  */
 export const OFFER_AFTER_MS = 500;
-/** From one offer of an event to the next. */
+/** From the first offer of an event to the next; from there on twice as long each time, up to the bound. */
 export const OFFER_AGAIN_MS = 2000;
+const OFFER_AGAIN_MAX_MS = 64_000;
+/** Offers of one tick: in a storm all events wait for one receiver, and the holder has most of them. */
+export const OFFERS_OF_TICK = 2000;
 /** How long it is remembered what is sent. */
 export const MARK_MS = 3_600_000;
 /** Two marks of one event that end within this time are one mark that was said twice. */
 const SAID_AGAIN_MS = 5000;
 
-const textOf = ({ key, target }: Delivery) => `${target} ${key}`;
+/** Equal for a key and for its hash, so that each finds the other without a look at all that is known. */
+const textOf = ({ key, target }: Delivery) => `${target} ${isHashedId(key) ? key : hashedId(key)}`;
+
+const unoffered = (sinceMs: number) => ({ offers: 0, offerMs: sinceMs + OFFER_AFTER_MS });
 
 export class Deliveries<Event> {
   readonly #options: DeliveriesOptions;
@@ -102,13 +110,13 @@ export class Deliveries<Event> {
     this.#closeOpposite(entry);
     const mark = this.#markOf(text, nowMs);
     if (mark !== null) mark.isUsed = true;
-    if (mark !== null || this.#has(text)) return "known";
+    if (mark !== null || this.#entries.has(text)) return "known";
     this.#marks.delete(text);
     if (this.#entries.size >= this.#options.entriesMax) return "dropped";
     const grant = this.#grants.get(text);
     this.#grants.delete(text);
     const state = grant === undefined ? (holds ? "own" : "kept") : grant.by === null ? "granted" : "kept";
-    this.#entries.set(text, { ...entry, sinceMs: nowMs, state, by: grant?.by ?? null, offeredMs: null });
+    this.#entries.set(text, { ...entry, sinceMs: nowMs, state, by: grant?.by ?? null, ...unoffered(nowMs) });
     return state === "kept" ? "kept" : "send";
   }
 
@@ -157,10 +165,16 @@ export class Deliveries<Event> {
     }
   }
 
-  /** It was out of reach, and may have been started again: what it was granted and still has it offers again. */
+  /**
+   * It was out of reach, and may have been started again: what it was granted and still has it offers again, and what this
+   * one has is offered to it.
+   */
   forgetGrants(brain: string): void {
     for (const [text, { by }] of this.#grants) if (by === brain) this.#grants.delete(text);
-    for (const known of this.#entries.values()) if (known.by === brain) known.by = null;
+    for (const known of this.#entries.values()) {
+      if (known.by === brain) known.by = null;
+      Object.assign(known, unoffered(known.sinceMs));
+    }
   }
 
   /** What a brain needs to know when its connection begins. */
@@ -171,16 +185,18 @@ export class Deliveries<Event> {
   }
 
   /**
-   * Their subject is known by another id from now on: what was sent with the one before is not sent again. Returns what
+   * Their subjects are known by other ids from now on: what was sent with the ones before is not sent again. Returns what
    * other brains must know of that.
    */
-  renamed(from: string, to: string, nowMs: number): Said | null {
-    const isMeant = ({ key }: Delivery) => key.includes(from);
-    const rename = <Of extends Delivery>(of: Of): Of => ({ ...of, key: of.key.replaceAll(from, to) });
+  renamed(ids: RenamedIds, nowMs: number): Said | null {
     const done: Delivery[] = [];
+    const rename = <Of extends Delivery>(of: Of): Of | null => {
+      const key = renamedKey(of.key, ids);
+      return key === of.key ? null : { ...of, key };
+    };
     for (const [text, mark] of [...this.#marks]) {
-      if (!isMeant(mark) || mark.untilMs <= nowMs) continue;
-      const renamed = rename(mark);
+      const renamed = mark.untilMs <= nowMs ? null : rename(mark);
+      if (renamed === null) continue;
       const { key, target, untilMs } = renamed;
       this.#marks.delete(text);
       this.#mark({ key, target, leftMs: untilMs - nowMs }, nowMs);
@@ -189,11 +205,11 @@ export class Deliveries<Event> {
       done.push({ key, target });
     }
     for (const [text, known] of [...this.#entries]) {
-      if (!isMeant(known)) continue;
-      this.#entries.delete(text);
       const renamed = rename(known);
-      const isKnown = this.#markOf(textOf(renamed), nowMs) !== null || this.#has(textOf(renamed));
-      if (!isKnown) this.#entries.set(textOf(renamed), renamed);
+      if (renamed === null) continue;
+      this.#entries.delete(text);
+      const now = textOf(renamed);
+      if (this.#markOf(now, nowMs) === null && !this.#entries.has(now)) this.#entries.set(now, renamed);
     }
     return done.length === 0 ? null : { word: "done", deliveries: done, to: null };
   }
@@ -218,10 +234,8 @@ export class Deliveries<Event> {
       if (holds) {
         known.state = "own";
         send.push(known);
-      } else if (
-        nowMs >= (known.offeredMs === null ? known.sinceMs + OFFER_AFTER_MS : known.offeredMs + OFFER_AGAIN_MS)
-      ) {
-        known.offeredMs = nowMs;
+      } else if (nowMs >= known.offerMs && offered.length < OFFERS_OF_TICK) {
+        known.offerMs = nowMs + Math.min(OFFER_AGAIN_MS * 2 ** known.offers++, OFFER_AGAIN_MAX_MS);
         offered.push({ key: known.key, target: known.target });
       }
     }
@@ -231,7 +245,7 @@ export class Deliveries<Event> {
 
   /** What this brain does not have it leaves to the next one; the last keeps it in mind. */
   #takeGivenUp(from: string, deliveries: readonly Delivery[], { nowMs, others }: At): Outcome<Event> {
-    const lacking = deliveries.filter((delivery) => !this.#has(textOf(delivery)));
+    const lacking = deliveries.filter((delivery) => !this.#entries.has(textOf(delivery)));
     const next = others.toSorted().find((name) => name !== from && name > this.#options.own) ?? null;
     for (const delivery of lacking) this.#grant(delivery, next, nowMs);
     const say: Said[] =
@@ -253,7 +267,7 @@ export class Deliveries<Event> {
     const done = deliveries.filter((delivery) => this.#markOf(textOf(delivery), nowMs) !== null);
     const isUnknown = (delivery: Delivery) => {
       const text = textOf(delivery);
-      if (this.#markOf(text, nowMs) !== null || this.#has(text)) return false;
+      if (this.#markOf(text, nowMs) !== null || this.#entries.has(text)) return false;
       const grant = this.#grants.get(text);
       return grant === undefined || grant.by === from;
     };
@@ -269,12 +283,15 @@ export class Deliveries<Event> {
     this.#bound(this.#grants);
   }
 
-  #mark({ key, target, leftMs = MARK_MS }: Done, nowMs: number): void {
-    const text = textOf({ key, target });
+  #mark(done: Done, nowMs: number): void {
+    const text = textOf(done);
+    const [entry, before] = [this.#entries.get(text), this.#marks.get(text)];
     const hadEvent = this.#entries.delete(text);
     this.#grants.delete(text);
+    const { target, leftMs = MARK_MS } = done;
+    // Said by a hash it keeps the key that this brain knows: an id in it may change.
+    const key = isHashedId(done.key) ? (entry?.key ?? before?.key ?? done.key) : done.key;
     const untilMs = nowMs + Math.min(leftMs, sameWithinMs(key) ?? MARK_MS);
-    const before = this.#marks.get(text);
     if (before !== undefined && Math.abs(before.untilMs - untilMs) < SAID_AGAIN_MS) {
       before.isUsed ||= hadEvent;
       return;
@@ -293,20 +310,8 @@ export class Deliveries<Event> {
 
   /** null: none, or that of an earlier event with this key. */
   #markOf(text: string, nowMs: number): Mark | null {
-    const mark = this.#marks.get(text) ?? this.#byHash(this.#marks.values(), text);
+    const mark = this.#marks.get(text);
     return mark === undefined || mark.untilMs <= nowMs || (mark.isUsed && mark.isClosed) ? null : mark;
-  }
-
-  /** Few: those that a brain had on disk when it started. */
-  #byHash<Known extends Delivery>(known: Iterable<Known>, text: string): Known | undefined {
-    const [, id = ""] = / (\S+)$/.exec(text) ?? [];
-    if (!isHashedId(id)) return undefined;
-    for (const each of known) if (textOf({ ...each, key: hashedId(each.key) }) === text) return each;
-    return undefined;
-  }
-
-  #has(text: string): boolean {
-    return this.#entries.has(text) || this.#byHash(this.#entries.values(), text) !== undefined;
   }
 
   #bound(table: Map<string, unknown>): void {

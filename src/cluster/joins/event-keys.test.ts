@@ -20,10 +20,18 @@ test("those of what was restored go on after the numbers of other brains, those 
   expect(keys.numbered("changed", "y")).toBe("changed y 1");
 });
 
+test("what was restored goes on after them, too, if they become known after its first event", () => {
+  const keys = new EventKeys();
+  const restored = () => keys.numbered("changed", "x", true);
+  expect(restored()).toBe("changed x 1");
+  keys.wereBefore(["changed x 4"]);
+  expect([restored(), restored()]).toEqual(["changed x 5", "changed x 6"]);
+});
+
 test("a subject with another id goes on with the larger number", () => {
   const keys = new EventKeys();
   for (const subject of ["x", "x", "w"]) keys.numbered("changed", subject);
-  keys.renamed("x", "w");
+  keys.renamed(new Map([["x", "w"]]));
   expect([keys.numbered("changed", "w"), keys.numbered("changed", "x")]).toEqual(["changed w 3", "changed x 1"]);
 });
 

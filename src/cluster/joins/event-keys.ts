@@ -12,6 +12,15 @@ const SUBJECTS_MAX = 65_536;
 /** Brains that get the same fault from both sides of this boundary give it two ids: it matters in a split only. */
 const SLOT_MS = 600_000;
 
+/** By the id before. */
+export type RenamedIds = ReadonlyMap<string, string>;
+
+/** An id is one word of a key. */
+export function renamedKey(key: string, ids: RenamedIds): string {
+  const words = key.split(" ");
+  return words.some((word) => ids.has(word)) ? words.map((word) => ids.get(word) ?? word).join(" ") : key;
+}
+
 export class EventKeys {
   readonly #counts = new Map<string, number>();
   /** Of other brains, from before this one was started. */
@@ -23,8 +32,9 @@ export class EventKeys {
    */
   numbered(kind: string, subject: string, isRestored = false): string {
     const text = `${kind} ${subject}`;
-    const before = isRestored ? this.#before.get(text) : undefined;
-    const count = (this.#counts.get(text) ?? before ?? 0) + 1;
+    // The other brain may have said it only after the first events here.
+    const before = isRestored ? (this.#before.get(text) ?? 0) : 0;
+    const count = Math.max(this.#counts.get(text) ?? 0, before) + 1;
     this.#set(text, count);
     return `${text} ${count}`;
   }
@@ -38,12 +48,12 @@ export class EventKeys {
     }
   }
 
-  /** The subject is known by another id from now on. */
-  renamed(from: string, to: string): void {
+  /** Subjects are known by other ids from now on. */
+  renamed(ids: RenamedIds): void {
     for (const [text, count] of this.#counts) {
-      if (!text.includes(from)) continue;
+      const renamed = renamedKey(text, ids);
+      if (renamed === text) continue;
       this.#counts.delete(text);
-      const renamed = text.replaceAll(from, to);
       this.#set(renamed, Math.max(count, this.#counts.get(renamed) ?? 0));
     }
   }
