@@ -165,6 +165,7 @@ export class Reporting {
   start(): void {
     const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
+    this.#readSessions();
     this.#cancelReadings = this.#options.timers.every(READ_EVERY_MS, () => this.#read());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
@@ -294,8 +295,13 @@ export class Reporting {
 
   #routesChanged(): void {
     this.#routeChanges.look();
+    this.#readSessions();
+  }
+
+  /** Losses that an earlier process notified end with their neighbors, so these must be known. */
+  #readSessions(): void {
     const { announcer } = this.#options.floodwall;
-    if (announcer !== null) this.notifier.bgpSessions(announcer.status().neighbors);
+    if (announcer?.knowsNeighbors !== false) this.notifier.bgpSessions(announcer?.status().neighbors ?? []);
   }
 
   #reloaded({ notify, updateCheck }: Config): void {
