@@ -39,7 +39,7 @@ import type {
 import type { NotifiedProblems } from "./notified-problems.ts";
 import type { NotifyConfig } from "./notify-config.ts";
 import { type OrderChange, OrderNotices, type OrderNoticesOptions } from "./order-notices.ts";
-import { RestoredFaults } from "./restored-faults.ts";
+import { type IsUnseen, RestoredFaults } from "./restored-faults.ts";
 import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { worstSeverityOf } from "./severity.ts";
@@ -57,6 +57,8 @@ export interface NotifierOptions extends TargetQueuesOptions {
   readonly restoredAttacks?: readonly string[];
   /** What targets know of, also of an earlier process. Absent: nothing, and it is in memory alone. */
   readonly notified?: NotifiedProblems;
+  /** Absent: all parts were seen. */
+  readonly isUnseen?: IsUnseen;
   /** Orders that are gathered. Absent: they are in memory alone. */
   readonly gathered?: OrderNoticesOptions["gathered"];
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
@@ -109,7 +111,7 @@ export class Notifier {
     this.#routing.reconfigure(config, options.own?.inForce());
     const groupMsOf = (event: NotifyEvent, target: string) => this.#routing.groupMsOf(event, target);
     this.#queues = new TargetQueues({ ...options, groupMsOf });
-    this.#restoredFaults = new RestoredFaults(begins);
+    this.#restoredFaults = new RestoredFaults(begins, options.isUnseen);
     this.#notNotified = new Set(restoredAttacks.filter((id) => notified?.has(`attack ${id}`) !== true));
     this.#sessionNotices = new SessionNotices({
       timers,

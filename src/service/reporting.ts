@@ -16,6 +16,7 @@ import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import type { NotifyEvent } from "../notify/event.ts";
 import { KeptNotifications } from "../notify/kept-notification.ts";
 import { NotifiedProblems } from "../notify/notified-problems.ts";
 import { Notifier } from "../notify/notifier.ts";
@@ -64,7 +65,7 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins" | "peers"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -113,6 +114,7 @@ export class Reporting {
         table: floodwall.state.table("notified"),
         stored: floodwall.state.stored.notified,
       }),
+      isUnseen: (event) => this.#isUnseen(event),
       gathered: {
         table: floodwall.state.table("order_notices"),
         stored: floodwall.state.stored.order_notices,
@@ -302,6 +304,14 @@ export class Reporting {
   #readSessions(): void {
     const { announcer } = this.#options.floodwall;
     if (announcer?.knowsNeighbors !== false) this.notifier.bgpSessions(announcer?.status().neighbors ?? []);
+  }
+
+  /** Of a brain that is not up no other fault can be found. */
+  #isUnseen(event: NotifyEvent): boolean {
+    const { floodwall, cluster = null } = this.#options;
+    if ("exporter" in event) return floodwall.telemetry?.isUnseen(event.exporter) ?? false;
+    if (!("cluster" in event) || event.cluster.fault === "split") return false;
+    return cluster?.peers.states().some(({ name, isUp }) => name === event.cluster.brain && !isUp) ?? false;
   }
 
   #reloaded({ notify, updateCheck }: Config): void {
