@@ -68,7 +68,7 @@ const KEYS = {
   ),
   quiet: described(
     Type.Optional(Type.Array(QuietTime, { maxItems: QUIET_TIMES_MAX })),
-    "When it sends nothing but the ends of what its targets know of. What begins in a quiet time and lasts longer is sent afterwards.",
+    "When it sends nothing but the ends of what its targets know of. An attack or a fault that begins in a quiet time and lasts longer is sent afterwards, a ban is not.",
     { ifAbsent: "that of the route around it, or none" },
   ),
 };
