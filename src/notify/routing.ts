@@ -154,6 +154,18 @@ export class Routing {
     return times.length === 0 ? null : Math.min(...times);
   }
 
+  /** Whether a target that there is got the begin of the problem, or gets it after a quiet time. */
+  isKnown(key: string): boolean {
+    const { at, quiet } = this.#notified.get(key) ?? { at: new Map<string, number>(), quiet: new Set<string>() };
+    return this.#ordered(quiet.union(at)).length > 0;
+  }
+
+  /** Whether it was decided who gets the begin, and one of these is there; nobody is said where an earlier build decided. */
+  isDecided(key: string): boolean {
+    const notified = this.#notified.get(key);
+    return notified !== undefined && (isUnknown(notified) || this.isKnown(key));
+  }
+
   /** Whether targets got the begin of the problem. */
   hasNotified(key: string): boolean {
     return (this.#notified.get(key)?.at.size ?? 0) > 0;
