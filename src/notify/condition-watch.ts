@@ -25,7 +25,7 @@ interface Known {
   sinceMs: number | null;
   isNotified: boolean;
   /** Whether it is notified again if it holds still. */
-  isToldAgain: boolean;
+  isRepeated: boolean;
 }
 
 export class ConditionWatch {
@@ -34,7 +34,7 @@ export class ConditionWatch {
   /** An earlier process notified its begin. @param isKnown to a target that there is now. */
   restore(kind: ConditionKind, { name, found }: Condition, isKnown = true): void {
     const reading = { kind, name, found };
-    this.#known.set(`${kind} ${name}`, { reading, sinceMs: null, isNotified: true, isToldAgain: !isKnown });
+    this.#known.set(`${kind} ${name}`, { reading, sinceMs: null, isNotified: true, isRepeated: !isKnown });
   }
 
   /** @param readings of all parts; one that is missing was removed, and what was wrong with it is over. */
@@ -59,13 +59,13 @@ export class ConditionWatch {
     const { kind, name, found, isUnknown = false } = reading;
     if (isUnknown) return null;
     const { beginsAfterMs, endsAfterMs } = CONDITIONS[kind];
-    const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false, isToldAgain: false };
+    const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false, isRepeated: false };
     const isTurning = known.isNotified === (found === null);
     if (!isTurning) {
       if (!known.isNotified) this.#known.delete(key);
       known.sinceMs = null;
-      if (!known.isToldAgain) return null;
-      known.isToldAgain = false;
+      if (!known.isRepeated) return null;
+      known.isRepeated = false;
       return { kind, name, found: found ?? "", isOver: false };
     }
     this.#known.set(key, known);

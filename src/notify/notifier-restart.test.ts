@@ -120,19 +120,19 @@ test("what lasts is notified again where no target that knows of it is there any
   const lost = [{ kind: "scrub_node_lost", name: "s0", found: "no poll" }] as const;
   const fault = { key: "geo", error: "cannot be read", effect: "none" };
   const lasting = classified({ id: "a1" });
-  const tell = ({ notifier }: Pick<ReturnType<typeof process>, "notifier">) => {
+  const report = ({ notifier }: Pick<ReturnType<typeof process>, "notifier">) => {
     notifier.attackChanged("lasts", lasting, null);
     for (let i = 0; i < 2; i++) notifier.conditionsRead(lost);
     notifier.fileChanged("file_fault", fault);
   };
   const first = process(file, server.url);
   first.notifier.attackChanged("started", lasting, null);
-  tell(first);
+  report(first);
   await eventually(() => server.received.length === 3, "not notified");
   await first.kill();
   file.rows.attacks.set(lasting.id, lasting);
   const second = process(file, server.url, "renamed");
-  tell(second);
+  report(second);
   second.notifier.conditionsRead([{ ...lost[0], found: null }]);
   await eventually(() => server.received.length === 7, "not all was delivered");
   const said = server.received.map(({ body }) => (JSON.parse(body) as { event: string }).event);

@@ -23,7 +23,7 @@ describe("a queue for people", () => {
     expect(channel.deliveries.at(-1)).toEqual(["e3"]);
   });
 
-  test("tries a message as often as any other that has waited as long as a route may say", async () => {
+  test("tries a message as often as others, after it has waited as long as a route may say", async () => {
     const { channel, queue, advance } = queueWorld("people", { times: DEFAULT_TIMES });
     channel.outcome = fails;
     queue.add(attackEvent(), null, 1000 * GROUP_SECONDS_MAX);

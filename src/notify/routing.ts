@@ -160,7 +160,7 @@ export class Routing {
     return this.#ordered(quiet.union(at)).length > 0;
   }
 
-  /** Whether it was decided who gets the begin, and one of these is there; nobody is said where an earlier build decided. */
+  /** Whether an earlier process decided who gets the begin, and one of these is there, or it did not keep who. */
   isDecided(key: string): boolean {
     const notified = this.#notified.get(key);
     return notified !== undefined && (isUnknown(notified) || this.isKnown(key));
