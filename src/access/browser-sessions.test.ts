@@ -251,6 +251,15 @@ describe("a restart", () => {
     expect([sessions.of(secret), ends, disk.size]).toEqual([null, ["expired"], 0]);
   });
 
+  test("at a time that is set right later ends a session at its time by the right one", () => {
+    const { secret } = opened("alice");
+    restart(1000);
+    wallAheadMs += 3_600_000 - 1001;
+    expect(sessions.of(secret)).not.toBeNull();
+    wallAheadMs += 1;
+    expect([sessions.of(secret), ends]).toEqual([null, ["expired"]]);
+  });
+
   test("knows a secret that was sent and not used, and one that was replaced #sign-in-renewal", () => {
     const { session, secret } = opened("alice");
     now += RENEW_MS;

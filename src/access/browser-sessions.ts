@@ -56,6 +56,8 @@ interface Session {
   /** Wall clock, ms: to be shown. */
   readonly createdAt: number;
   seenAt: number;
+  /** Of an earlier process: its age is by the wall clock too, which may have been wrong at the start. */
+  readonly isRestored: boolean;
   /** Monotonic clock, ms. */
   readonly openedMs: number;
   renewedMs: number;
@@ -146,6 +148,7 @@ export class BrowserSessions {
       claims,
       issuer,
       clientId,
+      isRestored: false,
       ...times,
       current: digest,
       next: null,
@@ -214,6 +217,7 @@ export class BrowserSessions {
     const leftMs = (before?.leftMs ?? 0) - passedMs;
     const session: Session = {
       ...known,
+      isRestored: true,
       openedMs: now - kept.ageMs - passedMs,
       // Each browser gets a new secret at its next request.
       renewedMs: Number.NEGATIVE_INFINITY,
@@ -240,7 +244,9 @@ export class BrowserSessions {
       this.#end(session, "configuration");
       return null;
     }
-    if (clock.monotonicMs() - session.openedMs < 1000 * config.sessionSeconds) {
+    const ageMs = clock.monotonicMs() - session.openedMs;
+    const mostMs = session.isRestored ? Math.max(ageMs, clock.wallMs() - session.createdAt) : ageMs;
+    if (mostMs < 1000 * config.sessionSeconds) {
       return viewOf(session, { of: config, principal });
     }
     this.#end(session, "expired");

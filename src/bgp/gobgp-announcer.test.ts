@@ -132,6 +132,11 @@ test("a reload does not change who runs the speaker", () => {
   expect(() => announcer.reload(bgpConfig({ speaker: "external", grpc: "/x" }))).toThrow("bug");
 });
 
+test("the neighbors of an external speaker are not known before it answers, those of a managed one are", () => {
+  const external = lab.announcer(bgpConfig({ speaker: "external", grpc: "/x" })).announcer;
+  expect([external.knowsNeighbors, lab.announcer(bgpConfig()).announcer.knowsNeighbors]).toEqual([false, true]);
+});
+
 test(
   "looking at the neighbors again leaves them as they are",
   async () => {

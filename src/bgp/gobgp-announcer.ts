@@ -91,6 +91,8 @@ export class GobgpAnnouncer implements Announcer {
   #neighborFault: string | null = null;
   #startedAtMs = 0;
   #sessions: readonly Session[] = [];
+  /** Whether the speaker has said its sessions once. */
+  #isListed = false;
   /** By neighbor: wall time when first seen, for sessions without a time of the speaker. */
   readonly #seenAtMs = new Map<string, number>();
   /** Other services with routes in the speaker that the log has named. */
@@ -220,6 +222,11 @@ export class GobgpAnnouncer implements Announcer {
     };
   }
 
+  /** Not those of an external speaker that has not answered yet. */
+  get knowsNeighbors(): boolean {
+    return this.#speaker.kind !== "external" || this.#isListed;
+  }
+
   /** null: the speaker does not answer. */
   foreignRoutes = () => this.#link.ask((client) => foreignRoutes(client, this.#owner.instance));
 
@@ -334,7 +341,8 @@ export class GobgpAnnouncer implements Announcer {
     for (const address of this.#seenAtMs.keys()) {
       if (!sessions.some((session) => session.address === address)) this.#seenAtMs.delete(address);
     }
-    let isChanged = before.size !== sessions.length;
+    let isChanged = !this.#isListed || before.size !== sessions.length;
+    this.#isListed = true;
     for (const { address, state, remoteAsn } of sessions) {
       if (!this.#seenAtMs.has(address)) this.#seenAtMs.set(address, this.#options.clock.wallMs());
       const was = before.get(address);

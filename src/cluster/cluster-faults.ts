@@ -6,7 +6,7 @@ import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
 const SPLIT_MS = 15_000;
 const LAG_MS = 30_000;
 /** Two configurations are changed one after the other. */
-const DIFFERS_MS = 300_000;
+export const DIFFERS_MS = 300_000;
 const CERTIFICATE_MS = 14 * 86_400_000;
 
 /** @param differsMs for how long the configuration of a brain has differed, ms. */

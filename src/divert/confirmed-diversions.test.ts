@@ -54,6 +54,42 @@ describe("a diversion", () => {
     expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
   });
 
+  test("is lost until it is diverted again, also when it cannot be begun again #hook-lost", async () => {
+    const bench = new Bench();
+    bench.hook = CHECKED;
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    bench.answer = ({ action }) => {
+      if (action === "confirm") return "not_yet";
+      throw new Error("no room");
+    };
+    const phases = new Set<string>();
+    for (let i = 0; i < 400; i++) {
+      await bench.pass(1);
+      const [view] = bench.diversions.views();
+      if (view?.isLost === true) phases.add(view.phase);
+      else expect([...phases]).toEqual([]);
+    }
+    expect([...phases]).toEqual(["beginning", "failed"]);
+    bench.answer = () => "done";
+    await bench.pass(HOOK.retryAfterSeconds + 60);
+    expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: null }]);
+    expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
+  });
+
+  test("is confirmed as often as a reload says, from then on", async () => {
+    const bench = new Bench();
+    bench.hook = { ...CHECKED, confirmEverySeconds: 86_400 };
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.pass(300);
+    expect(bench.actions).toEqual(["begin", "confirm"]);
+    bench.hook = CHECKED;
+    await bench.pass(60);
+    expect(bench.actions).toEqual(["begin", "confirm", "confirm"]);
+  });
+
   test("stays confirmed while the hook does not answer, and ends when it is not wanted meanwhile", async () => {
     const bench = new Bench();
     bench.hook = CHECKED;

@@ -57,6 +57,8 @@ interface Running {
   denials: number;
   /** When the phase began, in this process, later by the time that requests waited for their turn. Monotonic, ms. */
   sinceMs: number;
+  /** When it became, or was found to be, as its phase says. Monotonic, ms. */
+  checkedMs: number;
 }
 
 export class Diversions implements Diverter {
@@ -142,7 +144,8 @@ export class Diversions implements Diverter {
   #made(diversion: Diversion, isSaved: boolean): Running {
     const { clock, timers } = this.#options;
     const agoMs = Math.max(0, clock.wallMs() - diversion.since);
-    return { diversion, isSaved, pause: new Pause(timers), denials: 0, sinceMs: clock.monotonicMs() - agoMs };
+    const now = clock.monotonicMs();
+    return { diversion, isSaved, pause: new Pause(timers), denials: 0, sinceMs: now - agoMs, checkedMs: now };
   }
 
   #go(running: Running): void {
@@ -205,16 +208,18 @@ export class Diversions implements Diverter {
 
   /** The provider may end what it had confirmed: it is requested again then, and its bans wait for it. */
   async #confirmAgain(running: Running): Promise<void> {
-    const { hook, newId } = this.#options;
+    const { hook, newId, clock } = this.#options;
     const present = hook();
     const seconds = present === null || present.confirmSeconds === 0 ? 0 : present.confirmEverySeconds;
     if (running.diversion.attempts === 0) {
-      const everyMs = seconds === 0 ? IDLE_MS : seconds * 1000;
-      await running.pause.wait(running.denials === 0 ? everyMs : CONFIRM_EVERY_MS);
-      if (seconds === 0 || this.#isStopped || this.#isTurning(running)) return;
+      const everyMs = running.denials === 0 ? seconds * 1000 : CONFIRM_EVERY_MS;
+      const leftMs = seconds === 0 ? IDLE_MS : running.checkedMs + everyMs - clock.monotonicMs();
+      // A reload may change how often, or end this.
+      if (leftMs > 0) return running.pause.wait(Math.min(IDLE_MS, leftMs));
       running.diversion = { ...running.diversion, requestId: newId() };
     }
     const answer = await this.#asked(running, "confirm", "check");
+    running.checkedMs = clock.monotonicMs();
     if (answer === "done") running.denials = 0;
     if (answer !== "not_yet" || ++running.denials < DENIALS) return;
     const { prefix, id } = running.diversion;
@@ -306,6 +311,7 @@ export class Diversions implements Diverter {
     running.diversion = this.#entered(running.diversion, phase);
     running.isSaved = false;
     running.sinceMs = this.#options.clock.monotonicMs();
+    running.checkedMs = running.sinceMs;
     running.denials = 0;
     const { prefix, id } = running.diversion;
     this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
@@ -315,8 +321,9 @@ export class Diversions implements Diverter {
     const { id, prefix, isDryRun, begunAt, isLost } = of;
     const { newId, clock } = this.#options;
     const begun = { id, requestId: newId(), prefix, ...(isDryRun && { isDryRun }), ...(begunAt && { begunAt }) };
-    // Until it is diverted again, has failed or is to end.
-    const lost = isLost === true && phase === "confirming" ? { isLost, error: LOST } : { error: null };
+    // Until it is diverted again or is to end.
+    const lost =
+      isLost === true && phase !== "diverted" && phase !== "ending" ? { isLost, error: LOST } : { error: null };
     return { ...begun, phase, since: clock.wallMs(), attempts: 0, ...lost };
   }
 

@@ -80,14 +80,16 @@ export class ActiveBans extends CountedBans<string> {
     if (addresses !== 0) this.addressShares[ban.prefix.family].take(holder, by * addresses);
   }
 
-  /** Its addresses that no dropped wider prefix has. */
+  /** Its addresses that no dropped prefix has. */
   #countedOf(ban: Ban): number {
     return this.#enclosed.isWithinDropped(ban.prefix) ? 0 : addressesOf(ban);
   }
 
   /** By how much addresses() would become more if the wider prefix were dropped, which it is not. */
   #addedBy(wider: Prefix): number {
-    return addressesIn(wider) - this.#blocks.addressesIn(wider, (own) => !this.#enclosed.isWithinDropped(own));
+    if (this.#enclosed.isNested(wider)) return 0;
+    const counted = this.#blocks.addressesIn(wider, (own) => !this.#enclosed.isWithinDropped(own));
+    return addressesIn(wider) - counted - this.#enclosed.addressesDroppedIn(wider);
   }
 
   /** What is announced for narrower bans, as these and the policy say. */
@@ -121,9 +123,9 @@ export class ActiveBans extends CountedBans<string> {
 
   #overFraction(wider: Prefix, policy: MitigationPolicy): EnclosingRefusal | null {
     if (policy.maxBannedFraction === 0 || this.#enclosed.isDropped(wider)) return null;
-    const dropped = this.addresses(wider.family) + this.#addedBy(wider);
+    const added = this.#addedBy(wider);
     const most = policy.addresses(wider.family) * policy.maxBannedFraction;
-    return dropped > most ? notAnnounced(wider, OVER_FRACTION) : null;
+    return added > 0 && this.addresses(wider.family) + added > most ? notAnnounced(wider, OVER_FRACTION) : null;
   }
 
   addresses(family: Prefix["family"]): number {
@@ -136,8 +138,12 @@ export class ActiveBans extends CountedBans<string> {
     const names = new Set(ending.map(({ prefix }) => prefix.text));
     const own = ending.reduce((sum, ban) => sum + this.#countedOf(ban), 0);
     const freed = this.#enclosed.droppedFor(ending);
-    const leftIn = (wider: Prefix) => this.#blocks.addressesIn(wider, ({ text }) => !names.has(text));
-    return freed.reduce((sum, wider) => sum + addressesIn(wider) - leftIn(wider), own);
+    const without = new Set(freed.map(({ text }) => text));
+    const isLeft = (prefix: Prefix) => !names.has(prefix.text) && !this.#enclosed.isWithinDropped(prefix, without);
+    const leftIn = (wider: Prefix) =>
+      this.#blocks.addressesIn(wider, isLeft) + this.#enclosed.addressesDroppedIn(wider, without);
+    const counted = freed.filter((wider) => !this.#enclosed.isNested(wider));
+    return counted.reduce((sum, wider) => sum + addressesIn(wider) - leftIn(wider), own);
   }
 }
 

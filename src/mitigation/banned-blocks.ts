@@ -26,13 +26,13 @@ export class BannedBlocks {
     if (banned?.size === 0) this.#blocks.delete(block);
   }
 
-  /** The sum of the addresses of narrower prefixes in this one, of those that count. */
+  /** The sum of the addresses of the prefixes in this one, and of itself, of those that count. */
   addressesIn(wider: Prefix, counts: (prefix: Prefix) => boolean): number {
     const isIn = prefixMatcher(wider);
     let sum = 0;
     for (const block of this.#blocksOf(wider)) {
       for (const { prefix, addresses } of block.values()) {
-        if (prefix.length > wider.length && isIn(prefix.address) && counts(prefix)) sum += addresses;
+        if (prefix.length >= wider.length && isIn(prefix.address) && counts(prefix)) sum += addresses;
       }
     }
     return sum;

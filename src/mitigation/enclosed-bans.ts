@@ -2,9 +2,12 @@
  * The bans for which a wider prefix is announced, by that prefix. They share its route: it stays until the last of them
  * ends, and its addresses count once, where their traffic is dropped.
  */
-import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
+import { addressesIn, enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import { type Ban, isReal } from "./ban.ts";
+import { BannedBlocks } from "./banned-blocks.ts";
 import { enclosingIn } from "./measure.ts";
+
+const NONE: ReadonlySet<string> = new Set();
 
 interface Sharing {
   /** By their own prefix. */
@@ -15,7 +18,9 @@ interface Sharing {
 
 export class EnclosedBans {
   readonly #byPrefix = new Map<string, Sharing>();
-  /** How many dropped prefixes have a length. */
+  /** The dropped prefixes. */
+  readonly #dropped = new BannedBlocks();
+  /** How many of them have a length. */
   readonly #lengths = { 4: new Map<number, number>(), 6: new Map<number, number>() };
 
   /** The wider prefix that would be dropped for this ban, and for none before it; null: there is none. */
@@ -30,7 +35,9 @@ export class EnclosedBans {
     const sharing = this.#byPrefix.get(wider.text) ?? { bans: new Map<string, Ban>(), dropping: 0 };
     sharing.bans.set(ban.prefix.text, ban);
     this.#byPrefix.set(wider.text, sharing);
-    if (isDropping(ban) && ++sharing.dropping === 1) this.#dropsLength(wider, 1);
+    if (!isDropping(ban) || ++sharing.dropping > 1) return;
+    this.#dropsLength(wider, 1);
+    this.#dropped.add(wider, addressesIn(wider));
   }
 
   /** Returns the wider prefix that is not dropped any more; null: none, or it is for others. */
@@ -42,6 +49,7 @@ export class EnclosedBans {
     if (sharing.bans.size === 0) this.#byPrefix.delete(wider.text);
     if (!isDropping(ban) || --sharing.dropping > 0) return null;
     this.#dropsLength(wider, -1);
+    this.#dropped.remove(wider);
     return wider;
   }
 
@@ -51,11 +59,25 @@ export class EnclosedBans {
     else this.#lengths[family].set(length, dropped);
   }
 
-  /** Whether a wider prefix with these addresses is dropped. */
-  isWithinDropped({ address, family, length }: Prefix): boolean {
-    for (const wider of this.#lengths[family].keys())
-      if (wider < length && this.isDropped(enclosingPrefix(address, wider))) return true;
+  /** Whether the prefix, or a wider one with its addresses, is dropped. @param without the texts of those that do not count. */
+  isWithinDropped({ address, family, length }: Prefix, without: ReadonlySet<string> = NONE): boolean {
+    for (const wider of this.#lengths[family].keys()) {
+      if (wider > length) continue;
+      const dropped = enclosingPrefix(address, wider);
+      if (this.isDropped(dropped) && !without.has(dropped.text)) return true;
+    }
     return false;
+  }
+
+  /** Whether a dropped prefix with its addresses is wider than this one. */
+  isNested(prefix: Prefix, without: ReadonlySet<string> = NONE): boolean {
+    return this.isWithinDropped(prefix, new Set([...without, prefix.text]));
+  }
+
+  /** The addresses of dropped prefixes within this one, each once. */
+  addressesDroppedIn(wider: Prefix, without: ReadonlySet<string> = NONE): number {
+    const but = new Set([...without, wider.text]);
+    return this.#dropped.addressesIn(wider, (own) => !but.has(own.text) && !this.isNested(own, but));
   }
 
   /** Whether the traffic of the prefix is dropped for the sake of a ban in it. */

@@ -14,7 +14,7 @@ import {
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { NO_TENANTS } from "../access/shares.ts";
-import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { addressesIn, hostPrefix, type Prefix, parsePrefix, prefixContains } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
@@ -253,5 +253,49 @@ describe("at max_banned_fraction", () => {
     active.put({ ...dropping, expiresAt: 1 });
     expect(active.get(dropping.prefix.text)?.expiresAt).toBe(1);
     expect(active.addresses(4)).toBe(260);
+  });
+
+  test("each address counts once, whatever wider prefixes are nested or banned themselves, in any order", async () => {
+    const { engine } = harness(under({ blackhole }));
+    const { ban: dropping } = await engine.ban(plainOrder(victim), () => 0);
+    const enclosing = (wider: string) =>
+      ({ ...dropping.measure, enclosing: { prefix: prefix(wider) } }) as Ban["measure"];
+    const pool = [
+      { own: "192.0.2.1/32", drops: "192.0.2.0/24" },
+      { own: "192.0.2.7/32", drops: "192.0.0.0/22" },
+      { own: "192.0.2.0/24", drops: null },
+      { own: "192.0.0.9/32", drops: "192.0.0.0/22" },
+      { own: "192.0.1.5/32", drops: null },
+      { own: "192.0.1.9/32", drops: "192.0.1.0/24" },
+    ].map(({ own, drops }) => {
+      const measure = drops === null ? NO_MEASURE : enclosing(drops);
+      return { drops, ban: { ...dropping, prefix: prefix(own), measure } };
+    });
+    /** Of the bans whose bits are set. */
+    const chosen = (bits: number) => pool.filter((_, i) => (bits >> i) & 1);
+    /** The dropped prefixes as one, and the bans beside them. */
+    const expected = (bits: number) => {
+      const dropped = new Set(chosen(bits).flatMap(({ drops }) => (drops === null ? [] : [drops])));
+      const outermost = [...dropped].filter((one) => one.endsWith("/22") || !dropped.has("192.0.0.0/22")).map(prefix);
+      const beside = chosen(bits).filter(
+        ({ ban }) => !outermost.some((one) => prefixContains(one, ban.prefix.address)),
+      );
+      return [...outermost, ...beside.map(({ ban }) => ban.prefix)].reduce((sum, one) => sum + addressesIn(one), 0);
+    };
+    const active = new ActiveBans(() => NO_TENANTS);
+    for (let bits = 0; bits < 1 << pool.length; bits++) {
+      const inOrder = bits % 2 === 0 ? chosen(bits) : chosen(bits).toReversed();
+      for (const { ban } of inOrder) active.put(ban);
+      expect([bits, active.addresses(4)]).toEqual([bits, expected(bits)]);
+      for (let ending = bits; ending > 0; ending = (ending - 1) & bits) {
+        const freed = active.addressesOf(
+          chosen(ending).map(({ ban }) => ban),
+          4,
+        );
+        expect([bits, ending, freed]).toEqual([bits, ending, expected(bits) - expected(bits & ~ending)]);
+      }
+      for (const { ban } of inOrder) active.put({ ...ban, state: "withdrawn" });
+      expect(active.addresses(4)).toBe(0);
+    }
   });
 });

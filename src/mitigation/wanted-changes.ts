@@ -39,10 +39,11 @@ export function wantedChanges(pairs: Iterable<readonly [before: Ban, after: Ban]
   const [was, is] = [new Map<string, string>(), new Map<string, string>()];
   const all = [...pairs];
   for (const [before, after] of all) {
-    // A ban that stays may share the route of a wider prefix with one that ends.
+    // A ban that stays, with what retires of it, may share the route of a wider prefix with one that ends.
     if (before === after && enclosingIn(before.measure, before.prefix) === null) continue;
     for (const route of wantedRoutes(before)) was.set(routeKey(route), anyRouteText(route));
-    for (const route of wantedRoutes({ ...after, retiring: [] })) is.set(routeKey(route), anyRouteText(route));
+    const wanted = before === after ? after : { ...after, retiring: [] };
+    for (const route of wantedRoutes(wanted)) is.set(routeKey(route), anyRouteText(route));
   }
   const announces = [...is].flatMap(([key, text]) => (was.get(key) === text ? [] : [text]));
   const withdraws = [...was].flatMap(([key, text]) => (is.has(key) ? [] : [text]));
@@ -55,10 +56,11 @@ export function wantedChanges(pairs: Iterable<readonly [before: Ban, after: Ban]
   };
 }
 
-/** As for routes, what retires is of before. */
+/** As for routes, what retires is of before, and of after where the ban stays as it is. */
 function diversionChanges(pairs: readonly (readonly [before: Ban, after: Ban])[]): DiversionChanges {
   const was = wantedDiversions(pairs.map(([before]) => before)).map(({ prefix }) => prefix.text);
-  const is = wantedDiversions(pairs.map(([, after]) => withoutDiversion(after))).map(({ prefix }) => prefix.text);
+  const wanted = pairs.map(([one, other]) => (one === other ? other : withoutDiversion(other)));
+  const is = wantedDiversions(wanted).map(({ prefix }) => prefix.text);
   const [before, after] = [new Set(was), new Set(is)];
   return {
     ...NO_DIVERSION_CHANGES,

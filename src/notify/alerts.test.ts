@@ -1,6 +1,6 @@
 /** The documented forms of services for people on call: what they are sent from the begin of a problem to its end. */
 import { afterEach, expect, test } from "bun:test";
-import { attackEvent, banEvent, capEvent, Receiver } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, banEvent, capEvent, conditionEvent, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { attack, NOON } from "../../test/fixtures/views.ts";
 import type { ChannelContext } from "./channel.ts";
 import type { NotifyEvent } from "./event.ts";
@@ -45,8 +45,12 @@ async function sent(settings: (url: string) => TargetSettings, ...events: readon
 
 const LINK = `https://fw.example.net/#/attacks/${begin.attack.id}`;
 
-test("PagerDuty: an attack triggers and resolves one alert, and the ban that belongs to it is left out", async () => {
-  const calls = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), begin, banEvent(), end);
+test("PagerDuty: an attack triggers and resolves one alert, and its ban and a diversion that works are left out", async () => {
+  const diversion = conditionEvent({
+    kind: "diversion_confirmed",
+    condition: { name: "192.0.2.0/24", found: "it has it" },
+  });
+  const calls = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), begin, banEvent(), diversion, end);
   expect(calls.map(({ path }) => path)).toEqual(["/v2/enqueue", "/v2/enqueue"]);
   const [trigger, resolve] = calls.map(({ body }) => body);
   expect(trigger).toEqual({

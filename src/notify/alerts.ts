@@ -12,7 +12,7 @@ import { describeEvent, hintsOf } from "./event-text.ts";
 import { eventToWire } from "./event-wire.ts";
 import { type Post, post } from "./http-post.ts";
 import type { AlertmanagerConfig } from "./notify-config.ts";
-import { problemOf } from "./problem.ts";
+import { isForAlerts, problemOf } from "./problem.ts";
 import { secretOf } from "./secret.ts";
 import { severityOf } from "./severity.ts";
 
@@ -48,7 +48,8 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
     deadlineMs: DEADLINE_MS,
     async deliver(events, signal) {
       for (const event of events) {
-        if (isOfBan(event)) continue;
+        // One that an earlier build put into the queue.
+        if (!isForAlerts(event)) continue;
         const { headline, details: facts } = describeEvent(event);
         const details = [...facts, ...hintsOf(event, context.pageUrl)];
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
@@ -128,12 +129,6 @@ export function alertmanagerChannel(config: AlertmanagerConfig, context: Channel
 }
 
 const JSON_TYPE = { "content-type": "application/json" } as const;
-
-/** Which the alert of its attack says. */
-function isOfBan(event: NotifyEvent): boolean {
-  if (event.kind === "owner_changed") return event.left.type === "ban";
-  return event.kind === "ban_active" || event.kind === "ban_withdrawn";
-}
 
 /** The same at begin and end. */
 function problemName(event: NotifyEvent): string {

@@ -24,14 +24,17 @@ interface Known {
   /** Since when it is wrong without a break, or, once it is notified, since when it is not; null: it is not. */
   sinceMs: number | null;
   isNotified: boolean;
+  /** Whether it is notified again if it holds still. */
+  isRepeated: boolean;
 }
 
 export class ConditionWatch {
   readonly #known = new Map<string, Known>();
 
-  /** An earlier process notified its begin. */
-  restore(kind: ConditionKind, { name, found }: Condition): void {
-    this.#known.set(`${kind} ${name}`, { reading: { kind, name, found }, sinceMs: null, isNotified: true });
+  /** An earlier process notified its begin. @param isKnown to a target that there is now. */
+  restore(kind: ConditionKind, { name, found }: Condition, isKnown = true): void {
+    const reading = { kind, name, found };
+    this.#known.set(`${kind} ${name}`, { reading, sinceMs: null, isNotified: true, isRepeated: !isKnown });
   }
 
   /** @param readings of all parts; one that is missing was removed, and what was wrong with it is over. */
@@ -56,12 +59,14 @@ export class ConditionWatch {
     const { kind, name, found, isUnknown = false } = reading;
     if (isUnknown) return null;
     const { beginsAfterMs, endsAfterMs } = CONDITIONS[kind];
-    const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false };
+    const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false, isRepeated: false };
     const isTurning = known.isNotified === (found === null);
     if (!isTurning) {
-      if (known.isNotified) known.sinceMs = null;
-      else this.#known.delete(key);
-      return null;
+      if (!known.isNotified) this.#known.delete(key);
+      known.sinceMs = null;
+      if (!known.isRepeated) return null;
+      known.isRepeated = false;
+      return { kind, name, found: found ?? "", isOver: false };
     }
     this.#known.set(key, known);
     known.sinceMs ??= monotonicMs;

@@ -161,6 +161,11 @@ test("a BGP session that is lost, and one that is back", () => {
     "BGP session with 192.0.2.254 (AS 64501) is up again",
     "2026-03-01 12:01:00 UTC",
   ]);
+  const neighbor = { address: "192.0.2.254", remoteAsn: 64501, state: "removed" };
+  expect(text(sessionEvent({ kind: "bgp_session_restored", neighbor }))).toEqual([
+    "BGP session with 192.0.2.254 (AS 64501) is not configured any more",
+    "2026-03-01 12:01:00 UTC",
+  ]);
 });
 
 test("a state database that was damaged", () => {

@@ -234,6 +234,8 @@ function operatorText({ operator = "an operator", orderReason = "", endedBy }: B
 
 function describeSession({ kind, neighbor, atMs }: SessionEvent): EventText {
   const session = `BGP session with ${neighbor.address} (AS ${neighbor.remoteAsn})`;
+  if (neighbor.state === "removed")
+    return { headline: `${session} is not configured any more`, details: [timeText(atMs)] };
   return kind === "bgp_session_lost"
     ? { headline: `${session} is lost`, details: [`Its state is ${neighbor.state}`, timeText(atMs)] }
     : { headline: `${session} is up again`, details: [timeText(atMs)] };

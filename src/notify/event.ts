@@ -187,6 +187,9 @@ export interface CapReached {
 export interface Neighbor {
   readonly address: string;
   readonly remoteAsn: number;
-  /** State of the session in the words of RFC 4271, lower case; `unknown` while the speaker does not answer. */
+  /**
+   * State of the session in the words of RFC 4271, lower case; `unknown` while the speaker does not answer, `removed` where the
+   * neighbor is configured no more.
+   */
   readonly state: string;
 }

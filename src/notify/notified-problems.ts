@@ -48,10 +48,6 @@ export class NotifiedProblems {
     return this.#problems.get(key);
   }
 
-  has(key: string): boolean {
-    return this.#problems.has(key);
-  }
-
   /** Those with targets in a quiet time. */
   *inQuiet(): Generator<readonly [key: string, problem: Notified]> {
     for (const key of this.#quiet) {

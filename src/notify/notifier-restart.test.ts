@@ -24,15 +24,19 @@ function receiver(): Receiver {
 }
 
 /** A process on what is on disk. */
-function process(file: MemoryState, url: string) {
+function process(file: MemoryState, url: string, target = "hook") {
   const { store, flush } = memoryStore(file);
   const { notified, attacks } = store.stored;
   const { log, limiter, metrics } = observation(systemClock);
+  const configured = targets({ kind: "webhook", urlEnv: "URL", secretEnv: null });
   let ids = 0;
   const notifier = new Notifier({
     ...{ log, limiter, metrics: metrics.notify, clock: systemClock, timers: systemTimers },
     ...{ instance: "box1", newId: () => `id-${ids++}`, random: () => 1, dryRun: () => false },
-    config: targets({ kind: "webhook", urlEnv: "URL", secretEnv: null }),
+    config: {
+      ...configured,
+      targets: configured.targets.map((each) => ({ ...each, name: target })),
+    },
     environment: { read: () => url },
     tenancy: () => ({ ownerOf: () => null, tenantOf: () => null, groupOf: () => "global" }),
     notified: new NotifiedProblems({ table: store.table("notified"), stored: notified }),
@@ -111,10 +115,35 @@ test("a fault of a file that is there still is not notified again, and its end i
   ]);
 });
 
+test("what lasts is notified again where no target that knows of it is there any more", async () => {
+  const [server, file] = [receiver(), new MemoryState()];
+  const lost = [{ kind: "scrub_node_lost", name: "s0", found: "no poll" }] as const;
+  const fault = { key: "geo", error: "cannot be read", effect: "none" };
+  const lasting = classified({ id: "a1" });
+  const report = ({ notifier }: Pick<ReturnType<typeof process>, "notifier">) => {
+    notifier.attackChanged("lasts", lasting, null);
+    for (let i = 0; i < 2; i++) notifier.conditionsRead(lost);
+    notifier.fileChanged("file_fault", fault);
+  };
+  const first = process(file, server.url);
+  first.notifier.attackChanged("started", lasting, null);
+  report(first);
+  await eventually(() => server.received.length === 3, "not notified");
+  await first.kill();
+  file.rows.attacks.set(lasting.id, lasting);
+  const second = process(file, server.url, "renamed");
+  report(second);
+  second.notifier.conditionsRead([{ ...lost[0], found: null }]);
+  await eventually(() => server.received.length === 7, "not all was delivered");
+  const said = server.received.map(({ body }) => (JSON.parse(body) as { event: string }).event);
+  const begins = ["attack_started", "scrub_node_lost", "file_fault"];
+  expect(said).toEqual([...begins, ...begins, "scrub_node_found"]);
+});
+
 test("what another build notified of a kind that this one does not know stops nothing", () => {
   const file = new MemoryState();
   const begin = { event: { kind: "volcano", id: "e1", atMs: 0, dryRun: false, tenant: null, group: null } };
-  file.rows.notified.set("volcano x", { id: "volcano x", tenant: null, targets: [], quiet: ["webhook"], begin });
+  file.rows.notified.set("volcano x", { id: "volcano x", tenant: null, targets: [], quiet: ["hook"], begin });
   const { notifier } = process(file, "http://127.0.0.1:1");
   expect(() => notifier.conditionsRead([])).not.toThrow();
 });

@@ -39,7 +39,8 @@ import type {
 import type { NotifiedProblems } from "./notified-problems.ts";
 import type { NotifyConfig } from "./notify-config.ts";
 import { type OrderChange, OrderNotices, type OrderNoticesOptions } from "./order-notices.ts";
-import { RestoredFaults } from "./restored-faults.ts";
+import { problemOf } from "./problem.ts";
+import { type IsUnseen, RestoredFaults } from "./restored-faults.ts";
 import { Routing } from "./routing.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { worstSeverityOf } from "./severity.ts";
@@ -57,6 +58,8 @@ export interface NotifierOptions extends TargetQueuesOptions {
   readonly restoredAttacks?: readonly string[];
   /** What targets know of, also of an earlier process. Absent: nothing, and it is in memory alone. */
   readonly notified?: NotifiedProblems;
+  /** Absent: all parts were seen. */
+  readonly isUnseen?: IsUnseen;
   /** Orders that are gathered. Absent: they are in memory alone. */
   readonly gathered?: OrderNoticesOptions["gathered"];
   /** How long more than the threshold has been getting through what this machine drops, ms. Absent: it is not known. */
@@ -109,8 +112,8 @@ export class Notifier {
     this.#routing.reconfigure(config, options.own?.inForce());
     const groupMsOf = (event: NotifyEvent, target: string) => this.#routing.groupMsOf(event, target);
     this.#queues = new TargetQueues({ ...options, groupMsOf });
-    this.#restoredFaults = new RestoredFaults(begins);
-    this.#notNotified = new Set(restoredAttacks.filter((id) => notified?.has(`attack ${id}`) !== true));
+    this.#restoredFaults = new RestoredFaults(begins, options.isUnseen);
+    this.#notNotified = new Set(restoredAttacks.filter((id) => !this.#routing.isDecided(`attack ${id}`)));
     this.#sessionNotices = new SessionNotices({
       timers,
       notify: (kind, neighbor) => this.#enqueue({ kind, neighbor }),
@@ -120,7 +123,8 @@ export class Notifier {
       notify: (turn, orders, owner) => this.#enqueue({ kind: `order_${turn}`, orders }, owner),
     });
     for (const event of begins) {
-      if ("condition" in event) this.#conditions.restore(conditionOf(event.kind), event.condition);
+      if ("condition" in event)
+        this.#conditions.restore(conditionOf(event.kind), event.condition, this.#isKnown(event));
       else if (event.kind === "bgp_session_lost") this.#sessionNotices.restore(event.neighbor);
     }
   }
@@ -272,9 +276,15 @@ export class Notifier {
   #enqueue(event: NewEvent, owner = NO_OWNER): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const full = this.#eventOf(event, owner);
-    if (this.#restoredFaults.isKnown(full)) return;
+    if (this.#restoredFaults.isKnown(full) && this.#isKnown(full)) return;
     this.#leave(full);
     this.#queues.add(full, this.#routing.targetsOf(full));
+  }
+
+  /** Whether a target that there is knows of its problem. */
+  #isKnown(event: NotifyEvent): boolean {
+    const problem = problemOf(event);
+    return problem !== null && this.#routing.isKnown(problem.key);
   }
 
   /** A reload gave an attack or a ban to another tenant: the targets of the one before get its end, and nothing of it. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { attackEvent, events } from "../../test/fixtures/notify/notify.ts";
 import { fails, queueWorld } from "../../test/fixtures/notify/queue-world.ts";
+import { GROUP_SECONDS_MAX } from "../config/sections/notify-routes.ts";
+import { DEFAULT_TIMES } from "./target-queues.ts";
 
 describe("a queue for people", () => {
   test("waits as long as the event says whose message is due first, and takes the others along", async () => {
@@ -19,6 +21,15 @@ describe("a queue for people", () => {
     expect(channel.deliveries).toHaveLength(1);
     await advance(1);
     expect(channel.deliveries.at(-1)).toEqual(["e3"]);
+  });
+
+  test("tries a message as often as others, after it has waited as long as a route may say", async () => {
+    const { channel, queue, advance } = queueWorld("people", { times: DEFAULT_TIMES });
+    channel.outcome = fails;
+    queue.add(attackEvent(), null, 1000 * GROUP_SECONDS_MAX);
+    await advance(1000 * GROUP_SECONDS_MAX);
+    for (let i = 1; i < DEFAULT_TIMES.attemptsMax; i++) await advance(DEFAULT_TIMES.retryMaxMs);
+    expect(channel.deliveries).toHaveLength(DEFAULT_TIMES.attemptsMax);
   });
 
   test("that fails tries again after its pause, whatever is due sooner", async () => {

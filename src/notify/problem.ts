@@ -1,5 +1,5 @@
 /** Events of one problem have one key, from its begin to its end: receivers join them by it. */
-import { conditionOf, isConditionEnd } from "./condition.ts";
+import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 
 export interface Problem {
@@ -59,4 +59,14 @@ export function problemOf(event: NotifyEvent): Problem | null {
     default:
       return event satisfies never;
   }
+}
+
+/**
+ * Whether it is for services that keep an alert open until its end: of a ban, the alert of its attack says it, and in the
+ * course of a diversion that works nothing has to be done.
+ */
+export function isForAlerts(event: NotifyEvent): boolean {
+  if ("condition" in event) return CONDITIONS[conditionOf(event.kind)].severity !== "info";
+  if (event.kind === "owner_changed") return event.left.type !== "ban";
+  return event.kind !== "ban_active" && event.kind !== "ban_withdrawn";
 }

@@ -1,21 +1,35 @@
 /**
  * Faults that an earlier process notified, of parts that report only changes: one that is reported again still holds and is
- * not notified again; one that is not reported for a while is over. Bounded by what was notified.
+ * not notified again; one that is not reported for a while, since its part was seen, is over. Bounded by what was notified.
  */
+import { DIFFERS_MS } from "../cluster/cluster-faults.ts";
+import { FAULT_TIMES } from "../telemetry/exporter-faults.ts";
 import type { NotifyEvent } from "./event.ts";
 import { problemOf } from "./problem.ts";
 
-/** From the start until what was not found again counts as over, ms: some faults must last for minutes to be found. */
+/** From when the part is seen until a fault of it that was not found again counts as over, ms. */
 export const FOUND_AGAIN_MS = 300_000;
+/** Longer than a fault must last to be found, ms. */
+const MARGIN_MS = 60_000;
+
+/** Of kinds that an earlier build knew there are none. */
+const EXPORTER_TIMES: Readonly<Record<string, { readonly beginMs: number } | undefined>> = FAULT_TIMES;
+
+interface Waiting {
+  readonly event: NotifyEvent;
+  /** Monotonic, ms: when the part was seen; null: it was not. */
+  sinceMs: number | null;
+}
 
 export class RestoredFaults {
-  readonly #waiting = new Map<string, NotifyEvent>();
-  #sinceMs: number | null = null;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #isUnseen: IsUnseen;
 
-  constructor(begins: Iterable<NotifyEvent>) {
+  constructor(begins: Iterable<NotifyEvent>, isUnseen: IsUnseen = () => false) {
+    this.#isUnseen = isUnseen;
     for (const event of begins) {
       const key = problemOf(event)?.key;
-      if (key !== undefined && endOf(event) !== null) this.#waiting.set(key, event);
+      if (key !== undefined && endOf(event) !== null) this.#waiting.set(key, { event, sinceMs: null });
     }
   }
 
@@ -27,12 +41,30 @@ export class RestoredFaults {
 
   /** The ends of those that are over: call this once a second. */
   over(monotonicMs: number): readonly FaultEnd[] {
-    this.#sinceMs ??= monotonicMs;
-    if (this.#waiting.size === 0 || monotonicMs - this.#sinceMs < FOUND_AGAIN_MS) return [];
-    const ends = [...this.#waiting.values()].map(endOf).filter((end) => end !== null);
-    this.#waiting.clear();
+    const ends: FaultEnd[] = [];
+    for (const [key, waiting] of this.#waiting) {
+      const { event } = waiting;
+      waiting.sinceMs = this.#isUnseen(event) ? null : (waiting.sinceMs ?? monotonicMs);
+      if (waiting.sinceMs === null || monotonicMs - waiting.sinceMs < foundAgainMs(event)) continue;
+      this.#waiting.delete(key);
+      const end = endOf(event);
+      if (end !== null) ends.push(end);
+    }
     return ends;
   }
+}
+
+/** Whether the part of a fault was not seen since the start, so that the fault cannot be found again. */
+export type IsUnseen = (event: NotifyEvent) => boolean;
+
+function foundAgainMs(event: NotifyEvent): number {
+  return Math.max(FOUND_AGAIN_MS, lastsMs(event) + MARGIN_MS);
+}
+
+/** How long the fault must last to be found. */
+function lastsMs(event: NotifyEvent): number {
+  if ("exporter" in event) return EXPORTER_TIMES[event.exporter.fault]?.beginMs ?? 0;
+  return "cluster" in event && event.cluster.fault === "configuration" ? DIFFERS_MS : 0;
 }
 
 type FaultEnd = NonNullable<ReturnType<typeof endOf>>;

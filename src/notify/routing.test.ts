@@ -170,6 +170,26 @@ test("what began in a quiet time and outlasts it is sent then, once", () => {
   expect(router.targetsOf(sessionEvent({ kind: "bgp_session_restored", atMs: wednesday(33) }))).toEqual(["slack"]);
 });
 
+test("an attack that outlasts a quiet time is sent by a route that takes only begins and ends", () => {
+  const events = new Set(["attack_started", "attack_ended"] as const);
+  const router = routing(route({ events }, ["slack"], { quiet: [NIGHT] }), route({}, ["teams"]));
+  expect(router.targetsOf(started({ atMs: wednesday(23) }))).toEqual([]);
+  const lasts = (hours: number) => router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) }));
+  expect([lasts(29), lasts(30), lasts(31)]).toEqual([[], ["slack"], []]);
+  expect(router.targetsOf(ended({ atMs: wednesday(32) }))).toEqual(["slack"]);
+});
+
+test("the end of a ban that began in a quiet time goes by the routes", () => {
+  const router = routing(route({}, ["slack"], { quiet: [NIGHT] }));
+  const bans = ["one", "other"].map((id) => ban({ id }));
+  for (const each of bans) expect(router.targetsOf(banEvent({ ban: each, atMs: wednesday(23) }))).toEqual([]);
+  expect([...router.afterQuiet(wednesday(31))]).toEqual([]);
+  const ends = bans.map((each, i) =>
+    router.targetsOf(banEvent({ kind: "ban_withdrawn", ban: each, atMs: wednesday(24 + 8 * i) })),
+  );
+  expect(ends).toEqual([[], ["slack"]]);
+});
+
 test("what began and ended in a quiet time is not sent, not even by services that keep alerts", () => {
   const known = targets(PAGER);
   const router = new Routing({ ...known, routes: [route({}, ["pagerduty"], { quiet: [NIGHT] })] });

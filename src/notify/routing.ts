@@ -99,14 +99,25 @@ export class Routing {
     for (const { targets, repeatMs } of this.#awake(event, event.atMs))
       for (const target of targets) {
         const lastMs = notified.at.get(target);
-        const isRepeated = repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs;
-        if (isRepeated || notified.quiet.has(target)) due.add(target);
+        if (repeatMs !== null && lastMs !== undefined && event.atMs - lastMs >= repeatMs) due.add(target);
       }
+    for (const target of this.#outOfQuiet(event, notified)) due.add(target);
     this.#got(key, notified, due, event.atMs);
     return this.#ordered(due);
   }
 
-  /** What began in a quiet time that is over, and has not ended, with the targets to get it now. Not for attacks. */
+  /** It stands for the begin that they did not get: their routes need not take attacks that last. */
+  #outOfQuiet(event: NotifyEvent, { quiet }: Notified): readonly string[] {
+    if (quiet.size === 0) return [];
+    const begin = { ...routedOf(event), kind: "attack_started" } as const;
+    const awake = [
+      ...this.#matchingOf(begin).filter((route) => !isQuiet(route, event.atMs)),
+      ...this.#awake(event, event.atMs),
+    ];
+    return awake.flatMap(({ targets }) => targets).filter((target) => quiet.has(target));
+  }
+
+  /** What began in a quiet time that is over, and has not ended, with the targets to get it now. Not for attacks and bans. */
   *afterQuiet(wallMs: number): Generator<{ readonly event: NotifyEvent; readonly targets: readonly string[] }> {
     for (const [key, notified] of this.#notified.inQuiet()) {
       const { begin: event, quiet } = notified;
@@ -141,6 +152,18 @@ export class Routing {
     const taken = takenBy(this.#config.routes, routedOf(event)).filter(({ targets }) => targets.includes(target));
     const times = taken.map(({ groupMs }) => groupMs).filter((ms) => ms !== null);
     return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Whether a target that there is got the begin of the problem, or gets it after a quiet time. */
+  isKnown(key: string): boolean {
+    const { at, quiet } = this.#notified.get(key) ?? { at: new Map<string, number>(), quiet: new Set<string>() };
+    return this.#ordered(quiet.union(at)).length > 0;
+  }
+
+  /** Whether an earlier process decided who gets the begin, and one of these is there, or it did not keep who. */
+  isDecided(key: string): boolean {
+    const notified = this.#notified.get(key);
+    return notified !== undefined && (isUnknown(notified) || this.isKnown(key));
   }
 
   /** Whether targets got the begin of the problem. */
@@ -225,7 +248,9 @@ export class Routing {
     const present = this.#ordered(new Set(known.at.keys())).map((name) => [name, known.at.get(name) ?? atMs] as const);
     const at = new Map([...present, ...[...wanted].map((target) => [target, atMs] as const)]);
     const begin = "attack" in event || "ban" in event ? null : event;
-    const waits = known.quiet.union(quiet).difference(new Set(at.keys()));
+    // A ban is part of its attack, and not sent afterwards: its end goes by the routes.
+    const waits =
+      event.kind === "ban_active" ? new Set<string>() : known.quiet.union(quiet).difference(new Set(at.keys()));
     this.#notified.set(key, { tenant, at, quiet: waits, begin });
   }
 }

@@ -65,6 +65,21 @@ test("a neighbor that is configured no more is forgotten", () => {
   expect(notices).toEqual([]);
 });
 
+test("a reported loss of a neighbor that is configured no more is over, also one that an earlier process reported", () => {
+  const { clock, notices, be, sessionNotices } = setup();
+  sessionNotices.restore({ address: "a", remoteAsn: 64501, state: "idle" });
+  be({ b: "established" });
+  be({ b: "idle" });
+  clock.advance(SESSION_GRACE_MS);
+  be({});
+  be({});
+  expect(notices).toEqual([
+    "bgp_session_restored a removed",
+    "bgp_session_lost b idle",
+    "bgp_session_restored b removed",
+  ]);
+});
+
 test("nothing is reported once it is stopped", () => {
   const { clock, notices, sessionNotices, be } = setup();
   be({ a: "established" });

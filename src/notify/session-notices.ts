@@ -1,6 +1,6 @@
 /**
  * Decides which changes of BGP sessions are notified: a session that was established and has been down for a while, and
- * its return. A session that was never established is not notified, nor is a short restart of the speaker.
+ * its return, or that its neighbor was removed. A session that was never established is not notified, nor is a short restart of the speaker.
  */
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { Neighbor, SessionEvent } from "./event.ts";
@@ -38,10 +38,11 @@ export class SessionNotices {
   take(neighbors: readonly Neighbor[]): void {
     const known = new Set(neighbors.map(({ address }) => address));
     for (const address of this.#up) if (!known.has(address)) this.#up.delete(address);
-    for (const [address, { cancelLoss }] of this.#down) {
+    for (const [address, { cancelLoss, isReportedLost, latest }] of this.#down) {
       if (known.has(address)) continue;
       cancelLoss();
       this.#down.delete(address);
+      if (isReportedLost) this.#options.notify("bgp_session_restored", { ...latest, state: "removed" });
     }
     for (const neighbor of neighbors) {
       if (neighbor.state === "established") this.#isUp(neighbor);

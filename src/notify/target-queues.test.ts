@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { NO_TARGETS, observation, useReceivers } from "../../test/fixtures/notify/notify.ts";
+import { NO_TARGETS, observation, targets, useReceivers } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification } from "../../test/fixtures/views.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
@@ -90,6 +90,19 @@ describe("the target of a tenant", () => {
       ["at", "dry_run", "event", "id", "instance", "left", "severity", "tenant"].toSorted(),
     );
     expect(last).toMatchObject({ event: "owner_changed", tenant: "acme", left: { type: "attack", id: present.id } });
+  });
+
+  test("for alerts takes no ban and no diversion that works: many of them leave room for attacks", () => {
+    const own = { ...webhook("http://127.0.0.1:1"), kind: "pagerduty", secret: "key" } as const;
+    const config = targets({ kind: "pagerduty", keyEnv: "KEY", url: "http://127.0.0.1:1" });
+    const notifier = opened("", { config, own: { inForce: () => [own], reachOf: () => async () => [] } });
+    const waiting = () => notifier.list().map((target) => target.waiting);
+    notifier.banChanged({ ban: ban(), previous: null });
+    const diverted = { kind: "diversion_begun", name: "192.0.2.0/24", found: "for a ban" } as const;
+    notifier.conditionsRead([diverted]);
+    expect(waiting()).toEqual([0, 0]);
+    notifier.conditionsRead([diverted, { ...diverted, kind: "diversion_lost" }]);
+    expect(waiting()).toEqual([1, 0]);
   });
 
   test("that is replaced by one at another host or of another kind gets nothing that waited for the first", async () => {

@@ -19,6 +19,7 @@ import {
 import type { NotifyEvent } from "./event.ts";
 import type { KeptNotifications } from "./kept-notification.ts";
 import type { NotifyConfig, TargetKind } from "./notify-config.ts";
+import { isForAlerts } from "./problem.ts";
 import type { Reach } from "./reach.ts";
 import { KEEP_ALERTS } from "./routing.ts";
 import { channelOf } from "./target.ts";
@@ -127,12 +128,18 @@ export class TargetQueues {
     this.#reportChannels();
   }
 
-  add(event: NotifyEvent, targets: readonly string[]): void {
+  add(event: NotifyEvent, names: readonly string[]): void {
     const { sharing = null } = this.#options;
+    const targets = isForAlerts(event) ? names : names.filter((name) => !this.#keepsAlerts(name));
     // All brains have the targets of the configuration, and this one those that tenants set here.
     const shared = sharing === null ? [] : targets.filter((name) => this.#targets.get(name)?.own === null);
     if (shared.length > 0) sharing?.add(event, shared);
     for (const name of targets) if (!shared.includes(name)) this.send(event, name);
+  }
+
+  #keepsAlerts(name: string): boolean {
+    const kind = this.#targets.get(name)?.kind;
+    return kind !== undefined && KEEP_ALERTS.has(kind);
   }
 
   /** Into the queue of one target, if there is one. */

@@ -16,6 +16,7 @@ import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { IncidentView } from "../incident/incident-view.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import type { NotifyEvent } from "../notify/event.ts";
 import { KeptNotifications } from "../notify/kept-notification.ts";
 import { NotifiedProblems } from "../notify/notified-problems.ts";
 import { Notifier } from "../notify/notifier.ts";
@@ -64,7 +65,7 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins" | "peers"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -113,6 +114,7 @@ export class Reporting {
         table: floodwall.state.table("notified"),
         stored: floodwall.state.stored.notified,
       }),
+      isUnseen: (event) => this.#isUnseen(event),
       gathered: {
         table: floodwall.state.table("order_notices"),
         stored: floodwall.state.stored.order_notices,
@@ -165,6 +167,7 @@ export class Reporting {
   start(): void {
     const { history, updates, stateDamage, faults, cluster } = this.#options;
     this.notifier.start();
+    this.#readSessions();
     this.#cancelReadings = this.#options.timers.every(READ_EVERY_MS, () => this.#read());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     faults.onChange((turn, fault) =>
@@ -294,8 +297,21 @@ export class Reporting {
 
   #routesChanged(): void {
     this.#routeChanges.look();
+    this.#readSessions();
+  }
+
+  /** Losses that an earlier process notified end with their neighbors, so these must be known. */
+  #readSessions(): void {
     const { announcer } = this.#options.floodwall;
-    if (announcer !== null) this.notifier.bgpSessions(announcer.status().neighbors);
+    if (announcer?.knowsNeighbors !== false) this.notifier.bgpSessions(announcer?.status().neighbors ?? []);
+  }
+
+  /** Of a brain that is not up no other fault can be found. */
+  #isUnseen(event: NotifyEvent): boolean {
+    const { floodwall, cluster = null } = this.#options;
+    if ("exporter" in event) return floodwall.telemetry?.isUnseen(event.exporter) ?? false;
+    if (!("cluster" in event) || event.cluster.fault === "split") return false;
+    return cluster?.peers.states().some(({ name, isUp }) => name === event.cluster.brain && !isUp) ?? false;
   }
 
   #reloaded({ notify, updateCheck }: Config): void {

@@ -84,6 +84,11 @@ export class TelemetryWatch {
     return this.#ingress(key);
   }
 
+  /** See Exporters.isUnseen(). */
+  isUnseen(exporter: { readonly name: string; readonly address: string }): boolean {
+    return this.#exporters.isUnseen(exporter, this.#options.clock.monotonicMs());
+  }
+
   fillMetrics(): void {
     const { metrics } = this.#options;
     const { listeners, exporters } = this.view();

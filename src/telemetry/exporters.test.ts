@@ -51,6 +51,18 @@ test("an exporter without a fault is ok, and has rates of the last ten seconds",
   expect(course.view().received?.loss).toBe(0);
 });
 
+test("an exporter of the configuration is not seen until it sends, or another of its entry has for a day", () => {
+  const exporters = new Exporters([exporterConfig({ address: "192.0.2.0/24" })], 0);
+  const unseen = (ms: number, name = "edge1") =>
+    ["192.0.2.1", "192.0.2.2", "192.0.2.0/24"].map((each) => exporters.isUnseen({ name, address: each }, ms));
+  expect(unseen(0)).toEqual([true, true, true]);
+  expect(unseen(0, "gone")).toEqual([false, false, false]);
+  expect(exporters.isUnseen({ name: "edge1", address: "198.51.100.1" }, 0)).toBe(false);
+  exporters.take([exporterReading({ address: address("192.0.2.1") })], 1000);
+  expect(unseen(1000)).toEqual([false, true, false]);
+  expect(unseen(86_400_000)).toEqual([false, false, false]);
+});
+
 test("rates are those of the counters, of all and of each interface, and need ten seconds", () => {
   const exporters = new Exporters([exporterConfig()], 0);
   exporters.take([exporterReading()], 0);

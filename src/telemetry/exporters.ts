@@ -3,6 +3,8 @@
  * each that is shown. An exporter of the configuration that never sent a datagram is shown too. Does not know where
  * readings come from.
  */
+import { parseAddress } from "../net/address.ts";
+import { prefixContains } from "../net/prefix.ts";
 import { durationText } from "./duration-text.ts";
 import { EXPORTER_FAULTS, type ExporterTerms, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
 import { between, interfacesBetween, lossOf, type Mark, markOf } from "./exporter-minute.ts";
@@ -87,7 +89,12 @@ export class Exporters {
   /** By the name of an entry: when it began to wait for its first datagram, and whether that was reported. */
   readonly #waiting = new Map<string, { readonly sinceMs: number; isReported: boolean }>();
 
+  /** All that sent, by entry, made when they are first requested. */
+  #sent: ReadonlyMap<string | null, readonly ExporterReading[]> | null = null;
+  readonly #sinceMs: number;
+
   constructor(config: readonly ExporterConfig[], nowMs: number) {
+    this.#sinceMs = nowMs;
     this.#config = config;
     this.#byName = new Map(config.map((one) => [one.name, one]));
     this.#await(nowMs);
@@ -120,6 +127,7 @@ export class Exporters {
     }
     this.#records = records;
     this.#recordViews = null;
+    this.#sent = null;
     return [...changes, ...this.#waitingChanges(readings, nowMs)];
   }
 
@@ -133,6 +141,25 @@ export class Exporters {
       return own === undefined ? [this.#viewWithoutDatagram(entry, nowMs)] : own.toSorted(byAddress);
     });
     return [...configured, ...ofRecords.filter(({ name }) => this.#entryOf(name) === null).toSorted(byAddress)];
+  }
+
+  /**
+   * Whether it has sent nothing since the start, so that faults of it, other than its silence, cannot be found. Not of one that
+   * the configuration has no more, or in whose place another of its entry sends. @param address as its view has it.
+   */
+  isUnseen({ name, address }: { readonly name: string; readonly address: string }, nowMs: number): boolean {
+    const entry = this.#byName.get(name);
+    const own = parseAddress(address);
+    const isOfEntry =
+      entry !== undefined && (own === null ? entry.prefix.text === address : prefixContains(entry.prefix, own));
+    if (!isOfEntry) return false;
+    this.#sent ??= Map.groupBy(
+      [...this.#records.values()].map(({ reading }) => reading),
+      (reading) => reading.name,
+    );
+    const sent = this.#sent.get(name) ?? [];
+    const isReplaced = sent.length > 0 && nowMs - this.#sinceMs >= FORGOTTEN_MS;
+    return !isReplaced && (own === null ? sent.length === 0 : !sent.some((reading) => reading.address === own));
   }
 
   /** The keys of all faults that have begun and not ended. */

@@ -37,15 +37,18 @@ export function BrowsersPanel() {
   );
 }
 
+/** null: the disk has taken it. */
+type Ended = { readonly saved?: false } | null;
+
 function EndButton({ browser, onDone }: { readonly browser: BrowserSessionWire; readonly onDone: () => void }) {
   const { id, name, current } = browser;
-  const done = () => {
-    showOutcome(t`The browser is signed out.`);
+  const done = (ended: Ended) => {
+    showOutcome(ended?.saved === false ? t`ended, not on disk yet` : t`The browser is signed out.`);
     if (current) signOutAll();
     else onDone();
   };
   return (
-    <CommandButton<null>
+    <CommandButton<Ended>
       label={t`Sign out a browser of ${name}`}
       text={t`Sign out …`}
       title={t`Sign the browser out?`}

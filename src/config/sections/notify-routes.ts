@@ -11,7 +11,8 @@ export const NOTIFY_TARGETS_MAX = 64;
 export const NOTIFY_ROUTES_MAX = 256;
 const MATCHED_NAMES_MAX = 256;
 const REPEAT_MINUTES_MAX = 1440;
-const GROUP_SECONDS_MAX = 3600;
+/** The time that is left of an event's age, after which it is given up, is for attempts that are repeated. */
+export const GROUP_SECONDS_MAX = 300;
 const QUIET_TIMES_MAX = 16;
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 
@@ -67,7 +68,7 @@ const KEYS = {
   ),
   quiet: described(
     Type.Optional(Type.Array(QuietTime, { maxItems: QUIET_TIMES_MAX })),
-    "When it sends nothing but the ends of what its targets know of. What begins in a quiet time and lasts longer is sent afterwards.",
+    "When it sends nothing but the ends of what its targets know of. An attack or a fault that begins in a quiet time and lasts longer is sent afterwards, a ban is not.",
     { ifAbsent: "that of the route around it, or none" },
   ),
 };

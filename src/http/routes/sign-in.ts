@@ -9,7 +9,8 @@ import type { CommandRoute, OpenRoute, ReadRoute, Route } from "../route.ts";
 import { emptyAnswer, jsonAnswer } from "../server/answer.ts";
 import { clearCookie, cookieOf, isOwnPage, setCookie } from "../server/browser-cookies.ts";
 import { readTarget } from "../server/request-target.ts";
-import { savedToWire } from "../wire/saved.ts";
+import { closed } from "../wire/closed.ts";
+import { SAVED_FIELD, savedToWire } from "../wire/saved.ts";
 import {
   BrowserSessionsWire,
   browserSessionToWire,
@@ -24,6 +25,7 @@ export type SignInSource = Pick<SignIn, "config" | "sessions" | "error" | "signO
 const PATH = "/api/v1/sign-in";
 const BEGIN_PATH = `${PATH}/begin`;
 const SESSIONS_PATH = "/api/v1/sign-ins";
+const SavedWire = Type.Object(SAVED_FIELD, closed);
 const NONE: Refusal = { kind: "unknown_path" };
 const TO_PAGE = { 302: { text: "To the dashboard, which says how it ended.", schema: null } };
 
@@ -176,13 +178,18 @@ function endSessionRoute(signIn: SignInSource): CommandRoute {
     body: null,
     about: {
       summary: "Sign a browser out",
-      answers: { 204: { text: "It is signed out.", schema: null }, 404: { text: "Unknown, ended, or another's." } },
+      answers: {
+        200: { text: "It is signed out, and the disk has not taken that yet.", schema: SavedWire },
+        204: { text: "It is signed out.", schema: null },
+        404: { text: "Unknown, ended, or another's." },
+      },
     },
     handle: async ({ principal, params }) => {
       const session = signIn.sessions.get(params["id"] ?? "");
       if (session === null || !mayEnd(principal, session)) return { kind: "unknown_browser_session" };
       const ended = await signIn.end(session, "revoked", principal);
-      return ended === null ? { kind: "unknown_browser_session" } : emptyAnswer();
+      if (ended === null) return { kind: "unknown_browser_session" };
+      return ended.isSaved ? emptyAnswer() : jsonAnswer(200, savedToWire(ended));
     },
   };
 }

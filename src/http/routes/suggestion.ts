@@ -4,6 +4,7 @@ import type { Attack } from "../../detection/attack/attack.ts";
 import type { IncidentVerdict } from "../../incident/work.ts";
 import { parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
+import type { Metric } from "../../traffic/rates.ts";
 import { MARGIN_DEFAULT, type MarkedPeak, suggestThresholds } from "../../traffic/threshold-suggestion.ts";
 import { DAY_SECONDS } from "../../traffic/traffic-peaks.ts";
 import { attacksIn, markOf } from "../attacks-in.ts";
@@ -52,7 +53,7 @@ export function suggestionRoute(
       if (peaks === null) return jsonAnswer(200, suggestionToWire(null, margin));
       const { hostgroups } = backend.configured();
       const tenancy = backend.tenancy();
-      const { attacks } = await attacksIn(backend, { fromMs });
+      const { attacks, isWhole } = await attacksIn(backend, { fromMs });
       const made = suggestThresholds(peaks, {
         margin,
         marked: attacks.flatMap((attack) =>
@@ -66,17 +67,25 @@ export function suggestionRoute(
           return address === null ? null : tenancy.groupOf(address);
         },
       });
-      return jsonAnswer(200, suggestionToWire(made, margin));
+      return jsonAnswer(200, suggestionToWire(made, margin, isWhole));
     },
   };
 }
 
-/** An attack on a part of a hostgroup is judged by other bounds. */
-function markedPeak(attack: Attack, mark: IncidentVerdict | null): MarkedPeak[] {
-  const { group, direction, scope, carpet, rates, volume } = attack;
+/**
+ * An attack on a part of a hostgroup is judged by other bounds. The rates of one that ended are those of its last, calm
+ * seconds, and its volume has no flows: of the metric that it crossed, it had at least the threshold.
+ */
+export function markedPeak(attack: Attack, mark: IncidentVerdict | null): MarkedPeak[] {
+  const { group, direction, scope, carpet, rates, volume, metric, threshold } = attack;
   if (mark === null || carpet !== null) return [];
   const [pps = 0, mbps = 0, flowsPerSec = 0] = Array.from(rates);
   const { peakPps = 0, peakBps = 0 } = volume ?? {};
-  const peak = { pps: Math.max(pps, peakPps), mbps: Math.max(mbps, peakBps / 1e6), flowsPerSec };
+  const crossed = (one: Metric) => (metric === one ? threshold : 0);
+  const peak = {
+    pps: Math.max(pps, peakPps, crossed("pps")),
+    mbps: Math.max(mbps, peakBps / 1e6, crossed("mbps")),
+    flowsPerSec: Math.max(flowsPerSec, crossed("flows_per_sec")),
+  };
   return [{ group, direction, isTotal: scope === "group", isFalse: mark !== "real", peak }];
 }

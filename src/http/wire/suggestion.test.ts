@@ -21,6 +21,8 @@ test("a proposal that marks raise says why, also as a comment of the lines for t
   expect(comment).toMatch(
     /^# web, incoming: raised for 2 attacks .* up to 9000 packets\/s.* no more than 4 times .*1 attacks marked as real/,
   );
+  expect([wire, suggestionToWire(made, 2, false)].map((each) => each.marks_left_out)).toEqual([undefined, true]);
+  expect(suggestionToWire(made, 2, false).yaml).toContain("marks of the oldest attacks do not count");
   const plain = suggestionToWire({ ...made, groups: [{ ...GROUP, raised: null }] }, 2);
   expect(plain.hostgroups[0]).not.toHaveProperty("raised");
   expect(plain.yaml).not.toContain("raised");

@@ -55,6 +55,8 @@ export const SuggestionWire = Type.Object(
     hostgroups: Type.Array(GroupWire),
     /** For the configuration. Absent where nothing is suggested. */
     yaml: Type.Optional(Type.String()),
+    /** There are more attacks than are read, and marks of the oldest do not count. Otherwise absent. */
+    marks_left_out: Type.Optional(Type.Literal(true)),
     /** Hosts that were not looked at, as there are too many. Otherwise absent. */
     left_out: Type.Optional(Type.Integer({ minimum: 1 })),
   },
@@ -62,7 +64,8 @@ export const SuggestionWire = Type.Object(
 );
 export type SuggestionWire = Static<typeof SuggestionWire>;
 
-export function suggestionToWire(made: Suggestion | null, margin: number): SuggestionWire {
+/** @param isWhole the marks of all attacks of the days count. */
+export function suggestionToWire(made: Suggestion | null, margin: number, isWhole = true): SuggestionWire {
   if (made === null) return nothing({ available: false, days: 0, margin }, "storage is off: there is no history");
   if (made.kind === "too_little") {
     const reason = `too little history: ${made.days} whole days on ${made.weekdays} days of the week, and ${SUGGEST_DAYS_MIN} on all seven are needed`;
@@ -73,7 +76,11 @@ export function suggestionToWire(made: Suggestion | null, margin: number): Sugge
   return {
     ...head,
     hostgroups: made.groups.map(groupToWire),
-    yaml: yamlOf(made.groups, `${made.days} days, margin ${margin}`),
+    yaml: yamlOf(
+      made.groups,
+      `${made.days} days, margin ${margin}${isWhole ? "" : "; marks of the oldest attacks do not count"}`,
+    ),
+    ...(!isWhole && { marks_left_out: true as const }),
     ...(made.leftOut > 0 && { left_out: made.leftOut }),
   };
 }
@@ -103,7 +110,7 @@ function raisedToWire({ attacks, highest, isBounded, hidesReal }: Raised) {
 function raisedText({ name, direction, raised }: GroupSuggestion): string[] {
   if (raised === null) return [];
   const { pps, mbps, flows_per_sec: flowsPerSec } = trioToWire(raised.highest);
-  const marked = `${raised.attacks} attacks marked as expected or false alarm, of up to ${pps} packets/s, ${mbps} Mbit/s, ${flowsPerSec} flows/s`;
+  const marked = `${raised.attacks} attacks marked as expected or false alarm, of up to ${pps} packets/s, ${mbps} Mbit/s, and at least ${flowsPerSec} flows/s`;
   const bound = `; no more than ${RAISED_MAX} times what the history proposes: give such hosts a hostgroup of their own`;
   const real = `; ${raised.hidesReal} attacks marked as real stay below it`;
   return [
