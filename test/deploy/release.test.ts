@@ -144,7 +144,7 @@ describe("an RPM package", () => {
   );
 });
 
-test("the image has a layer of each folder for both processors, owned by root", () => {
+test("the image has a layer of each folder for both processors, owned by root but for the state", () => {
   const layout = join(folder, "layout");
   mkdirSync(layout);
   run("tar", "-xf", `floodwall-${release.version}.oci.tar`, "-C", layout);
@@ -165,8 +165,14 @@ test("the image has a layer of each folder for both processors, owned by root", 
       const content = Bun.gunzipSync(readFileSync(join(layout, blob(layer.digest))));
       expect(`sha256:${Bun.SHA256.hash(content, "hex")}`).toBe(config.rootfs.diff_ids[index]);
     }
-    const files = run("tar", "-tvzf", join(layout, blob(manifest.layers[1].digest)));
+    const [system, files] = manifest.layers.map((layer: { digest: string }) =>
+      run("tar", "-tvzf", join(layout, blob(layer.digest))),
+    );
     expect(files).toMatch(/^-rwxr-xr-x 0\/0 .* \.\/usr\/bin\/floodwall$/m);
+    expect(system.match(/^.* \.\/var\/lib.*$/gm)).toEqual([
+      expect.stringMatching(/^drwxr-xr-x 0\/0 .* \.\/var\/lib\/$/),
+      expect.stringMatching(/^drwxr-xr-x 990\/990 .* \.\/var\/lib\/floodwall\/$/),
+    ]);
   }
 });
 

@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { ARCHITECTURES, type Architecture, isNative } from "../../deploy/architecture.ts";
+import { USER_ID } from "../../deploy/image.ts";
 import { LIBPCAP } from "../../deploy/rpm.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { runCommand } from "../fixtures/run-command.ts";
@@ -36,9 +37,9 @@ const ENTER = `root=$1; shift
   mount --bind "$root" "$root"; mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"
   ip link set lo up
 `;
-/** Starts the service in dry run, waits until it says that it is well, and ends it. */
-const SERVE = `${ENTER}
-  chroot "$root" "$@" serve --config /tmp/floodwall.yaml & pid=$!
+/** Starts the service in dry run as this user, without capabilities unless it is root; ends it when it says that it is well. */
+const serveAs = (user: number) => `${ENTER}
+  chroot --userspec=${user}:${user} --groups= "$root" "$@" serve --config /tmp/floodwall.yaml & pid=$!
   for look in $(seq 240); do
     curl -fsS http://127.0.0.1:8080/healthz 2>/dev/null && break
     kill -0 $pid && sleep 0.5
@@ -136,8 +137,16 @@ function systemOfImage({ name }: Architecture): string {
   return root;
 }
 
+interface Target {
+  /** Of a system that has the executable. */
+  readonly root: string;
+  readonly what: string;
+  /** The number of who starts the service. */
+  readonly user: number;
+}
+
 /** The release's executable of this system, run there: prints its version, judges its example, replays a flood, serves. */
-function checkExecutable(architecture: Architecture, { root, what }: { root: string; what: string }): void {
+function checkExecutable(architecture: Architecture, { root, what, user }: Target): void {
   const label = `${architecture.name}, ${what}${isNative(architecture) ? "" : ", emulated"}`;
   const program = [...emulatorIn(root, architecture), "/usr/bin/floodwall"];
   const inside = (script: string, ...command: string[]) => {
@@ -157,8 +166,8 @@ function checkExecutable(architecture: Architecture, { root, what }: { root: str
     if (!output.includes(VICTIM)) throw new Error(`no attack on ${VICTIM} in: ${output}`);
     return "";
   });
-  check(`${label}: a start in dry run`, () => {
-    const output = inside(SERVE);
+  check(`${label}: a start in dry run by user ${user}`, () => {
+    const output = inside(serveAs(user));
     if (!output.includes('"dry_run":true') || !output.endsWith("ended with 0\n")) throw new Error(output.slice(-2000));
     return "";
   });
@@ -199,9 +208,9 @@ try {
       run("cmp", join(files, "usr/bin/floodwall"), join(root, "usr/bin/floodwall"));
       return `${basename(deb)}: ${run("dpkg-deb", "-f", deb, "Depends").trim()}`;
     });
-    checkExecutable(architecture, { root, what: "image" });
+    checkExecutable(architecture, { root, what: "image", user: USER_ID });
     putRpm(root, architecture);
-    checkExecutable(architecture, { root, what: "RPM package" });
+    checkExecutable(architecture, { root, what: "RPM package", user: 0 });
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
