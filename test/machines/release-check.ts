@@ -1,7 +1,7 @@
 /**
  * Whether a release that was built is one that a stranger can check and run: its signatures by the tools of Debian and of
  * RPM, and for each processor the executables of packages and image, under emulation where it is not this machine's.
- * The argument is the release's folder; default: build/release.
+ * Needs root. The argument is the release's folder; default: build/release.
  */
 import {
   appendFileSync,
@@ -47,6 +47,10 @@ const serveAs = (user: number) => `${ENTER}
   curl -fsS http://127.0.0.1:8080/api/v1/status; echo
   kill -TERM $pid; wait $pid; echo "ended with $?"`;
 
+if (process.getuid?.() !== 0) {
+  console.error(`this check needs root, since the release runs in namespaces: ${process.argv.join(" ")}`);
+  process.exit(2);
+}
 const folder = process.argv[2] ?? join(ROOT, "build/release");
 const work = mkdtempSync(join(tmpdir(), `floodwall-release-check-${process.pid}-`));
 const run = (...command: string[]) => runCommand(command, { cwd: folder });
