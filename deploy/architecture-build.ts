@@ -5,7 +5,7 @@ import type { Architecture } from "./architecture.ts";
 import { EXECUTABLES, strippedAddon } from "./compile.ts";
 import { crossBuild } from "./cross-build.ts";
 import { buildPackage } from "./package.ts";
-import { buildRpm, LIBPCAP } from "./rpm.ts";
+import { buildRpm, LIBPCAP, refuseNewerSymbols } from "./rpm.ts";
 import { type DebianVersion, runtimeSystem } from "./runtime-system.ts";
 import { stageFiles } from "./staged-files.ts";
 import type { Release } from "./version.ts";
@@ -54,5 +54,6 @@ async function rpmOf({ architecture, release, directory }: BuildOrder): Promise<
   const addon = await strippedAddon(architecture, LIBPCAP);
   await stageFiles({ stage, release, architecture, addon });
   const programs = [addon, ...EXECUTABLES.map(({ name }) => join(stage, "usr/bin", name))];
+  await refuseNewerSymbols(programs);
   return buildRpm({ stage, release, architecture, programs, isQuick: false, directory: join(directory, "build") });
 }

@@ -6,6 +6,7 @@ import { ARCHITECTURES, type Architecture } from "../../deploy/architecture.ts";
 import type { ArchitectureBuild } from "../../deploy/architecture-build.ts";
 import { publish } from "../../deploy/publication.ts";
 import { releaseNotes } from "../../deploy/release-notes.ts";
+import { newerSymbols } from "../../deploy/rpm.ts";
 import { signer } from "../../deploy/signing.ts";
 import { makeReleaseKey, RELEASE_KEY, serveFolder } from "../fixtures/package-repository.ts";
 import { runCommand } from "../fixtures/run-command.ts";
@@ -119,6 +120,16 @@ describe("an RPM package", () => {
       ]),
     );
     expect(run("rpm", "-qpc", rpm())).toBe("/etc/floodwall/floodwall.yaml\n");
+  });
+
+  test("is for distributions that have the symbols of Red Hat Enterprise Linux 9, and not those of newer ones", () => {
+    const needs = (...symbols: string[]) => symbols.map((symbol) => `library.so.6(${symbol})(64bit)`);
+    const old = [
+      "libxdp.so.1()(64bit)",
+      ...needs("GLIBC_2.4", "GLIBC_2.34", "GLIBCXX_3.4.29", "CXXABI_1.3.13", "LIBBPF_0.9.0"),
+    ];
+    const newer = needs("GLIBC_2.38", "GLIBCXX_3.4.30", "CXXABI_1.3.14", "GCC_14.0.0");
+    expect(newerSymbols([...old, ...newer])).toEqual(newer);
   });
 
   const isRoot = process.getuid?.() === 0;
