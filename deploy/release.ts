@@ -26,7 +26,7 @@ if (values.key === "") {
   console.error("name the key that signs, of your GnuPG keyring: make release KEY=release@example.net");
   process.exit(2);
 }
-// Folders of packages and image have the same modes whoever builds.
+// Folders of packages and image have the same modes in each build.
 process.umask(0o022);
 rmSync(WORK, { recursive: true, force: true });
 mkdirSync(WORK, { recursive: true });
