@@ -120,12 +120,13 @@ describe("a thread that fails", () => {
     expect([victims().includes("192.0.2.1/32"), threadFaults]).toEqual([false, []]);
   });
 
-  test("by its end does the same", async () => {
-    const { finder, found, threadFaults, ask } = world(`self.onmessage = () => process.exit(0);`);
+  test("by its end does the same, also where it is each thread after the other", async () => {
+    const { finder, found, faults, threadFaults, ask } = world(`self.onmessage = () => process.exit(0);`, 2);
     finder.start();
     ask(ruleRequest());
     await eventually(() => found.length === 1, "the rules are missing");
-    expect(threadFaults).toEqual(["the thread that finds rules ended"]);
+    const ended = "the thread that finds rules ended";
+    expect([threadFaults, faults]).toEqual([[ended, ended], []]);
   });
 
   test("because it does not answer is ended", async () => {
