@@ -51,7 +51,7 @@ if (process.getuid?.() !== 0) {
   console.error(`this check needs root, since the release runs in namespaces: ${process.argv.join(" ")}`);
   process.exit(2);
 }
-const folder = process.argv[2] ?? join(ROOT, "build/release");
+const folder = resolve(process.argv[2] ?? join(ROOT, "build/release"));
 const work = mkdtempSync(join(tmpdir(), `floodwall-release-check-${process.pid}-`));
 const run = (...command: string[]) => runCommand(command, { cwd: folder });
 const only = (pattern: string) => {
@@ -111,7 +111,7 @@ function checkYum(): void {
       .trim()
       .split("\n");
   };
-  const repository = resolve(folder, "yum");
+  const repository = join(folder, "yum");
   check("dnf reads the repository", () => {
     const found = packages(repository);
     if (found.length !== ARCHITECTURES.length) throw new Error(`it has ${found.join(", ")}`);
