@@ -24,7 +24,7 @@
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   release  what one downloads, in build/release: .deb and .rpm for amd64 and arm64, signed repositories of them, an image,
-#            checksums, bills of materials, notes (KEY=…)
+#            checksums, bills of materials, notes (KEY=…; TRIAL=1: not to be published, so that any Debian may build it)
 #   docs    docs/configuration.md, from the schema of the configuration
 #   analyze  the static analyzer over all native code; `check` has it for the parsers alone
 #   format  formats all files as check requires    clean  removes what was built and installed here
@@ -150,7 +150,7 @@ deb: setup $(STAMPS)/deb-packages
 	@$(BUN) deploy/package.ts
 
 release: setup $(STAMPS)/deb-packages $(STAMPS)/release-packages
-	@$(BUN) deploy/release.ts --key "$(KEY)"
+	@$(BUN) deploy/release.ts --key "$(KEY)" $(if $(TRIAL),--trial)
 	@$(BUN) test/machines/release-check.ts
 
 fresh: setup $(STAMPS)/fresh-packages

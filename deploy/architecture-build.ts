@@ -5,7 +5,7 @@ import type { Architecture } from "./architecture.ts";
 import { EXECUTABLES, strippedAddon } from "./compile.ts";
 import { crossBuild } from "./cross-build.ts";
 import { buildPackage } from "./package.ts";
-import { buildRpm, LIBPCAP } from "./rpm.ts";
+import { buildRpm, LIBPCAP, refuseNewerSymbols } from "./rpm.ts";
 import { type DebianVersion, runtimeSystem } from "./runtime-system.ts";
 import { stageFiles } from "./staged-files.ts";
 import type { Release } from "./version.ts";
@@ -16,6 +16,8 @@ export interface BuildOrder {
   readonly release: Release;
   /** To work in. */
   readonly directory: string;
+  /** Takes programs that are too new for some distributions. */
+  readonly isTrial: boolean;
 }
 
 export interface ArchitectureBuild {
@@ -32,7 +34,7 @@ export interface ArchitectureBuild {
 }
 
 export async function buildForArchitecture(order: BuildOrder): Promise<ArchitectureBuild> {
-  const { architecture, release, directory } = order;
+  const { architecture, release, directory, isTrial } = order;
   const { root, folders, versions } = await runtimeSystem(architecture);
   await crossBuild(architecture, root);
   const built = await buildPackage({
@@ -42,17 +44,18 @@ export async function buildForArchitecture(order: BuildOrder): Promise<Architect
     release,
     libraries: folders,
   });
-  const rpm = await rpmOf({ architecture, release, directory: join(directory, "rpm") });
+  const rpm = await rpmOf({ architecture, release, directory: join(directory, "rpm"), isTrial });
   // Units are of no use in the image, and the folder is a link there.
   rmSync(join(built.stage, "lib"), { recursive: true });
   return { architecture, deb: built.path, rpm, packages: built.packages, layers: [root, built.stage], versions };
 }
 
-async function rpmOf({ architecture, release, directory }: BuildOrder): Promise<string> {
+async function rpmOf({ architecture, release, directory, isTrial }: BuildOrder): Promise<string> {
   const stage = join(directory, "stage");
   mkdirSync(stage, { recursive: true });
   const addon = await strippedAddon(architecture, LIBPCAP);
   await stageFiles({ stage, release, architecture, addon });
   const programs = [addon, ...EXECUTABLES.map(({ name }) => join(stage, "usr/bin", name))];
+  if (!isTrial) await refuseNewerSymbols(programs);
   return buildRpm({ stage, release, architecture, programs, isQuick: false, directory: join(directory, "build") });
 }

@@ -2,10 +2,14 @@
  * A container image for several processors as one tar archive in the layout of the OCI (image-spec 1.1, image-layout.md):
  * podman and skopeo read it. The same files and time give the same bytes.
  */
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "./apt-repository.ts";
 import type { Architecture } from "./architecture.ts";
+
+/** Number of the user that may run it without root's rights, and that a volume for the state belongs to at first. */
+export const USER_ID = 990;
+const STATE = "var/lib/floodwall";
 
 const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
 const CONFIG = "application/vnd.oci.image.config.v1+json";
@@ -101,7 +105,7 @@ class ImageWriter {
         Env: ["PATH=/usr/sbin:/usr/bin"],
         WorkingDir: "/",
         ExposedPorts: { "8080/tcp": {}, "179/tcp": {} },
-        Volumes: { "/var/lib/floodwall": {} },
+        Volumes: { [`/${STATE}`]: {} },
         StopSignal: "SIGTERM",
         Labels: {
           "org.opencontainers.image.title": "floodwall",
@@ -115,8 +119,11 @@ class ImageWriter {
   }
 }
 
-/** A folder as a tar archive: sorted, owned by root, all of one time. */
+/** A folder as a tar archive: sorted, all of one time, owned by root but for the state, which is empty and comes last. */
 async function archive(folder: string, path: string, time: number): Promise<void> {
-  const same = ["--sort=name", `--mtime=@${time}`, "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"];
-  await Bun.$`tar --create --file ${path} ${same} --directory ${folder} .`;
+  const same = ["--sort=name", `--mtime=@${time}`, "--numeric-owner", "--format=gnu"];
+  const ownedBy = (id: number) => [`--owner=${id}`, `--group=${id}`];
+  await Bun.$`tar --create --file ${path} ${same} ${ownedBy(0)} --exclude=./${STATE} --directory ${folder} .`;
+  if (!existsSync(join(folder, STATE))) return;
+  await Bun.$`tar --append --file ${path} ${same} ${ownedBy(USER_ID)} --directory ${folder} ./${STATE}`;
 }

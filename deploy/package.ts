@@ -99,6 +99,8 @@ if (import.meta.main) {
       directory: { type: "string", default: join(ROOT, "build/deb") },
     },
   });
+  // Folders of the package have the same modes in each build.
+  process.umask(0o022);
   const { path } = await buildPackage({ directory: values.directory, isQuick: values.quick });
   console.log(`${path}  ${(statSync(path).size / 1e6).toFixed(1)} MB`);
 }

@@ -1,6 +1,7 @@
 /**
  * What one downloads of a release, in build/release: `make release KEY=…`. The same commit, tools, key and versions in
- * Debian's archive give the same bytes.
+ * Debian's archive give the same bytes. One with `--trial` is not to be published: it may need libraries that are too new for
+ * some distributions.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,19 +19,23 @@ const { values } = parseArgs({
   options: {
     key: { type: "string", default: "" },
     directory: { type: "string", default: join(ROOT, "build/release") },
+    trial: { type: "boolean", default: false },
   },
 });
 if (values.key === "") {
   console.error("name the key that signs, of your GnuPG keyring: make release KEY=release@example.net");
   process.exit(2);
 }
+// Folders of packages and image have the same modes in each build.
+process.umask(0o022);
 rmSync(WORK, { recursive: true, force: true });
 mkdirSync(WORK, { recursive: true });
 const release = await releaseOf();
 const builds: ArchitectureBuild[] = [];
 for (const architecture of ARCHITECTURES) {
   console.log(`building for ${architecture.name}`);
-  builds.push(await buildForArchitecture({ architecture, release, directory: join(WORK, architecture.name) }));
+  const directory = join(WORK, architecture.name);
+  builds.push(await buildForArchitecture({ architecture, release, directory, isTrial: values.trial }));
 }
 const sign = signer({ key: values.key, time: release.time });
 const { directory } = values;

@@ -1,5 +1,5 @@
 /**
- * Builds the package of distributions that use RPM (Fedora 36, Red Hat Enterprise Linux 9, Rocky 9 and newer), by rpmbuild
+ * Builds the package of distributions that use RPM (Fedora 38, Red Hat Enterprise Linux 9, Rocky 9 and newer), by rpmbuild
  * alone, out of files that are staged already. The same files, version and tools give the same bytes.
  */
 import { globSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
@@ -12,6 +12,9 @@ import type { Release } from "./version.ts";
 const SPEC = join(ROOT, "deploy/rpm/floodwall.spec");
 /** The name of libpcap's library there; Debian has its own. */
 export const LIBPCAP = "libpcap.so.1";
+
+/** Versions of symbols that Red Hat Enterprise Linux 9 has: those of glibc 2.34 and of GCC 11's libraries. */
+const NEWEST: Readonly<Record<string, string>> = { GLIBC: "2.34", GLIBCXX: "3.4.29", CXXABI: "1.3.13", GCC: "11.0" };
 
 /** Where these distributions have other folders than Debian. null: nothing of it is for them. */
 const MOVED: readonly (readonly [string, string | null])[] = [
@@ -96,6 +99,24 @@ function ownFolders(path: string): readonly string[] {
   if (first === -1) return [];
   return parts.slice(first).map((_, index) => parts.slice(0, first + index + 1).join("/"));
 }
+
+/** Throws when one of these programs does not run on the oldest distribution, as if it was built on a newer Debian. */
+export async function refuseNewerSymbols(programs: readonly string[]): Promise<void> {
+  const newer = newerSymbols(await requirementsOf(programs));
+  if (newer.length === 0) return;
+  throw new Error(`build on Debian 12: Red Hat Enterprise Linux 9 does not have ${newer.join(", ")}`);
+}
+
+/** @param needs as an RPM package has them: `libc.so.6(GLIBC_2.34)(64bit)`. */
+export function newerSymbols(needs: readonly string[]): readonly string[] {
+  return needs.filter((need) => {
+    const [, library = "", version = ""] = /\(([A-Z]+)_([0-9.]+)\)/.exec(need) ?? [];
+    const newest = NEWEST[library];
+    return newest !== undefined && Bun.semver.order(inThree(version), inThree(newest)) > 0;
+  });
+}
+
+const inThree = (version: string) => [...version.split("."), "0", "0"].slice(0, 3).join(".");
 
 /** By the names and the versions of symbols that their loader looks for: `libc.so.6(GLIBC_2.34)(64bit)`. Sorted. */
 async function requirementsOf(programs: readonly string[]): Promise<readonly string[]> {

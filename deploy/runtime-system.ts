@@ -2,19 +2,18 @@
  * What the executables need beside themselves, of Debian's archive, for any processor: libraries, GoBGP, a shell and what
  * takes rights away. It is linked against for a processor that is not this machine's, and it is the image's first layer.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Architecture } from "./architecture.ts";
 import { buildFolder } from "./compile.ts";
 import { fetchClosure } from "./debian-archive.ts";
+import { USER_ID } from "./image.ts";
 
 const NAMES = ["libxdp1", "libpcap0.8", "libstdc++6", "gobgpd", "busybox-static", "util-linux"];
 /** Folders that are links, as on any Debian system of today: packages have files at both places. */
 const MERGED = ["bin", "sbin", "lib", "lib64"];
 /** Commands of the guard of gobgpd, and for those who look into a container. */
 const BUSYBOX = ["cat", "grep", "ip", "kill", "ls", "ping", "ps", "sh", "sleep", "tail", "vi"];
-/** Number of the user that may own the state in the image. */
-const USER_ID = 990;
 const USERS = [
   ["root", 0, "/root"],
   ["nobody", 65534, "/nonexistent"],
@@ -65,6 +64,8 @@ function putSystemFiles(root: string): void {
   for (const folder of ["dev", "etc", "proc", "run", "sys", "tmp", "var/lib/floodwall"]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
+  // The packet counter is unpacked there, by any user.
+  chmodSync(join(root, "tmp"), 0o1777);
   const user = ([name, id, home]: (typeof USERS)[number]) => `${name}:x:${id}:${id}::${home}:/usr/sbin/nologin\n`;
   writeFileSync(join(root, "etc/passwd"), USERS.map(user).join(""));
   writeFileSync(join(root, "etc/group"), USERS.map(([name, id]) => `${name}:x:${id}:\n`).join(""));

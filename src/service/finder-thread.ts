@@ -7,7 +7,7 @@ import type { Cancel, Timers } from "../system/timers.ts";
 
 /** Messages on their way: the thread need not wait for the event loop. */
 const MESSAGES_AHEAD = 2;
-/** A thread that takes longer for a message is ended, and the next one starts after a while, ms. */
+/** A thread that takes longer for one message is ended, and the next one starts after a while, ms. */
 export const ANSWER_MS = 10_000;
 export const RESTART_MS = 1000;
 
@@ -17,22 +17,28 @@ export interface FinderThreadOptions {
   /** It runs, and takes orders. */
   readonly onReady: () => void;
   readonly onAnswered: (orders: readonly RuleOrder[], answers: readonly RuleAnswer[]) => void;
-  /** It is gone, with orders that it had not answered. */
-  readonly onFailed: (why: string, orders: readonly RuleOrder[]) => void;
+  /** It is gone. */
+  readonly onFailed: (failure: ThreadFailure) => void;
 }
 
-interface Sent {
-  readonly orders: readonly RuleOrder[];
-  readonly cancel: Cancel;
+export interface ThreadFailure {
+  readonly why: string;
+  /** It did not answer, rather than ended by itself. */
+  readonly isSlow: boolean;
+  /** The message that it was at. */
+  readonly current: readonly RuleOrder[];
+  /** Those that it had not begun. */
+  readonly next: readonly RuleOrder[];
 }
 
 export class FinderThread {
   readonly #options: FinderThreadOptions;
   /** null: it failed, and the next one is not due; or it was ended. */
   #thread: Worker | null = null;
-  /** In the order of the answers. */
-  #sent: Sent[] = [];
+  /** Messages in the order of the answers. */
+  #sent: (readonly RuleOrder[])[] = [];
   #cancelStart: Cancel = () => {};
+  #cancelAnswer: Cancel = () => {};
 
   constructor(options: FinderThreadOptions) {
     this.#options = options;
@@ -51,7 +57,7 @@ export class FinderThread {
     const { code, onReady } = this.#options;
     const thread = new Worker(code);
     const onGone = (why: string) => {
-      if (this.#thread === thread) this.#failed(why);
+      if (this.#thread === thread) this.#failed(why, false);
     };
     thread.onmessage = ({ data }: MessageEvent<readonly RuleAnswer[]>) => {
       if (this.#thread === thread) this.#answered(data);
@@ -64,33 +70,39 @@ export class FinderThread {
   }
 
   send(orders: readonly RuleOrder[]): void {
-    const cancel = this.#options.timers.after(ANSWER_MS, () => this.#failed("does not answer"));
-    this.#sent.push({ orders, cancel });
+    this.#sent.push(orders);
+    if (this.#sent.length === 1) this.#awaitAnswer();
     this.#thread?.postMessage(orders.map(({ message }) => message));
   }
 
   /** For good. Returns the orders that are not answered. */
   end(): readonly RuleOrder[] {
     this.#cancelStart();
+    this.#cancelAnswer();
     const thread = this.#thread;
     this.#thread = null;
     const sent = this.#sent;
     this.#sent = [];
-    for (const { cancel } of sent) cancel();
     thread?.terminate();
-    return sent.flatMap(({ orders }) => orders);
+    return sent.flat();
+  }
+
+  #awaitAnswer(): void {
+    this.#cancelAnswer = this.#options.timers.after(ANSWER_MS, () => this.#failed("does not answer", true));
   }
 
   #answered(answers: readonly RuleAnswer[]): void {
-    const sent = this.#sent.shift();
-    if (sent === undefined) return;
-    sent.cancel();
-    this.#options.onAnswered(sent.orders, answers);
+    const orders = this.#sent.shift();
+    if (orders === undefined) return;
+    this.#cancelAnswer();
+    if (this.#sent.length > 0) this.#awaitAnswer();
+    this.#options.onAnswered(orders, answers);
   }
 
-  #failed(why: string): void {
-    const orders = this.end();
+  #failed(why: string, isSlow: boolean): void {
+    const [current = [], ...next] = this.#sent;
+    this.end();
     this.#cancelStart = this.#options.timers.after(RESTART_MS, () => this.start());
-    this.#options.onFailed(why, orders);
+    this.#options.onFailed({ why, isSlow, current, next: next.flat() });
   }
 }

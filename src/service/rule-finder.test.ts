@@ -85,6 +85,12 @@ describe("rules that are found in a thread", () => {
   });
 });
 
+/** A thread that finds no rules, and hangs at a message for which this holds. */
+const answersUnless = (condition: string) => `self.onmessage = ({ data }) => {
+  while (${condition});
+  postMessage(data.map(() => ({ found: { rules: [] } })));
+};`;
+
 describe("a thread that fails", () => {
   const fails = `self.onmessage = () => { throw new Error("broken"); };`;
 
@@ -104,10 +110,7 @@ describe("a thread that fails", () => {
 
   test("to answer does not hold up what others find", async () => {
     const { finder, found, threadFaults, ask, victims } = world(
-      `self.onmessage = ({ data }) => {
-        while (data[0].prefix.text === "192.0.2.1/32");
-        postMessage(data.map(() => ({ found: { rules: [] } })));
-      };`,
+      answersUnless(`data[0].prefix.text === "192.0.2.1/32"`),
       2,
     );
     finder.start();
@@ -117,12 +120,13 @@ describe("a thread that fails", () => {
     expect([victims().includes("192.0.2.1/32"), threadFaults]).toEqual([false, []]);
   });
 
-  test("by its end does the same", async () => {
-    const { finder, found, threadFaults, ask } = world(`self.onmessage = () => process.exit(0);`);
+  test("by its end does the same, also where it is each thread after the other", async () => {
+    const { finder, found, faults, threadFaults, ask } = world(`self.onmessage = () => process.exit(0);`, 2);
     finder.start();
     ask(ruleRequest());
     await eventually(() => found.length === 1, "the rules are missing");
-    expect(threadFaults).toEqual(["the thread that finds rules ended"]);
+    const ended = "the thread that finds rules ended";
+    expect([threadFaults, faults]).toEqual([[ended, ended], []]);
   });
 
   test("because it does not answer is ended", async () => {
@@ -134,6 +138,36 @@ describe("a thread that fails", () => {
     clock.advance(1);
     expect(threadFaults).toEqual(["the thread that finds rules does not answer"]);
     await eventually(() => found.length === 1, "the rules are missing");
+  });
+
+  test("to answer a message does not end the other one by it: each of its attacks is looked for alone", async () => {
+    const { clock, finder, found, faults, threadFaults, ask } = world(answersUnless("data.length > 1"), 2);
+    finder.start();
+    for (const victim of VICTIMS.slice(0, 8)) ask(ruleRequest({ victim }));
+    // Both have had two attacks, each in a message; the others are one message.
+    await eventually(() => found.length === 4, "rules are missing");
+    clock.advance(ANSWER_MS);
+    await eventually(() => found.length === 8, "rules are missing");
+    expect([threadFaults.length, faults]).toEqual([1, []]);
+  });
+
+  test("to answer for an attack ends both threads once, and the attack is reported", async () => {
+    const slow = "192.0.2.1/32";
+    const { clock, finder, found, faults, threadFaults, ask, victims } = world(
+      answersUnless(`data.some(({ prefix }) => prefix.text === "${slow}")`),
+      2,
+    );
+    finder.start();
+    for (const victim of VICTIMS.slice(0, 3)) ask(ruleRequest({ victim }));
+    for (const others of [1, 2]) {
+      await eventually(() => found.length === others, "rules are missing");
+      clock.advance(ANSWER_MS);
+      expect(threadFaults).toHaveLength(others);
+    }
+    expect(faults).toEqual([`the rules of ${slow} were not found: the thread that finds rules does not answer`]);
+    expect(victims()).toEqual(["192.0.2.2/32", "192.0.2.3/32"]);
+    clock.advance(3 * ANSWER_MS);
+    expect([threadFaults.length, finder.waiting]).toEqual([2, 0]);
   });
 
   test("is not started again after a stop, which leaves no timer", async () => {

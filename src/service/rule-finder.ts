@@ -11,7 +11,7 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
-import { FinderThread } from "./finder-thread.ts";
+import { FinderThread, type ThreadFailure } from "./finder-thread.ts";
 
 /** Attacks whose rules wait to be looked for: each is in the list once. */
 const RULE_ORDERS_MAX = ACTIVE_ATTACKS_MAX;
@@ -53,15 +53,12 @@ export class RuleFinder {
     const own = {
       ...{ timers, code, onReady: () => this.#look() },
       onAnswered: (orders: readonly RuleOrder[], answers: readonly RuleAnswer[]) => {
+        this.#orders.done(orders);
         // The thread goes on meanwhile.
         this.#look();
         this.#give(orders, answers);
       },
-      onFailed: (why: string, orders: readonly RuleOrder[]) => {
-        this.#orders.failed(orders);
-        this.#options.onThreadFault(new Error(`the thread that finds rules ${why}`));
-        this.#look();
-      },
+      onFailed: (failure: ThreadFailure) => this.#failed(failure),
     };
     this.#threads = Array.from({ length: threads }, () => new FinderThread(own));
   }
@@ -74,7 +71,7 @@ export class RuleFinder {
   /** The threads end; what waits is not found. */
   stop(): void {
     this.#isRunning = false;
-    for (const thread of this.#threads) this.#orders.failed(thread.end());
+    for (const thread of this.#threads) this.#orders.putBack(thread.end());
   }
 
   /** null for attacks with sampled packets. Others, and all while it is not started: at once. */
@@ -100,8 +97,9 @@ export class RuleFinder {
   #look(): void {
     while (this.waiting > 0) {
       const thread = this.#threads.reduce((a, b) => (b.room > a.room ? b : a));
-      if (thread.room === 0) break;
-      thread.send(this.#orders.take(ATTACKS_AT_ONCE));
+      const orders = thread.room === 0 ? [] : this.#orders.take(ATTACKS_AT_ONCE);
+      if (orders.length === 0) break;
+      thread.send(orders);
     }
     if (!this.#hasThread) void this.#lookHere();
   }
@@ -110,12 +108,26 @@ export class RuleFinder {
     return this.#threads.some(({ isRunning }) => isRunning);
   }
 
+  /** Attacks that a thread was too slow for twice get no rules from these packets; those that end threads get them here. */
+  #failed({ why, isSlow, current, next }: ThreadFailure): void {
+    this.#orders.putBack(next);
+    const twice = this.#orders.failed(current);
+    const failed = `the thread that finds rules ${why}`;
+    this.#options.onThreadFault(new Error(failed));
+    this.#look();
+    this.#give(
+      twice,
+      twice.map(({ message }) => (isSlow ? { failed } : answerTo(message))),
+    );
+  }
+
   async #lookHere(): Promise<void> {
     if (this.#isLookingHere) return;
     this.#isLookingHere = true;
     while (this.#isRunning && !this.#hasThread && this.waiting > 0) {
       await nextTurn();
       const orders = this.#orders.take(1);
+      this.#orders.done(orders);
       this.#give(
         orders,
         orders.map(({ message }) => answerTo(message)),
@@ -126,7 +138,6 @@ export class RuleFinder {
 
   #give(orders: readonly RuleOrder[], answers: readonly RuleAnswer[]): void {
     const { clock, onFound, onFault, onWaited } = this.#options;
-    this.#orders.done(orders);
     const found: FoundRequest[] = [];
     for (const [i, { request, sinceMs }] of orders.entries()) {
       const answer = answers[i] ?? { failed: "no answer" };

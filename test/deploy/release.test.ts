@@ -6,6 +6,7 @@ import { ARCHITECTURES, type Architecture } from "../../deploy/architecture.ts";
 import type { ArchitectureBuild } from "../../deploy/architecture-build.ts";
 import { publish } from "../../deploy/publication.ts";
 import { releaseNotes } from "../../deploy/release-notes.ts";
+import { newerSymbols } from "../../deploy/rpm.ts";
 import { signer } from "../../deploy/signing.ts";
 import { makeReleaseKey, RELEASE_KEY, serveFolder } from "../fixtures/package-repository.ts";
 import { runCommand } from "../fixtures/run-command.ts";
@@ -121,6 +122,16 @@ describe("an RPM package", () => {
     expect(run("rpm", "-qpc", rpm())).toBe("/etc/floodwall/floodwall.yaml\n");
   });
 
+  test("is for distributions that have the symbols of Red Hat Enterprise Linux 9, and not those of newer ones", () => {
+    const needs = (...symbols: string[]) => symbols.map((symbol) => `library.so.6(${symbol})(64bit)`);
+    const old = [
+      "libxdp.so.1()(64bit)",
+      ...needs("GLIBC_2.4", "GLIBC_2.34", "GLIBCXX_3.4.29", "CXXABI_1.3.13", "LIBBPF_0.9.0"),
+    ];
+    const newer = needs("GLIBC_2.38", "GLIBCXX_3.4.30", "CXXABI_1.3.14", "GCC_14.0.0");
+    expect(newerSymbols([...old, ...newer])).toEqual(newer);
+  });
+
   const isRoot = process.getuid?.() === 0;
   test.skipIf(!isRoot)(
     `keeps an edited configuration over an upgrade, and leaves nothing else behind${isRoot ? "" : ": needs root"}`,
@@ -144,7 +155,7 @@ describe("an RPM package", () => {
   );
 });
 
-test("the image has a layer of each folder for both processors, owned by root", () => {
+test("the image has a layer of each folder for both processors, owned by root but for the state", () => {
   const layout = join(folder, "layout");
   mkdirSync(layout);
   run("tar", "-xf", `floodwall-${release.version}.oci.tar`, "-C", layout);
@@ -165,8 +176,14 @@ test("the image has a layer of each folder for both processors, owned by root", 
       const content = Bun.gunzipSync(readFileSync(join(layout, blob(layer.digest))));
       expect(`sha256:${Bun.SHA256.hash(content, "hex")}`).toBe(config.rootfs.diff_ids[index]);
     }
-    const files = run("tar", "-tvzf", join(layout, blob(manifest.layers[1].digest)));
+    const [system, files] = manifest.layers.map((layer: { digest: string }) =>
+      run("tar", "-tvzf", join(layout, blob(layer.digest))),
+    );
     expect(files).toMatch(/^-rwxr-xr-x 0\/0 .* \.\/usr\/bin\/floodwall$/m);
+    expect(system.match(/^.* \.\/var\/lib.*$/gm)).toEqual([
+      expect.stringMatching(/^drwxr-xr-x 0\/0 .* \.\/var\/lib\/$/),
+      expect.stringMatching(/^drwxr-xr-x 990\/990 .* \.\/var\/lib\/floodwall\/$/),
+    ]);
   }
 });
 

@@ -45,7 +45,8 @@ describe("attacks whose rules are looked for", () => {
     expect(orders.waiting).toBe(0);
     orders.add(ruleRequest({ victim: A, packets, present: [inForce(A)] }), 0);
     expect(orders.waiting).toBe(1);
-    orders.done([...taken, ...orders.take(1)]);
+    orders.done(taken);
+    orders.done(orders.take(1));
     orders.add(ruleRequest({ victim: A, packets }), 0);
     expect(orders.waiting).toBe(1);
   });
@@ -65,10 +66,49 @@ describe("attacks whose rules are looked for", () => {
     const taken = orders.take(2);
     const newer = ruleRequest({ victim: B });
     orders.add(newer, 1);
-    orders.failed(taken);
-    const again = orders.take(3);
+    expect(orders.failed(taken)).toEqual([]);
+    const again = [orders.take(3), orders.take(3)].flat();
     expect(victims(again).sort()).toEqual([A, B]);
     expect(again.map(({ request }) => request)).toContain(newer as never);
+  });
+
+  test("wait for the answer to older packets of the same attack", () => {
+    const orders = new RuleOrders(10);
+    orders.add(ruleRequest({ victim: A }), 0);
+    const taken = orders.take(2);
+    for (const victim of [A, B]) orders.add(ruleRequest({ victim }), 0);
+    expect(victims(orders.take(2))).toEqual([B]);
+    expect(orders.take(2)).toEqual([]);
+    orders.done(taken);
+    expect(victims(orders.take(2))).toEqual([A]);
+  });
+
+  test("that could not be searched are taken alone, and no more after the second time", () => {
+    const orders = new RuleOrders(10);
+    const packets = packetsOfFlood(A);
+    orders.add(ruleRequest({ victim: A, pps: 9000, packets }), 0);
+    for (const victim of [B, C]) orders.add(ruleRequest({ victim }), 0);
+    expect(orders.failed(orders.take(2))).toEqual([]);
+    const first = orders.take(3);
+    expect(victims(first)).toEqual([A]);
+    expect(victims(orders.failed(first))).toEqual([A]);
+    expect(victims([orders.take(3), orders.take(3), orders.take(3)].flat()).sort()).toEqual([B, C]);
+    // Not again with the same packets; with newer ones alone.
+    orders.add(ruleRequest({ victim: A, pps: 9000, packets }), 0);
+    expect(orders.waiting).toBe(0);
+    for (const [victim, pps] of [
+      [A, 9000],
+      ["192.0.2.4", 1000],
+    ] as const)
+      orders.add(ruleRequest({ victim, pps }), 0);
+    expect(victims(orders.take(3))).toEqual([A]);
+  });
+
+  test("whose search failed with others that had not begun leave these as they were", () => {
+    const orders = new RuleOrders(10);
+    for (const victim of [A, B]) orders.add(ruleRequest({ victim }), 0);
+    orders.putBack(orders.take(2));
+    expect(victims(orders.take(2)).sort()).toEqual([A, B]);
   });
 
   test("without sampled packets are none for the list", () => {

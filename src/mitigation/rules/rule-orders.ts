@@ -24,7 +24,14 @@ export interface RuleOrder {
   readonly size: number;
   /** Monotonic ms: since then the attack waits for rules. */
   readonly sinceMs: number;
+  /** Searches that failed, for these packets or for older ones that these replace. */
+  readonly failures: number;
 }
+
+/** Searches for the rules of one request that may fail. */
+const FAILURES_MAX = 2;
+/** Requests that failed so often and are remembered: the oldest is forgotten. */
+const FAILED_MAX = 64;
 
 /** `failed`: the message of the fault. */
 export type RuleAnswer = { readonly found: FoundRules } | { readonly failed: string };
@@ -46,9 +53,11 @@ export function answerTo({ prefix, attacks, flowspec, present }: RuleMessage): R
 
 export class RuleOrders {
   readonly #most: number;
-  /** Both by prefix. */
+  /** By prefix, as #taken. */
   readonly #waiting = new Map<string, RuleOrder>();
   readonly #taken = new Map<string, RuleOrder>();
+  /** By prefix, those that failed too often: they are not looked for again before there are newer packets. */
+  readonly #failed = new Map<string, RuleOrder>();
 
   constructor(most: number) {
     this.#most = most;
@@ -66,18 +75,25 @@ export class RuleOrders {
     if (!isSampled(request)) return false;
     const key = request.prefix.text;
     const older = this.#waiting.get(key);
-    if ([older, this.#taken.get(key)].some((order) => order !== undefined && isSame(order.request, request)))
-      return true;
+    const failed = this.#failed.get(key);
+    const isKnown = (order: RuleOrder | undefined) => order !== undefined && isSame(order.request, request);
+    if ([older, this.#taken.get(key), failed].some(isKnown)) return true;
     const size = Math.max(...request.attacks.map(({ attack }) => sizeOfRates(attack.rates)));
-    this.#waiting.set(key, { request, message: sentOf(request), size, sinceMs: older?.sinceMs ?? nowMs });
+    const { sinceMs = nowMs, failures = failed === undefined ? 0 : 1 } = older ?? {};
+    this.#waiting.set(key, { request, message: sentOf(request), size, sinceMs, failures });
     const last = this.#waiting.size > this.#most ? this.#sorted().at(-1) : undefined;
     if (last !== undefined) this.#waiting.delete(last.request.prefix.text);
     return true;
   }
 
-  /** The next ones, at most `count`. They are being looked for until done() or failed(). */
+  /**
+   * The next ones, at most `count`; one that failed is alone. They are being looked for until done(), failed() or putBack(),
+   * and newer packets of the same attack wait until then: an older answer never follows a newer one.
+   */
   take(count: number): readonly RuleOrder[] {
-    const next = this.#sorted().slice(0, count);
+    const free = this.#sorted().filter(({ request }) => !this.#taken.has(request.prefix.text));
+    const isAlone = (free[0]?.failures ?? 0) > 0;
+    const next = isAlone ? free.slice(0, 1) : free.filter(({ failures }) => failures === 0).slice(0, count);
     for (const order of next) {
       this.#waiting.delete(order.request.prefix.text);
       this.#taken.set(order.request.prefix.text, order);
@@ -86,19 +102,35 @@ export class RuleOrders {
   }
 
   done(orders: readonly RuleOrder[]): void {
-    for (const order of orders) {
-      const key = order.request.prefix.text;
-      if (this.#taken.get(key) === order) this.#taken.delete(key);
+    for (const { request } of orders) {
+      this.#taken.delete(request.prefix.text);
+      this.#failed.delete(request.prefix.text);
     }
   }
 
-  /** The search for these failed: they wait again, unless there are newer packets. */
-  failed(orders: readonly RuleOrder[]): void {
+  /** The search for these did not begin: they wait again, unless there are newer packets. */
+  putBack(orders: readonly RuleOrder[]): void {
     this.done(orders);
     for (const order of orders) {
       const key = order.request.prefix.text;
-      if (!this.#waiting.has(key)) this.#waiting.set(key, order);
+      this.#waiting.set(key, { ...(this.#waiting.get(key) ?? order), failures: order.failures });
     }
+  }
+
+  /**
+   * The search for these failed: they wait again, each for a search of its own, unless there are newer packets, which do.
+   * @returns those that failed too often, which do not wait again.
+   */
+  failed(orders: readonly RuleOrder[]): readonly RuleOrder[] {
+    const failed = orders.map((order) => ({ ...order, failures: order.failures + 1 }));
+    const isOver = ({ request, failures }: RuleOrder) =>
+      failures >= FAILURES_MAX && !this.#waiting.has(request.prefix.text);
+    const over = failed.filter(isOver);
+    this.putBack(failed.filter((order) => !over.includes(order)));
+    this.done(over);
+    for (const order of over) this.#failed.set(order.request.prefix.text, order);
+    for (const key of [...this.#failed.keys()].slice(0, -FAILED_MAX)) this.#failed.delete(key);
+    return over;
   }
 
   #sorted(): RuleOrder[] {
