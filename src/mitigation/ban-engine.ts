@@ -145,6 +145,8 @@ export class BanEngine {
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
   tick(wallMs: number): void {
     for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
+      // One before it may have taken its place.
+      if (this.#active.get(ban.prefix.text) !== ban) continue;
       this.#guarded(() => {
         const aged = next(withForeignTimes(ban, this.#options.foreign, wallMs), { kind: "clock" }, wallMs);
         this.#change(ban, isReviewed ? this.#climbed(aged, wallMs) : aged);
@@ -213,10 +215,7 @@ export class BanEngine {
   #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
     const prefix = prefixUnderAttack(attack);
     if (prefix === null) return;
-    if (kind === "ended") {
-      this.#attackEnded(attack, prefix, wallMs);
-      return;
-    }
+    if (kind === "ended") return this.#attackEnded(attack, prefix, wallMs);
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
