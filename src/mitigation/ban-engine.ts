@@ -142,10 +142,9 @@ export class BanEngine {
 
   unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
-  /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
+  /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans, but of those replaced before their turn. */
   tick(wallMs: number): void {
     for (const [ban, isReviewed] of this.#turn.of([...this.#active.values()])) {
-      // One before it may have taken its place.
       if (this.#active.get(ban.prefix.text) !== ban) continue;
       this.#guarded(() => {
         const aged = next(withForeignTimes(ban, this.#options.foreign, wallMs), { kind: "clock" }, wallMs);
@@ -215,7 +214,10 @@ export class BanEngine {
   #attackChanged({ kind, attack }: AttackChange, wallMs: number): void {
     const prefix = prefixUnderAttack(attack);
     if (prefix === null) return;
-    if (kind === "ended") return this.#attackEnded(attack, prefix, wallMs);
+    if (kind === "ended") {
+      this.#attackEnded(attack, prefix, wallMs);
+      return;
+    }
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
@@ -345,8 +347,7 @@ export class BanEngine {
   }
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
-    const [attacks, { evidenceWaitMs }] = [this.#attacks.of(heldBy), this.#policy];
-    const { isHooked } = this.#policy;
+    const [attacks, { evidenceWaitMs, isHooked }] = [this.#attacks.of(heldBy), this.#policy];
     const diversions = { isHooked, faultOf: (prefix: Prefix) => this.#options.diversions.faultOf(prefix) };
     const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), diversions };
     return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
