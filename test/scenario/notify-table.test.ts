@@ -127,8 +127,12 @@ interface Json {
 const json = (text: string | undefined) => JSON.parse(text ?? "null") as Json;
 const last = () => http.received.at(-1);
 
-/** Bans are part of the alert of their attack. */
-const hasAlert = ({ kind }: NotifyEvent) => kind !== "ban_active" && kind !== "ban_withdrawn";
+/** Bans are part of the alert of their attack, and nothing has to be done in a diversion that works. */
+const NO_ALERTS: ReadonlySet<string> = new Set([
+  ...["ban_active", "ban_withdrawn", "diversion_begun", "diversion_ended"],
+  ...["diversion_confirmed", "diversion_unconfirmed"],
+]);
+const hasAlert = ({ kind }: NotifyEvent) => !NO_ALERTS.has(kind);
 
 function expectEvent(wire: Json, event: NotifyEvent): void {
   expect(wire).toMatchObject({ id: event.id, event: event.kind, instance: "box1", severity: severityOf(event) });
