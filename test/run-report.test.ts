@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { failedFiles, isRandom, reasons } from "./run-report.ts";
+import { failedTests, isRandom, reasons } from "./run-report.ts";
 
 const DOCTEST = `[doctest] doctest version is "2.4.9"
 ===============================================================================
@@ -38,12 +38,16 @@ test("a test that draws at random is known by its file, one that has no file cou
   expect(isRandom("src/observability/limiter.test.ts")).toBe(false);
 });
 
-describe("files whose failures are repeated", () => {
-  const results = "a.test.ts:\n(pass) w [1ms]\n\nb.test.ts:\nerror: u\n(fail) x [0.18ms]\n(fail) z [0.34ms]\n\n";
-  const summary = "2 tests failed:\n(fail) x [0.18ms]\n(fail) z [0.34ms]\n\n 1 pass\n 2 fail\n";
+describe("failed tests that may be repeated", () => {
+  const results =
+    "a.test.ts:\n(pass) w [1ms]\n\nb.test.ts:\nerror: u\n(fail) x [0.18ms]\n(fail) z (SEED=12) [0.34ms]\n\n";
+  const summary = "2 tests failed:\n(fail) x [0.18ms]\n(fail) z (SEED=12) [0.34ms]\n\n 1 pass\n 2 fail\n";
 
-  test("are those of the tests that failed", () => {
-    expect(failedFiles(`${results}${summary}Ran 3 tests across 2 files. [55.00ms]\n`)).toEqual(["b.test.ts"]);
+  test("have their file, and the seed that they drew", () => {
+    expect(failedTests(`${results}${summary}Ran 3 tests across 2 files. [55.00ms]\n`)).toEqual([
+      { file: "b.test.ts", seed: null },
+      { file: "b.test.ts", seed: "12" },
+    ]);
   });
 
   test.each([
@@ -51,6 +55,6 @@ describe("files whose failures are repeated", () => {
     ["a file could not be loaded", `${results} 1 pass\n 3 fail\n 1 error\nRan 4 tests across 3 files. [55.00ms]\n`],
     ["more failed than are named", `${results} 1 pass\n 3 fail\nRan 4 tests across 2 files. [55.00ms]\n`],
   ])("are none where %s", (_, output) => {
-    expect(failedFiles(output)).toBeNull();
+    expect(failedTests(output)).toBeNull();
   });
 });

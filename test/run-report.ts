@@ -84,27 +84,32 @@ function lastLines(output: string): string {
     .join("");
 }
 
-/**
- * The files of bun's failed tests. A file's name stands above its results. null: not every failure is that of a named
- * test, as where the runner ended early or a file could not be loaded.
- */
-export function failedFiles(output: string): string[] | null {
-  // Named once more in the summary of a long run, without their files.
-  const [results = ""] = output.split(/^\s*\d+ tests? failed:$/m);
-  const files = new Set<string>();
-  let [file, failures] = ["", 0];
-  for (const line of results.split("\n")) {
-    file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
-    if (!line.startsWith("(fail) ")) continue;
-    files.add(file);
-    failures++;
-  }
-  const isWhole = /^Ran \d+ tests? across/m.test(output) && !/^ *\d+ errors?$/m.test(output);
-  return isWhole && failures === bunTest(output)?.failed ? [...files] : null;
+/** A failed test of bun. */
+export interface FailedTest {
+  readonly file: string;
+  /** The first seed that it drew, if its name says so. */
+  readonly seed: string | null;
 }
 
 /**
- * Whether a test file draws at random: another run of it has another seed, and may miss what the first one found. A test
+ * Bun's failed tests. A file's name stands above its results. null: not every failure is that of a named test, as where
+ * the runner ended early or a file could not be loaded.
+ */
+export function failedTests(output: string): FailedTest[] | null {
+  // Named once more in the summary of a long run, without their files.
+  const [results = ""] = output.split(/^\s*\d+ tests? failed:$/m);
+  const failures: FailedTest[] = [];
+  let file = "";
+  for (const line of results.split("\n")) {
+    file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
+    if (line.startsWith("(fail) ")) failures.push({ file, seed: /\bSEED=(\d+)/.exec(line)?.[1] ?? null });
+  }
+  const isWhole = /^Ran \d+ tests? across/m.test(output) && !/^ *\d+ errors?$/m.test(output);
+  return isWhole && failures.length === bunTest(output)?.failed ? failures : null;
+}
+
+/**
+ * Whether a test file draws at random: without its seed another run of it may miss what the first one found. A test
  * without a file counts as such.
  */
 export function isRandom(file: string): boolean {

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Glob } from "bun";
-import { bunTest, type Counts, doctest, failedFiles, isRandom, one } from "./run-report.ts";
+import { bunTest, type Counts, doctest, failedTests, isRandom, one } from "./run-report.ts";
 
 export interface Step {
   readonly name: string;
@@ -152,9 +152,16 @@ function lowPriority(...command: readonly string[]): Command {
   return ["nice", "-n", "5", ...command];
 }
 
-/** @param filesMax more files with failures are not repeated */
+/**
+ * What is random is repeated from the seed that it began with, and not at all where its name does not say the seed.
+ * @param filesMax more files with failures are not repeated
+ */
 function failedFilesAgain(output: string, filesMax: number): Command | null {
-  const files = failedFiles(output);
-  if (files === null || files.length === 0 || files.length > filesMax || files.some(isRandom)) return null;
-  return [...bunTests, "--isolate", ...files];
+  const tests = failedTests(output) ?? [];
+  const files = [...new Set(tests.map(({ file }) => file))];
+  const seeds = new Set(tests.filter(({ file }) => isRandom(file)).map(({ seed }) => seed));
+  const [seed] = seeds;
+  if (files.length === 0 || files.length > filesMax || seeds.size > 1 || seed === null) return null;
+  const environment = seed === undefined ? [] : ["env", `FIRST_SEED=${seed}`];
+  return [...environment, ...bunTests, "--isolate", ...files];
 }
