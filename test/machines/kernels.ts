@@ -4,7 +4,7 @@
  * the inline counter's 32 variants eight, and packets of every kind through them.
  */
 import { parseArgs } from "node:util";
-import { bunTest, doctest } from "../run-report.ts";
+import { bunTest, doctest, reasons } from "../run-report.ts";
 import { GuestWire } from "./guest-wire.ts";
 import {
   KERNEL_SUITES,
@@ -91,7 +91,7 @@ async function run(kernel: KernelImage, { name, command, timeoutSeconds, hasWire
       ...{ kernel, command, timeoutSeconds, wire, environment: ENVIRONMENT },
       onLine: values.short ? () => {} : (line) => console.log(`${kernel.release} | ${line}`),
     });
-    if (exitCode !== 0 && values.short) console.log(output.slice(-8000));
+    if (exitCode !== 0 && values.short) console.log(`${output.slice(-8000)}\n${reasons(output).join("\n")}`);
     // As doctest or Bun's runner counts them; none where the step is one test.
     const counts = doctest(output) ?? bunTest(output);
     const remark = [
