@@ -45,8 +45,8 @@ describe("failed tests that may be repeated", () => {
 
   test("have their file, and the seed that they drew", () => {
     expect(failedTests(`${results}${summary}Ran 3 tests across 2 files. [55.00ms]\n`)).toEqual([
-      { file: "b.test.ts", seed: null },
-      { file: "b.test.ts", seed: "12" },
+      { name: "x", file: "b.test.ts", seed: null },
+      { name: "z (SEED=12)", file: "b.test.ts", seed: "12" },
     ]);
   });
 

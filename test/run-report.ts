@@ -86,9 +86,15 @@ function lastLines(output: string): string {
 
 /** A failed test of bun. */
 export interface FailedTest {
+  readonly name: string;
   readonly file: string;
   /** The first seed that it drew, if its name says so. */
   readonly seed: string | null;
+}
+
+/** Without the time that it took, which bun writes behind it. */
+export function testName(text: string): string {
+  return text.replace(/ \[[\d.]+m?s\]$/, "");
 }
 
 /**
@@ -102,7 +108,9 @@ export function failedTests(output: string): FailedTest[] | null {
   let file = "";
   for (const line of results.split("\n")) {
     file = /^(\S+\.test\.tsx?):$/.exec(line)?.[1] ?? file;
-    if (line.startsWith("(fail) ")) failures.push({ file, seed: /\bSEED=(\d+)/.exec(line)?.[1] ?? null });
+    const name = /^\(fail\) (.+)$/.exec(line)?.[1];
+    if (name === undefined) continue;
+    failures.push({ name: testName(name), file, seed: /\bSEED=(\d+)/.exec(name)?.[1] ?? null });
   }
   const isWhole = /^Ran \d+ tests? across/m.test(output) && !/^ *\d+ errors?$/m.test(output);
   return isWhole && failures.length === bunTest(output)?.failed ? failures : null;

@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Glob } from "bun";
+import type { Repeat } from "./run-repeats.ts";
 import { bunTest, type Counts, doctest, failedTests, isRandom, one } from "./run-report.ts";
 
 export interface Step {
@@ -12,8 +13,8 @@ export interface Step {
   readonly environment?: Readonly<Record<string, string>>;
   /** Reads passed, failed and skipped from the step's output; null when the output has no counts. */
   readonly counts: (output: string, ok: boolean) => Counts | null;
-  /** For steps that depend on time: a command that repeats the failures; null: too many failed for a coincidence. */
-  readonly again?: (output: string, filesMax: number) => Command | null;
+  /** For steps that depend on time: how failures are repeated; none: too many failed for a coincidence. */
+  readonly again?: (output: string, filesMax: number) => readonly Repeat[];
   /** Begins when the step of this name, which stands before it, has ended. */
   readonly after?: string;
   /** Its output is shown as it comes; that of all others when they end. */
@@ -99,8 +100,8 @@ const NATIVE: readonly Step[] = [
 
 /** In namespaces of their own, so that no other test is in their way; over before the native build is. */
 const LABS: readonly Step[] = [
-  { name: "the lab, once", command: lab, counts: one, again: () => lab },
-  { name: "soak, short form", command: soak, counts: one, again: () => soak },
+  { name: "the lab, once", command: lab, counts: one, again: () => whole(lab) },
+  { name: "soak, short form", command: soak, counts: one, again: () => whole(soak) },
 ];
 
 const BESIDE_OTHERS: readonly Step[] = [
@@ -131,7 +132,7 @@ const BESIDE_OTHERS: readonly Step[] = [
     // The longest of those that compute. Some of its tests wait for times that an emulated machine may miss.
     command: kernel,
     counts: one,
-    again: () => kernel,
+    again: () => whole(kernel),
     after: NATIVE_BUILD.name,
   },
   ...oneByOne([NATIVE_BUILD, ...NATIVE]).slice(1),
@@ -141,8 +142,8 @@ const BESIDE_OTHERS: readonly Step[] = [
 export const STAGES: readonly (readonly Step[])[] = [
   BESIDE_OTHERS,
   // What it shows depends on how evenly its flood comes.
-  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
-  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
+  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => whole(scrubLab) }],
+  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => whole(truth) }],
 ];
 
 /** Each after the one before it. */
@@ -155,16 +156,22 @@ function lowPriority(...command: readonly string[]): Command {
   return ["nice", "-n", "5", ...command];
 }
 
+function whole(command: Command): readonly Repeat[] {
+  return [{ command, tests: null }];
+}
+
 /**
- * What is random is repeated from the seed that it began with, and not at all where its name does not say the seed.
- * @param filesMax more files with failures are not repeated
+ * Tests that draw at random are repeated from the seed that they began with, and not at all where their names do not say
+ * it. @param filesMax more files with failures are not repeated
  */
-function failedFilesAgain(output: string, filesMax: number): Command | null {
-  const tests = failedTests(output) ?? [];
-  const files = [...new Set(tests.map(({ file }) => file))];
-  const seeds = new Set(tests.filter(({ file }) => isRandom(file)).map(({ seed }) => seed));
-  const [seed] = seeds;
-  if (files.length === 0 || files.length > filesMax || seeds.size > 1 || seed === null) return null;
-  const environment = seed === undefined ? [] : ["env", `FIRST_SEED=${seed}`];
-  return [...environment, ...bunTests, "--isolate", ...files];
+function failedFilesAgain(output: string, filesMax: number): readonly Repeat[] {
+  const failed = (failedTests(output) ?? []).map((test) => ({ ...test, isRandom: isRandom(test.file) }));
+  if (new Set(failed.map(({ file }) => file)).size > filesMax) return [];
+  const repeatable = failed.filter(({ isRandom, seed }) => !isRandom || seed !== null);
+  const bySeed = Map.groupBy(repeatable, ({ isRandom, seed }) => (isRandom ? seed : null));
+  return [...bySeed].map(([seed, tests]) => {
+    const environment = seed === null ? [] : ["env", `FIRST_SEED=${seed}`];
+    const files = new Set(tests.map(({ file }) => file));
+    return { command: [...environment, ...bunTests, "--isolate", ...files], tests: tests.map(({ name }) => name) };
+  });
 }

@@ -4,7 +4,8 @@
  */
 import { withoutNode } from "./fixtures/programs.ts";
 import { StolenTime } from "./fixtures/stolen-time.ts";
-import { type Counts, reasons } from "./run-report.ts";
+import { passAgain } from "./run-repeats.ts";
+import { type Counts, reasons, testName } from "./run-report.ts";
 import { type Command, STAGES, type Step } from "./run-steps.ts";
 
 interface Result extends Counts {
@@ -71,26 +72,30 @@ async function judge(step: Step, { result, stolenShare }: Timed): Promise<void> 
   skipped.push(...result.skipped);
   if (result.failed === 0) return;
   console.log(`== FAILED: ${step.name}`);
-  const report = [step.name, ...reasons(result.output).map((reason) => `  ${reason}`)];
   const repeats = stolenShare > STOLEN_MAX ? AFTER_STANDSTILL : BESIDE_OTHERS;
-  if (await passesAgain(step, result.output, repeats)) {
-    passed += result.failed;
-    passedAgain += result.failed;
-    repeated.push(...report);
-  } else {
-    failed += result.failed;
-    failures.push(...report);
-  }
+  const again = await passAgain(step.again?.(result.output, repeats.filesMax) ?? [], repeats.tries, (command) => {
+    console.log(`\n== again, alone: ${step.name}`);
+    return run(step, command, true);
+  });
+  const passedNow = again === "all" ? result.failed : again.size;
+  passed += passedNow;
+  passedAgain += passedNow;
+  failed += result.failed - passedNow;
+  const [good, bad] = partition(reasons(result.output), (reason) => again === "all" || again.has(nameIn(reason)));
+  if (passedNow > 0) repeated.push(step.name, ...good.map(indented));
+  if (passedNow < result.failed) failures.push(step.name, ...bad.map(indented));
 }
 
-/** What depends on time may fail beside others on a busy machine, or on one that stood still: it is repeated alone. */
-async function passesAgain(step: Step, output: string, repeats: typeof BESIDE_OTHERS): Promise<boolean> {
-  const command = step.again?.(output, repeats.filesMax) ?? null;
-  for (let tries = 0; command !== null && tries < repeats.tries; tries++) {
-    console.log(`\n== again, alone: ${step.name}`);
-    if ((await run(step, command, true)).failed === 0) return true;
-  }
-  return false;
+function nameIn(reason: string): string {
+  return testName(reason.split("\n")[0] ?? "");
+}
+
+function indented(reason: string): string {
+  return `  ${reason}`;
+}
+
+function partition<T>(values: readonly T[], isFirst: (value: T) => boolean): [T[], T[]] {
+  return [values.filter(isFirst), values.filter((value) => !isFirst(value))];
 }
 
 async function run({ environment, counts }: Step, command: Command, isShown: boolean): Promise<Result> {

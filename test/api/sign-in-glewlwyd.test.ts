@@ -68,6 +68,7 @@ test("a user of an LDAP directory behind the provider signs in, by the groups th
     if (glewlwyd !== before) await glewlwyd.stop();
     glewlwyd = before;
     world.configure({ issuer: before.issuer });
+    await world.isRead();
     await directory.stop();
   }
 });

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { PeeredScenario } from "../fixtures/bgp/peered-scenario.ts";
 import { OrderLedger } from "../fixtures/order-ledger.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
+import { seedsOfRun } from "../fixtures/seeds.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 /** Of orders that begin and end a ban. */
@@ -46,9 +47,9 @@ class BanOrders {
   }
 }
 
-test(`${CYCLES} bans and unbans with kill -9 at random moments lose nothing that was acknowledged`, async () => {
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  console.log(`seed ${seed}`);
+const [seed = 0] = seedsOfRun(1);
+
+test(`${CYCLES} bans and unbans with kill -9 at random moments lose nothing that was acknowledged (SEED=${seed})`, async () => {
   const random = seededRandom(seed);
   const orders = new BanOrders();
   const config = `

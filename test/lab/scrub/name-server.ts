@@ -38,6 +38,7 @@ zone:
   );
 }
 
-export function dig(server: string): string[] {
-  return ["kdig", "+short", "+time=2", "+retry=0", `@${server}`, "www.example", "A"];
+/** @param seconds how long it waits for an answer */
+export function dig(server: string, seconds = 2): string[] {
+  return ["kdig", "+short", `+time=${seconds}`, "+retry=0", `@${server}`, "www.example", "A"];
 }

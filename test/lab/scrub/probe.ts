@@ -4,7 +4,7 @@ import { User, wallMs } from "./user.ts";
 
 export interface ProbeOptions {
   readonly from: Namespace;
-  /** Of each request, by its number from 0. Ends by itself within TIMEOUT_MS. */
+  /** Of each request, by its number from 0. Ends by itself. */
   readonly command: (number: number) => readonly string[];
   /** What it prints where it was answered. */
   readonly answer: string;
