@@ -5,8 +5,8 @@ import { rehearsals } from "./rule-rehearsal.ts";
 
 declare const self: Worker;
 
-/** The service has started by then. */
-const REHEARSED_AFTER_MS = 2000;
+/** The service has started by then, and a start that fails, or is one of many, costs nothing. */
+const REHEARSED_AFTER_MS = 15_000;
 /** After each round of some milliseconds: the cores are for packets. */
 const REST_MS = 5;
 
