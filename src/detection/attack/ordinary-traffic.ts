@@ -110,9 +110,8 @@ export function classShares(
   return classes;
 }
 
-/** The kind of a packet, finer than its vector where users send one part of it. */
-export function classOf(header: PacketHeader): PacketClass {
-  const vector = vectorOf(header);
+/** The kind of a packet, finer than its vector where users send one part of it. @param vector of the header. */
+export function classOf(header: PacketHeader, vector = vectorOf(header)): PacketClass {
   switch (vector) {
     case null:
       return TUNNELS.has(header.protocol) ? `protocol ${header.protocol}` : "other protocols";
@@ -176,7 +175,8 @@ const IPV6_LONGER_BYTES = 20;
 export function ordinaryPackets(like: PacketHeader): PacketHeader[] {
   const isV6 = addressFamily(like.destination) === 6;
   const longer = isV6 ? IPV6_LONGER_BYTES : 0;
-  const plain = { ...like, ports: null, tcpFlags: null, fragment: null };
+  const { source: from, destination: to } = like;
+  const plain = { source: from, destination: to, ports: null, tcpFlags: null, fragment: null };
   const packets: PacketHeader[] = PINGS.map((length) => {
     return { ...plain, protocol: isV6 ? IP_PROTOCOL.icmpv6 : IP_PROTOCOL.icmp, packetBytes: length + longer };
   });

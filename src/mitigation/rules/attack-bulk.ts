@@ -4,7 +4,15 @@
  */
 import { amplificationFrom } from "../../detection/attack/vector.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import { NONE } from "./flat-header.ts";
+import {
+  countsBy,
+  heaviestFirst,
+  type NumberField,
+  talliedBy,
+  type WeightedPacket,
+  weightOf,
+} from "./weighted-packet.ts";
 
 /** Common values of an attack: their maximum number, share of the packets, and each one's share of the heaviest. */
 const ALIKE_VALUES_MAX = 5;
@@ -24,13 +32,8 @@ const STEPS = 8;
 /** The weight of all traffic. */
 const ALL = 1;
 
-/** A field in which packets can be alike; null: the packet has no such field. */
-type Field = readonly [name: string, keyOf: (header: PacketHeader) => number | null];
-const FIELDS: readonly [Field, Field, Field] = [
-  ["destination", ({ ports }) => ports?.destination ?? null],
-  ["source", ({ ports }) => ports?.source ?? null],
-  ["length", ({ packetBytes }) => packetBytes],
-];
+/** Fields in which packets can be alike. */
+const FIELDS: readonly NumberField[] = ["destinationPort", "sourcePort", "packetBytes"];
 
 /**
  * @param usersMost the share of all traffic that users have at most.
@@ -42,12 +45,12 @@ export function bulkOf(packets: readonly WeightedPacket[], usersMost: number): r
   let [isFromOnePort, isToFewPorts] = [false, false];
   // The fragments of a datagram belong together, and differ in length.
   const areFragments = packets.some(({ header }) => header.fragment !== null);
-  for (const [name, keyOf] of FIELDS) {
-    const alike = valuesAlike(bulk, keyOf, areFragments ? ALL : weightOf(bulk) - budget);
-    if (name === "destination") isToFewPorts = alike !== null;
-    if (name === "source" && alike !== null) isFromOnePort = packets.every(({ header }) => !isOfServer(header));
-    const isAlike = (value: number | null) => alike === null || value === null || alike.has(value);
-    const next = bulk.filter(({ header }) => isAlike(keyOf(header)));
+  for (const field of FIELDS) {
+    const alike = valuesAlike(bulk, field, areFragments ? ALL : weightOf(bulk) - budget);
+    if (alike === null) continue;
+    if (field === "destinationPort") isToFewPorts = true;
+    if (field === "sourcePort") isFromOnePort = packets.every(({ header }) => !isOfServer(header));
+    const next = bulk.filter(({ header }) => header[field] === NONE || alike.has(header[field]));
     budget -= weightOf(bulk) - weightOf(next);
     bulk = next;
   }
@@ -66,10 +69,12 @@ export function bulkOf(packets: readonly WeightedPacket[], usersMost: number): r
  * source for each packet. None where sources of the flood return, too.
  */
 export function ofReturningSources(packets: readonly WeightedPacket[]): readonly WeightedPacket[] {
-  const numbers = [...countsBy(packets, ({ source }) => source).values()];
+  const counts = countsBy(packets, ({ source }) => source);
+  const numbers = [...counts.values()];
   const [once, twice] = [1, 2].map((count) => numbers.filter((each) => each === count).length) as [number, number];
   const areDrawn = once >= ONCE_SHARE_MIN * packets.length && twice <= TWICE_SHARE_MAX * once;
-  return areDrawn ? ofHeavyValues(packets, ({ source }) => source) : [];
+  const least = leastOf(packets);
+  return areDrawn ? packets.filter(({ header }) => (counts.get(header.source) ?? 0) >= least) : [];
 }
 
 function isOfServer({ ports }: PacketHeader): boolean {
@@ -82,12 +87,11 @@ function isOfServer({ ports }: PacketHeader): boolean {
  */
 export function likeBulk(all: readonly WeightedPacket[], bulk: readonly WeightedPacket[]): readonly WeightedPacket[] {
   const [first] = bulk;
-  const [[, portOf], , [, lengthOf]] = FIELDS;
-  const ports = valuesAlike(bulk, portOf, ALL);
-  const lengths = valuesAlike(bulk, lengthOf, ALL);
+  const ports = valuesAlike(bulk, "destinationPort", ALL);
+  const lengths = valuesAlike(bulk, "packetBytes", ALL);
   if (first === undefined || ports === null || lengths === null) return bulk;
   const like = all.filter(({ header }) => {
-    const isInBoth = ports.has(portOf(header) ?? -1) && lengths.has(lengthOf(header) ?? -1);
+    const isInBoth = ports.has(header.destinationPort) && lengths.has(header.packetBytes);
     return isInBoth && header.protocol === first.header.protocol && header.tcpFlags === first.header.tcpFlags;
   });
   return [...new Set([...bulk, ...like])];
@@ -99,39 +103,36 @@ export function likeBulk(all: readonly WeightedPacket[], bulk: readonly Weighted
  */
 function valuesAlike(
   packets: readonly WeightedPacket[],
-  keyOf: (header: PacketHeader) => number | null,
+  field: NumberField,
   enough: number,
 ): ReadonlySet<number> | null {
-  const weights = [...weightsBy(packets, keyOf)].sort(([, a], [, b]) => b - a).slice(0, ALIKE_VALUES_MAX);
+  const total = weightOf(packets);
+  const weights = heaviestFirst(talliedBy(packets, field)).slice(0, ALIKE_VALUES_MAX);
   const [heaviest] = weights;
   if (heaviest === undefined) return null;
   let before = 0;
-  const alike = weights.filter(([, weight]) => {
-    const isNeeded = before < Math.max(enough, ALIKE_SHARE * weightOf(packets));
+  const alike = weights.filter(({ weight }) => {
+    const isNeeded = before < Math.max(enough, ALIKE_SHARE * total);
     before += weight;
-    return isNeeded && weight >= ALIKE_LEAST * heaviest[1];
+    return isNeeded && weight >= ALIKE_LEAST * heaviest.weight;
   });
   // A later fragment has no ports.
-  const having = weightOf(packets.filter(({ header }) => keyOf(header) !== null));
-  const share = alike.reduce((sum, [, weight]) => sum + weight, 0) / having;
-  return share >= ALIKE_SHARE && having >= HAVING_SHARE * weightOf(packets)
-    ? new Set(alike.map(([value]) => value))
-    : null;
+  const having = weightOf(packets.filter(({ header }) => header[field] !== NONE));
+  const share = alike.reduce((sum, { weight }) => sum + weight, 0) / having;
+  return share >= ALIKE_SHARE && having >= HAVING_SHARE * total ? new Set(alike.map(({ value }) => value)) : null;
 }
 
 /** Where destination ports are drawn at random, the packets to ports that many packets go to: services of the host. */
 function standingOut(packets: readonly WeightedPacket[]): readonly WeightedPacket[] {
-  return ofHeavyValues(packets, ({ ports }) => ports?.destination ?? null);
+  const { values, counts } = talliedBy(packets, "destinationPort");
+  const least = leastOf(packets);
+  const heavy = new Set(values.filter((_, i) => (counts[i] as number) >= least));
+  return heavy.size === 0 ? [] : packets.filter(({ header }) => heavy.has(header.destinationPort));
 }
 
-/** The packets whose value many have. */
-function ofHeavyValues<K>(packets: readonly WeightedPacket[], keyOf: (header: PacketHeader) => K | null) {
-  const counts = countsBy(packets, keyOf);
-  const least = Math.max(STANDS_OUT_PACKETS, STANDS_OUT_SHARE * packets.length);
-  return packets.filter(({ header }) => {
-    const key = keyOf(header);
-    return key !== null && (counts.get(key) ?? 0) >= least;
-  });
+/** A value that so many packets have is not one that is drawn. */
+function leastOf(packets: readonly WeightedPacket[]): number {
+  return Math.max(STANDS_OUT_PACKETS, STANDS_OUT_SHARE * packets.length);
 }
 
 /**

@@ -4,11 +4,11 @@
  */
 
 import type { TrafficUnit } from "../../detection/attack/classifier.ts";
-import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
+import { isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
-import { isNeverOfUsers } from "./never-of-users.ts";
-import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
+import { flatHeader } from "./flat-header.ts";
+import { cellsOf, type PacketCells } from "./packet-cells.ts";
 import { ATTACK_SHARE_MIN, EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds.ts";
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import { belowThreshold, isProfiled, servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
@@ -39,10 +39,7 @@ const SHARE_SLACK = 1.1;
 const MISSED_PACKETS = 3;
 
 export function separated(seen: SeenTraffic): SeparatedTraffic {
-  const all = scaled(
-    seen.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, seen.unit) })),
-    1,
-  );
+  const all = weighted(seen.packets, seen.unit);
   const { profile } = seen;
   if (profile !== null && isProfiled(seen)) return byProfile(all, profile, seen);
   const mostLeft = belowThreshold(seen);
@@ -52,36 +49,26 @@ export function separated(seen: SeenTraffic): SeparatedTraffic {
   return { all, attack, users: usersAmong(others, all, seen), mostLeft };
 }
 
-function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): number {
-  return unit === "bytes" ? standsFor * wireBytes : standsFor;
+/** With their shares of all of the packets. */
+function weighted(packets: readonly SampledPacket[], unit: TrafficUnit): WeightedPacket[] {
+  const weightIn = ({ standsFor, wireBytes }: SampledPacket) => (unit === "bytes" ? standsFor * wireBytes : standsFor);
+  return scaled(
+    packets.map((packet) => ({ header: flatHeader(packet.header), weight: weightIn(packet) })),
+    1,
+  );
 }
 
 /** Packets alike are of the attack if there are far more of them than users explain. */
 function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTraffic): SeparatedTraffic {
-  const before = scaled(
-    profile.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, seen.unit) })),
-    1,
-  );
-  const [cells = [], cellsBefore = []] = cellsOf([all, before]);
-  const [now, then] = [cellSums(all, cells), cellSums(before, cellsBefore)];
-  const unseen = before.length < SMALL_PROFILE ? UNSEEN.ofSmall : UNSEEN.usual;
-  const explained = (key: string, usersShare: number) => {
-    const was = then.get(key) ?? NO_PACKETS;
-    // A sample with `count` packets may have missed about twice the square root of `count` by chance.
-    return usersShare * (was.weight + (2 * Math.sqrt(was.count) + unseen) / before.length);
-  };
-  const isExcess = (key: string, usersShare: number) => {
-    const { weight, count } = now.get(key) ?? NO_PACKETS;
-    const expected = explained(key, usersShare) * all.length;
-    const chance = 2 * Math.sqrt(expected) + PART_PACKETS_MIN;
-    return count > chance && weight > EXCESS_FACTOR * explained(key, usersShare) + chance / all.length;
-  };
-  const usersShare = Math.min(shareOfUsers(now, then, isExcess), usersMost(seen));
-  const excess = new Set([...now.keys()].filter((key) => isExcess(key, usersShare)));
+  const before = weighted(profile.packets, seen.unit);
+  const [now, then] = cellsOf([all, before]);
+  const exceeds = excessOver(now, then, all.length, before.length);
+  const usersShare = Math.min(shareOfUsers(now, then, exceeds), usersMost(seen));
+  const excess = now.weights.map((_, cell) => Number(exceeds(cell, usersShare)));
   const mostLeft = Math.max(belowThreshold(seen), SHARE_SLACK * usersShare);
   const missed = MISSED_PACKETS / before.length;
   const needed = neededOf(
-    all.filter((_, i) => excess.has(cells[i] as string)),
+    all.filter((_, i) => excess[now.cells[i] as number] === 1),
     // No more than users are: beside them, there is room for a small part of the attack.
     { all, before, mostLeft: Math.max(belowThreshold(seen), usersShare), usersShare },
   );
@@ -92,6 +79,23 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
     attack: unusualPackets(all, seen, exceeding, mostLeft),
     mostLeft,
     users: { seen: scaled(before, 1 - missed), assumed: servicesLike(all, missed), areOthers: false },
+  };
+}
+
+type Exceeds = (cell: number, usersShare: number) => boolean;
+
+/** Whether a cell has far more than users explain, if they are a share of all traffic. */
+function excessOver(now: PacketCells, then: PacketCells, packets: number, packetsBefore: number): Exceeds {
+  const unseen = packetsBefore < SMALL_PROFILE ? UNSEEN.ofSmall : UNSEEN.usual;
+  // A sample with `count` packets may have missed about twice the square root of `count` by chance.
+  const known = then.weights.map(
+    (weight, cell) => weight + (2 * Math.sqrt(then.counts[cell] as number) + unseen) / packetsBefore,
+  );
+  return (cell, usersShare) => {
+    const explained = usersShare * (known[cell] as number);
+    const chance = 2 * Math.sqrt(explained * packets) + PART_PACKETS_MIN;
+    const isMore = (now.counts[cell] as number) > chance;
+    return isMore && (now.weights[cell] as number) > EXCESS_FACTOR * explained + chance / packets;
   };
 }
 
@@ -113,7 +117,7 @@ function neededOf(
 ): ReadonlySet<WeightedPacket> {
   const [now, then] = [sumsByClass(all), sumsByClass(before)];
   const beyond = (name: string) => (now.get(name) ?? 0) - EXCESS_FACTOR * usersShare * (then.get(name) ?? 0);
-  const classes = [...Map.groupBy(exceeding, ({ header }) => classOf(header))];
+  const classes = [...Map.groupBy(exceeding, ({ header }) => header.class)];
   let left = weightOf(all);
   const needed = new Set<WeightedPacket>();
   const further: (readonly [name: string, packets: readonly WeightedPacket[]])[] = [];
@@ -121,7 +125,7 @@ function neededOf(
     const isForeign = !isOrdinaryClass(name) && !then.has(name);
     const isEnough = left <= mostLeft && !isForeign;
     if (isEnough && beyond(name) > 0) further.push([name, packets]);
-    const taken = isEnough ? packets.filter(({ header }) => isNeverOfUsers(header)) : packets;
+    const taken = isEnough ? packets.filter(({ header }) => header.isNever) : packets;
     for (const packet of taken) needed.add(packet);
     left -= weightOf(taken);
   }
@@ -131,25 +135,25 @@ function neededOf(
 }
 
 function sumsByClass(packets: readonly WeightedPacket[]): ReadonlyMap<string, number> {
-  return new Map(
-    [...Map.groupBy(packets, ({ header }) => classOf(header))].map(([name, own]) => [name, weightOf(own)]),
-  );
+  return new Map([...Map.groupBy(packets, ({ header }) => header.class)].map(([name, own]) => [name, weightOf(own)]));
 }
 
 /**
  * The share of all traffic that is of users: the packets that are no excess, compared with those of before. Users may
  * have grown since then, and then all of their packets have.
  */
-function shareOfUsers(now: CellSums, then: CellSums, isExcess: (key: string, usersShare: number) => boolean): number {
+function shareOfUsers(now: PacketCells, then: PacketCells, exceeds: Exceeds): number {
   let usersShare = 1;
   for (let i = 0; i < SHARE_ROUNDS; i++) {
     let [seen, expected] = [0, 0];
-    for (const key of new Set([...now.keys(), ...then.keys()])) {
-      if (isExcess(key, usersShare)) continue;
-      seen += now.get(key)?.weight ?? 0;
-      expected += then.get(key)?.weight ?? 0;
+    for (let cell = 0; cell < now.weights.length; cell++) {
+      if (exceeds(cell, usersShare)) continue;
+      seen += now.weights[cell] as number;
+      expected += then.weights[cell] as number;
     }
-    usersShare = expected === 0 ? usersShare : Math.min(1, seen / expected);
+    const next = expected === 0 ? usersShare : Math.min(1, seen / expected);
+    if (next === usersShare) break;
+    usersShare = next;
   }
   return usersShare;
 }

@@ -14,7 +14,8 @@ const TCP = 6;
 /** Packets to and from the first and last port of each service: what users send, before any is seen. */
 export function servicePackets(services: readonly Service[], like: PacketHeader): PacketHeader[] {
   return services.flatMap(({ protocol, ports, sourcePorts }) => {
-    const plain = { ...like, protocol, tcpFlags: protocol === TCP ? ACK : null, fragment: null };
+    const { source, destination } = like;
+    const plain = { source, destination, protocol, tcpFlags: protocol === TCP ? ACK : null, fragment: null };
     const hasPorts = ports.length + sourcePorts.length > 0;
     const pairs = endsOf(ports).flatMap((destination) =>
       endsOf(sourcePorts).map((source) => ({ destination, source })),

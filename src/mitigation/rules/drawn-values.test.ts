@@ -4,6 +4,7 @@ import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
 import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { drawnAlike } from "./drawn-values.ts";
+import { flatHeader } from "./flat-header.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
 
 const OPTIONS = Uint8Array.from([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1]);
@@ -12,7 +13,7 @@ function world(seed: number) {
   const dice = new Dice(seededRandom(seed));
   const from = (transport: Parameters<typeof ip>[1]) => {
     const { header } = sampledPacket(ip({ src: dice.address(4), dst: "203.0.113.9" }, transport));
-    return { header, weight: 1 };
+    return { header: flatHeader(header), weight: 1 };
   };
   const many = (count: number, make: () => Parameters<typeof ip>[1]) =>
     Array.from({ length: count }, () => from(make()));

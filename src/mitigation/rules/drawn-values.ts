@@ -4,7 +4,7 @@
  */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { heaviestOf, type WeightedPacket, weightOf } from "./weighted-packet.ts";
+import { heaviestOf, talliedBy, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 const PACKETS_MIN = 32;
 const VALUES_MIN = 16;
@@ -33,8 +33,8 @@ function unusualProtocol({ protocol }: PacketHeader): number | null {
 function withFlags(all: readonly WeightedPacket[], never: readonly WeightedPacket[]): readonly WeightedPacket[] {
   const flagsOf = ({ protocol, tcpFlags }: PacketHeader) => (protocol === IP_PROTOCOL.tcp ? tcpFlags : null);
   const segments = never.filter(({ header }) => flagsOf(header) !== null);
-  const length = heaviestOf(segments, ({ packetBytes }) => packetBytes);
-  const port = heaviestOf(segments, ({ ports }) => ports?.destination ?? null);
+  const length = heaviestOf(talliedBy(segments, "packetBytes"));
+  const port = heaviestOf(talliedBy(segments, "destinationPort"));
   const least = ALIKE_SHARE * weightOf(segments);
   if (length === null || port === null || Math.min(length.weight, port.weight) < least) return [];
   const isAlike = ({ packetBytes, ports }: PacketHeader) =>

@@ -2,93 +2,92 @@
  * Groups packets that are alike, in the packets of now and of before: of the same kind, with the same ports and length
  * where many packets have these. Pure.
  */
-import { vectorOf } from "../../detection/attack/classifier.ts";
-import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { type FlatHeader, NONE } from "./flat-header.ts";
 import { HEAVY_LENGTH_SHARE, HEAVY_PACKETS_MIN, HEAVY_PORT_SHARE } from "./rule-bounds.ts";
+import { Tally } from "./tally.ts";
 import type { WeightedPacket } from "./weighted-packet.ts";
 
-export interface CellSum {
-  readonly weight: number;
-  readonly count: number;
+/** The packets of one sample by cell. */
+export interface PacketCells {
+  /** The cell of each packet, in their order: numbers from 0 on, in the order of the first packet of each. */
+  readonly cells: readonly number[];
+  /** By cell, also those of the other sample alone. */
+  readonly weights: Float64Array;
+  readonly counts: Int32Array;
 }
 
-export type CellSums = ReadonlyMap<string, CellSum>;
-
-export const NO_PACKETS: CellSum = { weight: 0, count: 0 };
+type Samples = readonly [readonly WeightedPacket[], readonly WeightedPacket[]];
 
 /** Upper ends of the groups in which lengths are compared that few packets have, bytes. */
 const LENGTH_GROUPS = [64, 128, 256, 512, 1024, 1400] as const;
-/** More than any port or length. */
+/** More than any port or length; cells are fewer than packets, which are fewer, too. */
 const VALUES = 65_536;
+/** Lengths, and the groups of lengths. */
+const LENGTHS = VALUES + LENGTH_GROUPS.length + 1;
+const FLAGS = 0x100 + 1;
+const FRAGMENTS = [null, "first", "later"] as const;
 
-/** A value of a header together with what it is a value of, as one number; null: the header has none. */
-type NumberOf = (header: PacketHeader) => number | null;
+/** A value of a header together with what it is a value of, as one number; NONE: the header has none. */
+type NumberOf = (header: FlatHeader) => number;
 
-/** The cells of the packets of both samples, in their order. */
-export function cellsOf(samples: readonly (readonly WeightedPacket[])[]): string[][] {
-  const kinds = new Map<string, number>();
-  const kindOf = (header: PacketHeader) => {
-    const name = vectorOf(header) ?? `${header.protocol}`;
-    const known = kinds.get(name);
-    if (known === undefined) kinds.set(name, kinds.size);
+const sourceOf: NumberOf = ({ protocol, sourcePort }) => (sourcePort === NONE ? NONE : protocol * VALUES + sourcePort);
+const destinationOf: NumberOf = ({ protocol, destinationPort }) =>
+  destinationPort === NONE ? NONE : protocol * VALUES + destinationPort;
+
+/** The cells of two samples, which are the same for both. */
+export function cellsOf(samples: Samples): readonly [PacketCells, PacketCells] {
+  const kinds = new Map<string | number, number>();
+  const kindOf = ({ vector, protocol }: FlatHeader) => {
+    const known = kinds.get(vector ?? protocol);
+    if (known === undefined) kinds.set(vector ?? protocol, kinds.size);
     return known ?? kinds.size - 1;
   };
-  const sourceOf: NumberOf = ({ protocol, ports }) => (ports === null ? null : protocol * VALUES + ports.source);
-  const destinationOf: NumberOf = ({ protocol, ports }) =>
-    ports === null ? null : protocol * VALUES + ports.destination;
   const lengthOf: NumberOf = (header) => kindOf(header) * VALUES + header.packetBytes;
   const sources = heavyValues(samples, sourceOf, HEAVY_PORT_SHARE);
   const destinations = heavyValues(samples, destinationOf, HEAVY_PORT_SHARE);
   const lengths = heavyValues(samples, lengthOf, HEAVY_LENGTH_SHARE);
-  const cellOf = ({ header }: WeightedPacket) => {
-    const { packetBytes, tcpFlags, fragment } = header;
-    const from = sourceOf(header);
-    const to = destinationOf(header);
-    const isHeavyLength = lengths.has(lengthOf(header) ?? -1);
-    const length = isHeavyLength ? packetBytes : LENGTH_GROUPS.findIndex((end) => packetBytes < end) - VALUES;
-    const ports = `${from !== null && sources.has(from) ? from : ""}>${to !== null && destinations.has(to) ? to : ""}`;
-    return `${kindOf(header)} ${tcpFlags} ${fragment} ${ports} ${length}`;
+  const alike = new Tally();
+  const cells = new Tally();
+  const cellOf = ({ header, weight }: WeightedPacket) => {
+    const { packetBytes, flags, fragment } = header;
+    const isHeavy = lengths.has(lengthOf(header));
+    const length = isHeavy ? packetBytes : VALUES + 1 + LENGTH_GROUPS.findIndex((end) => packetBytes < end);
+    const kind = (kindOf(header) * FLAGS + flags + 1) * FRAGMENTS.length + FRAGMENTS.indexOf(fragment);
+    const [from, to] = [sources.get(sourceOf(header)) ?? 0, destinations.get(destinationOf(header)) ?? 0];
+    return cells.add((alike.add(kind * LENGTHS + length, weight) * VALUES + from) * VALUES + to, weight);
   };
-  return samples.map((packets) => packets.map(cellOf));
+  const [now, before] = [samples[0].map(cellOf), samples[1].map(cellOf)];
+  return [cellSums(samples[0], now, cells.size), cellSums(samples[1], before, cells.size)];
 }
 
-/** Values that many packets of one of the samples have, of those with values of the same protocol or kind. */
-function heavyValues(
-  samples: readonly (readonly WeightedPacket[])[],
-  numberOf: NumberOf,
-  shareLeast: number,
-): ReadonlySet<number> {
-  const heavy = new Set<number>();
+/** Values that many packets of one of the samples have, of those with values of the same protocol or kind: each from 1 on. */
+function heavyValues(samples: Samples, numberOf: NumberOf, shareLeast: number): ReadonlyMap<number, number> {
+  const heavy = new Map<number, number>();
   for (const packets of samples) {
-    const totals = new Map<number, number>();
-    const sums = new Map<number, { weight: number; count: number }>();
+    const totals = new Tally();
+    const sums = new Tally();
     for (const { header, weight } of packets) {
       const value = numberOf(header);
-      if (value === null) continue;
-      addTo(sums, value, weight);
-      const of = Math.floor(value / VALUES);
-      totals.set(of, (totals.get(of) ?? 0) + weight);
+      if (value === NONE) continue;
+      sums.add(value, weight);
+      totals.add(Math.floor(value / VALUES), weight);
     }
-    for (const [value, { weight, count }] of sums) {
-      const total = totals.get(Math.floor(value / VALUES)) ?? 0;
-      if (count >= HEAVY_PACKETS_MIN && weight >= shareLeast * total) heavy.add(value);
+    for (let i = 0; i < sums.size; i++) {
+      if ((sums.counts[i] as number) < HEAVY_PACKETS_MIN) continue;
+      const value = sums.values[i] as number;
+      const isHeavy = (sums.weights[i] as number) >= shareLeast * totals.weightOf(Math.floor(value / VALUES));
+      if (isHeavy && !heavy.has(value)) heavy.set(value, heavy.size + 1);
     }
   }
   return heavy;
 }
 
-/** @param cells of the packets, in their order. */
-export function cellSums(packets: readonly WeightedPacket[], cells: readonly string[]): CellSums {
-  const sums = new Map<string, { weight: number; count: number }>();
-  for (const [i, { weight }] of packets.entries()) addTo(sums, cells[i] as string, weight);
-  return sums;
-}
-
-function addTo<K>(sums: Map<K, { weight: number; count: number }>, key: K, weight: number): void {
-  const sum = sums.get(key);
-  if (sum === undefined) sums.set(key, { weight, count: 1 });
-  else {
-    sum.weight += weight;
-    sum.count++;
+function cellSums(packets: readonly WeightedPacket[], cells: readonly number[], size: number): PacketCells {
+  const [weights, counts] = [new Float64Array(size), new Int32Array(size)];
+  for (let i = 0; i < packets.length; i++) {
+    const cell = cells[i] as number;
+    weights[cell] = (weights[cell] as number) + (packets[i] as WeightedPacket).weight;
+    counts[cell] = (counts[cell] as number) + 1;
   }
+  return { cells, weights, counts };
 }

@@ -3,13 +3,14 @@
  * distinguishes one kind of packet, and gets a further match field while it matches users. Pure. (Separate-and-conquer
  * rule induction, as in Cohen, "Fast effective rule induction", 1995.)
  */
-import { vectorOf } from "../../detection/attack/classifier.ts";
+import type { Vector } from "../../detection/attack/vector.ts";
 import { exactly, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { RuleAction } from "./action.ts";
+import { changeMatcher } from "./change-matcher.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
-import { fieldsMatch, matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
+import type { FlatHeader } from "./flat-header.ts";
+import { matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
@@ -63,6 +64,8 @@ export interface Cover {
 interface Found {
   readonly rule: Rule;
   readonly packets: readonly WeightedPacket[];
+  /** Of the packets. */
+  readonly weight: number;
   readonly users: number;
 }
 
@@ -84,12 +87,12 @@ export function coverOf(request: CoverRequest): Cover {
   }
   const given = new Set<string>();
   for (let tried = 0; tried < KINDS_TRIED_MAX && rules.length < RULES_MAX && weightOf(left) > enough; tried++) {
-    const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
+    const kind = heaviestKind(left.filter(({ header }) => !given.has(header.kind)));
     if (kind === null) break;
     const isWorth = (each: Grown) =>
       each.users <= users.tolerated &&
       each.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) &&
-      weightOf(each.packets) >= least;
+      each.weight >= least;
     const best = steadyRule(kind, left, { ...request, least, isWorth });
     if (best !== null) take(best.narrow);
     else given.add(kind.name);
@@ -115,14 +118,15 @@ interface Wanted extends CoverRequest {
 /** The rule for most of the kind, by the first way to choose lengths that has enough of it; null: none is worth it. */
 function steadyRule(kind: Kind, left: readonly WeightedPacket[], request: Wanted): Grown | null {
   const { least, isWorth, users } = request;
-  const enough = SIMPLE_SHARE_MIN * weightOf(left.filter(({ header }) => kindOf(header) === kind.name));
+  const enough = SIMPLE_SHARE_MIN * weightOf(left.filter(({ header }) => header.kind === kind.name));
+  const begun = startsOf(kind, request).map((start) => begunWith(start, left, users));
   let best: Grown | null = null;
   for (const ranges of LENGTH_CHOICES) {
-    const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left, ranges }, request));
+    const found = begun.map((each) => grownSteadily(each, { kind, ranges }, request));
     const other = bestOf(found, least, users.tolerated);
-    const isMore = weightOf(other?.packets ?? []) > OTHER_LENGTHS_TIMES * weightOf(best?.packets ?? []);
+    const isMore = (other?.weight ?? 0) > OTHER_LENGTHS_TIMES * (best?.weight ?? 0);
     if (other !== null && isWorth(other) && isMore) best = other;
-    if (weightOf(best?.packets ?? []) >= enough) break;
+    if ((best?.weight ?? 0) >= enough) break;
   }
   return best;
 }
@@ -135,11 +139,11 @@ function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule
   const total = weightOf(request.attack);
   const growth = { ...request, usersWeight: MIXED_USERS_WEIGHT, keptMin: MIXED_KEPT_MIN, ranges: "own" } as const;
   let best: { readonly rule: Rule; readonly worth: number } | null = null;
-  for (const packets of Map.groupBy(left, ({ header }) => kindOf(header)).values()) {
+  for (const packets of Map.groupBy(left, ({ header }) => header.kind).values()) {
     const kind = heaviestKind(packets);
     for (const start of kind === null ? [] : startsOf(kind, request)) {
-      const found = grown(start, left, growth, NONE);
-      const share = weightOf(found.packets) / total;
+      const found = grown(begunWith(start, left, request.users), growth, NONE);
+      const share = found.weight / total;
       const worth = share - found.users;
       if (share < MIXED_SHARE_MIN || (best !== null && worth <= best.worth)) continue;
       const common = inCommon(found.rule, found.packets, request.slack, NONE);
@@ -154,22 +158,13 @@ const NARROW_FIELDS: readonly NarrowField[] = ["destinationPorts", "sourcePorts"
 
 interface Kind {
   readonly name: string;
-  readonly vector: (ReturnType<typeof vectorOf> & string) | "mixed";
+  readonly vector: Vector;
   readonly protocol: number;
 }
 
-function kindOf(header: PacketHeader): string {
-  const { protocol, fragment, tcpFlags } = header;
-  // Later fragments show nothing but their protocol. Flags that no system combines are apart from segments.
-  if (fragment === "later") return `later ${protocol}`;
-  const vector = vectorOf(header);
-  if (vector === null) return "other protocols";
-  return vector === "tcp_flood" ? `${vector} ${tcpFlags}` : `${vector} ${protocol}`;
-}
-
 function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
-  const groups = Map.groupBy(packets, ({ header }) => kindOf(header));
-  let heaviest: { name: string; weight: number; header: PacketHeader } | null = null;
+  const groups = Map.groupBy(packets, ({ header }) => header.kind);
+  let heaviest: { name: string; weight: number; header: FlatHeader } | null = null;
   for (const [name, of] of groups) {
     const weight = weightOf(of);
     const [first] = of;
@@ -177,7 +172,7 @@ function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
   }
   if (heaviest === null) return null;
   const { name, header } = heaviest;
-  return { name, vector: vectorOf(header) ?? "mixed", protocol: header.protocol };
+  return { name, vector: header.vector ?? "mixed", protocol: header.protocol };
 }
 
 /** All but those that users have. */
@@ -226,8 +221,6 @@ interface Grown extends Found {
 
 interface Growing {
   readonly kind: Kind;
-  /** The attack packets that no rule matches yet. */
-  readonly left: readonly WeightedPacket[];
   readonly ranges: readonly LengthRanges[];
 }
 
@@ -241,21 +234,21 @@ const LENGTH_CHOICES: readonly (readonly LengthRanges[])[] = [["none", "between 
  * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: an
  * attacker who moves away from a rule moves again.
  */
-function grownSteadily(start: Rule, { kind, left, ranges }: Growing, request: CoverRequest): Grown {
+function grownSteadily(begun: Begun, { kind, ranges }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
-    const found = grownSimply(start, left, { ...request, ranges }, moved);
+    const found = grownSimply(begun, { ...request, ranges }, moved);
     const common =
-      isUsual(kind) || isOfProtocol(start) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
+      isUsual(kind) || isOfProtocol(begun.rule) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
     return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
   };
   let found = grow();
   for (;;) {
-    const field = movedField(start, found.narrow, request.present, moved);
+    const field = movedField(begun.rule, found.narrow, request.present, moved);
     if (field === null) return found;
     moved.add(field);
     const other = grow();
-    const isAsGood = weightOf(other.packets) >= (1 - LEFT_SHARE_MAX) * weightOf(found.packets);
+    const isAsGood = other.weight >= (1 - LEFT_SHARE_MAX) * found.weight;
     if (!isAsGood || other.users > Math.max(request.users.tolerated, found.users)) return found;
     found = other;
   }
@@ -278,7 +271,7 @@ function movedField(
   return NARROW_FIELDS.find((field) => !known.has(field) && isMoved(field)) ?? null;
 }
 
-interface Growth extends Pick<CoverRequest, "users" | "canExpress"> {
+interface Growth extends Pick<CoverRequest, "canExpress"> {
   /** One percent of the users matched weighs as much as this many percent of the attack missed. */
   readonly usersWeight: number;
   /** A match field must leave this much of what a rule matches of the attack. */
@@ -289,51 +282,51 @@ interface Growth extends Pick<CoverRequest, "users" | "canExpress"> {
 
 /** By the first choice of lengths that spares users and matches most, or else by the last. */
 function grownSimply(
-  start: Rule,
-  attack: readonly WeightedPacket[],
+  begun: Begun,
   { ranges: [first = "none", ...others], ...request }: CoverRequest & Pick<Growing, "ranges">,
   moved: ReadonlySet<NarrowField>,
 ): Found {
   const growth = { ...request, usersWeight: USERS_WEIGHT, keptMin: FIELD_SHARE_MIN };
-  const found = grown(start, attack, { ...growth, ranges: first }, moved);
-  const isEnough = weightOf(found.packets) >= SIMPLE_SHARE_MIN * weightMatched(start, attack);
+  const found = grown(begun, { ...growth, ranges: first }, moved);
+  const isEnough = found.weight >= SIMPLE_SHARE_MIN * begun.weight;
   const isSimple = found.users <= request.users.tolerated && isEnough;
-  return isSimple || others.length === 0 ? found : grownSimply(start, attack, { ...request, ranges: others }, moved);
+  return isSimple || others.length === 0 ? found : grownSimply(begun, { ...request, ranges: others }, moved);
 }
 
 /** Adds the match field that gains most, while the rule matches users. */
 function grown(
-  start: Rule,
-  attack: readonly WeightedPacket[],
-  { users, canExpress, usersWeight, keptMin, ranges }: Growth,
+  begun: Begun,
+  { canExpress, usersWeight, keptMin, ranges }: Growth,
   moved: ReadonlySet<NarrowField>,
 ): Found {
-  let found = foundBy(start, attack, users);
-  const total = weightOf(found.packets) || 1;
-  let near = users.near(start);
+  let found: Found = begun;
+  let { near } = begun;
+  const total = begun.weight || 1;
   for (let fields = 0; fields < FIELDS_MAX && found.users > 0; fields++) {
-    const { rule, packets } = found;
-    const weight = weightOf(packets);
-    let best: { readonly rule: Rule; readonly change: Partial<Rule>; readonly users: number } | null = null;
+    const { rule, packets, weight } = found;
+    let best: (Omit<Found, "packets"> & { readonly change: Partial<Rule> }) | null = null;
     let bestGain = weight / total - usersWeight * found.users + GAIN_MIN;
-    const matching = near.packets.filter(({ header }) => ruleMatches(rule, header));
-    for (const { fields: change, cost } of fieldsFor(rule, { attack: packets, users: matching, moved, ranges })) {
+    const hasLength = rule.packetLengths.length > 0;
+    const matching = hasLength ? near.packets.filter(({ header }) => ruleMatches(rule, header)) : near.packets;
+    const narrowings = fieldsFor(rule, { attack: packets, users: matching, moved, ranges });
+    for (const { fields: change, cost, kept: known } of narrowings) {
       const narrower = { ...rule, ...change };
       if (!canExpress(narrower)) continue;
       // All packets match the rule that is narrowed.
-      const kept = weightMatchedWith(change, packets);
+      const kept = known ?? weightMatchedWith(change, packets);
       // Users who match make it no better.
       if (kept < keptMin * weight || kept / total - cost <= bestGain) continue;
       const matched = near.matchedWith(change, narrower.packetLengths);
       const gain = kept / total - usersWeight * matched - cost;
       if (gain <= bestGain) continue;
-      best = { rule: narrower, change, users: matched };
+      best = { rule: narrower, change, weight: kept, users: matched };
       bestGain = gain;
     }
     if (best === null) break;
     const { change } = best;
-    found = { ...best, packets: packets.filter(({ header }) => fieldsMatch(change, header)) };
-    near = near.near(best.rule);
+    const isMatched = changeMatcher(change);
+    found = { ...best, packets: packets.filter(({ header }) => isMatched(header)) };
+    near = near.nearWith(change);
   }
   return found;
 }
@@ -341,13 +334,20 @@ function grown(
 /** The one that matches most of the attack, of those that match no users if one of them matches enough; null: none. */
 function bestOf<Each extends Found>(found: readonly Each[], least: number, tolerated: number): Each | null {
   if (found.length === 0) return null;
-  const pure = found.filter(({ packets, users }) => users <= tolerated && weightOf(packets) >= least);
-  return (pure.length > 0 ? pure : found).reduce((a, b) => (weightOf(b.packets) > weightOf(a.packets) ? b : a));
+  const pure = found.filter(({ weight, users }) => users <= tolerated && weight >= least);
+  return (pure.length > 0 ? pure : found).reduce((a, b) => (b.weight > a.weight ? b : a));
 }
 
-/** @param users those of near() for the rule or a wider one, or all. */
-function foundBy(rule: Rule, attack: readonly WeightedPacket[], users: UsersAtRisk): Found {
-  return { rule, packets: attack.filter(({ header }) => ruleMatches(rule, header)), users: users.matched(rule) };
+/** A rule that is narrowed, and the users among whom it is. */
+interface Begun extends Found {
+  readonly near: UsersAtRisk;
+}
+
+/** @param attack packets that no rule matches yet. */
+function begunWith(rule: Rule, attack: readonly WeightedPacket[], users: UsersAtRisk): Begun {
+  const packets = attack.filter(({ header }) => ruleMatches(rule, header));
+  const near = users.near(rule);
+  return { rule, packets, weight: weightOf(packets), users: near.share, near };
 }
 
 /** Whether the rule asks for TCP and nothing else: flags that are drawn at random come with other fields in common. */

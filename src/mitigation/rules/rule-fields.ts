@@ -1,7 +1,7 @@
 /** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
 import { exactly, isInRanges, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { NONE } from "./flat-header.ts";
 import { PORT_MAX, RANGES_MAX } from "./match.ts";
 import type { Rule } from "./rule.ts";
 import {
@@ -18,7 +18,8 @@ import {
   RANGE_SPARED_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { countsBy, heaviestOf, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import { Tally } from "./tally.ts";
+import { heaviestOf, talliedBy, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 type Fields = Partial<Rule>;
 /** Fields in which a rule has the values that the attack's packets had, which others may take the place of. */
@@ -46,6 +47,8 @@ const LENGTH_WIDTH_MAX = 100;
 export interface Narrowing {
   readonly fields: Fields;
   readonly cost: number;
+  /** The weight of the attack that matches it; null: not known yet. */
+  readonly kept: number | null;
 }
 
 /**
@@ -67,7 +70,7 @@ export interface NarrowedBy {
 /** Changes that narrow the rule, each to be tried; of those that are equally good the first is to be taken. */
 export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: NarrowedBy): Narrowing[] {
   const narrowings: Narrowing[] = [];
-  const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost });
+  const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost, kept: null });
   // The attacker chooses the destination port freely; the length depends on the amplifier, so it is tried first.
   const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   const hasLength = rule.packetLengths.length > 0;
@@ -86,8 +89,7 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
     const others = portsExceptOf(end, users);
     if (others !== null) add({ [`${end}Ports`]: others }, LEFT_OUT_COST);
   }
-  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp)
-    for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp) narrowings.push(...flagFields(rule.tcpFlags, attack));
   if (!hasLength && !isLengthMoved) {
     for (const fields of exactLength(attack)) add(fields);
     if (ranges === "own") for (const range of ownRange(attack)) add(range, RANGE_COST);
@@ -108,11 +110,8 @@ function ownRange(attack: readonly WeightedPacket[]): Fields[] {
 
 /** The length that most packets have. */
 function exactLength(packets: readonly WeightedPacket[]): Fields[] {
-  const heaviest = heaviestOf(packets, ({ packetBytes }) => packetBytes || null);
-  if (heaviest === null) return [];
-  const { value } = heaviest;
-  const count = packets.filter(({ header }) => header.packetBytes === value).length;
-  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(value) }];
+  const heaviest = heaviestOf(talliedBy(packets, "packetBytes", 1));
+  return heaviest === null || heaviest.count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(heaviest.value) }];
 }
 
 /** How many packets of users the range leaves out. */
@@ -133,38 +132,42 @@ export function inCommon(
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0 || moved.has(`${end}Ports`)) continue;
     const listed = portsOf(end, packets, []);
-    const matched = weightOf(
-      packets.filter(({ header: { ports } }) => ports !== null && isInRanges(listed, ports[end])),
-    );
-    if (listed.length > 0 && matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
+    if (listed.length === 0) continue;
+    const matched = weightOf(packets.filter(({ header }) => isInRanges(listed, header[`${end}Port`])));
+    if (matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
   }
   if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp && rule.tcpFlags === null)
     fields = { ...fields, ...commonFlags(packets, slack) };
   return moved.has("packetLengths") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
 }
 
-function keyOf(end: End): (header: PacketHeader) => number | null {
-  return ({ ports }) => ports?.[end] ?? null;
-}
-
 /** The ports that attack packets have far more than users. */
 function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Range[] {
   const total = weightOf(attack);
-  const usersBy = weightsBy(users, keyOf(end));
-  const counts = countsBy(attack, keyOf(end));
-  const worth = [...weightsBy(attack, keyOf(end))]
-    .filter(([port, weight]) => weight >= LISTED_PORT_SHARE_MIN * total && (counts.get(port) ?? 0) >= HEAVY_PACKETS_MIN)
-    .map(([port, weight]) => ({ port, worth: weight / total - USERS_WEIGHT * (usersBy.get(port) ?? 0) }))
+  const ports = talliedBy(attack, `${end}Port`);
+  const heavy = ports.values.flatMap((port, i) => {
+    const [weight, count] = [ports.weights[i] as number, ports.counts[i] as number];
+    const isHeavy = weight >= LISTED_PORT_SHARE_MIN * total && count >= HEAVY_PACKETS_MIN;
+    return isHeavy ? [{ port, worth: weight / total - USERS_WEIGHT * weightAt(end, port, users) }] : [];
+  });
+  const worth = heavy
     .filter((each) => each.worth > 0 && !isOfOneConversation(end, each.port, attack, total))
     .sort((a, b) => b.worth - a.worth)
     .slice(0, RANGES_MAX);
   return worth.flatMap(({ port }) => exactly(port)).sort((a, b) => a.from - b.from);
 }
 
+/** The weight of those that have the port. */
+function weightAt(end: End, port: number, packets: readonly WeightedPacket[]): number {
+  let sum = 0;
+  for (const { header, weight } of packets) if (header[`${end}Port`] === port) sum += weight;
+  return sum;
+}
+
 /** A source port that one source alone uses, for a small part, is that of a connection, and says nothing of the others. */
 function isOfOneConversation(end: End, port: number, attack: readonly WeightedPacket[], total: number): boolean {
   if (end === "destination") return false;
-  const packets = attack.filter(({ header }) => header.ports?.source === port);
+  const packets = attack.filter(({ header }) => header.sourcePort === port);
   if (weightOf(packets) >= LONE_PORT_SHARE_MIN * total) return false;
   return areOfOneSource(packets);
 }
@@ -172,7 +175,7 @@ function isOfOneConversation(end: End, port: number, attack: readonly WeightedPa
 /** A port that a client drew for itself (RFC 6335, 6) says nothing of the next one. */
 function isOfOneClient(end: End, port: number, users: readonly WeightedPacket[]): boolean {
   if (end === "destination" || port < CLIENT_PORTS_FROM) return false;
-  return areOfOneSource(users.filter(({ header }) => header.ports?.source === port));
+  return areOfOneSource(users.filter(({ header }) => header.sourcePort === port));
 }
 
 function areOfOneSource(packets: readonly WeightedPacket[]): boolean {
@@ -182,13 +185,14 @@ function areOfOneSource(packets: readonly WeightedPacket[]): boolean {
 /** All ports but those that most users have, with what lies between near ones; null: users have no ports in common. */
 function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Range[] | null {
   const total = weightOf(users);
-  const counts = countsBy(users, keyOf(end));
+  const ports = talliedBy(users, `${end}Port`);
   // The chance that the next packet has a port that was not seen yet (Good, 1953).
-  const areOthers = [...counts.values()].filter((count) => count === 1).length > UNSEEN_SHARE_MAX * users.length;
+  const areOthers = ports.counts.filter((count) => count === 1).length > UNSEEN_SHARE_MAX * users.length;
   const clusters: { from: number; to: number; weight: number }[] = [];
-  const several = [...weightsBy(users, keyOf(end))].filter(
-    ([port]) => (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN && !(areOthers && isOfOneClient(end, port, users)),
-  );
+  const several = ports.values.flatMap((port, i): (readonly [number, number])[] => {
+    const isRepeated = (ports.counts[i] as number) >= LEFT_OUT_PACKETS_MIN;
+    return isRepeated && !(areOthers && isOfOneClient(end, port, users)) ? [[port, ports.weights[i] as number]] : [];
+  });
   for (const [port, weight] of several.sort(([a], [b]) => a - b)) {
     const last = clusters.at(-1);
     if (last === undefined || port - last.to > NEAR_PORTS) clusters.push({ from: port, to: port, weight });
@@ -201,26 +205,46 @@ function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Ran
   return heavy.length === 0 ? null : without({ from: 0, to: PORT_MAX }, heavy);
 }
 
-/** Each flag set, and each unset. */
-function flagFields(flags: Rule["tcpFlags"], attack: readonly WeightedPacket[]): Fields[] {
+/** Each flag set, and each unset. @param attack packets with the flags. */
+function flagFields(flags: Rule["tcpFlags"], attack: readonly WeightedPacket[]): Narrowing[] {
   const present = flags ?? { set: 0, unset: 0 };
   const open = FLAG_BITS.filter((bit) => ((present.set | present.unset) & bit) === 0);
-  const single = open.flatMap((bit) => [
-    { set: present.set | bit, unset: present.unset },
-    { set: present.set, unset: present.unset | bit },
-  ]);
-  const { tcpFlags: common } = commonFlags(attack, COMMON_SLACK);
-  return [...single, ...(common ? [common] : [])].map((tcpFlags) => ({ tcpFlags }));
+  const { set, unset } = weightsByFlag(attack);
+  const single = open.flatMap((bit): Narrowing[] => {
+    const at = FLAG_BITS.indexOf(bit);
+    const having = { set: present.set | bit, unset: present.unset };
+    const lacking = { set: present.set, unset: present.unset | bit };
+    return [
+      { fields: { tcpFlags: having }, cost: 0, kept: set[at] as number },
+      { fields: { tcpFlags: lacking }, cost: 0, kept: unset[at] as number },
+    ];
+  });
+  const common = commonFlags(attack, COMMON_SLACK);
+  return common.tcpFlags ? [...single, { fields: common, cost: 0, kept: null }] : single;
+}
+
+/** Of the packets with TCP flags, the weight of those that have each set, and of those that have it not. */
+function weightsByFlag(packets: readonly WeightedPacket[]) {
+  const [set, unset] = [FLAG_BITS.map(() => 0), FLAG_BITS.map(() => 0)];
+  for (const { header, weight } of packets) {
+    if (header.flags === NONE) continue;
+    for (let at = 0; at < FLAG_BITS.length; at++) {
+      const of = (header.flags & (FLAG_BITS[at] as number)) === 0 ? unset : set;
+      of[at] = (of[at] as number) + weight;
+    }
+  }
+  return { set, unset };
 }
 
 function commonFlags(packets: readonly WeightedPacket[], slack: number): Fields {
-  const shown = packets.filter(({ header }) => header.tcpFlags !== null);
-  if (shown.length === 0 || shown.length < packets.length) return {};
-  const total = weightOf(shown);
+  if (packets.length === 0 || packets.some(({ header }) => header.flags === NONE)) return {};
+  const total = weightOf(packets);
+  const weights = weightsByFlag(packets);
   let set = 0;
   let unset = 0;
-  for (const flag of FLAG_BITS.filter((bit) => (bit & FLAGS_COMMON) !== 0)) {
-    const share = weightOf(shown.filter(({ header }) => ((header.tcpFlags ?? 0) & flag) !== 0)) / total;
+  for (const [at, flag] of FLAG_BITS.entries()) {
+    if ((flag & FLAGS_COMMON) === 0) continue;
+    const share = (weights.set[at] as number) / total;
     if (share >= 1 - slack) set |= flag;
     if (share <= slack) unset |= flag;
   }
@@ -241,18 +265,15 @@ function lengthFields(
   { weight: usersWeight, isWidest }: { readonly weight: number; readonly isWidest: boolean },
 ): Fields[] {
   const total = weightOf(attack) || 1;
-  const worths = new Map<number, { worth: number; isUsers: boolean }>();
-  const add = (packets: readonly WeightedPacket[], factor: number, isUsers: boolean) => {
-    for (const { header, weight } of packets) {
-      const { packetBytes } = header;
-      if (packetBytes === 0) continue;
-      const known = worths.get(packetBytes) ?? { worth: 0, isUsers: false };
-      worths.set(packetBytes, { worth: known.worth + factor * weight, isUsers: known.isUsers || isUsers });
-    }
+  const worths = new Tally();
+  const add = (packets: readonly WeightedPacket[], factor: number) => {
+    for (const { header, weight } of packets)
+      if (header.packetBytes > 0) worths.add(header.packetBytes, factor * weight);
   };
-  add(attack, 1 / total, false);
-  add(users, -usersWeight, true);
-  const lengths = [...worths].map(([length, of]) => ({ length, ...of })).sort((a, b) => a.length - b.length);
+  add(attack, 1 / total);
+  add(users, -usersWeight);
+  const lengths = worths.values.map((length, i) => ({ length, worth: worths.weights[i] as number }));
+  lengths.sort((a, b) => a.length - b.length);
   const best = bestRun(lengths.map(({ worth }) => worth));
   if (best === null) return [];
   const [from, to] = [lengths[best.from]?.length ?? 0, lengths[best.to]?.length ?? 0];
@@ -283,7 +304,7 @@ function bestRun(values: readonly number[]): { readonly from: number; readonly t
 
 /** One length, or a narrow range of them that the rule has no range for yet. */
 function commonLength({ packetLengths }: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
-  const heaviest = heaviestOf(packets, ({ packetBytes }) => packetBytes || null);
+  const heaviest = heaviestOf(talliedBy(packets, "packetBytes", 1));
   if (heaviest === null) return {};
   if (heaviest.weight >= (1 - slack) * weightOf(packets)) return { packetLengths: exactly(heaviest.value) };
   if (packetLengths.length > 0) return {};

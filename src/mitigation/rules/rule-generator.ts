@@ -2,7 +2,7 @@
  * Generates the rules that match an attack and not its users, from its packets and from the host's traffic before it.
  * Pure. Rules that match users too are made only while the traffic that is left would be an attack by itself.
  */
-import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
+import { isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { exactly } from "../../net/range.ts";
@@ -100,7 +100,7 @@ function withoutOld(traffic: SeparatedTraffic, present: readonly Rule[]): Separa
   const { users } = traffic;
   if (!users.areOthers || present.length === 0) return traffic;
   const isOld = ({ header }: WeightedPacket) =>
-    !isOrdinaryClass(classOf(header)) && present.some((rule) => ruleMatches(rule, header));
+    !isOrdinaryClass(header.class) && present.some((rule) => ruleMatches(rule, header));
   return { ...traffic, users: { ...users, seen: users.seen.filter((packet) => !isOld(packet)) } };
 }
 

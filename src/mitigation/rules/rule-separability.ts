@@ -6,7 +6,6 @@ import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
 import { canMatchAny, servedOf } from "./configured-services.ts";
 import { matchesOnlyDestination, ruleMatches } from "./match.ts";
-import { isNeverOfUsers } from "./never-of-users.ts";
 import type { Rule } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
@@ -90,7 +89,7 @@ function neededOf(matches: readonly RuleMatch[], { all, mostLeft }: SeparatedTra
 }
 
 function shareNever(matched: readonly WeightedPacket[]): number {
-  return weightOf(matched.filter(({ header }) => isNeverOfUsers(header))) / (weightOf(matched) || 1);
+  return weightOf(matched.filter(({ header }) => header.isNever)) / (weightOf(matched) || 1);
 }
 
 /** Ports of well-known services: users of a host that is attacked there probably send to them, too (IANA). */

@@ -3,13 +3,11 @@
  * kinds that the classification names, and then what is most unusual, until the rest is below the threshold, as users
  * were before the attack. Pure.
  */
-import { vectorOf } from "../../detection/attack/classifier.ts";
-import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
-import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
 import { bulkOf, likeBulk, ofReturningSources } from "./attack-bulk.ts";
 import { servicePackets } from "./configured-services.ts";
 import { drawnAlike } from "./drawn-values.ts";
-import { isNeverOfUsers } from "./never-of-users.ts";
+import { flatHeader } from "./flat-header.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
@@ -42,20 +40,20 @@ export function unusualPackets(
   before: readonly WeightedPacket[],
   most: number,
 ): readonly WeightedPacket[] {
-  const attack = new Set(before);
-  const isOver = () => weightOf(all) - weightOf([...attack]) > most;
+  const attack = new Taken(all, before);
+  if (isProfiled(seen) && attack.left <= most) return before;
+  const mostUsers = Math.min(most, usersMost(seen));
   const take = (packets: readonly WeightedPacket[]) => {
-    const mostUsers = Math.min(most, usersMost(seen));
     const bulk = bulkOf(packets, mostUsers);
     const alike = bulk.length > 0 ? likeBulk(all, bulk) : packets;
     const returning = ofReturningSources(alike);
     const spared = new Set(weightOf(returning) <= mostUsers ? returning : []);
-    for (const packet of alike) if (!spared.has(packet)) attack.add(packet);
+    attack.add(spared.size === 0 ? alike : alike.filter((packet) => !spared.has(packet)));
   };
-  if (isProfiled(seen) && !isOver()) return before;
   if (seen.direction === "incoming") {
-    const never = all.filter(({ header }) => isNeverOfUsers(header));
-    for (const packet of [...never, ...drawnAlike(all, never)]) attack.add(packet);
+    const never = all.filter(({ header }) => header.isNever);
+    attack.add(never);
+    attack.add(drawnAlike(all, never));
   }
   const parts = new Set<string | null>(seen.classification?.parts.map(({ type }) => type));
   const isNamed = ({ packets, times }: Group) => {
@@ -63,21 +61,56 @@ export function unusualPackets(
     const isLarge = times > 1 && weightOf(packets) >= NAMED_SHARE_MIN;
     if (first === undefined || !isLarge) return false;
     // Later fragments of answers show no port.
-    return parts.has(vectorOf(first.header)) || (first.header.fragment === "later" && isCut(attack));
+    return parts.has(first.header.vector) || (first.header.fragment === "later" && attack.isCut);
   };
-  const classes = new Map(all.map((packet) => [packet, classOf(packet.header)]));
-  if (before.length === 0) for (const { packets } of groupsOf(classes, attack).filter(isNamed)) take(packets);
+  if (before.length === 0) for (const { packets } of groupsOf(attack.others()).filter(isNamed)) take(packets);
   // One after the other: without the most unusual class, the others have a larger share of the rest.
-  while (isOver()) {
-    const [group] = groupsOf(classes, attack).sort((a, b) => b.times - a.times);
-    if (group === undefined) break;
-    take(group.packets);
+  while (attack.left > most) {
+    const groups = groupsOf(attack.others());
+    if (groups.length === 0) break;
+    take(groups.reduce((a, b) => (b.times > a.times ? b : a)).packets);
   }
-  return all.filter((packet) => attack.has(packet));
+  return attack.packets();
 }
 
-function isCut(attack: ReadonlySet<WeightedPacket>): boolean {
-  return attack.values().some(({ header }) => header.fragment === "first");
+/** The packets that are taken for the attack, of all. */
+class Taken {
+  readonly #all: readonly WeightedPacket[];
+  readonly #taken = new Set<WeightedPacket>();
+  readonly #total: number;
+  #weight = 0;
+
+  constructor(all: readonly WeightedPacket[], before: readonly WeightedPacket[]) {
+    this.#all = all;
+    this.#total = weightOf(all);
+    this.add(before);
+  }
+
+  /** The weight of the others. */
+  get left(): number {
+    return this.#total - this.#weight;
+  }
+
+  /** Whether one of them is the first fragment of a datagram. */
+  get isCut(): boolean {
+    return this.#taken.values().some(({ header }) => header.fragment === "first");
+  }
+
+  add(packets: readonly WeightedPacket[]): void {
+    for (const packet of packets) {
+      if (this.#taken.has(packet)) continue;
+      this.#taken.add(packet);
+      this.#weight += packet.weight;
+    }
+  }
+
+  packets(): readonly WeightedPacket[] {
+    return this.#all.filter((packet) => this.#taken.has(packet));
+  }
+
+  others(): readonly WeightedPacket[] {
+    return this.#all.filter((packet) => !this.#taken.has(packet));
+  }
 }
 
 /** The users' traffic: the packets that are not of the attack, and common services. */
@@ -98,12 +131,11 @@ interface Group {
   readonly times: number;
 }
 
-/** The packets that are not taken for the attack yet, by class. @param classes of all packets. */
-function groupsOf(classes: ReadonlyMap<WeightedPacket, string>, attack: ReadonlySet<WeightedPacket>): Group[] {
-  const left = [...classes.keys()].filter((packet) => !attack.has(packet));
-  const total = weightOf(left) || 1;
-  return [...Map.groupBy(left, (packet) => classes.get(packet) as string)].map(([name, packets]) => {
-    return { packets, times: timesOrdinary(name, weightOf(packets) / total, packets.length) };
+/** The packets by class. */
+function groupsOf(packets: readonly WeightedPacket[]): Group[] {
+  const total = weightOf(packets) || 1;
+  return [...Map.groupBy(packets, ({ header }) => header.class)].map(([name, own]) => {
+    return { packets: own, times: timesOrdinary(name, weightOf(own) / total, own.length) };
   });
 }
 
@@ -116,7 +148,7 @@ export function servicesLike(
   if (first === undefined) return [];
   const packets = services === null ? ordinaryPackets(first.header) : servicePackets(services, first.header);
   return scaled(
-    packets.map((header: PacketHeader) => ({ header, weight: 1 })),
+    packets.map((header) => ({ header: flatHeader(header), weight: 1 })),
     share,
   );
 }

@@ -3,6 +3,7 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { flatHeader } from "./flat-header.ts";
 import { ANY_PACKET } from "./rule.ts";
 import { UsersAtRisk } from "./users-at-risk.ts";
 import { scaled } from "./weighted-packet.ts";
@@ -11,7 +12,8 @@ const packet = (packetBytes: number, destination = 53): PacketHeader => ({
   ...{ source: address("198.51.100.1"), destination: address("203.0.113.9"), protocol: 17, tcpFlags: null },
   ...{ ports: { source: 40_000, destination }, fragment: null, packetBytes },
 });
-const packets = (lengths: readonly number[]) => lengths.map((bytes) => ({ header: packet(bytes), weight: 1 }));
+const packets = (lengths: readonly number[]) =>
+  lengths.map((bytes) => ({ header: flatHeader(packet(bytes)), weight: 1 }));
 const rule = (min: number, max: number) => ({
   ...ANY_PACKET,
   protocols: exactly(17),

@@ -1,8 +1,9 @@
 /** How much of the users' packets a rule matches, estimated from a sample of them. Pure. */
 
 import type { Range } from "../../net/range.ts";
-import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { fieldsMatch, ruleMatches } from "./match.ts";
+import { changeMatcher } from "./change-matcher.ts";
+import type { FlatHeader } from "./flat-header.ts";
+import { ruleMatches } from "./match.ts";
 import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
@@ -46,41 +47,55 @@ export class UsersAtRisk {
 
   /** Those that match but for the length, among which the rule may be narrowed further. */
   near(rule: Rule): UsersAtRisk {
-    const wide = { ...rule, packetLengths: [] };
-    const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
-    const { seen, assumed, areOthers } = this.#traffic;
-    return new UsersAtRisk({ seen: seen.filter(isNear), assumed: assumed.filter(isNear), areOthers });
+    return this.#some(isMatchedButForLength(rule));
+  }
+
+  /** The same for users that are those of near() for a rule: of the rule with this change. */
+  nearWith(change: Partial<Rule>): UsersAtRisk {
+    return change.packetLengths === undefined ? this.#some(changeMatcher(change)) : this;
+  }
+
+  /** The share of all of them. */
+  get share(): number {
+    return weightOf(this.#traffic.seen) + weightOf(this.#traffic.assumed);
   }
 
   /** The share matched at most. */
   matched(rule: Rule): number {
-    const wide = rule.packetLengths.length === 0 ? rule : { ...rule, packetLengths: [] };
-    return this.#matched(rule.packetLengths, (header) => ruleMatches(wide, header));
+    const isNear = isMatchedButForLength(rule);
+    const [length] = rule.packetLengths;
+    if (length !== undefined) return this.#some(isNear).#within(length);
+    const { seen, assumed } = this.#traffic;
+    return weightOfThose(seen, isNear) + weightOfThose(assumed, isNear);
   }
 
   /**
    * The same for users that are those of near() for a rule: of the rule with this change.
    * @param lengths of the changed rule.
    */
-  matchedWith(change: Partial<Rule>, lengths: readonly Range[]): number {
-    const others = { ...change, packetLengths: [] };
-    return this.#matched(lengths, (header) => fieldsMatch(others, header));
+  matchedWith(change: Partial<Rule>, [length]: readonly Range[]): number {
+    if (length !== undefined) return this.nearWith(change).#within(length);
+    const { seen, assumed } = this.#traffic;
+    return weightMatchedWith(change, seen) + weightMatchedWith(change, assumed);
   }
 
-  /** @param isNear whether a packet matches but for the length. */
-  #matched([length]: readonly Range[], isNear: (header: PacketHeader) => boolean): number {
+  #some(isOne: (header: FlatHeader) => boolean): UsersAtRisk {
     const { seen, assumed, areOthers } = this.#traffic;
-    if (length === undefined) return weightOfThose(seen, isNear) + weightOfThose(assumed, isNear);
-    const near = seen.filter(({ header }) => isNear(header));
-    const hidden = areOthers ? besideRange(near, length) : betweenSides(near, length);
-    return (
-      Math.max(inRange(near, length), hidden) +
-      inSpan(
-        assumed.filter(({ header }) => isNear(header)),
-        length,
-      )
-    );
+    const isWanted = ({ header }: WeightedPacket) => isOne(header);
+    return new UsersAtRisk({ seen: seen.filter(isWanted), assumed: assumed.filter(isWanted), areOthers });
   }
+
+  /** The share of all of them that have such a length, at most. */
+  #within(length: Range): number {
+    const { seen, assumed, areOthers } = this.#traffic;
+    const hidden = areOthers ? besideRange(seen, length) : betweenSides(seen, length);
+    return Math.max(inRange(seen, length), hidden) + inSpan(assumed, length);
+  }
+}
+
+function isMatchedButForLength(rule: Rule): (header: FlatHeader) => boolean {
+  const wide = rule.packetLengths.length === 0 ? rule : { ...rule, packetLengths: [] };
+  return (header) => ruleMatches(wide, header);
 }
 
 /**
@@ -152,10 +167,10 @@ export function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): n
 
 /** Of those that match a rule already, the weight of those that match it with this change. */
 export function weightMatchedWith(change: Partial<Rule>, packets: readonly WeightedPacket[]): number {
-  return weightOfThose(packets, (header) => fieldsMatch(change, header));
+  return weightOfThose(packets, changeMatcher(change));
 }
 
-function weightOfThose(packets: readonly WeightedPacket[], isOne: (header: PacketHeader) => boolean): number {
+function weightOfThose(packets: readonly WeightedPacket[], isOne: (header: FlatHeader) => boolean): number {
   let sum = 0;
   for (const { header, weight } of packets) if (isOne(header)) sum += weight;
   return sum;
