@@ -7,15 +7,12 @@ import type { Vector } from "../../detection/attack/vector.ts";
 import { exactly, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { RuleAction } from "./action.ts";
-import { changeMatcher } from "./change-matcher.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
 import type { FlatHeader } from "./flat-header.ts";
 import { matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
-  FIELDS_MAX,
-  GAIN_MIN,
   LEFT_SHARE_MAX,
   MIXED_KEPT_MIN,
   MIXED_SHARE_MIN,
@@ -25,9 +22,10 @@ import {
   SIMPLE_SHARE_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { fieldsFor, inCommon, type LengthRanges, type NarrowField } from "./rule-fields.ts";
+import { inCommon, type LengthRanges, type NarrowField } from "./rule-fields.ts";
+import { type Found, GrowingRule, grown } from "./rule-growth.ts";
 import { fittingParts } from "./rule-parts.ts";
-import { type UsersAtRisk, weightMatched, weightMatchedWith } from "./users-at-risk.ts";
+import { type UsersAtRisk, weightMatched } from "./users-at-risk.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -60,20 +58,12 @@ export interface Cover {
   readonly left: number;
 }
 
-/** A rule with the attack packets that it matches, and the share of the users'. */
-interface Found {
-  readonly rule: Rule;
-  readonly packets: readonly WeightedPacket[];
-  /** Of the packets. */
-  readonly weight: number;
-  readonly users: number;
-}
-
 export function coverOf(request: CoverRequest): Cover {
   const { all, attack, users, present, mostLeft } = request;
   const total = weightOf(attack);
   const enough = total * LEFT_SHARE_MAX;
   const least = total * PART_SHARE_MIN;
+  const packetsLeast = Math.min(RULE_PACKETS_MIN, attack.length / 4);
   let left = attack;
   let rest = all;
   const rules: Rule[] = [];
@@ -89,11 +79,7 @@ export function coverOf(request: CoverRequest): Cover {
   for (let tried = 0; tried < KINDS_TRIED_MAX && rules.length < RULES_MAX && weightOf(left) > enough; tried++) {
     const kind = heaviestKind(left.filter(({ header }) => !given.has(header.kind)));
     if (kind === null) break;
-    const isWorth = (each: Grown) =>
-      each.users <= users.tolerated &&
-      each.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) &&
-      each.weight >= least;
-    const best = steadyRule(kind, left, { ...request, least, isWorth });
+    const best = steadyRule(kind, left, { ...request, least, packetsLeast });
     if (best !== null) take(best.narrow);
     else given.add(kind.name);
   }
@@ -111,15 +97,20 @@ export function coverOf(request: CoverRequest): Cover {
 const OTHER_LENGTHS_TIMES = 1.5;
 
 interface Wanted extends CoverRequest {
+  /** The weight of the attack that a rule must match, and the number of its packets. */
   readonly least: number;
-  readonly isWorth: (found: Grown) => boolean;
+  readonly packetsLeast: number;
 }
 
 /** The rule for most of the kind, by the first way to choose lengths that has enough of it; null: none is worth it. */
 function steadyRule(kind: Kind, left: readonly WeightedPacket[], request: Wanted): Grown | null {
-  const { least, isWorth, users } = request;
+  const { least, packetsLeast, users } = request;
+  // A rule that is narrowed matches no more.
+  const begun = startsOf(kind, request).flatMap((start) => GrowingRule.from(start, left, users, least) ?? []);
+  if (begun.every(({ packets }) => packets.length < packetsLeast)) return null;
+  const isWorth = (each: Grown) =>
+    each.users <= users.tolerated && each.packets.length >= packetsLeast && each.weight >= least;
   const enough = SIMPLE_SHARE_MIN * weightOf(left.filter(({ header }) => header.kind === kind.name));
-  const begun = startsOf(kind, request).map((start) => begunWith(start, left, users));
   let best: Grown | null = null;
   for (const ranges of LENGTH_CHOICES) {
     const found = begun.map((each) => grownSteadily(each, { kind, ranges }, request));
@@ -142,7 +133,9 @@ function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule
   for (const packets of Map.groupBy(left, ({ header }) => header.kind).values()) {
     const kind = heaviestKind(packets);
     for (const start of kind === null ? [] : startsOf(kind, request)) {
-      const found = grown(begunWith(start, left, request.users), growth, NONE);
+      const begun = GrowingRule.from(start, left, request.users, 0);
+      if (begun === null || begun.weight / total < MIXED_SHARE_MIN) continue;
+      const found = grown(begun, growth, NONE);
       const share = found.weight / total;
       const worth = share - found.users;
       if (share < MIXED_SHARE_MIN || (best !== null && worth <= best.worth)) continue;
@@ -234,7 +227,7 @@ const LENGTH_CHOICES: readonly (readonly LengthRanges[])[] = [["none", "between 
  * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: an
  * attacker who moves away from a rule moves again.
  */
-function grownSteadily(begun: Begun, { kind, ranges }: Growing, request: CoverRequest): Grown {
+function grownSteadily(begun: GrowingRule, { kind, ranges }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
     const found = grownSimply(begun, { ...request, ranges }, moved);
@@ -271,18 +264,9 @@ function movedField(
   return NARROW_FIELDS.find((field) => !known.has(field) && isMoved(field)) ?? null;
 }
 
-interface Growth extends Pick<CoverRequest, "canExpress"> {
-  /** One percent of the users matched weighs as much as this many percent of the attack missed. */
-  readonly usersWeight: number;
-  /** A match field must leave this much of what a rule matches of the attack. */
-  readonly keptMin: number;
-  /** Which ranges of lengths are tried. */
-  readonly ranges: LengthRanges;
-}
-
 /** By the first choice of lengths that spares users and matches most, or else by the last. */
 function grownSimply(
-  begun: Begun,
+  begun: GrowingRule,
   { ranges: [first = "none", ...others], ...request }: CoverRequest & Pick<Growing, "ranges">,
   moved: ReadonlySet<NarrowField>,
 ): Found {
@@ -293,61 +277,11 @@ function grownSimply(
   return isSimple || others.length === 0 ? found : grownSimply(begun, { ...request, ranges: others }, moved);
 }
 
-/** Adds the match field that gains most, while the rule matches users. */
-function grown(
-  begun: Begun,
-  { canExpress, usersWeight, keptMin, ranges }: Growth,
-  moved: ReadonlySet<NarrowField>,
-): Found {
-  let found: Found = begun;
-  let { near } = begun;
-  const total = begun.weight || 1;
-  for (let fields = 0; fields < FIELDS_MAX && found.users > 0; fields++) {
-    const { rule, packets, weight } = found;
-    let best: (Omit<Found, "packets"> & { readonly change: Partial<Rule> }) | null = null;
-    let bestGain = weight / total - usersWeight * found.users + GAIN_MIN;
-    const hasLength = rule.packetLengths.length > 0;
-    const matching = hasLength ? near.packets.filter(({ header }) => ruleMatches(rule, header)) : near.packets;
-    const narrowings = fieldsFor(rule, { attack: packets, users: matching, moved, ranges });
-    for (const { fields: change, cost, kept: known } of narrowings) {
-      const narrower = { ...rule, ...change };
-      if (!canExpress(narrower)) continue;
-      // All packets match the rule that is narrowed.
-      const kept = known ?? weightMatchedWith(change, packets);
-      // Users who match make it no better.
-      if (kept < keptMin * weight || kept / total - cost <= bestGain) continue;
-      const matched = near.matchedWith(change, narrower.packetLengths);
-      const gain = kept / total - usersWeight * matched - cost;
-      if (gain <= bestGain) continue;
-      best = { rule: narrower, change, weight: kept, users: matched };
-      bestGain = gain;
-    }
-    if (best === null) break;
-    const { change } = best;
-    const isMatched = changeMatcher(change);
-    found = { ...best, packets: packets.filter(({ header }) => isMatched(header)) };
-    near = near.nearWith(change);
-  }
-  return found;
-}
-
 /** The one that matches most of the attack, of those that match no users if one of them matches enough; null: none. */
 function bestOf<Each extends Found>(found: readonly Each[], least: number, tolerated: number): Each | null {
   if (found.length === 0) return null;
   const pure = found.filter(({ weight, users }) => users <= tolerated && weight >= least);
   return (pure.length > 0 ? pure : found).reduce((a, b) => (b.weight > a.weight ? b : a));
-}
-
-/** A rule that is narrowed, and the users among whom it is. */
-interface Begun extends Found {
-  readonly near: UsersAtRisk;
-}
-
-/** @param attack packets that no rule matches yet. */
-function begunWith(rule: Rule, attack: readonly WeightedPacket[], users: UsersAtRisk): Begun {
-  const packets = attack.filter(({ header }) => ruleMatches(rule, header));
-  const near = users.near(rule);
-  return { rule, packets, weight: weightOf(packets), users: near.share, near };
 }
 
 /** Whether the rule asks for TCP and nothing else: flags that are drawn at random come with other fields in common. */

@@ -44,11 +44,18 @@ const NEAR_PORTS = 16;
 const LENGTH_WIDTH_MAX = 100;
 
 /** A change that narrows a rule, and what it costs beside what it misses of the attack. */
-export interface Narrowing {
+export class Narrowing {
   readonly fields: Fields;
   readonly cost: number;
-  /** The weight of the attack that matches it; null: not known yet. */
-  readonly kept: number | null;
+  /** The weight of the attack that matches it, and the share of users; null: not counted yet. */
+  kept: number | null;
+  users: number | null = null;
+
+  constructor(fields: Fields, cost = 0, kept: number | null = null) {
+    this.fields = fields;
+    this.cost = cost;
+    this.kept = kept;
+  }
 }
 
 /**
@@ -67,37 +74,62 @@ export interface NarrowedBy {
   readonly ranges: LengthRanges;
 }
 
+/** The changes that do not depend on which ranges of lengths are tried. */
+export interface SteadyFields {
+  /** The length of answers: it depends on the amplifier. */
+  readonly answers: readonly Narrowing[];
+  readonly ports: readonly Narrowing[];
+  readonly flags: readonly Narrowing[];
+  readonly exactLength: readonly Narrowing[];
+  readonly fragments: readonly Narrowing[];
+}
+
+export function steadyFields(rule: Rule, { attack, users, moved }: Omit<NarrowedBy, "ranges">): SteadyFields {
+  const hasLength = rule.packetLengths.length > 0 || moved.has("packetLengths");
+  const ports = ENDS.flatMap((end) => {
+    if (rule[`${end}Ports`].length > 0) return [];
+    const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
+    const others = portsExceptOf(end, users);
+    return [
+      ...(listed.length > 0 ? [new Narrowing({ [`${end}Ports`]: listed })] : []),
+      ...(others === null ? [] : [new Narrowing({ [`${end}Ports`]: others }, LEFT_OUT_COST)]),
+    ];
+  });
+  const isCommon = isReflected(rule) && !hasLength && attack.length >= COMMON_PACKETS_MIN;
+  return {
+    answers: isCommon ? [new Narrowing(commonLength(rule, attack, COMMON_SLACK))] : [],
+    ports,
+    flags: onlyValue(rule.protocols) === IP_PROTOCOL.tcp ? flagFields(rule.tcpFlags, attack) : [],
+    exactLength: hasLength ? [] : exactLength(attack),
+    fragments: rule.fragment === null ? [true, false].map((fragment) => new Narrowing({ fragment })) : [],
+  };
+}
+
 /** Changes that narrow the rule, each to be tried; of those that are equally good the first is to be taken. */
-export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: NarrowedBy): Narrowing[] {
-  const narrowings: Narrowing[] = [];
-  const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost, kept: null });
-  // The attacker chooses the destination port freely; the length depends on the amplifier, so it is tried first.
-  const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
+export function fieldsFor(rule: Rule, by: NarrowedBy, steady: SteadyFields): readonly Narrowing[] {
+  const { attack, users, moved, ranges } = by;
   const hasLength = rule.packetLengths.length > 0;
   const isLengthMoved = moved.has("packetLengths");
-  const isAmong = ranges.endsWith("users") || (ranges === "none" && isReflected && isLengthMoved);
+  const isAmong = ranges.endsWith("users") || (ranges === "none" && isReflected(rule) && isLengthMoved);
   const weight = ranges === "beside users" ? MIXED_USERS_WEIGHT : USERS_WEIGHT;
   const among = hasLength || !isAmong ? [] : lengthFields(attack, users, { weight, isWidest: isLengthMoved });
-  if (isReflected && !hasLength) {
-    if (isLengthMoved) for (const range of among) add(range);
-    else if (attack.length >= COMMON_PACKETS_MIN) add(commonLength(rule, attack, COMMON_SLACK));
-  }
-  for (const end of ENDS) {
-    if (rule[`${end}Ports`].length > 0) continue;
-    const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
-    if (listed.length > 0) add({ [`${end}Ports`]: listed });
-    const others = portsExceptOf(end, users);
-    if (others !== null) add({ [`${end}Ports`]: others }, LEFT_OUT_COST);
-  }
-  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp) narrowings.push(...flagFields(rule.tcpFlags, attack));
-  if (!hasLength && !isLengthMoved) {
-    for (const fields of exactLength(attack)) add(fields);
-    if (ranges === "own") for (const range of ownRange(attack)) add(range, RANGE_COST);
-  }
-  if (ranges.endsWith("users"))
-    for (const range of among) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
-  if (rule.fragment === null) for (const fragment of [true, false]) add({ fragment });
-  return narrowings;
+  const own = ranges === "own" && !hasLength && !isLengthMoved ? ownRange(attack) : [];
+  const sparing = ranges.endsWith("users") ? among.filter((range) => sparedBy(range, users) >= RANGE_SPARED_MIN) : [];
+  const asRange = (fields: Fields) => new Narrowing(fields, RANGE_COST);
+  return [
+    // The attacker chooses the destination port freely; the length depends on the amplifier, so it is tried first.
+    ...(isReflected(rule) && isLengthMoved ? among.map((fields) => new Narrowing(fields)) : steady.answers),
+    ...steady.ports,
+    ...steady.flags,
+    ...steady.exactLength,
+    ...own.map(asRange),
+    ...sparing.map(asRange),
+    ...steady.fragments,
+  ];
+}
+
+function isReflected({ protocols, sourcePorts }: Rule): boolean {
+  return sourcePorts.length > 0 && onlyValue(protocols) === IP_PROTOCOL.udp;
 }
 
 /** The lengths of the attack, but for the outermost. */
@@ -109,9 +141,10 @@ function ownRange(attack: readonly WeightedPacket[]): Fields[] {
 }
 
 /** The length that most packets have. */
-function exactLength(packets: readonly WeightedPacket[]): Fields[] {
+function exactLength(packets: readonly WeightedPacket[]): Narrowing[] {
   const heaviest = heaviestOf(talliedBy(packets, "packetBytes", 1));
-  return heaviest === null || heaviest.count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(heaviest.value) }];
+  if (heaviest === null || heaviest.count < HEAVY_PACKETS_MIN) return [];
+  return [new Narrowing({ packetLengths: exactly(heaviest.value) }, 0, heaviest.weight)];
 }
 
 /** How many packets of users the range leaves out. */
@@ -209,18 +242,18 @@ function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Ran
 function flagFields(flags: Rule["tcpFlags"], attack: readonly WeightedPacket[]): Narrowing[] {
   const present = flags ?? { set: 0, unset: 0 };
   const open = FLAG_BITS.filter((bit) => ((present.set | present.unset) & bit) === 0);
-  const { set, unset } = weightsByFlag(attack);
-  const single = open.flatMap((bit): Narrowing[] => {
+  const weights = weightsByFlag(attack);
+  const single = open.flatMap((bit) => {
     const at = FLAG_BITS.indexOf(bit);
     const having = { set: present.set | bit, unset: present.unset };
     const lacking = { set: present.set, unset: present.unset | bit };
     return [
-      { fields: { tcpFlags: having }, cost: 0, kept: set[at] as number },
-      { fields: { tcpFlags: lacking }, cost: 0, kept: unset[at] as number },
+      new Narrowing({ tcpFlags: having }, 0, weights.set[at]),
+      new Narrowing({ tcpFlags: lacking }, 0, weights.unset[at]),
     ];
   });
-  const common = commonFlags(attack, COMMON_SLACK);
-  return common.tcpFlags ? [...single, { fields: common, cost: 0, kept: null }] : single;
+  const common = commonFlags(attack, COMMON_SLACK, weights);
+  return common.tcpFlags ? [...single, new Narrowing(common)] : single;
 }
 
 /** Of the packets with TCP flags, the weight of those that have each set, and of those that have it not. */
@@ -236,10 +269,9 @@ function weightsByFlag(packets: readonly WeightedPacket[]) {
   return { set, unset };
 }
 
-function commonFlags(packets: readonly WeightedPacket[], slack: number): Fields {
+function commonFlags(packets: readonly WeightedPacket[], slack: number, weights = weightsByFlag(packets)): Fields {
   if (packets.length === 0 || packets.some(({ header }) => header.flags === NONE)) return {};
   const total = weightOf(packets);
-  const weights = weightsByFlag(packets);
   let set = 0;
   let unset = 0;
   for (const [at, flag] of FLAG_BITS.entries()) {
