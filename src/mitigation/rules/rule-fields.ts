@@ -86,15 +86,14 @@ export interface SteadyFields {
 
 export function steadyFields(rule: Rule, { attack, users, moved }: Omit<NarrowedBy, "ranges">): SteadyFields {
   const hasLength = rule.packetLengths.length > 0 || moved.has("packetLengths");
-  const ports = ENDS.flatMap((end) => {
-    if (rule[`${end}Ports`].length > 0) return [];
+  const ports: Narrowing[] = [];
+  for (const end of ENDS) {
+    if (rule[`${end}Ports`].length > 0) continue;
     const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
+    if (listed.length > 0) ports.push(new Narrowing({ [`${end}Ports`]: listed }));
     const others = portsExceptOf(end, users);
-    return [
-      ...(listed.length > 0 ? [new Narrowing({ [`${end}Ports`]: listed })] : []),
-      ...(others === null ? [] : [new Narrowing({ [`${end}Ports`]: others }, LEFT_OUT_COST)]),
-    ];
-  });
+    if (others !== null) ports.push(new Narrowing({ [`${end}Ports`]: others }, LEFT_OUT_COST));
+  }
   const isCommon = isReflected(rule) && !hasLength && attack.length >= COMMON_PACKETS_MIN;
   return {
     answers: isCommon ? [new Narrowing(commonLength(rule, attack, COMMON_SLACK))] : [],
@@ -177,17 +176,17 @@ export function inCommon(
 /** The ports that attack packets have far more than users. */
 function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Range[] {
   const total = weightOf(attack);
-  const ports = talliedBy(attack, `${end}Port`);
-  const heavy = ports.values.flatMap((port, i) => {
-    const [weight, count] = [ports.weights[i] as number, ports.counts[i] as number];
-    const isHeavy = weight >= LISTED_PORT_SHARE_MIN * total && count >= HEAVY_PACKETS_MIN;
-    return isHeavy ? [{ port, worth: weight / total - USERS_WEIGHT * weightAt(end, port, users) }] : [];
-  });
-  const worth = heavy
-    .filter((each) => each.worth > 0 && !isOfOneConversation(end, each.port, attack, total))
-    .sort((a, b) => b.worth - a.worth)
-    .slice(0, RANGES_MAX);
-  return worth.flatMap(({ port }) => exactly(port)).sort((a, b) => a.from - b.from);
+  const { values, weights, counts } = talliedBy(attack, `${end}Port`);
+  const worth: { readonly port: number; readonly worth: number }[] = [];
+  for (const [i, port] of values.entries()) {
+    const weight = weights[i] as number;
+    if ((counts[i] as number) < HEAVY_PACKETS_MIN || weight < LISTED_PORT_SHARE_MIN * total) continue;
+    const of = weight / total - USERS_WEIGHT * weightAt(end, port, users);
+    if (of > 0 && !isOfOneConversation(end, port, attack, total)) worth.push({ port, worth: of });
+  }
+  worth.sort((a, b) => b.worth - a.worth);
+  const listed = worth.slice(0, RANGES_MAX).map(({ port }) => ({ from: port, to: port }));
+  return listed.sort((a, b) => a.from - b.from);
 }
 
 /** The weight of those that have the port. */
@@ -218,15 +217,16 @@ function areOfOneSource(packets: readonly WeightedPacket[]): boolean {
 /** All ports but those that most users have, with what lies between near ones; null: users have no ports in common. */
 function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Range[] | null {
   const total = weightOf(users);
-  const ports = talliedBy(users, `${end}Port`);
+  const { values, weights, counts } = talliedBy(users, `${end}Port`);
   // The chance that the next packet has a port that was not seen yet (Good, 1953).
-  const areOthers = ports.counts.filter((count) => count === 1).length > UNSEEN_SHARE_MAX * users.length;
+  const areOthers = counts.filter((count) => count === 1).length > UNSEEN_SHARE_MAX * users.length;
+  const several: { readonly port: number; readonly weight: number }[] = [];
+  for (const [i, port] of values.entries()) {
+    if ((counts[i] as number) < LEFT_OUT_PACKETS_MIN || (areOthers && isOfOneClient(end, port, users))) continue;
+    several.push({ port, weight: weights[i] as number });
+  }
   const clusters: { from: number; to: number; weight: number }[] = [];
-  const several = ports.values.flatMap((port, i): (readonly [number, number])[] => {
-    const isRepeated = (ports.counts[i] as number) >= LEFT_OUT_PACKETS_MIN;
-    return isRepeated && !(areOthers && isOfOneClient(end, port, users)) ? [[port, ports.weights[i] as number]] : [];
-  });
-  for (const [port, weight] of several.sort(([a], [b]) => a - b)) {
+  for (const { port, weight } of several.sort((a, b) => a.port - b.port)) {
     const last = clusters.at(-1);
     if (last === undefined || port - last.to > NEAR_PORTS) clusters.push({ from: port, to: port, weight });
     else Object.assign(last, { to: port, weight: last.weight + weight });
