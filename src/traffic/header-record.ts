@@ -106,6 +106,14 @@ export class HeaderRecords {
     return { source, destination, protocol, ports, tcpFlags, fragment, packetBytes };
   }
 
+  /** header(), if the frame has an IP header with a destination; null: it has none. */
+  knownHeader(index: number): PacketHeader | null {
+    const at = (index * HEADER_RECORD_BYTES + SAMPLE_RECORD.destination) / 4;
+    const { words } = this;
+    for (let i = at; i < at + ADDRESS_BYTES / 4; i++) if (words[i] !== 0) return this.header(index);
+    return null;
+  }
+
   #fields(index: number): Omit<PacketHeader, "source" | "destination"> {
     const start = index * HEADER_RECORD_BYTES;
     const { bytes } = this;
@@ -160,6 +168,7 @@ class RecordHeader implements PacketHeader {
   readonly #bytes: Uint8Array;
   readonly #start: number;
   #source: IpAddress | null = null;
+  #destination: IpAddress | null = null;
 
   constructor(bytes: Uint8Array, start: number, fields: Omit<PacketHeader, "source" | "destination">) {
     this.#bytes = bytes;
@@ -177,6 +186,7 @@ class RecordHeader implements PacketHeader {
   }
 
   get destination(): IpAddress {
-    return addressFromBytes(this.#bytes, this.#start + SAMPLE_RECORD.destination);
+    this.#destination ??= addressFromBytes(this.#bytes, this.#start + SAMPLE_RECORD.destination);
+    return this.#destination;
   }
 }

@@ -15,16 +15,22 @@ export interface PacketMessage {
 export class PacketColumns {
   readonly #records: HeaderRecords;
   readonly #standsFor: Float64Array;
+  /** Nothing overwrites the records. */
+  readonly #areOwn: boolean;
   #decoded: readonly SampledPacket[] | null = null;
 
-  /** @param records at least as many as `standsFor` has. If they are overwritten, new columns must be made. */
-  constructor(records: HeaderRecords, standsFor: Float64Array) {
+  /**
+   * @param records at least as many as `standsFor` has. If they are overwritten, new columns must be made.
+   * @param areOwn they are never overwritten.
+   */
+  constructor(records: HeaderRecords, standsFor: Float64Array, areOwn = false) {
     this.#records = records;
     this.#standsFor = standsFor;
+    this.#areOwn = areOwn;
   }
 
   static of({ records, standsFor }: PacketMessage): PacketColumns {
-    return new PacketColumns(new HeaderRecords(records), standsFor);
+    return new PacketColumns(new HeaderRecords(records), standsFor, true);
   }
 
   get length(): number {
@@ -69,7 +75,8 @@ export class PacketColumns {
     const records = this.#records;
     const packets: SampledPacket[] = [];
     for (let i = 0; i < this.length; i++) {
-      const header = records.wholeHeader(i);
+      // Nearly all addresses are never read.
+      const header = this.#areOwn ? records.knownHeader(i) : records.wholeHeader(i);
       if (header === null) continue;
       const standsFor = this.#standsFor[i] as number;
       packets.push(withReported(records, i, { header, wireBytes: records.wireBytes(i), standsFor }));

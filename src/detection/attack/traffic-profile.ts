@@ -196,18 +196,45 @@ class KeptProfile implements TrafficProfile {
       destination: view.getUint16(at + PROFILE_RECORD.destinationPort, true),
     };
     return {
-      header: {
-        source: sourceIn(view, at, (bits & HEADER_BITS.ipv6) !== 0),
+      header: new KeptHeader(view, at, {
         destination: this.#host,
         protocol: view.getUint8(at + PROFILE_RECORD.protocol),
         ports: (bits & HEADER_BITS.ports) === 0 ? null : ports,
         tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : view.getUint8(at + PROFILE_RECORD.tcpFlags),
         fragment: fragmentOf(bits),
         packetBytes,
-      },
+      }),
       wireBytes: packetBytes + view.getUint8(at + PROFILE_RECORD.frameBytes),
       standsFor: view.getFloat32(at + PROFILE_RECORD.standsFor, true),
     };
+  }
+}
+
+/** The text of its source is made when it is read, which is seldom. A copy by spreading would lack it. */
+class KeptHeader implements PacketHeader {
+  readonly destination: IpAddress;
+  readonly protocol: number;
+  readonly ports: PacketHeader["ports"];
+  readonly tcpFlags: number | null;
+  readonly fragment: PacketHeader["fragment"];
+  readonly packetBytes: number;
+  readonly #view: DataView;
+  readonly #at: number;
+
+  constructor(view: DataView, at: number, fields: Omit<PacketHeader, "source">) {
+    this.destination = fields.destination;
+    this.protocol = fields.protocol;
+    this.ports = fields.ports;
+    this.tcpFlags = fields.tcpFlags;
+    this.fragment = fields.fragment;
+    this.packetBytes = fields.packetBytes;
+    this.#view = view;
+    this.#at = at;
+  }
+
+  get source(): IpAddress {
+    const bits = this.#view.getUint8(this.#at + PROFILE_RECORD.headerBits);
+    return sourceIn(this.#view, this.#at, (bits & HEADER_BITS.ipv6) !== 0);
   }
 }
 

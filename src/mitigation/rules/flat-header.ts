@@ -24,12 +24,13 @@ export class FlatHeader implements PacketHeader {
   /** NONE: the packet has no TCP flags. */
   readonly flags: number;
   readonly vector: Vector | null;
-  readonly #of: PacketHeader;
+  readonly #addresses: PacketHeader;
   #class: string | null = null;
   #kind: string | null = null;
   #isNever: boolean | null = null;
 
-  constructor(of: PacketHeader) {
+  /** @param addresses another header, whose addresses it has. */
+  constructor(of: PacketHeader, addresses = of) {
     const { protocol, ports, tcpFlags, fragment, packetBytes } = of;
     this.protocol = protocol;
     this.ports = ports;
@@ -39,16 +40,16 @@ export class FlatHeader implements PacketHeader {
     this.sourcePort = ports === null ? NONE : ports.source;
     this.destinationPort = ports === null ? NONE : ports.destination;
     this.flags = tcpFlags ?? NONE;
-    this.vector = vectorOf(of);
-    this.#of = of;
+    this.vector = of instanceof FlatHeader ? of.vector : vectorOf(of);
+    this.#addresses = addresses;
   }
 
   get source(): IpAddress {
-    return this.#of.source;
+    return this.#addresses.source;
   }
 
   get destination(): IpAddress {
-    return this.#of.destination;
+    return this.#addresses.destination;
   }
 
   /** See classOf(). */

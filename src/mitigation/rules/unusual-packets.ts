@@ -4,10 +4,11 @@
  * were before the attack. Pure.
  */
 import { ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
+import { addressFamily } from "../../net/address.ts";
 import { bulkOf, likeBulk, ofReturningSources } from "./attack-bulk.ts";
 import { servicePackets } from "./configured-services.ts";
 import { drawnAlike } from "./drawn-values.ts";
-import { flatHeader } from "./flat-header.ts";
+import { FlatHeader } from "./flat-header.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
@@ -146,9 +147,17 @@ export function servicesLike(
   services: SeenTraffic["services"] = null,
 ): WeightedPacket[] {
   if (first === undefined) return [];
-  const packets = services === null ? ordinaryPackets(first.header) : servicePackets(services, first.header);
-  return scaled(
-    packets.map((header) => ({ header: flatHeader(header), weight: 1 })),
-    share,
-  );
+  const { header: like } = first;
+  const headers = services === null ? commonTo(addressFamily(like.destination), like) : servicePackets(services, like);
+  const weight = share / headers.length;
+  return headers.map((header) => ({ header: new FlatHeader(header, like), weight }));
+}
+
+const COMMON = new Map<4 | 6, readonly FlatHeader[]>();
+
+/** The packets of common services, which differ in their addresses alone. @param like a packet of the family. */
+function commonTo(family: 4 | 6, like: FlatHeader): readonly FlatHeader[] {
+  const known = COMMON.get(family) ?? ordinaryPackets(like).map((header) => new FlatHeader(header));
+  COMMON.set(family, known);
+  return known;
 }
