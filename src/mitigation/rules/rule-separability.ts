@@ -38,7 +38,8 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     const isNever = seen.direction === "incoming" && shareNever(packets) >= NEVER_SHARE_MIN;
     return { rule, packets, isNever, risk: matchesOnlyDestination(rule) ? 1 : users.matched(rule) };
   });
-  const needed = neededOf(matches, traffic);
+  // Where users are known, which rules are needed says nothing more.
+  const needed = hasProfile ? new Set() : neededOf(matches, traffic);
   const atRisk = matches.map((match): RuleRisk => {
     const { rule, packets, isNever, risk } = match;
     if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { share: risk, isGuess: false };
@@ -80,10 +81,11 @@ interface RuleMatch {
 /** Those without which too much is left, the largest first: what the others match may be of users alone. */
 function neededOf(matches: readonly RuleMatch[], { all, mostLeft }: SeparatedTraffic): ReadonlySet<RuleMatch> {
   const needed = new Set(matches.filter(({ isNever }) => isNever));
-  const isLeft = ({ header }: WeightedPacket) => !needed.values().some(({ rule }) => ruleMatches(rule, header));
+  let left = all.filter(({ header }) => !needed.values().some(({ rule }) => ruleMatches(rule, header)));
   for (const match of matches.toSorted((a, b) => weightOf(b.packets) - weightOf(a.packets))) {
-    if (weightOf(all.filter(isLeft)) <= mostLeft) break;
+    if (weightOf(left) <= mostLeft) break;
     needed.add(match);
+    left = left.filter(({ header }) => !ruleMatches(match.rule, header));
   }
   return needed;
 }
