@@ -130,7 +130,7 @@ function standingOut(packets: readonly WeightedPacket[]): readonly WeightedPacke
   return heavy.size === 0 ? [] : packets.filter(({ header }) => heavy.has(header.destinationPort));
 }
 
-/** A value that so many packets have is not one that is drawn. */
+/** The least number of packets that have a value which is not drawn. */
 function leastOf(packets: readonly WeightedPacket[]): number {
   return Math.max(STANDS_OUT_PACKETS, STANDS_OUT_SHARE * packets.length);
 }

@@ -52,10 +52,10 @@ export function separated(seen: SeenTraffic): SeparatedTraffic {
 /** With their shares of all of the packets. */
 function weighted(packets: readonly SampledPacket[], unit: TrafficUnit): WeightedPacket[] {
   const weightIn = ({ standsFor, wireBytes }: SampledPacket) => (unit === "bytes" ? standsFor * wireBytes : standsFor);
-  return scaled(
-    packets.map((packet) => ({ header: flatHeader(packet.header), weight: weightIn(packet) })),
-    1,
-  );
+  let total = 0;
+  for (const packet of packets) total += weightIn(packet);
+  const factor = 1 / (total || 1);
+  return packets.map((packet) => ({ header: flatHeader(packet.header), weight: weightIn(packet) * factor }));
 }
 
 /** Packets alike are of the attack if there are far more of them than users explain. */

@@ -1,6 +1,6 @@
 /** Sums of weights by whole numbers, in the order in which these came first. Pure. */
 
-/** Up to so many values are found by looking at each. */
+/** Up to this number of values, each is compared. */
 const LISTED_MAX = 8;
 /** Power of two. */
 const SLOTS_MIN = 64;
