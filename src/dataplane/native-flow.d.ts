@@ -10,6 +10,7 @@ import type {
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
 } from "../native/constants.ts";
+import type { ExporterReading, InterfaceReading, Sampling } from "../telemetry/exporter-reading.ts";
 import type { Source } from "./native-source.d.ts";
 
 /** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */
@@ -77,60 +78,19 @@ export interface FlowReceiverStatus {
   readonly unspreadRecords: number;
 }
 
-export interface ExporterStatus {
+/** What ExporterReading says, as the addon has it. */
+export interface ExporterStatus
+  extends Omit<ExporterReading, "listen" | "address" | "name" | "undecoded" | "waitingBytes"> {
   /** 16 bytes. */
   readonly address: Uint8Array;
-  /** By which samples name it, from 1 on. */
-  readonly number: number;
   /** Number of its rule in those that were set last; null without rules. */
   readonly rule: number | null;
   readonly protocols: readonly (typeof FLOW_PROTOCOLS)[number][];
-  readonly datagrams: number;
-  readonly bytes: number;
   /** records = counted + the sum of leftOut. */
-  readonly records: number;
-  readonly counted: number;
   readonly leftOut: Readonly<Record<(typeof FLOW_LEFT_OUT)[number], number>>;
-  /** How it reports traffic, as far as it has shown. */
   readonly traits: readonly (typeof FLOW_TRAITS)[number][];
-  /** Private enterprise numbers (IANA) of its elements and samples. */
-  readonly vendors: readonly number[];
-  /** The longest time between two records of a flow whose start time stays, ms; 0: it reports flows as others do. */
-  readonly reportIntervalMs: number;
-  /** Understood, and no traffic of IP. */
   readonly notForUs: Readonly<Record<(typeof FLOW_NOT_FOR_US)[number], number>>;
-  /** False while another exporter of its site counts. */
-  readonly isActive: boolean;
-  /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
-  readonly events: number;
-  readonly otherRecords: number;
-  /** Records of which packets or bytes are estimated, since the exporter reports only the other. */
-  readonly estimatedRecords: number;
-  readonly lateRecords: number;
-  /** Late records that counted when they came, since all of the exporter are late. */
-  readonly countedLate: number;
-  /** Sampling rates that no exporter can have, and were not taken. */
-  readonly impossibleRates: number;
-  /** Flows of an exporter of totals that found no place in the table of flows. */
-  readonly untrackedFlows: number;
-  /** 0 where the rule has a rate. */
-  readonly unknownRateRecords: number;
-  /** What the exporter sent and never came, by its sequence numbers. */
-  readonly lostRecords: number;
-  readonly lostDatagrams: number;
-  readonly reordered: number;
-  readonly duplicates: number;
-  readonly restarts: number;
-  /** Packets that an sFlow agent could not sample, as it says itself. */
-  readonly droppedSamples: number;
-  readonly templates: number;
-  /** Templates that found no room, and those that gave theirs to others before they were idle. */
-  readonly templatesRefused: number;
-  readonly templatesDisplaced: number;
-  readonly templateChanges: number;
-  /** Sets of data that came before their template: kept, decoded when it came, given up; and bytes that wait now. */
-  readonly keptSets: number;
-  readonly recoveredSets: number;
+  /** Sets of data that came before their template and were given up, and bytes that wait now. */
   readonly withoutTemplate: number;
   readonly waitingForTemplate: number;
   /** The templates that were missed, by the first reasons. */
@@ -142,19 +102,9 @@ export interface ExporterStatus {
   /** Observation domains, engines and agents. */
   readonly domains: number;
   readonly memoryBytes: number;
-  /** The exporter's clock minus ours; null: not known. */
-  readonly clockSkewMs: number | null;
-  /** Since the last datagram. */
-  readonly silentMs: number;
-  readonly samplings: readonly {
-    readonly domain: number;
-    readonly sampler: number;
-    /** Sampling rate, as one packet in this number; 0: not known, and counted as 1. */
-    readonly rate: number;
-    readonly origin: (typeof SAMPLING_ORIGINS)[number];
-  }[];
+  readonly samplings: readonly (Sampling & { readonly origin: (typeof SAMPLING_ORIGINS)[number] })[];
   /** The interfaces that were seen first, at most EXPORTER_INTERFACES_MAX. */
-  readonly interfaces: readonly ExporterInterface[];
+  readonly interfaces: readonly (InterfaceReading & { readonly role: (typeof INTERFACE_ROLES)[number] })[];
   /** What an operator should do something about: an unknown sampling rate; null: nothing. */
   readonly error: string | null;
 }
@@ -164,20 +114,6 @@ export interface Undecoded {
   readonly kind: (typeof FLOW_UNDECODED)[number];
   readonly reason: string;
   readonly count: number;
-}
-
-export interface ExporterInterface {
-  /** ifIndex; 0: the exporter did not say. */
-  readonly index: number;
-  readonly name: string | null;
-  readonly role: (typeof INTERFACE_ROLES)[number];
-  /** Of all records, also those left out; packets and bytes multiplied by the sampling rate. */
-  readonly recordsIn: number;
-  readonly packetsIn: number;
-  readonly bytesIn: number;
-  readonly recordsOut: number;
-  readonly packetsOut: number;
-  readonly bytesOut: number;
 }
 
 export interface FlowSource extends Source {
