@@ -1,16 +1,8 @@
 /** BIRD of a Debian release, read through birdc. */
 
 import { parseFlows, parseRoutes } from "../../fixtures/bgp/bird-tables.ts";
-import { eventually } from "../../fixtures/service.ts";
 import { type BitTest, bitTerm, matchText, rangeText, rateText, sorted } from "./flow-words.ts";
-import {
-  type ForeignRouter,
-  type HeldFlow,
-  type HeldRoute,
-  type RouterLink,
-  RouterProcesses,
-  SPEAKER_ASN,
-} from "./foreign-router.ts";
+import { ForeignRouter, type HeldFlow, type HeldRoute, SPEAKER_ASN } from "./foreign-router.ts";
 
 /** The names of `show route all` by their first octets. */
 const EXTENDED: Readonly<Record<string, string>> = { rt: "rt", ro: "soo" };
@@ -25,23 +17,13 @@ export interface RouteChange {
   readonly isHeld: boolean;
 }
 
-export class BirdRouter implements ForeignRouter {
-  readonly #processes: RouterProcesses;
-
-  constructor(
-    readonly name: string,
-    root: string,
-    readonly link: RouterLink,
-  ) {
-    this.#processes = new RouterProcesses(root, name, link.namespace);
-  }
-
-  async start(): Promise<void> {
+export class BirdRouter extends ForeignRouter {
+  override async start(): Promise<void> {
     const { own, speaker, asn } = this.link;
     const taken = "import all; export none;";
     const lines = [
       "log stderr { error, fatal, bug };",
-      `log "${this.#processes.inside(TRACE)}" { trace };`,
+      `log "${this.processes.inside(TRACE)}" { trace };`,
       `router id ${own.v4};`,
       "protocol device {}",
       "flow4 table flows4;",
@@ -56,18 +38,14 @@ export class BirdRouter implements ForeignRouter {
       "}",
       "",
     ];
-    this.#processes.write("bird.conf", lines.join("\n"));
-    const control = this.#processes.inside("control");
-    this.#processes.start(["bird", "-f", "-c", this.#processes.inside("bird.conf"), "-s", control]);
+    this.processes.write("bird.conf", lines.join("\n"));
+    const control = this.processes.inside("control");
+    this.processes.start(["bird", "-f", "-c", this.processes.inside("bird.conf"), "-s", control]);
     const isUp = async () => (await this.#show("status").catch(() => [])).length > 0;
-    await eventually(isUp, () => `${this.name} does not start: ${this.#processes.read("log")}`, 20_000);
+    await this.started(isUp);
   }
 
-  kill(): Promise<void> {
-    return this.#processes.kill();
-  }
-
-  async routes(): Promise<readonly HeldRoute[]> {
+  override async routes(): Promise<readonly HeldRoute[]> {
     const lines = await this.#tables("master4", "master6");
     return parseRoutes(lines).map(({ prefix, nextHop, communities, extended = [], large = [] }) => ({
       ...{ prefix, nextHop },
@@ -75,7 +53,7 @@ export class BirdRouter implements ForeignRouter {
     }));
   }
 
-  async flows(): Promise<readonly HeldFlow[]> {
+  override async flows(): Promise<readonly HeldFlow[]> {
     return parseFlows(await this.#tables("flows4", "flows6")).map((flow) => {
       const rate = flow.rateBytes === null ? [] : [rateText(flow.rateBytes)];
       const extended = (flow.extended ?? []).map(extendedText);
@@ -86,7 +64,7 @@ export class BirdRouter implements ForeignRouter {
 
   /** Each UPDATE since it was started for the first time, in the order in which they came. */
   changes(): readonly RouteChange[] {
-    return this.#processes.read(TRACE).split("\n").flatMap(changeOf);
+    return this.processes.read(TRACE).split("\n").flatMap(changeOf);
   }
 
   async #tables(...names: readonly string[]): Promise<readonly string[]> {
@@ -95,8 +73,8 @@ export class BirdRouter implements ForeignRouter {
   }
 
   async #show(subject: string): Promise<readonly string[]> {
-    const command = ["birdc", "-s", this.#processes.inside("control"), `show ${subject}`];
-    return (await this.#processes.ask(command)).split("\n");
+    const command = ["birdc", "-s", this.processes.inside("control"), `show ${subject}`];
+    return (await this.processes.ask(command)).split("\n");
   }
 }
 

@@ -1,14 +1,6 @@
 /** ExaBGP: it keeps no table, so that a helper writes down each UPDATE as ExaBGP decoded it, and the table is made of these. */
-import { eventually } from "../../fixtures/service.ts";
 import { type BitTest, bitTerm, matchText, numberTerms, rateText, sorted } from "./flow-words.ts";
-import {
-  type ForeignRouter,
-  type HeldFlow,
-  type HeldRoute,
-  type RouterLink,
-  RouterProcesses,
-  SPEAKER_ASN,
-} from "./foreign-router.ts";
+import { ForeignRouter, type HeldFlow, type HeldRoute, SPEAKER_ASN } from "./foreign-router.ts";
 
 /** Its end of the pipe does not block, so that cat would end at once. */
 const WRITER = (file: string) => `#!/usr/bin/python3
@@ -45,19 +37,9 @@ interface Nlri {
   readonly string?: string;
 }
 
-export class Exabgp implements ForeignRouter {
-  readonly #processes: RouterProcesses;
-
-  constructor(
-    readonly name: string,
-    root: string,
-    readonly link: RouterLink,
-  ) {
-    this.#processes = new RouterProcesses(root, name, link.namespace);
-  }
-
-  async start(): Promise<void> {
-    const processes = this.#processes;
+export class Exabgp extends ForeignRouter {
+  override async start(): Promise<void> {
+    const processes = this.processes;
     const { own, speaker, asn } = this.link;
     processes.write("seen", "");
     processes.write("writer", WRITER(processes.inside("seen")), 0o755);
@@ -74,25 +56,21 @@ export class Exabgp implements ForeignRouter {
     const settings = ["exabgp.daemon.user=root", "exabgp.log.destination=stderr", "exabgp.api.cli=false"];
     processes.start(["env", ...settings, "exabgp.api.ack=false", "exabgp", processes.inside("exabgp.conf")]);
     const isUp = () => Promise.resolve(processes.read("log").includes("loaded new configuration"));
-    await eventually(isUp, () => `${this.name} does not start: ${processes.read("log")}`, 20_000);
+    await this.started(isUp);
   }
 
-  kill(): Promise<void> {
-    return this.#processes.kill();
-  }
-
-  async routes(): Promise<readonly HeldRoute[]> {
+  override async routes(): Promise<readonly HeldRoute[]> {
     return [...this.#table().routes.values()];
   }
 
-  async flows(): Promise<readonly HeldFlow[]> {
+  override async flows(): Promise<readonly HeldFlow[]> {
     return [...this.#table().flows.values()];
   }
 
   #table(): { readonly routes: ReadonlyMap<string, HeldRoute>; readonly flows: ReadonlyMap<string, HeldFlow> } {
     const routes = new Map<string, HeldRoute>();
     const flows = new Map<string, HeldFlow>();
-    const lines = this.#processes.read("seen").split("\n").slice(0, -1);
+    const lines = this.processes.read("seen").split("\n").slice(0, -1);
     for (const { type, neighbor } of lines.map((line) => JSON.parse(line) as Message)) {
       if (type === "state" && neighbor?.state !== "up") {
         routes.clear();

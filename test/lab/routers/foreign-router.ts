@@ -1,6 +1,7 @@
 /** A router of another project as the other end of a BGP session: its processes, and what its own tool says that it holds. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { eventually } from "../../fixtures/service.ts";
 import type { Namespace } from "../namespaces.ts";
 
 export const SPEAKER_ASN = 64500;
@@ -28,19 +29,8 @@ export interface HeldFlow {
   readonly attributes: readonly string[];
 }
 
-export interface ForeignRouter {
-  readonly name: string;
-  readonly link: RouterLink;
-  start(): Promise<void>;
-  /** SIGKILL, as a power cut of the router would. A second time does nothing. */
-  kill(): Promise<void>;
-  routes(): Promise<readonly HeldRoute[]>;
-  /** null: the software knows no FlowSpec. */
-  flows(): Promise<readonly HeldFlow[] | null>;
-}
-
 /** The processes of one router, in its namespace and in a Debian system; its files are in a folder of that system. */
-export class RouterProcesses {
+class RouterProcesses {
   readonly #running: Bun.Subprocess[] = [];
 
   constructor(
@@ -95,5 +85,33 @@ export class RouterProcesses {
 
   #command(command: readonly string[]): string[] {
     return this.namespace.command(["chroot", this.root, ...command]);
+  }
+}
+
+export abstract class ForeignRouter {
+  protected readonly processes: RouterProcesses;
+
+  /** @param root of the Debian system that has its software */
+  constructor(
+    readonly name: string,
+    root: string,
+    readonly link: RouterLink,
+  ) {
+    this.processes = new RouterProcesses(root, name, link.namespace);
+  }
+
+  abstract start(): Promise<void>;
+  abstract routes(): Promise<readonly HeldRoute[]>;
+  /** null: the software knows no FlowSpec. */
+  abstract flows(): Promise<readonly HeldFlow[] | null>;
+
+  /** SIGKILL, as a power cut of the router would. A second time does nothing. */
+  kill(): Promise<void> {
+    return this.processes.kill();
+  }
+
+  /** Until it does what it can only do when it runs. */
+  protected async started(isUp: () => Promise<boolean>): Promise<void> {
+    await eventually(isUp, () => `${this.name} does not start: ${this.processes.read("log")}`, 20_000);
   }
 }

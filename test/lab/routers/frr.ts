@@ -2,7 +2,7 @@
 import { eventually } from "../../fixtures/service.ts";
 import { type BitTest, bitTerm, matchText, numberTerms, rateText, sorted } from "./flow-words.ts";
 import type { RouterLink } from "./foreign-router.ts";
-import { type ForeignRouter, type HeldFlow, type HeldRoute, RouterProcesses, SPEAKER_ASN } from "./foreign-router.ts";
+import { ForeignRouter, type HeldFlow, type HeldRoute, SPEAKER_ASN } from "./foreign-router.ts";
 
 const FAMILIES = ["ipv4 unicast", "ipv6 unicast", "ipv4 flowspec", "ipv6 flowspec"] as const;
 
@@ -22,19 +22,9 @@ const WELL_KNOWN: Readonly<Record<string, string>> = {
   "no-advertise": "65535:65282",
 };
 
-export class Frr implements ForeignRouter {
-  readonly #processes: RouterProcesses;
-
-  constructor(
-    readonly name: string,
-    root: string,
-    readonly link: RouterLink,
-  ) {
-    this.#processes = new RouterProcesses(root, name, link.namespace);
-  }
-
-  async start(): Promise<void> {
-    const processes = this.#processes;
+export class Frr extends ForeignRouter {
+  override async start(): Promise<void> {
+    const processes = this.processes;
     processes.write("frr.conf", configOf(this.link));
     await processes.ask(["chown", "-R", "frr:frr", processes.inside("")]);
     const socket = processes.inside("zserv");
@@ -47,11 +37,7 @@ export class Frr implements ForeignRouter {
     await eventually(hasBgp, () => `${this.name}: bgpd does not start`, 20_000);
   }
 
-  kill(): Promise<void> {
-    return this.#processes.kill();
-  }
-
-  async routes(): Promise<readonly HeldRoute[]> {
+  override async routes(): Promise<readonly HeldRoute[]> {
     const routes: HeldRoute[] = [];
     for (const family of ["ipv4", "ipv6"]) {
       const table = JSON.parse(await this.#show(`show bgp ${family} unicast json`)) as { routes: object };
@@ -63,13 +49,13 @@ export class Frr implements ForeignRouter {
     return routes;
   }
 
-  async flows(): Promise<readonly HeldFlow[]> {
+  override async flows(): Promise<readonly HeldFlow[]> {
     const shown = await Promise.all(["ipv4", "ipv6"].map((family) => this.#show(`show bgp ${family} flowspec detail`)));
     return shown.flatMap((text) => text.split("BGP flowspec entry:").slice(1).map(flowOf));
   }
 
   #show(command: string): Promise<string> {
-    return this.#processes.ask(["vtysh", "--vty_socket", this.#processes.inside(""), "-c", command]);
+    return this.processes.ask(["vtysh", "--vty_socket", this.processes.inside(""), "-c", command]);
   }
 }
 

@@ -1,14 +1,6 @@
 /** GoBGP of a Debian release as a router of others, read through its own tool as JSON. */
-import { eventually } from "../../fixtures/service.ts";
 import { type BitTest, bitTerm, matchText, numberTerms, rateText, sorted } from "./flow-words.ts";
-import {
-  type ForeignRouter,
-  type HeldFlow,
-  type HeldRoute,
-  type RouterLink,
-  RouterProcesses,
-  SPEAKER_ASN,
-} from "./foreign-router.ts";
+import { ForeignRouter, type HeldFlow, type HeldRoute, SPEAKER_ASN } from "./foreign-router.ts";
 
 const FAMILIES = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"];
 
@@ -45,18 +37,8 @@ const BIT_NAMES = ["tcp flags", "fragment"];
 const PLAIN_ATTRIBUTES = [1, 2, 3, 4, 5, 14];
 const [COMMUNITIES, EXTENDED] = [8, 16];
 
-export class Gobgp implements ForeignRouter {
-  readonly #processes: RouterProcesses;
-
-  constructor(
-    readonly name: string,
-    root: string,
-    readonly link: RouterLink,
-  ) {
-    this.#processes = new RouterProcesses(root, name, link.namespace);
-  }
-
-  async start(): Promise<void> {
+export class Gobgp extends ForeignRouter {
+  override async start(): Promise<void> {
     const { own, speaker, asn } = this.link;
     const families = FAMILIES.map(
       (name) => `[[neighbors.afi-safis]]\n[neighbors.afi-safis.config]\nafi-safi-name = "${name}"`,
@@ -69,21 +51,17 @@ export class Gobgp implements ForeignRouter {
       ...families,
       "",
     ];
-    this.#processes.write("gobgpd.toml", lines.join("\n"));
-    this.#processes.start(["gobgpd", "-t", "toml", "-f", this.#processes.inside("gobgpd.toml")]);
+    this.processes.write("gobgpd.toml", lines.join("\n"));
+    this.processes.start(["gobgpd", "-t", "toml", "-f", this.processes.inside("gobgpd.toml")]);
     const isUp = () =>
       this.#ask("ipv4").then(
         () => true,
         () => false,
       );
-    await eventually(isUp, () => `${this.name} does not start: ${this.#processes.read("log")}`, 20_000);
+    await this.started(isUp);
   }
 
-  kill(): Promise<void> {
-    return this.#processes.kill();
-  }
-
-  async routes(): Promise<readonly HeldRoute[]> {
+  override async routes(): Promise<readonly HeldRoute[]> {
     const paths = [...(await this.#ask("ipv4")), ...(await this.#ask("ipv6"))];
     return paths.map(({ nlri, attrs }) => ({
       ...{ prefix: nlri.prefix ?? "", nextHop: attrs.find(({ nexthop }) => nexthop !== undefined)?.nexthop ?? "" },
@@ -91,7 +69,7 @@ export class Gobgp implements ForeignRouter {
     }));
   }
 
-  async flows(): Promise<readonly HeldFlow[]> {
+  override async flows(): Promise<readonly HeldFlow[]> {
     const paths = [...(await this.#ask("ipv4-flowspec")), ...(await this.#ask("ipv6-flowspec"))];
     return paths.map(({ nlri, attrs }) => ({
       match: matchText(new Map((nlri.value ?? []).map(componentOf))),
@@ -100,7 +78,7 @@ export class Gobgp implements ForeignRouter {
   }
 
   async #ask(family: string): Promise<readonly Path[]> {
-    const answer = await this.#processes.ask(["gobgp", "global", "rib", "-a", family, "-j"]);
+    const answer = await this.processes.ask(["gobgp", "global", "rib", "-a", family, "-j"]);
     return Object.values(JSON.parse(answer) as Record<string, Path[]>).flat();
   }
 }

@@ -1,7 +1,6 @@
 /** OpenBGPD, read through bgpctl. It takes FlowSpec from no neighbor: what it holds is routes. */
-import { eventually } from "../../fixtures/service.ts";
 import { sorted } from "./flow-words.ts";
-import { type ForeignRouter, type HeldRoute, type RouterLink, RouterProcesses, SPEAKER_ASN } from "./foreign-router.ts";
+import { ForeignRouter, type HeldRoute, SPEAKER_ASN } from "./foreign-router.ts";
 
 interface Shown {
   readonly rib?: readonly {
@@ -19,23 +18,13 @@ const WELL_KNOWN: Readonly<Record<string, string>> = {
   NO_ADVERTISE: "65535:65282",
 };
 
-export class Openbgpd implements ForeignRouter {
-  readonly #processes: RouterProcesses;
-
-  constructor(
-    readonly name: string,
-    root: string,
-    readonly link: RouterLink,
-  ) {
-    this.#processes = new RouterProcesses(root, name, link.namespace);
-  }
-
-  async start(): Promise<void> {
+export class Openbgpd extends ForeignRouter {
+  override async start(): Promise<void> {
     const { own, speaker, asn } = this.link;
     const lines = [
       `AS ${asn}`,
       `router-id ${own.v4}`,
-      `socket "${this.#processes.inside("control")}"`,
+      `socket "${this.processes.inside("control")}"`,
       `listen on ${own.v4}`,
       `neighbor ${speaker.v4} {`,
       `  remote-as ${SPEAKER_ASN}`,
@@ -45,19 +34,15 @@ export class Openbgpd implements ForeignRouter {
       "allow from any",
       "",
     ];
-    this.#processes.write("bgpd.conf", lines.join("\n"), 0o600);
+    this.processes.write("bgpd.conf", lines.join("\n"), 0o600);
     // Of its user's, for the privileges that it drops.
-    await this.#processes.ask(["mkdir", "-p", "/run/openbgpd"]);
-    this.#processes.start(["bgpd", "-d", "-f", this.#processes.inside("bgpd.conf")]);
+    await this.processes.ask(["mkdir", "-p", "/run/openbgpd"]);
+    this.processes.start(["bgpd", "-d", "-f", this.processes.inside("bgpd.conf")]);
     const isUp = async () => (await this.#show("summary").catch(() => "")) !== "";
-    await eventually(isUp, () => `${this.name} does not start: ${this.#processes.read("log")}`, 20_000);
+    await this.started(isUp);
   }
 
-  kill(): Promise<void> {
-    return this.#processes.kill();
-  }
-
-  async routes(): Promise<readonly HeldRoute[]> {
+  override async routes(): Promise<readonly HeldRoute[]> {
     const { rib = [] } = JSON.parse(await this.#show("rib", "detail")) as Shown;
     return rib.map((route) => {
       const standard = (route.communities ?? []).map((each) => WELL_KNOWN[each] ?? each);
@@ -67,11 +52,11 @@ export class Openbgpd implements ForeignRouter {
     });
   }
 
-  flows(): Promise<null> {
+  override flows(): Promise<null> {
     return Promise.resolve(null);
   }
 
   #show(...what: readonly string[]): Promise<string> {
-    return this.#processes.ask(["bgpctl", "-j", "-s", this.#processes.inside("control"), "show", ...what]);
+    return this.processes.ask(["bgpctl", "-j", "-s", this.processes.inside("control"), "show", ...what]);
   }
 }
