@@ -95,14 +95,6 @@ export interface AuditFilters {
   readonly target: Target | null;
 }
 
-export const NO_AUDIT_FILTERS: AuditFilters = {
-  action: null,
-  result: null,
-  operator: null,
-  tenant: null,
-  target: null,
-};
-
 export type AuditAnswer =
   | { readonly available: false }
   /** Newest first. */

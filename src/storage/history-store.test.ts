@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { auditEvent, snapshot } from "../../test/fixtures/storage/history.ts";
+import { auditEvent, NO_AUDIT_FILTERS, snapshot } from "../../test/fixtures/storage/history.ts";
 import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/history-drivers.ts";
 import { attack, NOON } from "../../test/fixtures/views.ts";
-import { NO_AUDIT_FILTERS } from "../audit/audit-event.ts";
 import { AUDIT_WAIT_MS, HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
 import { nextTurn } from "../system/timers.ts";

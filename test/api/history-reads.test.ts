@@ -5,7 +5,6 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { NO_AUDIT_FILTERS } from "../../src/audit/audit-event.ts";
 import { NO_ATTACK_FILTERS } from "../../src/detection/attack/attack.ts";
 import { HistoryFault } from "../../src/http/backend.ts";
 import { EndedAttacksWire } from "../../src/http/wire/attack.ts";
@@ -14,6 +13,7 @@ import { TotalTrafficWire, TrafficWire } from "../../src/http/wire/traffic/traff
 import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, TestServer } from "../fixtures/http/http.ts";
+import { NO_AUDIT_FILTERS } from "../fixtures/storage/history.ts";
 import { attack, NOON } from "../fixtures/views.ts";
 
 const HOUR = 3_600_000;

@@ -1,13 +1,12 @@
 /** What every history driver does with audit events, attacks, traffic and age. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { NO_AUDIT_FILTERS } from "../../src/audit/audit-event.ts";
 import { NO_ATTACK_FILTERS } from "../../src/detection/attack/attack.ts";
 import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
 import type { PartKind } from "../../src/traffic/traffic-parts.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { prefix } from "../fixtures/networks.ts";
-import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
+import { auditEvent, edgeWindow, identified, NO_AUDIT_FILTERS, snapshot } from "../fixtures/storage/history.ts";
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
 import { attack, NOON } from "../fixtures/views.ts";
 

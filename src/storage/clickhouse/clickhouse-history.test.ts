@@ -2,10 +2,15 @@ import { afterEach, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { eventually, freePort } from "../../../test/fixtures/service.ts";
 import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/storage/clickhouse.ts";
-import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
+import {
+  auditEvent,
+  edgeWindow,
+  identified,
+  NO_AUDIT_FILTERS,
+  snapshot,
+} from "../../../test/fixtures/storage/history.ts";
 import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/storage/history-drivers.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
-import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { CLICKHOUSE_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";

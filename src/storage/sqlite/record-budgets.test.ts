@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, expect, test } from "bun:test";
+import { NO_AUDIT_FILTERS } from "../../../test/fixtures/storage/history.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import type { AuditEvent } from "../../audit/audit-event.ts";
-import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";

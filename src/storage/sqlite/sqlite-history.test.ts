@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../../test/fixtures/run-command.ts";
-import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
+import { auditEvent, identified, NO_AUDIT_FILTERS, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
-import { NO_AUDIT_FILTERS } from "../../audit/audit-event.ts";
 import { HISTORY_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { StorageFault } from "../storage-fault.ts";
