@@ -39,13 +39,7 @@ async function setsOf(service: ServiceProcess): Promise<readonly PrefixSetWire[]
 
 const reload = (service: ServiceProcess) => service.post("/api/v1/config/reload", {}, "noc");
 
-const DAMAGES: readonly (readonly [string, (path: string) => void])[] = [
-  ["gone", (path) => rmSync(path)],
-  ["empty", (path) => writeFileSync(path, "")],
-  ["of another kind", (path) => writeFileSync(path, "<html>502 Bad Gateway</html>\n")],
-];
-
-test.each(DAMAGES)("a start with every file of others %s has what was last good of each", async (_, damage) => {
+test("a start with every file of others gone, empty or of another kind has what was last good of each", async () => {
   const receiver = new Receiver();
   scene.onEnd(() => receiver.stop());
   const events = () => receiver.received.map(({ body }) => JSON.parse(body) as object);
@@ -70,7 +64,10 @@ notify: { webhook: { url_env: FW_HOOK } }
   const kept = join(scene.directory, "state/kept");
   await eventually(() => readdirSync(join(kept, "zones")).includes("zones.kept"), "the zones were not kept", 5000);
   expect(await first.stop()).toBe(0);
-  for (const path of Object.values(files)) damage(path);
+  rmSync(files.list);
+  writeFileSync(files.country, "<html>502 Bad Gateway</html>\n");
+  writeFileSync(files.asn, "");
+  writeFileSync(files.zones, "<html>502 Bad Gateway</html>\n");
 
   const second = await scene.start(config, { api: API, env, port: first.port });
   expect((await setsOf(second)).map(({ prefixes, error }) => [prefixes, typeof error])).toEqual([
@@ -175,27 +172,21 @@ bgp:
   expect(await faultyOf(service)).toMatchObject([{ kind: "secrets", error: expect.stringContaining("FW_MD5") }]);
 });
 
-test.each([
-  ["all addresses", "0.0.0.0/0\n", "line 1: 0.0.0.0/0 is wider than /8"],
-  ["a last line that is cut", "192.0.2.0/24\n192.0.2.128/2", "line 2: has no line end"],
-  ["host bits", "192.0.2.0/24\n192.0.2.128/2\n", "line 2: "],
-  ["a part of its lines", Array.from({ length: 40 }, (_, i) => `10.0.${i}.0/24\n`).join(""), "shrank from 100 to 40"],
-  ["many wide prefixes", Array.from({ length: 100 }, (_, i) => `${i + 20}.0.0.0/8\n`).join(""), "grew from "],
-])("a list that now has %s is refused, and the last good one stays", async (_, text, message) => {
-  const good = Array.from({ length: 100 }, (__, i) => `10.0.${i}.0/24\n`).join("");
-  const list = scene.file("drop.txt", good);
+test("a list that lost many of its lines is refused, the last good one stays, and an operator may accept it", async () => {
+  const linesOf = (count: number) => Array.from({ length: count }, (_, i) => `10.0.${i}.0/24\n`).join("");
+  const list = scene.file("drop.txt", linesOf(100));
   const config = `${NETWORK}prefix_sets: [{ name: drop, file: ${list} }]\n`;
   const service = await scene.start(config, { api: `tokens: [${NOC}]`, env: ENV });
-  scene.file("drop.txt", text);
+  scene.file("drop.txt", linesOf(40));
   expect((await reload(service)).status).toBe(200);
   const [refused] = await setsOf(service);
-  expect(refused).toMatchObject({ prefixes: 100, error: expect.stringContaining(message) });
-  expect(await faultyOf(service)).toMatchObject([{ kind: "prefix_sets" }]);
+  // Before the look at it, by which Bun puts the matcher into the place of the text.
   const accepted = /accept: ([0-9a-f]{64})/.exec(refused?.error ?? "")?.[1];
-  if (accepted === undefined) return;
+  expect(refused).toMatchObject({ prefixes: 100, error: expect.stringContaining("shrank from 100 to 40") });
+  expect(await faultyOf(service)).toMatchObject([{ kind: "prefix_sets" }]);
   service.writeConfig(config.replace("file:", `accept: ${accepted}, file:`));
   expect((await reload(service)).status).toBe(200);
-  expect((await setsOf(service))[0]).toMatchObject({ prefixes: text.split("\n").length - 1 });
+  expect((await setsOf(service))[0]).toMatchObject({ prefixes: 40 });
 });
 
 test("a list that would take in the users of the last minute is not used without a command of the operator", async () => {
