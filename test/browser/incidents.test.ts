@@ -1,12 +1,16 @@
-/** Incidents in the dashboard: many victims are one row that leads to its attacks, and people work on it. */
+/**
+ * A thousand attacks at once, each with a ban: they are one incident, whose row leads to its attacks and which people work
+ * on; lists have them all, and the page only those in sight.
+ */
 import { expect, test } from "bun:test";
 import { crowdWorld } from "../fixtures/browser/crowd.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
-const CROWD = 300;
-const SECONDS = 240;
+const CROWD = 1000;
+const ROWS_IN_PAGE_MAX = 120;
+const SECONDS = 180;
 
 const browser = useBrowser();
 const crowd = browser.useWorld(crowdWorld(CROWD, SECONDS));
@@ -24,10 +28,21 @@ interface Listed {
 test("many victims are one row on the overview, which leads to all of its attacks", async () => {
   const opened = await crowd.open();
   const { page } = opened;
+  const read = new Set<string>();
+  page.on("request", (request) => {
+    if (request.url().endsWith("/series")) read.add(request.url());
+  });
   const list = page.getByRole("region", { name: "Incidents in progress: table" });
-  await list.getByRole("row", { name: new RegExp(`${CROWD} victims in 2 networks`) }).waitFor();
+  await list.getByRole("row", { name: /^UDP flood on global 1\s000 victims in 4 networks/ }).waitFor();
+  await page
+    .getByRole("link", {
+      name: `${CROWD} attacks, ${CROWD} not stopped, worst: Dry run: nothing is announced or dropped`,
+    })
+    .waitFor();
   expect(await list.getByRole("row").count()).toBe(2);
-  await page.getByRole("link", { name: `All ${CROWD} attacks` }).waitFor();
+  await page.getByRole("link", { name: /^All 1\s000 attacks$/ }).waitFor();
+  // The last minute of none of them.
+  expect(read.size).toBe(0);
   expect(await opened.violations()).toEqual([]);
   await list.getByRole("link", { name: /on global$/ }).click();
   await page.getByRole("heading", { name: /on global$/ }).waitFor();
@@ -40,6 +55,42 @@ test("many victims are one row on the overview, which leads to all of its attack
   await page.getByRole("link", { name: "Its incident" }).click();
   await page.getByRole("heading", { name: /on global$/ }).waitFor();
 }, 60_000);
+
+test("all are in the list, those in sight are in the page, and the last is reached by the keyboard", async () => {
+  const { page } = await crowd.open("/attacks?q=203");
+  const list = page.getByRole("region", { name: "Attacks in progress: table" });
+  await page.locator(`table[aria-rowcount="${CROWD + 1}"]`).waitFor();
+  await page.getByRole("button", { name: "Victim" }).click();
+  await list.getByRole("link", { name: "203.0.112.1", exact: true }).waitFor();
+  expect(await list.getByRole("row").count()).toBeLessThan(ROWS_IN_PAGE_MAX);
+  expect(await list.getByRole("link", { name: "203.0.115.232", exact: true }).count()).toBe(0);
+  await list.focus();
+  await page.keyboard.press("End");
+  await list.getByRole("link", { name: "203.0.115.232", exact: true }).waitFor();
+  expect(await list.getByRole("row").count()).toBeLessThan(ROWS_IN_PAGE_MAX);
+  expect(await list.locator(`[aria-rowindex="${CROWD + 1}"]`).count()).toBe(1);
+}, 120_000);
+
+test("the list of measures has a ban of each, those in sight in the page, and all are selected at once", async () => {
+  const { page } = await crowd.open("/mitigation");
+  await page.locator(`table[aria-rowcount="${CROWD + 1}"]`).waitFor();
+  const list = page.getByRole("region", { name: "Measures in force: table" });
+  await page.getByRole("button", { name: "What" }).click();
+  await list.getByRole("link", { name: "203.0.112.1", exact: true }).waitFor();
+  expect(await list.getByRole("row").count()).toBeLessThan(ROWS_IN_PAGE_MAX);
+  await list.focus();
+  await page.keyboard.press("End");
+  await list.getByRole("link", { name: "203.0.115.232", exact: true }).waitFor();
+  await page.getByLabel("Find").fill("203.0.115.");
+  await page.getByText(/^233 of 1\s000$/).waitFor();
+  await page.getByRole("button", { name: "Select all found" }).click();
+  await page.getByRole("button", { name: "Unban 233 selected" }).click();
+  const dialog = page.getByRole("dialog", { name: "Unban 233?" });
+  await dialog.locator(`table[aria-rowcount="234"]`).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Unban 233 selected" }).waitFor();
+});
 
 test("an operator takes it, says what it was, and hands it over to the next shift", async () => {
   const opened = await crowd.open("/incidents");

@@ -74,7 +74,7 @@ test("one of them in full: its attack, its rules, its ladder, its audit rows", a
   await page.getByRole("heading", { name: "In force" }).waitFor();
 });
 
-test("a ban by hand: typed, previewed, requested, shown, ended, shown", async () => {
+test("a ban by hand: typed, previewed, requested, shown, ended, shown, with its reasons in the audit trail", async () => {
   const opened = await dashboard.open("/mitigation");
   const { page } = opened;
   await page.getByRole("button", { name: "Ban an address" }).click();
@@ -87,6 +87,7 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown", async ()
   expect(await opened.violations()).toEqual([]);
   await dialog.getByLabel("Address").fill(FREE);
   await preview.getByText("Blackhole after 5 min").waitFor();
+  await dialog.getByLabel("Reason").fill("ticket 7");
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   await page.getByText(new RegExp(`^${FREE} is banned until`)).waitFor();
@@ -95,11 +96,15 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown", async ()
   for (const text of ["noc", "announced"]) await row.getByText(text).waitFor();
   await row.getByRole("button", { name: `Unban ${FREE}/32` }).click();
   const unban = page.getByRole("dialog", { name: `Unban ${FREE}/32?` });
+  await unban.getByLabel("Reason").fill("ticket 7 is over");
   await unban.getByRole("button", { name: "Unban" }).click();
   await page.getByText(`The ban of ${FREE} is lifted.`).waitFor();
   await row.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Ended" }).click();
-  await page.getByRole("row", { name: new RegExp(`^${FREE} FlowSpec manual unban noc`) }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${FREE} FlowSpec manual unban.* noc`) }).waitFor();
+  await page.goto(`${dashboard.world.base}/#/audit?target=${FREE}`);
+  await page.getByRole("row", { name: /Unban withdrawn .*manual unban: ticket 7 is over/ }).waitFor();
+  await page.getByRole("row", { name: /Ban active .*ticket 7/ }).waitFor();
 });
 
 test("a ban with terms of its own is previewed for each neighbor; a window is opened, listed and closed", async () => {

@@ -29,7 +29,10 @@ test("a block is ordered, shown, found, and ended", async () => {
   await page.getByRole("button", { name: "Block a source" }).click();
   const dialog = page.getByRole("dialog", { name: "Block a source" });
   await dialog.getByLabel("Source").fill(SOURCE);
+  await dialog.getByLabel("Victim").fill("198.51.100.1");
+  await dialog.getByText("Floodwall would refuse it: victim is outside configured networks.").waitFor();
   await dialog.getByLabel("Victim").fill(FREE);
+  await dialog.getByText(/^Its effect is not known: /).waitFor();
   await dialog.getByLabel("For").selectOption("6 h");
   await dialog.getByLabel("Reason").fill("scans ports");
   await dialog.getByText("expires after 6 h").waitFor();
