@@ -66,5 +66,3 @@ enum encapsulation {
 #define PROTOCOL_IPV6 41
 #define PROTOCOL_GRE 47
 #define PROTOCOL_MPLS 137
-
-#define ENCAPSULATION_BIT(kind) (1u << (kind))

@@ -23,7 +23,6 @@
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */
 #define FILTER_BUCKET_WAYS 15
 #define FILTER_TAG_MASK 0xff000000u
-#define FILTER_ROWS_MAX 0xfffffeu
 
 struct filter_bucket {
   __u32 ways[FILTER_BUCKET_WAYS];

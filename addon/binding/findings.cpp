@@ -128,7 +128,6 @@ Napi::Value kernelValue(const Napi::Env& env, const KernelFindings& found) {
   object.Set("hasBtf", found.hasBtf);
   object.Set("isJitOn", booleanOrNull(env, found.isJitOn));
   object.Set("lockdown", textOrNull(env, found.lockdown.value_or("")));
-  object.Set("unprivilegedBpfDisabled", numberOrNull(env, found.unprivilegedBpfDisabled));
   object.Set("lockedBytesMost", numberOrNull(env, found.lockedBytesMost));
   object.Set("capabilities", namesOf(env, found.capabilities));
   object.Set("missingForLoading", namesOf(env, found.missingForLoading));

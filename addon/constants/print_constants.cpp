@@ -71,7 +71,6 @@ void object(const char* name, std::initializer_list<Field> fields) {
 void printFlowBounds() {
   say("Threads of a source of flow telemetry, and bytes of the receive buffer of each.");
   number("FLOW_THREADS_MAX", kFlowThreadsMax);
-  number("RECEIVE_BUFFER_MIN", kReceiveBufferMin);
   number("RECEIVE_BUFFER_MAX", kReceiveBufferMax);
   say("Exporters of a source, those of a source without rules, rules of exporters, and of them those of one site.");
   number("EXPORTERS_MAX", kExportersMax);

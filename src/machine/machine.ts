@@ -33,8 +33,6 @@ export interface KernelFindings {
   readonly isJitOn: boolean | null;
   /** `none`, `integrity` or `confidentiality`; null: unknown. */
   readonly lockdown: string | null;
-  /** kernel.unprivileged_bpf_disabled; null: unreadable. */
-  readonly unprivilegedBpfDisabled: number | null;
   /** Bytes that this process may lock; null: unlimited. */
   readonly lockedBytesMost: number | null;
   /** The relevant capabilities of this process: `CAP_BPF`. */

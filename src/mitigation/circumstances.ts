@@ -110,8 +110,6 @@ export interface EnclosingPrefixes {
   nodeOf(prefix: Prefix): string | null;
 }
 
-export const NO_ENCLOSING: EnclosingPrefixes = { refusalOf: () => null, nodeOf: () => null };
-
 export interface DivertRequest {
   readonly prefix: Prefix;
   /** The hostgroup of the prefix. */

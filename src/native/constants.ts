@@ -61,7 +61,6 @@ export const FILTER_SCHEMA = 13;
 export const FORWARD_TUNNELS_MAX = 64;
 /** Threads of a source of flow telemetry, and bytes of the receive buffer of each. */
 export const FLOW_THREADS_MAX = 64;
-export const RECEIVE_BUFFER_MIN = 65_536;
 export const RECEIVE_BUFFER_MAX = 1_073_741_824;
 /** Exporters of a source, those of a source without rules, rules of exporters, and of them those of one site. */
 export const EXPORTERS_MAX = 4096;

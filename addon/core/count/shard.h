@@ -47,7 +47,6 @@ class Shard : public ShardReaderSide {
   void setDecapsulation(Encapsulations kinds, VxlanPorts ports = {}) noexcept {
     wanted_ = {.kinds = kinds, .vxlanPorts = ports};
   }
-  [[nodiscard]] Encapsulations decapsulation() const noexcept { return wanted_.kinds; }
   /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
   /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);

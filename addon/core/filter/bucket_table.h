@@ -50,10 +50,6 @@ class BucketTable {
     if (!put(first(hash), way, 0) && put(second(hash), way, 0)) addElsewhere(hash, UINT32_MAX);
   }
 
-  /// Whether a row of this hash belongs into the bucket.
-  [[nodiscard]] bool isPlace(std::uint64_t hash, std::uint32_t bucket) const {
-    return bucket == first(hash) || bucket == second(hash);
-  }
   [[nodiscard]] std::uint32_t first(std::uint64_t hash) const { return filter_bucket_of(hash, size()); }
   [[nodiscard]] std::uint32_t second(std::uint64_t hash) const { return filter_second_bucket_of(hash, size()); }
 

@@ -54,7 +54,6 @@ KernelFindings readKernel(const std::string& pinPath) {
   found.hasBtf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
   if (const auto jit = numberIn("/proc/sys/net/core/bpf_jit_enable")) found.isJitOn = *jit != 0;
   found.lockdown = lockdown();
-  found.unprivilegedBpfDisabled = numberIn("/proc/sys/kernel/unprivileged_bpf_disabled");
   found.lockedBytesMost = lockedBytesMost();
   found.capabilities = effectiveCapabilities();
   found.missingForLoading = missingForLoading();

@@ -18,8 +18,6 @@ struct KernelFindings {
   std::optional<bool> isJitOn;
   /// "none", "integrity", "confidentiality"; absent: the kernel has no lockdown, or does not show it.
   std::optional<std::string> lockdown;
-  /// kernel.unprivileged_bpf_disabled; absent: not to be read.
-  std::optional<std::uint32_t> unprivilegedBpfDisabled;
   /// Bytes that this process may lock; absent: as many as it wants.
   std::optional<std::uint64_t> lockedBytesMost;
   /// See effectiveCapabilities() and missingForLoading().
