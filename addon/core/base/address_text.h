@@ -10,7 +10,4 @@ namespace floodwall {
 /// "192.0.2.1" for a mapped IPv4 address, else as RFC 5952 has it.
 [[nodiscard]] std::string textOf(const Address& address);
 
-/// Whether it is an IPv4 address in its mapped form.
-[[nodiscard]] bool isIpv4(const Address& address) noexcept;
-
 }  // namespace floodwall

@@ -21,11 +21,6 @@ constexpr std::size_t kIpv6Header = 40;
 /// The kernel reports drops with the packet that follows them: late, if no packet follows a burst for a while.
 constexpr int kWaitMs = 200;
 
-bool isIpv4(const Address& address) {
-  static constexpr std::array<std::uint8_t, 12> kPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kPrefix.begin(), kPrefix.end(), address.bytes.begin());
-}
-
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;
@@ -33,7 +28,7 @@ struct SocketAddress {
 
 SocketAddress socketAddress(const Address& address) {
   SocketAddress made;
-  if (isIpv4(address)) {
+  if (isIpv4Mapped(address)) {
     auto* ipv4 = reinterpret_cast<sockaddr_in*>(&made.storage);
     ipv4->sin_family = AF_INET;
     std::memcpy(&ipv4->sin_addr, &address.bytes[12], 4);
@@ -66,7 +61,7 @@ int bindError(int fd, const Address& address) {
 
 UniqueFd openSocket(const MirrorTunnelOptions& options) {
   const std::string what = "mirrored frames to " + options.name;
-  const int family = isIpv4(options.address) ? AF_INET : AF_INET6;
+  const int family = isIpv4Mapped(options.address) ? AF_INET : AF_INET6;
   UniqueFd fd(socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_GRE));
   if (!fd && errno == EPERM) {
     throw SourceError("no permission to receive " + what + ": run as root, or give the service CAP_NET_RAW");
@@ -188,7 +183,7 @@ Frame MirrorTunnelSession::frameOf(std::size_t i, const Address& from) {
   std::uint8_t* data = &buffers_[i * kStride + kIpv6Header];
   const std::uint32_t length = headers_[i].msg_len;
   const std::uint32_t captured = std::min(length, kKeptBytes);
-  if (isIpv4(options_.address)) return {data, captured, length};
+  if (isIpv4Mapped(options_.address)) return {data, captured, length};
   std::uint8_t* header = data - kIpv6Header;
   std::memset(header, 0, 8);
   header[0] = 0x60;
@@ -214,7 +209,7 @@ void MirrorTunnelSession::takeDrops(msghdr& header) {
 
 SessionHealth MirrorTunnelSession::health() {
   using Kind = SessionHealth::Kind;
-  const UniqueFd probe(socket(isIpv4(options_.address) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const UniqueFd probe(socket(isIpv4Mapped(options_.address) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!probe || bindError(probe.get(), options_.address) != EADDRNOTAVAIL) return {};
   return {Kind::impaired, "this machine has lost the address " + options_.name +
                               " of capture.tunnels: add it again, capture goes on by itself"};

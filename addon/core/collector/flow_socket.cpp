@@ -28,7 +28,7 @@ struct SocketAddress {
 
 SocketAddress socketAddressOf(const FlowAddress& at) {
   SocketAddress address;
-  if (isIpv4(at.address)) {
+  if (isIpv4Mapped(at.address)) {
     sockaddr_in ipv4{};
     ipv4.sin_family = AF_INET;
     ipv4.sin_port = htons(at.port);
@@ -122,7 +122,7 @@ void spreadByAddress(const std::vector<UniqueFd>& sockets, const FlowAddress& at
 
 std::string FlowAddress::text() const {
   const std::string host = textOf(address);
-  return (isIpv4(address) ? host : "[" + host + "]") + ":" + std::to_string(port);
+  return (isIpv4Mapped(address) ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
 std::vector<UniqueFd> openFlowSockets(const FlowAddress& address, std::uint32_t sockets, std::uint32_t receiveBuffer) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/address.h"
 #include "device/neighbor_use.h"
 
 namespace floodwall {
@@ -17,11 +18,6 @@ namespace {
 constexpr std::uint64_t kKeepingNs = 3'000'000'000;
 constexpr std::uint32_t kIpv4PrefixBits = 96;
 constexpr std::uint8_t kIpv4Bytes = 20, kIpv6Bytes = 40, kGreBytes = 4, kGreKeyBytes = 4, kVxlanBytes = 8 + 8 + 14;
-
-bool isIpv4Mapped(const ip_address& address) {
-  const std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(mapped.begin(), mapped.end(), std::begin(address.bytes));
-}
 
 /// As the kernel has it: bits, then the address.
 std::vector<std::uint8_t> keyOf(const SetPrefix& prefix, bool isIpv4) {
@@ -60,8 +56,8 @@ std::string callPath(const std::string& directory, bool hasFragments) {
 }  // namespace
 
 forward_tunnel completed(forward_tunnel tunnel) {
-  tunnel.is_ipv4 = isIpv4Mapped(tunnel.local) ? 1 : 0;
-  if (isIpv4Mapped(tunnel.remote) != (tunnel.is_ipv4 != 0)) {
+  tunnel.is_ipv4 = isIpv4Mapped(tunnel.local.bytes) ? 1 : 0;
+  if (isIpv4Mapped(tunnel.remote.bytes) != (tunnel.is_ipv4 != 0)) {
     throw FilterError("a tunnel has addresses of two families: local and remote must both be IPv4 or IPv6");
   }
   std::uint8_t headers = tunnel.is_ipv4 != 0 ? kIpv4Bytes : kIpv6Bytes;

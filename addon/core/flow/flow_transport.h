@@ -1,10 +1,7 @@
 // What a flow record's protocol number makes of it, as the packet parser does for a packet.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "parse/packet_parser.h"
 
@@ -43,28 +40,10 @@ inline void setTransport(Packet& packet, std::uint16_t sourcePort, std::uint16_t
   packet.isSyn = (tcpFlags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
 }
 
-/// In its mapped form, in two words as the packet parser does.
-inline void setIpv4(Address& address, const std::uint8_t* ipv4) noexcept {
-  static constexpr std::array<std::uint8_t, 4> kPrefix = {0, 0, 0xff, 0xff};
-  const std::uint64_t high = 0;
-  std::uint32_t prefix, host;
-  std::memcpy(&prefix, kPrefix.data(), 4);
-  std::memcpy(&host, ipv4, 4);
-  const std::uint64_t low = std::endian::native == std::endian::little ? std::uint64_t{host} << 32 | prefix
-                                                                       : std::uint64_t{prefix} << 32 | host;
-  std::memcpy(address.bytes.data(), &high, 8);
-  std::memcpy(address.bytes.data() + 8, &low, 8);
-}
-
-[[nodiscard]] inline bool isMappedIpv4(const Address& address) noexcept {
-  constexpr std::array<std::uint8_t, 12> kPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(address.bytes.data(), kPrefix.data(), kPrefix.size()) == 0;
-}
-
 /// The longest frame of a SYN with the usual options. Of several packets whose flags are SYN alone, longer ones on
 /// average are no SYNs: some exporters report the flags of a flow's first packet.
 [[nodiscard]] inline std::uint32_t longestSyn(const Packet& packet) noexcept {
-  return isMappedIpv4(packet.destination) ? 74 : 94;
+  return isIpv4Mapped(packet.destination) ? 74 : 94;
 }
 
 }  // namespace floodwall

@@ -39,7 +39,7 @@ bool setHosts(const Hosts& hosts, const std::uint8_t* record, Packet& packet) no
     } else if (field.length != 0) {
       std::memcpy(address.bytes.data(), record + field.offset, address.bytes.size());
     }
-    return field.length == kIpv4Bytes || !isMappedIpv4(address);
+    return field.length == kIpv4Bytes || !isIpv4Mapped(address);
   };
   if (!set(hosts.destination, packet.destination)) return false;
   if (!set(hosts.source, packet.source)) packet.source = {};

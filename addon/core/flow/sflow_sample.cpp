@@ -97,9 +97,9 @@ class SampledPacket {
     } else {
       std::copy(source.begin(), source.end(), packet.source.bytes.begin());
       std::copy(destination.begin(), destination.end(), packet.destination.bytes.begin());
-      if (isMappedIpv4(packet.source)) packet.source = {};
+      if (isIpv4Mapped(packet.source)) packet.source = {};
       protocol_ = kSampledIpv6;
-      if (isMappedIpv4(packet.destination)) return refuse(ParseError::badIpv6Header);
+      if (isIpv4Mapped(packet.destination)) return refuse(ParseError::badIpv6Header);
     }
     packet.protocol = protocol;
     packet.wire = std::min(length, 0xffffU) + kEthernetHeaderBytes;

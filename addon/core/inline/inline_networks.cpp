@@ -23,8 +23,7 @@ SourceError failed(int error) {
 }
 
 bool isIpv4(const PrefixValue& prefix) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return prefix.length >= kMappedBits && std::memcmp(prefix.address.bytes.data(), kMapped, sizeof kMapped) == 0;
+  return prefix.length >= kMappedBits && isIpv4Mapped(prefix.address);
 }
 
 /// Sizes are those of the inner maps that xdp_inline.bpf.c declares; the kernel refuses others.

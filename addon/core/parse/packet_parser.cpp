@@ -1,6 +1,5 @@
 #include "parse/packet_parser.h"
 
-#include <bit>
 #include <cstddef>
 
 #include "parse/ethernet_tags.h"
@@ -19,25 +18,6 @@ constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting =
 
 bool isVlanTag(std::uint16_t type) noexcept {
   return type == kTypeVlan || type == kTypeServiceVlan || type == kTypeOldServiceVlan;
-}
-
-/// In two words: the hash of the address reads it in words right after, and a processor cannot forward single bytes
-/// into them.
-void setMapped(Address& address, const std::uint8_t* ipv4) noexcept {
-  static constexpr std::array<std::uint8_t, 4> kPrefix = {0, 0, 0xff, 0xff};
-  const std::uint64_t high = 0;
-  std::uint32_t prefix, host;
-  std::memcpy(&prefix, kPrefix.data(), 4);
-  std::memcpy(&host, ipv4, 4);
-  const std::uint64_t low = std::endian::native == std::endian::little ? std::uint64_t{host} << 32 | prefix
-                                                                       : std::uint64_t{prefix} << 32 | host;
-  std::memcpy(address.bytes.data(), &high, 8);
-  std::memcpy(address.bytes.data() + 8, &low, 8);
-}
-
-bool isMapped(const std::uint8_t* ipv6) noexcept {
-  static constexpr std::uint8_t kPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(ipv6, kPrefix, sizeof kPrefix) == 0;
 }
 
 Class classOf(std::uint8_t protocol) noexcept {
@@ -104,8 +84,8 @@ Encapsulation carriedByUdp(std::uint16_t port) noexcept {
   if (cursor.at[0] >> 4 != 4 || headerLength < kHeader || (totalLength != 0 && totalLength < headerLength)) {
     return ParseError::badIpv4Header;
   }
-  setMapped(packet.source, cursor.at + 12);
-  setMapped(packet.destination, cursor.at + 16);
+  setIpv4(packet.source, cursor.at + 12);
+  setIpv4(packet.destination, cursor.at + 16);
   packet.protocol = cursor.at[9];
   const std::uint16_t fragment = cursor.u16(6);
   packet.isFragment = (fragment & 0x3fff) != 0;
@@ -139,8 +119,8 @@ ParseError parseIpv6(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noex
   constexpr std::size_t kHeader = 40;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
   // A mapped address is not routed (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
-  if (cursor.at[0] >> 4 != 6 || isMapped(cursor.at + 24)) return ParseError::badIpv6Header;
-  if (isMapped(cursor.at + 8)) {
+  if (cursor.at[0] >> 4 != 6 || isIpv4Mapped(cursor.at + 24)) return ParseError::badIpv6Header;
+  if (isIpv4Mapped(cursor.at + 8)) {
     packet.source = {};
   } else {
     std::memcpy(packet.source.bytes.data(), cursor.at + 8, 16);
