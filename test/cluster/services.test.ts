@@ -1,7 +1,7 @@
 /** Two whole services with an etcd: orders by way of it alone, and what an answer says of them. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { Authority } from "../fixtures/cluster/authority.ts";
-import { ServicePair } from "../fixtures/cluster/service-pair.ts";
+import { BRAINS, ServicePair } from "../fixtures/cluster/service-pair.ts";
 import { LOGIN } from "../fixtures/etcd/etcd-clients.ts";
 import { EtcdCluster, etcdUnavailable } from "../fixtures/etcd/etcd-cluster.ts";
 import { addUsers } from "../fixtures/etcd/etcd-users.ts";
@@ -19,7 +19,7 @@ describe.skipIf(reason !== null)(`services with an etcd${reason === null ? "" : 
     await addUsers(etcd);
     const authority = new Authority();
     undo.add(() => authority.remove());
-    for (const name of ["brain1", "brain2"]) authority.issue(name);
+    for (const name of BRAINS) authority.issue(name);
     const files = `authority: ${etcd.tls?.authority}, certificate: ${etcd.tls?.client.cert}, key: ${etcd.tls?.client.key}`;
     const login = `user: ${LOGIN.user}, password_env: ETCD_PASSWORD`;
     const section = `etcd: { endpoints: ["${etcd.endpoints[0]?.origin}"], ${files}, ${login} }`;

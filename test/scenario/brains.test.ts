@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { Authority } from "../fixtures/cluster/authority.ts";
 import { HostilePeer } from "../fixtures/cluster/hostile-peer.ts";
-import { ServicePair } from "../fixtures/cluster/service-pair.ts";
+import { BRAINS, ServicePair } from "../fixtures/cluster/service-pair.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
 const MORE = `
@@ -26,7 +26,7 @@ let ip: string;
 
 beforeAll(async () => {
   authority = new Authority();
-  for (const name of ["brain1", "brain2"]) authority.issue(name);
+  for (const name of BRAINS) authority.issue(name);
   const zones = authority.path("zones.yaml");
   await Bun.write(zones, ZONES);
   pair = await ServicePair.start(authority, `${MORE}edge: { zones_file: ${zones}, nodes: [{ name: e1 }] }\n`);

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { Authority } from "../fixtures/cluster/authority.ts";
-import { BRAINS, type BrainName, JoinedServices, NodePoller } from "../fixtures/cluster/joined-services.ts";
+import { JoinedServices, NodePoller } from "../fixtures/cluster/joined-services.ts";
+import { BRAINS, type BrainName } from "../fixtures/cluster/service-pair.ts";
 import { datagram } from "../fixtures/replay-command.ts";
 import { eventually } from "../fixtures/service.ts";
 

@@ -22,9 +22,7 @@ SourceError failed(int error) {
                      "; free memory, or configure fewer networks");
 }
 
-bool isIpv4(const PrefixValue& prefix) {
-  return prefix.length >= kMappedBits && isIpv4Mapped(prefix.address);
-}
+bool isIpv4(const PrefixValue& prefix) { return prefix.length >= kMappedBits && isIpv4Mapped(prefix.address); }
 
 /// Sizes are those of the inner maps that xdp_inline.bpf.c declares; the kernel refuses others.
 UniqueFd makeMap(bpf_map_type type, std::uint32_t keyBytes, std::uint32_t valueBytes, std::size_t entries) {
