@@ -18,11 +18,17 @@ export interface DiversionParts {
   readonly environment?: Environment;
 }
 
-/** @param present the configuration in force @param banOf an active one */
+interface DiversionUse {
+  /** The configuration in force. */
+  readonly present: () => Pick<Config, "diversionHook">;
+  /** An active one. */
+  readonly banOf: (prefix: string) => Ban | undefined;
+  readonly onFault: () => void;
+}
+
 export function openDiversions(
   { config, clock, timers, log, environment = processEnvironment }: DiversionParts,
-  present: () => Pick<Config, "diversionHook">,
-  banOf: (prefix: string) => Ban | undefined,
+  { present, banOf, onFault }: DiversionUse,
 ): Diversions {
   const file = diversionFile(config.stateDir);
   const stored = file.load((error, moved_to) =>
@@ -39,6 +45,7 @@ export function openDiversions(
         return times.length === 0 ? null : Math.max(...times);
       },
       save: (diversions) => file.save(diversions),
+      onFault,
     },
     stored,
   );
