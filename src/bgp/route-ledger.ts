@@ -13,13 +13,18 @@ import { limitsOf, marksBeyond, type RouteLimit } from "./withheld-routes.ts";
 
 interface WantedRoute {
   readonly route: Route;
+  /** Monotonic. */
+  readonly wantedAtMs: number;
+  /** null: not needed yet, so that the first of thousands of routes are sent before the last are looked at. */
+  terms: RouteTerms | null;
+}
+
+interface RouteTerms {
   readonly attributes: string;
   /** Why the route cannot be sent; null: it can. */
   readonly problem: string | null;
-  /** Of the neighbors that are not to get it. */
+  /** Of the neighbors that are not to get it by their policies. */
   readonly marks: Marks;
-  /** Monotonic. */
-  readonly wantedAtMs: number;
 }
 
 type Installed = Pick<OwnPath, "attributes" | "marks">;
@@ -35,8 +40,8 @@ export class RouteLedger {
   readonly #installed = new Map<RouteKey, Installed>();
   #limits: readonly RouteLimit[] = [];
   #policies: NeighborPolicies = ALL_NEIGHBORS;
-  /** Marks of wanted routes, where they have any; see apportion(). */
-  #marks: ReadonlyMap<RouteKey, Marks> = new Map();
+  /** All marks of the wanted routes that are beyond a limit or room; see apportion(). */
+  #beyond: ReadonlyMap<RouteKey, Marks> = new Map();
   /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
   readonly #others = new Set<string>();
   #established: readonly Session[] = [];
@@ -72,24 +77,30 @@ export class RouteLedger {
       const known = before.get(key);
       // Most routes are identical objects: comparing the attributes of thousands takes longer than announcing one.
       if (known?.route === route) this.#wanted.set(key, known);
-      else this.#wanted.set(key, this.#wantedRoute(route, known, nowMs));
+      else this.#wanted.set(key, { route, terms: null, wantedAtMs: this.#wantedAt(route, known) ?? nowMs });
     }
     for (const key of this.#everOut) if (!this.#wanted.has(key)) this.#everOut.delete(key);
   }
 
-  #wantedRoute(route: Route, known: WantedRoute | undefined, nowMs: number): WantedRoute {
-    const attributes = attributesOf(route);
-    const problem = routeProblem(route) ?? this.#policies.problemOf(route);
-    const wantedAtMs = known?.attributes === attributes ? known.wantedAtMs : nowMs;
-    return { route, attributes, problem, marks: this.#policies.marksOf(route), wantedAtMs };
+  /** null: it was not wanted before, or with other attributes. */
+  #wantedAt(route: Route, known: WantedRoute | undefined): number | null {
+    const isSame = known !== undefined && this.#termsOf(known).attributes === attributesOf(route);
+    return isSame ? known.wantedAtMs : null;
   }
 
-  /** In force from the next apportion() on. */
+  #termsOf(wanted: WantedRoute): RouteTerms {
+    wanted.terms ??= this.#madeTerms(wanted.route);
+    return wanted.terms;
+  }
+
+  #madeTerms(route: Route): RouteTerms {
+    const problem = routeProblem(route) ?? this.#policies.problemOf(route);
+    return { attributes: attributesOf(route), problem, marks: this.#policies.marksOf(route) };
+  }
+
   setPolicies(policies: NeighborPolicies): void {
     this.#policies = policies;
-    for (const [key, wanted] of this.#wanted) {
-      this.#wanted.set(key, this.#wantedRoute(wanted.route, wanted, wanted.wantedAtMs));
-    }
+    for (const wanted of this.#wanted.values()) wanted.terms = null;
   }
 
   /** Sets the routes in the speaker, ours and those of other services; the Adj-RIBs-Out must be read again. */
@@ -103,7 +114,8 @@ export class RouteLedger {
 
   /** Whether another service announces the same route: the speaker sends only one of two equal ones. */
   isAnnouncedByOther(key: RouteKey): boolean {
-    return this.#others.has(`${key} ${this.#wanted.get(key)?.attributes}`);
+    const wanted = this.#wanted.get(key);
+    return wanted !== undefined && this.#others.has(`${key} ${this.#termsOf(wanted).attributes}`);
   }
 
   /** Returns whether the states of routes may have changed. */
@@ -150,29 +162,36 @@ export class RouteLedger {
 
   /** Decides again who gets which route: what missing(), excess() and marksOf() return depends on it. */
   apportion(): void {
-    const marks = new Map<RouteKey, Marks>();
-    for (const [key, wanted] of this.#wanted) if (wanted.marks.length > 0) marks.set(key, wanted.marks);
+    const all = new Map<RouteKey, Marks>();
     if (this.isLimited()) {
-      const sendable = [...this.#wanted].filter(([key]) => this.#isSendable(key));
-      const byValue = sendable.map(([key, wanted]) => ({ key, marks: wanted.marks }));
+      const sendable = [...this.#wanted].filter(([key, wanted]) => this.#isSendable(key, wanted));
+      const byValue = sendable.map(([key, wanted]) => ({ key, marks: this.#termsOf(wanted).marks }));
+      const own = new Map(byValue.map(({ key, marks }) => [key, marks]));
       for (const [key, beyond] of marksBeyond({ limits: this.#limits, rooms: this.#policies.rooms }, byValue)) {
-        marks.set(key, [...(marks.get(key) ?? NO_MARKS), ...beyond].sort());
+        all.set(key, [...(own.get(key) ?? NO_MARKS), ...beyond].sort());
       }
     }
-    this.#marks = marks;
+    this.#beyond = all;
   }
 
   /** The marks that the route is to have. */
   marksOf(route: Route): Marks {
-    return this.#marks.get(this.keyOf(route)) ?? NO_MARKS;
+    const key = this.keyOf(route);
+    const wanted = this.#wanted.get(key);
+    return wanted?.route === route ? this.#marksOf(key, wanted) : this.#policies.marksOf(route);
+  }
+
+  #marksOf(key: RouteKey, wanted: WantedRoute): Marks {
+    return this.#beyond.get(key) ?? this.#termsOf(wanted).marks;
   }
 
   /** Wanted routes that a neighbor has beyond its limit, to be marked before others are announced. */
   excess(): readonly Route[] {
-    return [...this.#marks].flatMap(([key, marks]) => {
-      const [wanted, installed] = [this.#wanted.get(key), this.#installed.get(key)];
-      const isMarked = installed === undefined || marks.every((mark) => installed.marks.includes(mark));
-      return isMarked || wanted === undefined ? [] : wanted.route;
+    return [...this.#wanted].flatMap(([key, wanted]) => {
+      const installed = this.#installed.get(key);
+      if (installed === undefined) return [];
+      const isMarked = this.#marksOf(key, wanted).every((mark) => installed.marks.includes(mark));
+      return isMarked ? [] : wanted.route;
     });
   }
 
@@ -183,7 +202,7 @@ export class RouteLedger {
   }
 
   isWithheldFrom(neighbor: string, key: RouteKey): boolean {
-    const marks = this.#marks.get(key) ?? NO_MARKS;
+    const marks = this.#beyond.get(key) ?? NO_MARKS;
     return marks.length > 0 && [markOf(neighbor), markOf(neighbor, "room")].some((mark) => marks.includes(mark));
   }
 
@@ -198,30 +217,35 @@ export class RouteLedger {
 
   /** The neighbor has no room for this rule. */
   isBeyondRoom(neighbor: string, key: RouteKey): boolean {
-    return this.#marks.get(key)?.includes(markOf(neighbor, "room")) === true;
+    return this.#beyond.get(key)?.includes(markOf(neighbor, "room")) === true;
   }
 
-  /** Routes to announce. */
-  missing(): readonly Route[] {
-    const missing: Route[] = [];
-    for (const [key, { route }] of this.#wanted) {
-      if (this.#isSendable(key) && !this.#isInstalled(key)) missing.push(route);
+  /** Routes to announce, of those that are wanted at the call. Each is looked at when it is taken. */
+  missing(): Iterable<Route> {
+    return this.#missingOf([...this.#wanted]);
+  }
+
+  *#missingOf(wanted: readonly (readonly [RouteKey, WantedRoute])[]): Iterable<Route> {
+    for (const [key, each] of wanted) {
+      if (this.#isSendable(key, each) && !this.#isInstalled(key, each)) yield each.route;
     }
-    return missing;
+  }
+
+  hasMissing(): boolean {
+    for (const _ of this.missing()) return true;
+    return false;
   }
 
   /** Keys to withdraw. If a wanted route cannot be sent, an older one with its key is withdrawn too. */
   surplus(): readonly RouteKey[] {
-    return [...this.#installed.keys()].filter(
-      (key) => this.#wanted.get(key)?.problem !== null || this.#isKeptBack(key),
-    );
+    return [...this.#installed.keys()].filter((key) => this.#problemOf(key) !== null || this.#isKeptBack(key));
   }
 
   added(routes: readonly Route[], marksOf: (route: Route) => Marks = (route) => this.marksOf(route)): void {
     for (const route of routes) {
       const key = this.keyOf(route);
       const wanted = this.#wanted.get(key);
-      const attributes = wanted?.route === route ? wanted.attributes : attributesOf(route);
+      const attributes = wanted?.route === route ? this.#termsOf(wanted).attributes : attributesOf(route);
       this.#installed.set(key, { attributes, marks: marksOf(route) });
       this.#checked.delete(key);
     }
@@ -238,7 +262,11 @@ export class RouteLedger {
   /** Keys that are wanted and in the speaker, but not yet looked up in Adj-RIBs-Out. */
   unchecked(): readonly RouteKey[] {
     if (this.#established.length === 0) return [];
-    return [...this.#wanted.keys()].filter((key) => this.#isInstalled(key) && !this.#checked.has(key));
+    const unchecked: RouteKey[] = [];
+    for (const [key, wanted] of this.#wanted) {
+      if (!this.#checked.has(key) && this.#isInstalled(key, wanted)) unchecked.push(key);
+    }
+    return unchecked;
   }
 
   /** Sets which of the looked-up routes are in a neighbor's Adj-RIB-Out. */
@@ -290,12 +318,13 @@ export class RouteLedger {
   state(key: RouteKey, speaker: SpeakerState): RouteState {
     const wanted = this.#wanted.get(key);
     if (wanted === undefined) return { kind: "pending" };
-    if (wanted.problem !== null) return { kind: "failed", cause: wanted.problem };
+    const { problem } = this.#termsOf(wanted);
+    if (problem !== null) return { kind: "failed", cause: problem };
     if (this.#isKeptBack(key)) return { kind: "failed", cause: KEPT_BACK };
     if (speaker.kind === "down") return { kind: "speaker_down", cause: speaker.cause };
     if (speaker.kind === "starting") return { kind: "pending" };
     if (!this.#isForEstablished(wanted.route)) return { kind: "no_session" };
-    if (!this.#isInstalled(key)) return { kind: "pending" };
+    if (!this.#isInstalled(key, wanted)) return { kind: "pending" };
     if (this.#isOut(key)) return { kind: "announced" };
     if (!this.#checked.has(key)) return { kind: "pending" };
     const beyond = this.#established.find(({ address }) => this.isBeyondRoom(address, key));
@@ -318,14 +347,20 @@ export class RouteLedger {
       : `no established neighbor takes ${familyText(family)} routes`;
   }
 
-  #isSendable(key: RouteKey): boolean {
-    return this.#wanted.get(key)?.problem === null && !this.#isKeptBack(key);
+  /** undefined: it is not wanted. */
+  #problemOf(key: RouteKey): string | null | undefined {
+    const wanted = this.#wanted.get(key);
+    return wanted && this.#termsOf(wanted).problem;
   }
 
-  #isInstalled(key: RouteKey): boolean {
-    const [installed, wanted] = [this.#installed.get(key), this.#wanted.get(key)];
-    if (installed === undefined || installed.attributes !== wanted?.attributes) return false;
-    return isSameMarks(installed.marks, this.#marks.get(key) ?? NO_MARKS);
+  #isSendable(key: RouteKey, wanted: WantedRoute): boolean {
+    return this.#termsOf(wanted).problem === null && !this.#isKeptBack(key);
+  }
+
+  #isInstalled(key: RouteKey, wanted: WantedRoute): boolean {
+    const installed = this.#installed.get(key);
+    if (installed?.attributes !== this.#termsOf(wanted).attributes) return false;
+    return isSameMarks(installed.marks, this.#marksOf(key, wanted));
   }
 
   #isOut(key: RouteKey): boolean {

@@ -42,7 +42,7 @@ function keptBack(neighbor: string, ...routes: readonly string[]) {
 function sent(...keys: readonly string[]): RouteQuarantine {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A), session(B)], 0);
-  quarantine.sent(keys, 100_000);
+  for (const key of keys) quarantine.sent(key, 100_000);
   return quarantine;
 }
 
@@ -96,18 +96,18 @@ test("another neighbor's break does not confirm the suspicions of one neighbor",
 test("only rules that were sent to the neighbor are suspected: of a family that it supports, while its session was up", () => {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A), down(B)], 0);
-  quarantine.sent([RULE, V6_RULE], 100_000);
+  for (const key of [RULE, V6_RULE]) quarantine.sent(key, 100_000);
   quarantine.setSessions([session(A), session(B, 1)], 100_100);
-  quarantine.sent([OTHER], 104_000);
+  quarantine.sent(OTHER, 104_000);
   expect(quarantine.setSessions([session(A), down(B)], 104_100)).toEqual(suspected(B, OTHER));
-  quarantine.sent([V6_RULE], 110_000);
+  quarantine.sent(V6_RULE, 110_000);
   expect(quarantine.setSessions([down(A), down(B)], 110_100)).toEqual([]);
 });
 
 test("a neighbor whose sessions are always brief causes no suspicion", () => {
   const quarantine = new RouteQuarantine();
   quarantine.setSessions([session(A, 1)], 0);
-  quarantine.sent([RULE], 500);
+  quarantine.sent(RULE, 500);
   for (let i = 2; i < 9; i++) expect(quarantine.setSessions([session(A, i)], i * 1_000)).toEqual([]);
 });
 

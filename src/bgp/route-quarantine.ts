@@ -53,10 +53,10 @@ export class RouteQuarantine {
   /** All neighbors, in any session state; null: not known yet, so that any may be there. */
   #neighbors: ReadonlySet<string> | null = null;
 
-  sent(keys: readonly RouteKey[], nowMs: number): void {
+  sent(key: RouteKey, nowMs: number): void {
+    const family = familyOfKey(key);
     for (const { session, sentAtMs } of this.#up.values()) {
-      for (const [key, atMs] of sentAtMs) if (nowMs - atMs > RESET_CAUSE_MS) sentAtMs.delete(key);
-      for (const key of keys) if (session.families.includes(familyOfKey(key))) sentAtMs.set(key, nowMs);
+      if (session.families.includes(family)) sentAtMs.set(key, nowMs);
     }
   }
 
@@ -74,6 +74,7 @@ export class RouteQuarantine {
     const events: QuarantineEvent[] = [];
     const now = new Map(sessions.filter(({ state }) => state === "established").map((s) => [s.address, s]));
     for (const [address, up] of this.#up) {
+      for (const [key, atMs] of up.sentAtMs) if (nowMs - atMs > RESET_CAUSE_MS) up.sentAtMs.delete(key);
       if (now.get(address)?.changedAtMs === up.session.changedAtMs) {
         if (nowMs - up.seenAtMs > SESSION_STABLE_MS) this.#suspects.delete(address);
         continue;

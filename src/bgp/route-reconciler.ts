@@ -8,22 +8,14 @@ import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
 import { NO_MARKS } from "./neighbor-mark.ts";
 import type { NeighborPolicies } from "./neighbor-policies.ts";
-import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
+import type { RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import {
-  familyOfKey,
-  instanceOf,
-  keyOfPath,
-  type OwnPath,
-  type RouteKey,
-  toOwnPath,
-  toPaths,
-  toWithdrawal,
-} from "./route-path.ts";
+import { instanceOf, keyOfPath, type OwnPath, toPaths, toWithdrawal } from "./route-path.ts";
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
-import type { ListedName, SpeakerClient } from "./speaker/speaker-client.ts";
+import type { ListedName, PathChange, SpeakerClient } from "./speaker/speaker-client.ts";
 import { asError, ignoreRefusal } from "./speaker/speaker-fault.ts";
+import { listOut, listOwnPaths } from "./speaker-tables.ts";
 import type { RouteLimit } from "./withheld-routes.ts";
 
 export interface RouteReconcilerOptions {
@@ -40,12 +32,6 @@ export interface RouteReconcilerOptions {
   /** Route states may have changed. Never called from within want(). */
   readonly onChange: () => void;
 }
-
-/**
- * Up to this number, unicast prefixes are looked up one by one; beyond, reading a neighbor's whole Adj-RIB-Out is
- * cheaper. GoBGP cannot look up single FlowSpec routes.
- */
-const SINGLE_LOOKUPS_MAX = 16;
 
 export class RouteReconciler {
   readonly #options: RouteReconcilerOptions;
@@ -230,7 +216,7 @@ export class RouteReconciler {
   #isHoldingBack(): boolean {
     if (this.#canWithdraw()) return false;
     const ledger = this.#ledger;
-    return this.#former.length > 0 || ledger.surplus().length > 0 || ledger.missing().length > 0;
+    return this.#former.length > 0 || ledger.surplus().length > 0 || ledger.hasMissing();
   }
 
   async #passUntilSettled(): Promise<void> {
@@ -282,13 +268,26 @@ export class RouteReconciler {
       if (!this.#canWithdraw()) return;
       await this.#makeRoom(client);
     }
-    const missing = ledger.missing();
-    if (missing.length === 0) return;
-    const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => ledger.keyOf(route));
-    this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
-    await client.sendPaths(toPaths(missing, this.#options.owner.instance, (route) => ledger.marksOf(route)));
-    ledger.added(missing);
+    if (!ledger.hasMissing()) return;
+    const sent: Route[] = [];
+    await client.sendPaths(this.#missingPaths(sent));
+    ledger.added(sent);
     this.resend(this.#deferring ?? []);
+  }
+
+  /** @param sent gets each route when it is sent */
+  #missingPaths(sent: Route[]): Iterable<PathChange> {
+    const ledger = this.#ledger;
+    const { clock, owner } = this.#options;
+    const quarantine = this.#quarantine;
+    const taken = function* () {
+      for (const route of ledger.missing()) {
+        if (route.kind === "flowspec") quarantine.sent(ledger.keyOf(route), clock.monotonicMs());
+        sent.push(route);
+        yield route;
+      }
+    };
+    return toPaths(taken(), owner.instance, (route) => ledger.marksOf(route));
   }
 
   async #resendUnsent(client: SpeakerClient): Promise<void> {
@@ -360,38 +359,8 @@ function movedBy(entries: readonly KeptBack[], byMs: number): readonly KeptBack[
   return entries.map((entry) => ({ ...entry, untilMs: entry.untilMs + byMs }));
 }
 
-/** Paths of all Floodwall services. */
-async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> {
-  const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(family)));
-  return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
-}
-
 /** The neighbor was just removed; the next poll reports its session. */
 function emptyIfRefused(fault: unknown): ReadonlySet<string> {
   ignoreRefusal(fault);
   return new Set();
-}
-
-/** Our routes in a neighbor's Adj-RIB-Out, at least the requested ones. */
-async function listOut(options: {
-  client: SpeakerClient;
-  session: Session;
-  keys: readonly RouteKey[];
-  isOut: (path: ListedName) => boolean;
-}): Promise<ReadonlySet<RouteKey>> {
-  const { client, session, keys, isOut } = options;
-  const keysByFamily = Map.groupBy(keys, familyOfKey);
-  // The speaker also lists families that the neighbor does not support.
-  const lookups = session.families.map(async (family) => {
-    const ofFamily = keysByFamily.get(family) ?? [];
-    if (ofFamily.length === 0) return [];
-    const prefixes = canLookUpSingly(family, ofFamily) ? ofFamily : [];
-    return client.listAdjOut({ neighbor: session.address, family, prefixes });
-  });
-  const paths = (await Promise.all(lookups)).flat();
-  return new Set(paths.filter(isOut).flatMap((path) => keyOfPath(path) ?? []));
-}
-
-function canLookUpSingly(family: RouteFamily, keys: readonly RouteKey[]): boolean {
-  return family.endsWith("unicast") && keys.length <= SINGLE_LOOKUPS_MAX;
 }
