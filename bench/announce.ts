@@ -4,7 +4,7 @@
  */
 
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
-import { toPaths } from "../src/bgp/route-path.ts";
+import { sendable, toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
 import { exactly } from "../src/net/range.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, until } from "../test/fixtures/bgp/bgp.ts";
@@ -95,7 +95,12 @@ async function streamed(lab: BgpLab, load: Load): Promise<number> {
   lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
   await until("session", () => bird.isEstablished("speaker"));
   return lab.withSpeaker(async (client) => {
-    const paths = [...toPaths(load.routes(), INSTANCE)];
+    const paths = [
+      ...toPaths(
+        load.routes().map((route) => sendable(route)),
+        INSTANCE,
+      ),
+    ];
     const startedMs = performance.now();
     await client.sendPaths(paths);
     await allIn(bird, load);

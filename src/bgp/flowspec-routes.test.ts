@@ -14,7 +14,7 @@ import {
 } from "../../test/fixtures/bgp/bgp.ts";
 import { communitiesOf } from "../../test/fixtures/networks.ts";
 import { exactly, type Range } from "../net/range.ts";
-import { instanceOf, toPath, toPaths } from "./route-path.ts";
+import { instanceOf, sendable, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
@@ -96,7 +96,12 @@ test(
     await until("connected", () => announcer.status().connected);
     await lab.withSpeaker(async (client) => {
       const routes = Array.from({ length: 1_000 }, (_, i) => flow(`198.18.${i >> 8}.${i & 255}/32`));
-      const sending = client.sendPaths(toPaths(routes, INSTANCE));
+      const sending = client.sendPaths(
+        toPaths(
+          routes.map((route) => sendable(route)),
+          INSTANCE,
+        ),
+      );
       client.close();
       expect(await sending.then(() => "sent", String)).toContain("AddPath");
     });

@@ -20,6 +20,8 @@ type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors" | "commun
 export class NeighborPolicies {
   readonly #isManaged: boolean;
   readonly #localAsn: number;
+  /** Of the neighbors for which routes can be marked. */
+  readonly addresses: readonly string[];
   readonly #communitiesAt: BgpConfig["communitiesAt"];
   readonly #neighbors: ReadonlyMap<string, BgpNeighbor>;
   /** Those that a neighbor has, by name, with the addresses of their neighbors. */
@@ -32,6 +34,7 @@ export class NeighborPolicies {
     // An external speaker has neighbors of its own.
     const own = this.#isManaged ? neighbors : [];
     this.#neighbors = new Map(own.map((neighbor) => [neighbor.address, neighbor]));
+    this.addresses = [...this.#neighbors.keys()];
     const policies = new Map<string, { policy: NeighborPolicy; addresses: string[] }>();
     for (const { address, policy } of own) {
       if (policy === undefined) continue;
@@ -40,11 +43,6 @@ export class NeighborPolicies {
       else known.addresses.push(address);
     }
     this.#policies = policies;
-  }
-
-  /** The addresses of the neighbors for which routes can be marked. */
-  get addresses(): readonly string[] {
-    return [...this.#neighbors.keys()];
   }
 
   get rooms(): readonly RuleRoom[] {
@@ -64,8 +62,13 @@ export class NeighborPolicies {
   problemOf(route: Route): string | null {
     if (!this.#isManaged)
       return route.neighbors === undefined ? null : "neighbors can be chosen with speaker managed only";
-    const refusals = this.addresses.map((address) => this.refusalAt(address, route));
-    return refusals.length > 0 && refusals.every((refusal) => refusal !== null) ? (refusals[0] ?? null) : null;
+    let first: string | null = null;
+    for (const address of this.addresses) {
+      const refusal = this.refusalAt(address, route);
+      if (refusal === null) return null;
+      first ??= refusal;
+    }
+    return first;
   }
 
   /** Why the neighbor is not to get the route; null: it is. */
@@ -97,7 +100,8 @@ export class NeighborPolicies {
 
   /** The marks of the neighbors that are not to get it, and of how it differs at the others. */
   marksOf(route: Route): Marks {
-    const kept = this.keptFrom(route).map(({ neighbor }) => neighbor);
+    const kept = this.addresses.filter((address) => this.refusalAt(address, route) !== null);
+    if (kept.length + this.#policies.size === 0) return NO_MARKS;
     const marks = kept.map((neighbor) => markOf(neighbor, "policy"));
     for (const { policy, addresses } of this.#policies.values()) {
       if (addresses.every((address) => kept.includes(address))) continue;

@@ -3,7 +3,7 @@ import { blackhole, flow, INSTANCE, loopback, neighbor, neighborPolicy } from ".
 import { ANY_RULES } from "../mitigation/rules/flowspec-support.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import { attributesOf } from "./route-path.ts";
+import { attributesOf, sendable } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
 
 const UP: SpeakerState = { kind: "up" };
@@ -27,7 +27,7 @@ function announced(): RouteLedger {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 10);
   ledger.setSessions([session()]);
-  ledger.added([blackhole(A)]);
+  ledger.added([sendable(blackhole(A))]);
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
   ledger.finishLookup([A]);
   return ledger;
@@ -44,7 +44,7 @@ test("a route's state follows it from wanted to announced", () => {
   expect(ledger.state(A, UP)).toEqual({ kind: "no_session" });
   ledger.setSessions([session()]);
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
-  ledger.added([blackhole(A)]);
+  ledger.added([sendable(blackhole(A))]);
   expect(ledger.state(A, UP)).toEqual({ kind: "pending" });
   expect(ledger.unchecked()).toEqual([A]);
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
@@ -57,7 +57,7 @@ test("a route that is looked up and not out says what keeps it back", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
   ledger.setSessions([session()]);
-  ledger.added([blackhole(A)]);
+  ledger.added([sendable(blackhole(A))]);
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set() });
   expect(ledger.finishLookup([A])).toEqual([]);
   expect(JSON.stringify(ledger.state(A, UP))).toContain("export policy");
@@ -93,14 +93,14 @@ test("what the speaker has decides what is missing and what is surplus", () => {
     { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })), marks: [] },
     { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)), marks: [] },
   ]);
-  expect([...ledger.missing()].map((route) => route.prefix.text)).toEqual([A]);
+  expect([...ledger.missing()].map(({ route }) => route.prefix.text)).toEqual([A]);
   expect(ledger.surplus()).toEqual([B]);
   ledger.added([...ledger.missing()]);
   ledger.withdrawn([B]);
   expect([...ledger.missing()]).toEqual([]);
   expect(ledger.surplus()).toEqual([]);
   ledger.setInstalled([]);
-  expect([...ledger.missing()].map((route) => route.prefix.text)).toEqual([A]);
+  expect([...ledger.missing()].map(({ route }) => route.prefix.text)).toEqual([A]);
 });
 
 test("a route that cannot be sent is not missing, and an older one of its prefix is surplus", () => {
@@ -150,7 +150,7 @@ test("a limit and room count only what the neighbor is to get", () => {
 test("of two routes of one key the last counts", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A), blackhole(A, { localPref: 9 })], 0);
-  expect([...ledger.missing()].map((route) => route.localPref)).toEqual([9]);
+  expect([...ledger.missing()].map(({ route }) => route.localPref)).toEqual([9]);
 });
 
 test("measures a route once from the time it was first wanted", () => {
@@ -158,14 +158,14 @@ test("measures a route once from the time it was first wanted", () => {
   ledger.want([blackhole(A)], 10);
   ledger.want([blackhole(A), blackhole(B)], 20);
   ledger.setSessions([session()]);
-  ledger.added([blackhole(A), blackhole(B)]);
+  ledger.added([blackhole(A), blackhole(B)].map((route) => sendable(route)));
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A, B], found: new Set([A, B]) });
   expect(ledger.finishLookup([A, B])).toEqual([10, 20]);
   expect(ledger.finishLookup([A, B])).toEqual([]);
   ledger.want([], 30);
   ledger.withdrawn([A, B]);
   ledger.want([blackhole(A)], 40);
-  ledger.added([blackhole(A)]);
+  ledger.added([sendable(blackhole(A))]);
   ledger.setAdjOut({ neighbor: loopback(2), looked: [A], found: new Set([A]) });
   expect(ledger.finishLookup([A])).toEqual([40]);
 });

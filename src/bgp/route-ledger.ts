@@ -7,7 +7,15 @@ import type { Prefix } from "../net/prefix.ts";
 import { type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
 import { ALL_NEIGHBORS, type NeighborPolicies } from "./neighbor-policies.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
-import { attributesOf, familyOfKey, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
+import {
+  attributesOf,
+  familyOfKey,
+  keyOf,
+  type OwnPath,
+  type RouteKey,
+  routeProblem,
+  type SendableRoute,
+} from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import { limitsOf, marksBeyond, type RouteLimit } from "./withheld-routes.ts";
 
@@ -174,31 +182,23 @@ export class RouteLedger {
     this.#beyond = all;
   }
 
-  /** The marks that the route is to have. */
-  marksOf(route: Route): Marks {
-    const key = this.keyOf(route);
-    const wanted = this.#wanted.get(key);
-    return wanted?.route === route ? this.#marksOf(key, wanted) : this.#policies.marksOf(route);
-  }
-
   #marksOf(key: RouteKey, wanted: WantedRoute): Marks {
     return this.#beyond.get(key) ?? this.#termsOf(wanted).marks;
   }
 
-  /** Wanted routes that a neighbor has beyond its limit, to be marked before others are announced. */
-  excess(): readonly Route[] {
+  /**
+   * Wanted routes that a neighbor has beyond its limit, to be marked before others are announced, beside the marks that
+   * they have, which may be others' limits still.
+   */
+  excess(): readonly SendableRoute[] {
     return [...this.#wanted].flatMap(([key, wanted]) => {
       const installed = this.#installed.get(key);
       if (installed === undefined) return [];
-      const isMarked = this.#marksOf(key, wanted).every((mark) => installed.marks.includes(mark));
-      return isMarked ? [] : wanted.route;
+      const marks = this.#marksOf(key, wanted);
+      if (marks.every((mark) => installed.marks.includes(mark))) return [];
+      const { attributes } = this.#termsOf(wanted);
+      return { route: wanted.route, attributes, marks: [...new Set([...installed.marks, ...marks])].sort() };
     });
-  }
-
-  /** The marks that a route of excess() needs, beside those that it has, which may be others' limits still. */
-  excessMarks(route: Route): Marks {
-    const installed = this.#installed.get(this.keyOf(route))?.marks ?? NO_MARKS;
-    return [...new Set([...installed, ...this.marksOf(route)])].sort();
   }
 
   isWithheldFrom(neighbor: string, key: RouteKey): boolean {
@@ -221,13 +221,14 @@ export class RouteLedger {
   }
 
   /** Routes to announce, of those that are wanted at the call. Each is looked at when it is taken. */
-  missing(): Iterable<Route> {
+  missing(): Iterable<SendableRoute> {
     return this.#missingOf([...this.#wanted]);
   }
 
-  *#missingOf(wanted: readonly (readonly [RouteKey, WantedRoute])[]): Iterable<Route> {
+  *#missingOf(wanted: readonly (readonly [RouteKey, WantedRoute])[]): Iterable<SendableRoute> {
     for (const [key, each] of wanted) {
-      if (this.#isSendable(key, each) && !this.#isInstalled(key, each)) yield each.route;
+      if (!this.#isSendable(key, each) || this.#isInstalled(key, each)) continue;
+      yield { route: each.route, attributes: this.#termsOf(each).attributes, marks: this.#marksOf(key, each) };
     }
   }
 
@@ -241,12 +242,10 @@ export class RouteLedger {
     return [...this.#installed.keys()].filter((key) => this.#problemOf(key) !== null || this.#isKeptBack(key));
   }
 
-  added(routes: readonly Route[], marksOf: (route: Route) => Marks = (route) => this.marksOf(route)): void {
-    for (const route of routes) {
+  added(routes: readonly SendableRoute[]): void {
+    for (const { route, attributes, marks } of routes) {
       const key = this.keyOf(route);
-      const wanted = this.#wanted.get(key);
-      const attributes = wanted?.route === route ? this.#termsOf(wanted).attributes : attributesOf(route);
-      this.#installed.set(key, { attributes, marks: marksOf(route) });
+      this.#installed.set(key, { attributes, marks });
       this.#checked.delete(key);
     }
   }

@@ -4,7 +4,7 @@
  * in all families, even if it is not sent on the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
-import { actionText, type RuleAction } from "../mitigation/rules/action.ts";
+import type { RuleAction } from "../mitigation/rules/action.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { communitiesText, sortedCommunities } from "../net/community.ts";
@@ -91,26 +91,40 @@ export function toPath(route: Route, instance: number) {
   return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
 }
 
+/** A route as it is sent. */
+export interface SendableRoute {
+  readonly route: Route;
+  /** Of attributesOf(). */
+  readonly attributes: string;
+  readonly marks: Marks;
+}
+
+export function sendable(route: Route, marks = NO_MARKS): SendableRoute {
+  return { route, attributes: attributesOf(route), marks };
+}
+
 /** toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once. */
-export function* toPaths(
-  routes: Iterable<Route>,
-  instance: number,
-  marksOf: (route: Route) => Marks = () => NO_MARKS,
-): Iterable<PathChange> {
+export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<PathChange> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
-  for (const route of routes) {
-    const what = route.kind === "unicast" ? route.nextHop : actionText(route.routers ?? route.rule.action);
-    const marks = marksOf(route);
-    const shared = `${what} ${communitiesText(route.communities)} ${route.localPref} ${marks.join()}`;
-    const attributes = known.get(shared) ?? pathAttributes(route, marks);
-    known.set(shared, attributes);
-    yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
+  for (const { route, attributes: text, marks } of routes) {
+    const shared = `${text} ${marks.join()}`;
+    let attributes = known.get(shared);
+    if (attributes === undefined) {
+      attributes = pathAttributes(route, marks);
+      known.set(shared, attributes);
+    }
+    const nlri = nlriOf(route, components);
+    yield { family: familyOfRoute(route), nlri, identifier: identifierOf(instance), attributes };
   }
 }
 
 function pathName(family: RouteFamily, nlri: Nlri, instance: number): PathName {
-  return { family, nlri, identifier: FLOODWALL * 2 ** INSTANCE_BITS + instance };
+  return { family, nlri, identifier: identifierOf(instance) };
+}
+
+function identifierOf(instance: number): number {
+  return FLOODWALL * 2 ** INSTANCE_BITS + instance;
 }
 
 /** @param known cache of components by text: most rules of one attack differ only in the prefix. */

@@ -6,11 +6,10 @@ import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts"
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
-import { NO_MARKS } from "./neighbor-mark.ts";
 import type { NeighborPolicies } from "./neighbor-policies.ts";
 import type { RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
-import { instanceOf, keyOfPath, type OwnPath, toPaths, toWithdrawal } from "./route-path.ts";
+import { instanceOf, keyOfPath, type OwnPath, type SendableRoute, toPaths, toWithdrawal } from "./route-path.ts";
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import type { ListedName, PathChange, SpeakerClient } from "./speaker/speaker-client.ts";
@@ -269,25 +268,24 @@ export class RouteReconciler {
       await this.#makeRoom(client);
     }
     if (!ledger.hasMissing()) return;
-    const sent: Route[] = [];
+    const sent: SendableRoute[] = [];
     await client.sendPaths(this.#missingPaths(sent));
     ledger.added(sent);
     this.resend(this.#deferring ?? []);
   }
 
   /** @param sent gets each route when it is sent */
-  #missingPaths(sent: Route[]): Iterable<PathChange> {
-    const ledger = this.#ledger;
+  #missingPaths(sent: SendableRoute[]): Iterable<PathChange> {
     const { clock, owner } = this.#options;
-    const quarantine = this.#quarantine;
+    const [ledger, quarantine] = [this.#ledger, this.#quarantine];
     const taken = function* () {
-      for (const route of ledger.missing()) {
-        if (route.kind === "flowspec") quarantine.sent(ledger.keyOf(route), clock.monotonicMs());
-        sent.push(route);
-        yield route;
+      for (const each of ledger.missing()) {
+        if (each.route.kind === "flowspec") quarantine.sent(ledger.keyOf(each.route), clock.monotonicMs());
+        sent.push(each);
+        yield each;
       }
     };
-    return toPaths(taken(), owner.instance, (route) => ledger.marksOf(route));
+    return toPaths(taken(), owner.instance);
   }
 
   async #resendUnsent(client: SpeakerClient): Promise<void> {
@@ -303,10 +301,8 @@ export class RouteReconciler {
     await this.#withdrawSurplus(client);
     const excess = ledger.excess();
     if (excess.length === 0) return;
-    const marks = new Map(excess.map((route) => [route, ledger.excessMarks(route)]));
-    const marksOf = (route: Route) => marks.get(route) ?? NO_MARKS;
-    await client.sendPaths(toPaths(excess, this.#options.owner.instance, marksOf));
-    ledger.added(excess, marksOf);
+    await client.sendPaths(toPaths(excess, this.#options.owner.instance));
+    ledger.added(excess);
   }
 
   async #withdrawSurplus(client: SpeakerClient): Promise<void> {

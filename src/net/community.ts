@@ -184,6 +184,7 @@ export function communitiesText(communities: readonly Community[]): string {
 
 /** Each once, in an order that depends on nothing but their values. */
 export function sortedCommunities(communities: readonly Community[]): readonly Community[] {
+  if (communities.length < 2) return communities;
   const distinct = new Map(communities.map((community) => [communityText(community), community]));
   return [...distinct.values()].sort(compare);
 }

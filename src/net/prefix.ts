@@ -52,6 +52,7 @@ export function hostPrefix(ip: IpAddress): Prefix {
 
 /** The prefix of this length that contains `ip`. */
 export function enclosingPrefix(ip: IpAddress, length: number): Prefix {
+  if (length === addressBits(addressFamily(ip))) return prefixOf(ip, length);
   const bytes = addressToBytes(ip);
   clearHostBits(bytes, addressFamily(ip) === 4 ? length + MAPPED_BITS : length);
   return prefixOf(addressFromBytes(bytes), length);

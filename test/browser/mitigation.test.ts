@@ -1,7 +1,7 @@
 /** The mitigation view: all measures in force in one list, one ban in full, and the orders of an operator. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { toPaths, toWithdrawal } from "../../src/bgp/route-path.ts";
+import { sendable, toPaths, toWithdrawal } from "../../src/bgp/route-path.ts";
 import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
 import { blackhole, withClient } from "../fixtures/bgp/bgp.ts";
 import { cutTables } from "../fixtures/browser/cut-tables.ts";
@@ -141,7 +141,7 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
 
 test("routes that others put into the speaker are in a table, which a search narrows", async () => {
   const socket = join(dashboard.world.options.directory ?? "", "state/gobgpd/run", SOCKET_FROM_RUN);
-  const others = ["203.0.113.200/32", "203.0.113.201/32"].map((text) => blackhole(text));
+  const others = ["203.0.113.200/32", "203.0.113.201/32"].map((text) => sendable(blackhole(text)));
   await withClient(socket, (client) => client.sendPaths([...toPaths(others, 77)]));
   const opened = await dashboard.open("/mitigation?which=routes");
   const { page } = opened;
@@ -151,7 +151,7 @@ test("routes that others put into the speaker are in a table, which a search nar
   await page.getByLabel("Find").fill("113.201");
   await row.waitFor({ state: "detached" });
   expect(await opened.violations()).toEqual([]);
-  const ends = others.map((route) => toWithdrawal(route.prefix.text, 77));
+  const ends = others.map(({ route }) => toWithdrawal(route.prefix.text, 77));
   await withClient(socket, (client) => client.sendPaths(ends));
   // The search is over with the rows that it was for.
   await page.goto(`${dashboard.world.base}/#/mitigation?which=maintenance`);

@@ -9,7 +9,7 @@ import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import { markOf } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
-import { attributesOf, keyOf, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
+import { attributesOf, keyOf, sendable, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
 import type { ListedPath, PathChange } from "../speaker/speaker-client.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
@@ -74,44 +74,19 @@ const everyForm = communitiesOf(
   ...["ext:030b000000000064", "ext:8006000000000000", "ext:ffffffffffffffff", "ext:0300000000000000"],
 );
 
+const pathsOf = (routes: readonly Route[]) => [
+  ...toPaths(
+    routes.map((route) => sendable(route)),
+    INSTANCE,
+  ),
+];
+
 describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) => {
   test.each<[string, readonly PathChange[]]>([
-    [
-      "IPv4",
-      [
-        ...toPaths(
-          V4.map((text) => blackhole(text)),
-          INSTANCE,
-        ),
-      ],
-    ],
-    [
-      "IPv6",
-      [
-        ...toPaths(
-          V6.map((text) => blackhole(text)),
-          INSTANCE,
-        ),
-      ],
-    ],
-    [
-      "all attributes, as long as they get",
-      [
-        ...toPaths(
-          V6.map((text) => blackhole(text, longest)),
-          INSTANCE,
-        ),
-      ],
-    ],
-    [
-      "rules",
-      [
-        ...toPaths(
-          V4.map((text) => flow(text, { protocols: exactly(17), fragment: true })),
-          INSTANCE,
-        ),
-      ],
-    ],
+    ["IPv4", pathsOf(V4.map((text) => blackhole(text)))],
+    ["IPv6", pathsOf(V6.map((text) => blackhole(text)))],
+    ["all attributes, as long as they get", pathsOf(V6.map((text) => blackhole(text, longest)))],
+    ["rules", pathsOf(V4.map((text) => flow(text, { protocols: exactly(17), fragment: true })))],
     ["withdrawals", V6.map((key) => toWithdrawal(key, INSTANCE))],
   ])("paths keep their order in messages that are full and not too long: %s", (_, changes) => {
     const [first] = changes;
@@ -137,7 +112,7 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
   };
   test("marks of neighbors go among large communities, and are distinguished from an operator's", () => {
     const marks = [markOf("192.0.2.1"), markOf("2001:db8::1")].sort();
-    const [change] = toPaths([blackhole("203.0.113.9/32", { communities: everyForm })], INSTANCE, () => marks);
+    const [change] = toPaths([sendable(blackhole("203.0.113.9/32", { communities: everyForm }), marks)], INSTANCE);
     if (change === undefined || change.attributes === null) throw new Error("no path");
     const [path] = sent([encode(change)], change).paths;
     expect(path?.attributes).toEqual({ ...change.attributes, communities: sortedCommunities(everyForm), marks });
