@@ -21,6 +21,7 @@ import { SearchButton } from "./search-dialog.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { zonedTime } from "./text/format/times.ts";
 import { byUrgency } from "./text/mitigation.ts";
+import { dryRunText } from "./text/settings.ts";
 import { titleOf } from "./text/title.ts";
 import { chooseTheme, type Theme, theme } from "./theme.ts";
 import type { View } from "./view.ts";
@@ -125,7 +126,9 @@ function Mode() {
   // The overview's line says it.
   if (place.value.steps.length === 0 && !value.data.dry_run) return null;
   if (silentSinceMs.value !== null) return <Badge tone="none">{t`not known`}</Badge>;
-  return value.data.dry_run ? <Badge tone="warn">{t`DRY\u00a0RUN`}</Badge> : <Badge tone="ok">{t`LIVE`}</Badge>;
+  if (value.data.dry_run) return <Badge tone="warn">{t`DRY\u00a0RUN`}</Badge>;
+  const isInPart = value.data.hostgroups.some((group) => dryRunText(group) !== "");
+  return isInPart ? <Badge tone="warn">{t`LIVE\u00a0IN\u00a0PART`}</Badge> : <Badge tone="ok">{t`LIVE`}</Badge>;
 }
 
 const THEMES = {

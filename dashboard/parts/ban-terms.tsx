@@ -23,7 +23,11 @@ interface BanTermsProps {
 }
 
 export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
-  const text = (key: "ports" | "sourcePorts" | "source" | "mbps" | "neighbors", label: string, placeholder: string) => (
+  const text = (
+    key: "ports" | "sourcePorts" | "source" | "mbps" | "neighbors" | "communities",
+    label: string,
+    placeholder: string,
+  ) => (
     <TextField
       label={label}
       value={form[key]}
@@ -68,6 +72,7 @@ export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
       <div class="filters">
         {text("mbps", t`Rate, Mbit/s`, "50")}
         {hasNeighbors && text("neighbors", t`Only to neighbors`, "edge1, edge2")}
+        {hasNeighbors && text("communities", t`Communities`, "64500:7")}
       </div>
     </details>
   );

@@ -31,7 +31,10 @@ test("the preview says what is hit and what each neighbor gets, and asks for the
   expect(sentences).toContain("edge1 gets 1 route: no session: idle.");
   expect(needsTarget(preview({}))).toBe(true);
   expect(needsTarget(preview({ effect: { ...effect, collateral_share: 0.05 } }))).toBe(false);
-  expect(needsTarget(preview({ ban: { ...ban, dry_run: true } }))).toBe(false);
+  const dry = preview({ ban: { ...ban, dry_run: true }, neighbors: [{ neighbor: "192.0.2.1", routes: ["a"] }] });
+  expect(needsTarget(dry)).toBe(false);
+  expect(orderSentences(dry)[1]).toBe("It is in dry run: nothing is announced.");
+  expect(orderSentences(dry).join(" ")).not.toContain("192.0.2.1 gets");
   const rejected = { state: "rejected", reason: "whitelisted", remedy: "order beside it" };
   expect(orderSentences(preview({ ban: rejected }))).toEqual([
     "Floodwall would refuse it: whitelisted: order beside it.",

@@ -15,6 +15,7 @@ export interface BanForm {
   readonly source: string;
   readonly mbps: string;
   readonly neighbors: string;
+  readonly communities: string;
   readonly dryRun: "" | "yes";
 }
 
@@ -43,6 +44,7 @@ export const EMPTY_BAN: BanForm = {
   source: "",
   mbps: "",
   neighbors: "",
+  communities: "",
   dryRun: "",
 };
 
@@ -50,7 +52,7 @@ const words = (text: string) => text.split(/[\s,]+/).filter((word) => word !== "
 
 /** The body of the order; without fields of its own it is that of a plain ban. */
 export function banOrder(target: string, form: BanForm): Record<string, unknown> {
-  const { method, seconds, protocol, source, mbps, neighbors, dryRun } = form;
+  const { method, seconds, protocol, source, mbps, neighbors, communities, dryRun } = form;
   const rule = {
     ...(protocol !== "" && { protocol }),
     ...(words(form.ports).length > 0 && { ports: words(form.ports) }),
@@ -64,6 +66,7 @@ export function banOrder(target: string, form: BanForm): Record<string, unknown>
     ...(Object.keys(rule).length > 0 && { rules: [rule] }),
     ...(mbps.trim() !== "" && { rate_mbps: Number(mbps) }),
     ...(words(neighbors).length > 0 && { neighbors: words(neighbors) }),
+    ...(words(communities).length > 0 && { communities: words(communities) }),
     ...(dryRun === "yes" && { dry_run: true }),
   };
 }
@@ -87,9 +90,10 @@ export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire
     const reason = ban.reason ?? t`it does not say why`;
     return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${ban.remedy}`}.`];
   }
-  const shown = neighbors.slice(0, NEIGHBORS_SHOWN);
+  const shown = ban.dry_run ? [] : neighbors.slice(0, NEIGHBORS_SHOWN);
   return [
     t`It would be: ${ban.route}.`,
+    ...(ban.dry_run ? [t`It is in dry run: nothing is announced.`] : []),
     effect.available
       ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
       : t`What it would hit is not known: ${effect.reason}.`,
@@ -99,6 +103,8 @@ export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire
         ? t`${name} gets nothing${why}.`
         : t`${name} gets ${counted(routes.length, "route")}${why}.`;
     }),
-    ...(neighbors.length > shown.length ? [t`And ${counted(neighbors.length - shown.length, "more neighbor")}.`] : []),
+    ...(!ban.dry_run && neighbors.length > shown.length
+      ? [t`And ${counted(neighbors.length - shown.length, "more neighbor")}.`]
+      : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
-import { ladderText, otherThresholds, problemLines, settingsText, thresholdFacts } from "./settings.ts";
+import { dryRunText, ladderText, otherThresholds, problemLines, settingsText, thresholdFacts } from "./settings.ts";
 
 const group = (changes: Partial<HostgroupConfigWire>) =>
   ({ ban: true, mitigation: "blackhole", ...changes }) as HostgroupConfigWire;
@@ -13,6 +13,13 @@ test("what is done, in its order", () => {
     { after_seconds: 300, action: "blackhole" },
   ] as HostgroupConfigWire["escalation"];
   expect(ladderText(group(escalation === undefined ? {} : { escalation }))).toBe("FlowSpec, after 5 min Blackhole");
+});
+
+test("a hostgroup in dry run says so, and for which attacks", () => {
+  const texts = [[], ["incoming"], ["outgoing"], ["incoming", "outgoing"]].map((directions) =>
+    dryRunText({ dry_run_directions: directions } as Parameters<typeof dryRunText>[0]),
+  );
+  expect(texts).toEqual(["", "in dry run for incoming attacks", "in dry run for outgoing attacks", "in dry run"]);
 });
 
 test("what was set by the API in one line", () => {

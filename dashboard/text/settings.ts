@@ -1,5 +1,6 @@
 /** The configuration in words, and the errors of a configuration file. Pure. */
 import type { HostgroupConfigWire } from "../../src/http/wire/configured.ts";
+import type { StatusWire } from "../../src/http/wire/status.ts";
 import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
@@ -14,6 +15,16 @@ export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire)
       after === 0 ? methodName(action) : t`after ${duration(after)} ${methodName(action)}`,
     )
     .join(", ");
+}
+
+type GroupStatus = StatusWire["hostgroups"][number];
+
+/** Whether bans there are in dry run while the service is live; "": they are not. */
+export function dryRunText({ dry_run_directions: directions = [] }: GroupStatus): string {
+  const [direction, other] = directions;
+  if (direction === undefined) return "";
+  if (other !== undefined) return t`in dry run`;
+  return direction === "incoming" ? t`in dry run for incoming attacks` : t`in dry run for outgoing attacks`;
 }
 
 const TRIO = ["pps", "mbps", "flows_per_sec"];

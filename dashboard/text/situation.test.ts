@@ -17,6 +17,7 @@ interface World {
 
 const CALM = {
   dry_run: false,
+  hostgroups: [{ name: "global" }],
   bgp: { connected: true, neighbors: [{ state: "ESTABLISHED" }, { state: "established" }] },
   capture: { interfaces: [{ state: "running" }] },
 };
@@ -45,6 +46,14 @@ test.each([
 
 test("all is well", () => {
   expect(textsOf({})).toEqual(["ok: LIVE", "ok: No attack", "ok: BGP: 2 of 2 neighbors up", "ok: Capture loss 0 %"]);
+});
+
+test("a live service says which hostgroups are in dry run", () => {
+  const hostgroups = ["a", "b", "c", "d"].map((name) => ({ name, dry_run_directions: ["incoming"] }));
+  const modeOf = (status: object) => textsOf({ status: { ...CALM, ...status } })[0];
+  expect(modeOf({ hostgroups: [...CALM.hostgroups, hostgroups[0]] })).toBe("warn: LIVE, but in dry run: a");
+  expect(modeOf({ hostgroups })).toBe("warn: LIVE, but in dry run: a, b, c, …");
+  expect(modeOf({ hostgroups, dry_run: true })).toBe("warn: DRY RUN: nothing is announced or dropped");
 });
 
 test("attacks are as well off as the worst of them", () => {
@@ -89,7 +98,7 @@ test("exporters are a part where there is flow telemetry, and a fault of one is 
 });
 
 test("a tenant sees its attacks alone, and nothing is claimed that was not read", () => {
-  expect(textsOf({ status: { dry_run: false } })).toEqual(["ok: LIVE", "ok: No attack"]);
+  expect(textsOf({ status: { dry_run: false, hostgroups: [] } })).toEqual(["ok: LIVE", "ok: No attack"]);
   const loading = { kind: "loading" } as const;
   expect(
     situationParts({ status: loading, attacks: loading, bans: [], loss: null, silent: null }).map(({ tone }) => tone),

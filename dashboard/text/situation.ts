@@ -37,15 +37,24 @@ export function situationParts({ status, attacks, bans, loss, silent }: Situatio
   const parts = [attacks.kind === "ready" ? attacksPart(attacks.data.active, bans) : unknown("attacks", t`Attacks`)];
   if (status.kind !== "ready") return [unknown("mode", t`Mode`), ...parts];
   const { data } = status;
-  const mode: SituationPart = data.dry_run
-    ? { name: "mode", tone: "warn", text: t`DRY RUN: nothing is announced or dropped` }
-    : { name: "mode", tone: "ok", text: t`LIVE` };
+  const mode = modePart(data);
   // A token with a tenant sees neither the neighbors nor the capture.
   if (!("capture" in data)) return [mode, ...parts];
   const all = [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)];
   if (data.telemetry !== undefined) all.push(telemetryPart(data.telemetry));
   if (data.cluster !== undefined) all.push(clusterPart(data.cluster));
   return all;
+}
+
+const GROUPS_NAMED = 3;
+
+function modePart({ dry_run: isDry, hostgroups }: StatusWire | TenantStatusWire): SituationPart {
+  if (isDry) return { name: "mode", tone: "warn", text: t`DRY RUN: nothing is announced or dropped` };
+  const dry = hostgroups.filter(({ dry_run_directions: directions = [] }) => directions.length > 0);
+  if (dry.length === 0) return { name: "mode", tone: "ok", text: t`LIVE` };
+  const named = dry.slice(0, GROUPS_NAMED).map(({ name }) => name);
+  const names = [...named, ...(dry.length > named.length ? ["…"] : [])].join(", ");
+  return { name: "mode", tone: "warn", text: t`LIVE, but in dry run: ${names}` };
 }
 
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {

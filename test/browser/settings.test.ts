@@ -79,6 +79,25 @@ test("a reload by another operator shows without a click", async () => {
   await page.getByRole("row", { name: /^acme-web .* 700 pps/ }).waitFor();
 });
 
+test("thresholds of a hostgroup are changed over the configuration, and taken back", async () => {
+  const opened = await dashboard.open("/settings/acme-web");
+  const { page } = opened;
+  await page.getByRole("button", { name: "Change the settings of acme-web" }).click();
+  const dialog = page.getByRole("dialog", { name: "Change the settings of acme-web" });
+  await dialog.getByLabel("Packets, per second").fill("9000");
+  await dialog.getByLabel("Method").selectOption("Blackhole");
+  await dialog.getByLabel("Never banned").fill("203.0.113.9");
+  await dialog.getByLabel("Reason").fill("ticket 8");
+  expect(await opened.violations()).toEqual([]);
+  await dialog.getByRole("button", { name: "Change", exact: true }).click();
+  await page.getByText("pps 9000, blackhole, never bans 203.0.113.9 (by noc)").waitFor();
+  await page.getByText("9.00 kpps").waitFor();
+  await page.getByRole("button", { name: "Take back the settings of acme-web" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Take back", exact: true }).click();
+  await page.getByText("300 pps").waitFor();
+  await page.getByText("by noc").waitFor({ state: "detached" });
+});
+
 test("a tenant has its own hostgroups, its session and its theme, and nothing to reload", async () => {
   const { page } = await dashboard.open("/settings", SECRETS.tenantOperator);
   await page.getByRole("row", { name: /^acme-web/ }).waitFor();

@@ -124,6 +124,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
         placeholder={t`ticket 9`}
       />
       <p>{t`Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.`}</p>
+      <p>{t`It opens at once. One for tonight, or for each week, is written into maintenance of the configuration.`}</p>
     </CommandButton>
   );
 }

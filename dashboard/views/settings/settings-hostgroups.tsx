@@ -1,5 +1,6 @@
 /** The hostgroups: all in a table, and one in full. */
 import type { HostgroupConfigWire } from "../../../src/http/wire/configured.ts";
+import { status } from "../../api/running.ts";
 import { t } from "../../language.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -8,7 +9,8 @@ import { linkTo } from "../../router.ts";
 import { bitRate, flowRate, packetRate } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
-import { ladderText, otherThresholds, settingsText, thresholdFacts } from "../../text/settings.ts";
+import { dryRunText, ladderText, otherThresholds, settingsText, thresholdFacts } from "../../text/settings.ts";
+import { GroupSettingsButtons } from "./group-settings.tsx";
 
 const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
   { key: "name", title: t`Name`, cell: ({ name }) => <a href={linkTo(["settings", name])}>{name}</a> },
@@ -34,7 +36,7 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
     cell: ({ thresholds }) => otherThresholds(thresholds) || "–",
     width: "wider",
   },
-  { key: "action", title: t`Mitigation`, cell: ladderText },
+  { key: "action", title: t`Mitigation`, cell: mitigationText },
   {
     key: "ttl",
     title: t`A ban lasts`,
@@ -59,9 +61,10 @@ export function HostgroupTable({ hostgroups }: { readonly hostgroups: readonly H
 export interface HostgroupPageProps {
   readonly name: string;
   readonly hostgroups: readonly HostgroupConfigWire[];
+  readonly onChanged: () => void;
 }
 
-export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
+export function HostgroupPage({ name, hostgroups, onChanged }: HostgroupPageProps) {
   const group = hostgroups.find((one) => one.name === name);
   return (
     <>
@@ -74,7 +77,7 @@ export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
         >{t`It was removed from the configuration, or belongs to another tenant.`}</Empty>
       ) : (
         <div class="masonry">
-          <Judged group={group} />
+          <Judged group={group} onChanged={onChanged} />
           <Baseline group={group} />
           <Done group={group} />
         </div>
@@ -83,11 +86,16 @@ export function HostgroupPage({ name, hostgroups }: HostgroupPageProps) {
   );
 }
 
-function Judged({ group }: { readonly group: HostgroupConfigWire }) {
+interface JudgedProps {
+  readonly group: HostgroupConfigWire;
+  readonly onChanged: () => void;
+}
+
+function Judged({ group, onChanged }: JudgedProps) {
   const { name, calculation, tenant, networks, thresholds, thresholds_outgoing: outgoing } = group;
   return (
     <>
-      <Panel title={t`Hostgroup ${name}`}>
+      <Panel title={t`Hostgroup ${name}`} actions={<GroupSettingsButtons group={group} onChanged={onChanged} />}>
         <Facts
           facts={[
             [t`Judged`, calculation === "total" ? t`as a whole` : t`host by host`],
@@ -150,7 +158,7 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
     <Panel title={t`Mitigation`}>
       <Facts
         facts={[
-          [t`Method`, ladderText(group)],
+          [t`Method`, mitigationText(group)],
           [t`Fallback`, methodName(group.fallback)],
           [t`A ban lasts`, duration(group.ttl_seconds)],
           [t`After the attack`, duration(group.unban_hysteresis_seconds)],
@@ -159,6 +167,14 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
       />
     </Panel>
   );
+}
+
+/** `Blackhole, in dry run`. */
+function mitigationText(group: HostgroupConfigWire): string {
+  const { value } = status.state;
+  const groups = value.kind === "ready" ? value.data.hostgroups : [];
+  const dry = groups.filter(({ name }) => name === group.name).map(dryRunText);
+  return [ladderText(group), ...dry].filter(Boolean).join(", ");
 }
 
 function networksText({ networks }: HostgroupConfigWire): string {

@@ -37,7 +37,7 @@ export function Settings({ steps }: ViewProps) {
         group === undefined ? (
           <Whole config={config} onReloaded={refresh} />
         ) : (
-          <HostgroupPage name={group} hostgroups={config.hostgroups} />
+          <HostgroupPage name={group} hostgroups={config.hostgroups} onChanged={refresh} />
         )
       }
     </Show>
