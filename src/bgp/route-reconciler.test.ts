@@ -102,6 +102,37 @@ test("neighbors have at no time more routes than their limits, and in the end th
   }
 });
 
+test.each([
+  [499, [1, 1]],
+  [500, [0, 1]],
+])("%p routes are looked up when the speaker had time to send them", async (count, lookups) => {
+  let [nowMs, reads] = [0, 0];
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "listAdjOut"> = {
+    listGlobal: async () => [],
+    sendPaths: async (paths) => {
+      nowMs += [...paths].length;
+    },
+    listAdjOut: async () => {
+      reads++;
+      return [];
+    },
+  };
+  const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
+  const reconciler = new RouteReconciler({ ...OPTIONS, clock });
+  await reconciler.attach(client as SpeakerClient);
+  const neighbor = { address: "192.0.2.1", remoteAsn: 1, families: ["ipv4-unicast"] } as const;
+  reconciler.setSessions([{ ...neighbor, state: "established", changedAtMs: 0, isDeferring: false }]);
+  reconciler.want(Array.from({ length: count }, (_, i) => route(`203.0.${i >> 8}.${i & 255}`)));
+  const seen: number[] = [];
+  for (const _ of lookups) {
+    await nextTurn();
+    await reconciler.settle();
+    seen.push(reads);
+    nowMs += count;
+  }
+  expect(seen).toEqual(lookups);
+});
+
 test("limits are read from the marks of routes that an earlier process left", async () => {
   const marks = [markOf("192.0.2.1")];
   const paths = ["203.0.113.1", "203.0.113.2", "203.0.113.3"].map((ip, i) => ({

@@ -6,6 +6,7 @@ import type { Route, RouteMethod, RouteState } from "../mitigation/announcer.ts"
 import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
+import { LookupTime } from "./lookup-time.ts";
 import type { NeighborPolicies } from "./neighbor-policies.ts";
 import type { RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
@@ -32,6 +33,9 @@ export interface RouteReconcilerOptions {
   readonly onChange: () => void;
 }
 
+/** From this number of routes in one pass on, the speaker gets time to send them before they are looked up. */
+const SENT_FIRST_MIN = 500;
+
 export class RouteReconciler {
   readonly #options: RouteReconcilerOptions;
   readonly #quarantine = new RouteQuarantine();
@@ -53,6 +57,7 @@ export class RouteReconciler {
   #deferring: readonly string[] | null = null;
   /** Routes of an earlier instance of this service that are still in the speaker. */
   #former: readonly OwnPath[] = [];
+  readonly #lookups = new LookupTime();
   /** null: finish() waits for nothing. */
   #finished: PromiseWithResolvers<void> | null = null;
 
@@ -268,10 +273,13 @@ export class RouteReconciler {
       await this.#makeRoom(client);
     }
     if (!ledger.hasMissing()) return;
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
     const sent: SendableRoute[] = [];
     await client.sendPaths(this.#missingPaths(sent));
     ledger.added(sent);
     this.resend(this.#deferring ?? []);
+    if (sent.length >= SENT_FIRST_MIN) this.#lookups.putOff(clock.monotonicMs(), startedMs);
   }
 
   /** @param sent gets each route when it is sent */
@@ -325,6 +333,7 @@ export class RouteReconciler {
   }
 
   async #lookUpOut(client: SpeakerClient): Promise<void> {
+    if (!this.#lookups.isDue(this.#options.clock.monotonicMs())) return;
     const keys = this.#ledger.unchecked();
     if (keys.length === 0) return;
     const sessions = this.#ledger.established();
