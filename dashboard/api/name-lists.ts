@@ -7,6 +7,7 @@ import type { FilterRulesWire } from "../../src/http/wire/filter-rule.ts";
 import type { PrefixSetsWire } from "../../src/http/wire/prefix-set.ts";
 import type { ProtectionsWire } from "../../src/http/wire/protection.ts";
 import type { ScrubInventoryWire } from "../../src/http/wire/scrub-node.ts";
+import { t } from "../language.ts";
 import { type Named, type NameLists, namedThings } from "../text/search-names.ts";
 import { read } from "./client.ts";
 import { attacks } from "./live.ts";
@@ -34,6 +35,15 @@ const WHOLE_PATHS = {
   nodes: "/api/v1/dataplane/nodes",
 } as const;
 
+const NAMES: Readonly<Record<keyof Answers, string>> = {
+  hostgroups: t`hostgroups`,
+  zones: t`zones`,
+  profiles: t`profiles`,
+  "filter rules": t`filter rules`,
+  "prefix sets": t`prefix sets`,
+  nodes: t`nodes`,
+};
+
 interface Found {
   readonly things: readonly Named[];
   /** Lists that could not be read. */
@@ -49,7 +59,7 @@ export function useNamed(): Found {
       void read(path).then((answer) => {
         if (!isOpen) return;
         if (answer.kind === "answer") setAnswers((before) => ({ ...before, [what]: answer.data }));
-        else setMissing((before) => [...before, what]);
+        else setMissing((before) => [...before, NAMES[what as keyof Answers]]);
       });
     }
     return () => {

@@ -5,6 +5,7 @@ import { t } from "../language.ts";
 import { place, setQuery } from "../router.ts";
 import {
   completions,
+  FIELD_NAMES,
   FILTER_FIELDS,
   type FilterField,
   filterText,
@@ -13,6 +14,8 @@ import {
   type Term,
   termOf,
   termText,
+  termWords,
+  valueWords,
   withTerm,
 } from "../text/filter.ts";
 import { Button } from "./button.tsx";
@@ -76,10 +79,10 @@ export function FilterBar({ known }: FilterBarProps) {
         <Button
           key={termText(term)}
           look="quiet"
-          label={t`Remove the filter ${termText(term)}`}
+          label={t`Remove the filter ${termWords(term)}`}
           onClick={() => toggleTerm(term)}
         >
-          {termText(term)} ×
+          {termWords(term)} ×
         </Button>
       ))}
     </div>
@@ -93,12 +96,13 @@ interface FilterableProps {
 
 /** A value, and beside it while it is pointed at or has the focus, the buttons that filter by it. */
 export function Filterable({ field, value }: FilterableProps) {
+  const words = valueWords(field, value);
   const button = (isExcluded: boolean) => {
     const term = { field, value, isExcluded };
     return (
       <button
         type="button"
-        aria-label={`${isExcluded ? t`Without` : t`Only`} ${field} ${value}`}
+        aria-label={`${isExcluded ? t`Without` : t`Only`} ${FIELD_NAMES[field]}: ${words}`}
         title={termText(term)}
         onClick={() => toggleTerm(term)}
       >
@@ -108,7 +112,7 @@ export function Filterable({ field, value }: FilterableProps) {
   };
   return (
     <span class="filterable">
-      {value}
+      {words}
       <span class="filterable-buttons">
         {button(false)}
         {button(true)}
@@ -124,6 +128,6 @@ export function NotApplied({ terms: ignored }: { readonly terms: readonly Term[]
     <p
       class="muted"
       role="note"
-    >{t`These rates are not kept so: ${ignored.map(termText).join(", ")} only filters the attacks here.`}</p>
+    >{t`These rates are not kept so: ${ignored.map(termWords).join(", ")} only filters the attacks here.`}</p>
   );
 }

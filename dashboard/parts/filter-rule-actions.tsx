@@ -63,7 +63,7 @@ const EFFECTS = [
 ] as const;
 
 const named = <Value extends string>(values: readonly Value[]) =>
-  values.map((value) => [value, value === "" ? "any" : value] as const);
+  values.map((value) => [value, value === "" ? t`any` : value] as const);
 const PROTOCOLS = named(PROTOCOL_CHOICES);
 const HANDSHAKES = named(HANDSHAKE_CHOICES);
 

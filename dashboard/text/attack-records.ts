@@ -3,7 +3,8 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
 import { wholeNumber } from "./format/numbers.ts";
-import { counted, vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
+import { counted } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
 
 /** How many of the attacks each victim had. */

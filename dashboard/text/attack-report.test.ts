@@ -40,12 +40,13 @@ test("a report has all that a ticket asks for, with times in UTC", () => {
       top_sources: [{ key: "8.8.8.1", packets: 90, bytes: 9, asn: 64500, as_name: "Example", country: "DE" }],
     },
     nowMs: NOW,
+    localTime: null,
   });
   expect(text).toBe(`DDoS attack on 203.0.113.7
 
 Customer:       acme (hostgroup acme-web)
 Direction:      incoming
-Kind:           mixed: DNS amplification 80 %, SYN flood 20 %
+Kind:           Mixed: DNS amplification 80 %, SYN flood 20 %
 Began:          2026-03-01 11:59:59.900 UTC
 Detected:       2026-03-01 12:00:00.200 UTC
 Ended:          2026-03-01 12:01:00.000 UTC
@@ -69,10 +70,17 @@ Attack a1, reported by Floodwall.
 
 test("a report says what is not known, and as of when an attack goes on", () => {
   const { ended_at: _, volume: __, classification: ___, ...rest } = attack;
-  const text = attackReport({ attack: rest, timeline: [], sources: null, nowMs: NOW });
+  const text = attackReport({
+    attack: rest,
+    timeline: [],
+    sources: null,
+    nowMs: NOW,
+    localTime: (ms) => `${new Date(ms).getUTCHours() - 5}:00 EST`,
+  });
   for (const part of [
     "Kind:           not known",
     "Ended:          not yet, as of 2026-03-01 12:05:00.000 UTC",
+    "Detected:       2026-03-01 12:00:00.200 UTC (7:00 EST)",
     "Size:           not known",
     "  nothing is known",
     "Top sources: not known",

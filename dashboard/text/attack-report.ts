@@ -6,7 +6,8 @@ import { t } from "../language.ts";
 import { amountText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
-import { DIRECTION_NAMES, vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
+import { DIRECTION_NAMES } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
 import { entryText, entryTitle, type FoldedEntry, foldedEntries } from "./timeline.ts";
 
@@ -17,19 +18,22 @@ export interface ReportParts {
   readonly sources: Pick<AttackSourcesWire, "total_packets" | "top_sources"> | null;
   /** The time of the service's clock. */
   readonly nowMs: number;
+  /** A time as the page shows it, beside that in UTC; null: the page shows UTC. */
+  readonly localTime: ((ms: number) => string) | null;
 }
 
-export function attackReport({ attack, timeline, sources, nowMs }: ReportParts): string {
+export function attackReport({ attack, timeline, sources, nowMs, localTime }: ReportParts): string {
   const { started_at: begin, ended_at: end, tenant, group, volume } = attack;
   const customer = tenant === undefined || tenant === group ? group : t`${tenant} (hostgroup ${group})`;
+  const both = (time: string) => `${utc(time)}${localTime === null ? "" : ` (${localTime(Date.parse(time))})`}`;
   const facts: (Fact | null)[] = [
     [t`Customer`, customer],
     [t`Direction`, DIRECTION_NAMES[attack.direction].toLowerCase()],
     attack.hosts === undefined ? null : [t`Hosts attacked`, String(attack.hosts)],
     [t`Kind`, kindText(attack)],
-    volume === undefined ? null : [t`Began`, utc(volume.began_at)],
-    [t`Detected`, utc(begin)],
-    [t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)],
+    volume === undefined ? null : [t`Began`, both(volume.began_at)],
+    [t`Detected`, both(begin)],
+    [t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : both(end)],
     ...(volume === undefined ? [[t`Size`, t`not known`] as const] : sizeFacts(volume)),
   ];
   const lines = [

@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { formFor, t } from "../language.ts";
 import { percent, wholeNumber } from "./format/numbers.ts";
-import { vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
 import { customerText } from "./mitigation.ts";
 
 /** Of the sampled packets: a port with less of them does not name the attack. */

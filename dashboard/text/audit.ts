@@ -3,6 +3,7 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
 import { capital } from "./format/words.ts";
+import { ROLES, wordOf } from "./interface-words.ts";
 import { rangeQuery, type TimeSpan } from "./time-span.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
@@ -62,7 +63,7 @@ export function actorText({ operator, role, tenant, source }: AuditEventWire): s
   if (source === "auto") return t`detection`;
   if (source === "signal") return t`signal`;
   const name = operator === "" ? t`no sign-in` : operator;
-  return `${name}${role === "" ? "" : ` (${role}${tenant === "" ? "" : `, ${tenant}`})`}`;
+  return `${name}${role === "" ? "" : ` (${wordOf(ROLES, role)}${tenant === "" ? "" : `, ${tenant}`})`}`;
 }
 
 const CSV_COLUMNS = [

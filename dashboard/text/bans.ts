@@ -121,7 +121,7 @@ export function calmText(attack: AttackWire | undefined): string | null {
 
 /** The text by which a search finds a ban: the values that the list shows. */
 export function banText(ban: BanWire): string {
-  const marks = `${ban.manual ? "manual operator" : "automatic detection"} ${ban.dry_run ? "dry run" : ""}`;
+  const marks = `${ban.manual ? t`manual operator` : t`automatic detection`} ${ban.dry_run ? t`dry run` : ""}`;
   return `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`;
 }
 

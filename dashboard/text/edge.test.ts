@@ -31,11 +31,11 @@ describe("zoneWords", () => {
     [{ certs: [cert(90), cert(9.5)] }, ["certificate: 9 d"]],
     [{ certs: [cert(-0.5)] }, ["certificate expired"]],
     [{ certs: [cert(14)] }, ["served"]],
-    [{ override: lever("manual") }, ["challenge override: manual", "served"]],
+    [{ override: lever("manual") }, ["challenge override: everybody", "served"]],
     [{ challenge_active: [{ node: "e1", dry_run: true }] }, ["would challenge", "served"]],
     [
       { challenge_active: [{ node: "e1", dry_run: false }], override: lever("auto") },
-      ["challenging", "challenge override: auto"],
+      ["challenging", "challenge override: when it is busy"],
     ],
     [{ watch_only: ["e1"] }, ["watch only", "served"]],
   ])("%j", (changes, expected) => {
@@ -46,7 +46,7 @@ describe("zoneWords", () => {
     const gone = { zone: "old.example", nodes: 0, rps: 0, override: lever("auto") };
     expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual([
       "not in the zones file",
-      "challenge override: auto",
+      "challenge override: when it is busy",
     ]);
   });
 });
@@ -59,7 +59,7 @@ test("days left are those of the first that runs out", () => {
 describe("leverEffect", () => {
   test("says what visitors see", () => {
     expect(leverEffect("manual", zone())).toStartWith("Every visitor gets a short check");
-    expect(leverEffect("auto", zone())).toContain("more requests than its file's auto.zone_rps");
+    expect(leverEffect("auto", zone())).toContain("more requests than its file allows (auto.zone_rps)");
     expect(leverEffect("manual", zone({ watch_only: ["e1"] }))).toStartWith("Every visitor");
   });
 

@@ -5,6 +5,7 @@ import type { LeverWire } from "../../src/http/wire/edge/lever.ts";
 import type { ZoneStatusWire } from "../../src/http/wire/edge/status.ts";
 import { t } from "../language.ts";
 import { counted } from "./format/words.ts";
+import { CHALLENGES } from "./interface-words.ts";
 import type { StateWord } from "./nodes.ts";
 
 const DAY_MS = 86_400_000;
@@ -39,7 +40,7 @@ function challengeWords({
   const words: StateWord[] = [];
   if (active.some(({ dry_run: isDryRun }) => !isDryRun)) words.push({ tone: "warn", text: t`challenging` });
   else if (active.length > 0) words.push({ tone: "info", text: t`would challenge` });
-  if (override !== undefined) words.push({ tone: "info", text: t`challenge override: ${override.mode}` });
+  if (override !== undefined) words.push({ tone: "info", text: t`challenge override: ${CHALLENGES[override.mode]}` });
   if (watching !== undefined) words.push({ tone: "info", text: t`watch only` });
   return words;
 }
@@ -72,7 +73,7 @@ export function leverEffect(mode: LeverMode, zone: ZoneStatusWire): string {
     t`a short check in their browser before the site opens; it takes a moment and needs JavaScript. ` +
     t`Programs other than browsers fail it, except on the paths that the zones file exempts`;
   if (mode === "manual") return t`Every visitor gets ${check}.`;
-  return t`While the zone has more requests than its file's auto.zone_rps, every visitor gets ${check}. Otherwise no visitor does.`;
+  return t`While the zone has more requests than its file allows (auto.zone_rps), every visitor gets ${check}. Otherwise no visitor does.`;
 }
 
 function isOnlyWatched({ nodes, watch_only: zone = [], rung_watch_only: rung = [] }: ZoneStatusWire): boolean {

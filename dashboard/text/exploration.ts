@@ -1,5 +1,5 @@
 /** The explorer's settings, in the form of the page's address, and the lines of one chart from its answers. Pure. */
-
+import { t } from "../language.ts";
 import { isKept, type Term, totalScope } from "./filter.ts";
 import { looksLikeAddress } from "./format/address.ts";
 import { type Range, rangeOf, rangeQuery, rangeSpan } from "./format/ranges.ts";
@@ -8,6 +8,21 @@ export type Grouping = "protocol" | "hostgroup" | "host" | PartGrouping;
 /** By where incoming traffic comes from: of all hosts together, for callers without a tenant. */
 export type PartGrouping = (typeof PARTS)[number];
 const PARTS = ["asn", "country", "prefix", "interface", "exporter", "src_port", "dst_port"] as const;
+
+/** In the order of the form. */
+export const GROUPINGS: Readonly<Record<Grouping, string>> = {
+  protocol: t`Protocol`,
+  hostgroup: t`Hostgroup`,
+  host: t`Host`,
+  asn: t`Network`,
+  country: t`Country`,
+  prefix: t`Prefix`,
+  interface: t`Interface`,
+  exporter: t`Exporter`,
+  src_port: t`Source port`,
+  dst_port: t`Destination port`,
+};
+export const PART_OPTIONS = PARTS.map((part) => [part, GROUPINGS[part]] as const);
 
 export function isPart(by: Grouping): by is PartGrouping {
   return PARTS.some((part) => part === by);

@@ -17,7 +17,7 @@ export function filterRulePath(name: string): string {
 
 /** `drop`, `pass`, `limit to 20 packets/s of each source`. */
 export function actionText({ action, packets_per_second: packets, mbps, per }: FilterRuleWire): string {
-  if (action !== "limit") return action;
+  if (action !== "limit") return action === "drop" ? t`drop` : t`pass`;
   const rates = [packets === undefined ? "" : packetRate(packets), mbps === undefined ? "" : bitRate(mbps)];
   const each = per === "source" ? t` of each source` : "";
   return t`limit to ${rates.filter((rate) => rate !== "").join(t` and `)}${each}`;
@@ -41,7 +41,8 @@ export function droppedText({ dry_run: isDry, dropped_packets: dropped }: Filter
 /** For finding a rule. */
 export function ruleText(rule: FilterRuleWire): string {
   const { name, match, origin, reason, dry_run: isDry } = rule;
-  return [name, match, actionText(rule), ruleWhenText(rule), origin, reason, isDry ? t`dry run` : ""].join(" ");
+  const from = origin === "order" ? t`order` : t`configuration`;
+  return [name, match, actionText(rule), ruleWhenText(rule), from, reason, isDry ? t`dry run` : ""].join(" ");
 }
 
 export const PROTOCOL_CHOICES = ["", "tcp", "udp", "icmp", "icmpv6", "gre", "sctp", "esp", "ipip"] as const;

@@ -1,6 +1,8 @@
 /** The filter of a view in words and in the address of the page: `hostgroup=web;country!=DE`. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import { t } from "../language.ts";
+import { vectorName } from "./format/vectors.ts";
 
 export const FILTER_FIELDS = [
   "hostgroup",
@@ -17,6 +19,21 @@ export const FILTER_FIELDS = [
   "interface",
 ] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number];
+
+export const FIELD_NAMES: Readonly<Record<FilterField, string>> = {
+  asn: t`Source network`,
+  country: t`Source country`,
+  prefix: t`Source prefix`,
+  src_port: t`Source port`,
+  dst_port: t`Destination port`,
+  protocol: t`Protocol`,
+  exporter: t`Exporter`,
+  interface: t`Interface`,
+  kind: t`Kind`,
+  hostgroup: t`Hostgroup`,
+  customer: t`Customer`,
+  host: t`Victim`,
+};
 
 export interface Term {
   readonly field: FilterField;
@@ -38,6 +55,16 @@ export function termOf(text: string): Term | null {
 
 export function termText({ field, value, isExcluded }: Term): string {
   return `${field}${isExcluded ? "!=" : "="}${value}`;
+}
+
+/** `Kind ≠ SYN flood`. */
+export function termWords({ field, value, isExcluded }: Term): string {
+  return `${FIELD_NAMES[field]} ${isExcluded ? "≠" : "="} ${valueWords(field, value)}`;
+}
+
+/** A value as it is shown. */
+export function valueWords(field: FilterField, value: string): string {
+  return field === "kind" ? vectorName(value) : value;
 }
 
 /** What is no term is left out. */

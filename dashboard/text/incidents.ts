@@ -2,7 +2,9 @@
 import type { IncidentRowWire, IncidentWire } from "../../src/http/wire/incident.ts";
 import { formFor, t } from "../language.ts";
 import { percent, wholeNumber } from "./format/numbers.ts";
-import { counted, vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
+import { counted } from "./format/words.ts";
+import { SEVERITIES } from "./interface-words.ts";
 import { customerText } from "./mitigation.ts";
 
 type Verdict = NonNullable<IncidentRowWire["classification"]>["is"];
@@ -74,7 +76,8 @@ export function stoppedOf({ packets, dropped_packets: dropped }: IncidentRowWire
 
 export function severityText({ severity, link_share: share }: IncidentRowWire): string | undefined {
   if (severity === undefined) return undefined;
-  return share === undefined ? severity : t`${severity}, peak ${percent(share)} of the link`;
+  const word = SEVERITIES[severity];
+  return share === undefined ? word : t`${word}, peak ${percent(share)} of the link`;
 }
 
 /** `noc`, `an operator`, `a tenant`, `no sign-in`. */

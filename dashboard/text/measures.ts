@@ -68,7 +68,7 @@ export function blockOperators(events: readonly AuditEventWire[]): Map<string, s
   const operators = new Map<string, string>();
   for (const { action, result, target, operator } of events) {
     if (action !== "source_block" || result !== "blocked" || operators.has(target)) continue;
-    operators.set(target, operator === "" ? "no sign-in" : operator);
+    operators.set(target, operator === "" ? t`no sign-in` : operator);
   }
   return operators;
 }

@@ -7,7 +7,8 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { BAN_STATES, banSubject } from "./bans.ts";
 import { looksLikeAddress } from "./format/address.ts";
-import { methodName, vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
+import { methodName } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
 import type { Named } from "./search-names.ts";
 
@@ -83,7 +84,7 @@ function host(address: string): SearchHit {
 
 function attackHit(attack: AttackWire): SearchHit {
   const { classification, id, started_at: at } = attack;
-  const kind = classification === undefined ? "attack" : vectorName(classification.type);
+  const kind = classification === undefined ? t`attack` : vectorName(classification.type);
   return {
     title: t`Attack on ${attackSubject(attack)}`,
     detail: `${kind}, ${attack.active ? t`in progress` : t`of ${at.slice(0, 16).replace("T", " ")} UTC`}`,

@@ -29,7 +29,7 @@ test("what was set by the API in one line", () => {
     protected_whitelist: ["203.0.113.7"],
     by: "anna",
   };
-  expect(settingsText(settings)).toBe("pps 9000, flowspec, never bans 203.0.113.7 (by anna)");
+  expect(settingsText(settings)).toBe("packets 9.00 kpps, FlowSpec, never bans 203.0.113.7 (by anna)");
 });
 
 test("thresholds with their units", () => {

@@ -67,12 +67,12 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What operators set over the configuration: `pps 9000, flowspec, never bans 203.0.113.7 (by anna)`. */
+/** What operators set over the configuration: `packets 9.00 kpps, FlowSpec, never bans 203.0.113.7 (by anna)`. */
 export function settingsText(settings: NonNullable<HostgroupConfigWire["settings"]>): string {
   const { thresholds = {}, mitigation, protected_whitelist: listed = [], by } = settings;
   const parts = [
-    ...Object.entries(thresholds).map(([metric, limit]) => `${metric} ${limit}`),
-    ...(mitigation === undefined ? [] : [mitigation]),
+    ...Object.entries(thresholds).map(([metric, limit = 0]) => `${metricName(metric)} ${rateOf(metric, limit)}`),
+    ...(mitigation === undefined ? [] : [methodName(mitigation)]),
     ...(listed.length === 0 ? [] : [t`never bans ${listed.join(", ")}`]),
   ];
   return `${parts.join(", ")}${by === undefined ? "" : t` (by ${by})`}`;

@@ -2,7 +2,8 @@
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import { t } from "../language.ts";
 import { decimal, metricName, rateOf } from "./format/numbers.ts";
-import { methodName, vectorName } from "./format/words.ts";
+import { vectorName } from "./format/vectors.ts";
+import { methodName } from "./format/words.ts";
 
 type Entry = TimelineWire["entries"][number];
 
@@ -87,11 +88,14 @@ function detectedText(text: string): string {
   return metric === undefined ? text : t`${metricName(metric)} above ${rateOf(metric, Number(threshold))}`;
 }
 
-const BEFORE = /^((?:in force already|dry run|step \d+): )?(.*)$/s;
+const BEFORE = /^(?:(in force already|dry run|step (\d+)): )?(.*)$/s;
 
 function doingText(text: string): string {
-  const [, before = "", route = text] = BEFORE.exec(text) ?? [];
-  return before + routeWords(route);
+  const [, before, step, route = text] = BEFORE.exec(text) ?? [];
+  const words = routeWords(route);
+  if (step !== undefined) return t`step ${step}: ${words}`;
+  if (before === undefined) return words;
+  return before === "dry run" ? t`dry run: ${words}` : t`in force already: ${words}`;
 }
 
 const UNICAST = /^(\S+) next-hop (\S+)(?: community (.+?))?(?: local-pref (\d+))?( \(.*\))?$/;

@@ -11,7 +11,7 @@ const dashboard = useBrowser().useFleet();
 test("zones that something is the matter with come first", async () => {
   const { page } = await dashboard.open("/edge", SECRETS.viewer);
   await page.getByRole("row", { name: /^shop\.example 2 nodes lost off [\d.]+ 40 25 0 1 of 3 71 d$/ }).waitFor();
-  await page.getByRole("row", { name: /^www\.example 2 nodes lost would challenge \+2 auto 900/ }).waitFor();
+  await page.getByRole("row", { name: /^www\.example 2 nodes lost would challenge \+2 when it is busy 900/ }).waitFor();
   await page.getByRole("row", { name: /^plain\.example no policy/ }).waitFor();
   expect((await page.getByRole("rowheader").allTextContents())[0]).toBe(ORPHAN);
   await page.getByLabel("Find").fill("shop");
@@ -66,7 +66,7 @@ test("an operator sets the lever, who is shown what visitors will see, and clear
   // The focus is back where it was.
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Challenge …");
   await page.getByRole("button", { name: `Clear override of the challenge of ${SHOP}` }).click();
-  await page.getByRole("dialog").getByText("Its file says off").waitFor();
+  await page.getByRole("dialog").getByText("Its file says “off”").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Clear override", exact: true }).click();
   await panel.getByRole("status").getByText("The zone follows its zones file again.").waitFor();
   await panel.getByText("not set").waitFor();
@@ -102,7 +102,7 @@ test("nodes show who polls, as whom, and what they report", async () => {
   await page.getByRole("row", { name: /^fra1 alive 3 .* nginx 1\.26\.2 global scrub1 1\.5\.0$/ }).waitFor();
   await page.getByRole("link", { name: "fra1" }).click();
   for (const text of ["ngx_http_v3", "nginx 1.26.2"]) await page.getByText(text).waitFor();
-  await page.getByRole("row", { name: /^www\.example 900 auto would challenge watch only/ }).waitFor();
+  await page.getByRole("row", { name: /^www\.example 900 when it is busy would challenge watch only/ }).waitFor();
   await page.goto(`${dashboard.world.base}/#/edge/nodes/sin1`);
   await page.getByText("It has not polled yet").waitFor();
 });

@@ -18,7 +18,7 @@ const dashboard = useBrowser().useWorld({
 test("traffic by protocol, of all hosts and of one hostgroup", async () => {
   const { page } = await dashboard.open("/explorer");
   await page
-    .getByRole("img", { name: /^Incoming rates by protocol: UDP at most 1\.\d+ kpps, TCP at most \d+ pps/ })
+    .getByRole("img", { name: /^Incoming rates by Protocol: UDP at most 1\.\d+ kpps, TCP at most \d+ pps/ })
     .waitFor();
   await page.getByRole("combobox", { name: "Only of the hostgroup" }).fill("nosuch");
   await page.getByRole("button", { name: "Choose", exact: true }).click();
@@ -38,7 +38,7 @@ test("the busiest hosts side by side, in numbers, beside the day before; the add
   await page.getByRole("button", { name: "Peaks, lines" }).click();
   await page.getByRole("combobox", { name: "Compare with" }).selectOption("day");
   const name = new RegExp(
-    `^Incoming rates by host: ${VICTIM} at most 1\\.\\d+ kpps, .*The day before, in all: nothing recorded; `,
+    `^Incoming rates by Host: ${VICTIM} at most 1\\.\\d+ kpps, .*The day before, in all: nothing recorded; `,
   );
   await page.getByRole("img", { name }).waitFor();
   await page
@@ -63,7 +63,7 @@ test("a hostgroup's line and its sum, and no more lines than can be distinguishe
   const { page } = await dashboard.open("/explorer?by=hostgroup&only=global,acme-web");
   await page
     .getByRole("img", {
-      name: /^Incoming rates by hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps; 1 time span of attacks tinted$/,
+      name: /^Incoming rates by Hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps; 1 time span of attacks tinted$/,
     })
     .waitFor();
   const hosts = Array.from({ length: 9 }, (_, i) => `203.0.113.${i + 1}`);
@@ -86,13 +86,13 @@ test("a part of the traffic over time, beside the rest of the whole; a filter ke
   await first.waitFor();
   const prefix = /[\d.]+\/24/.exec((await first.textContent()) ?? "")?.[0] ?? "none";
   await page.getByRole("button", { name: `Over time: ${prefix}` }).click();
-  const name = new RegExp(`^Incoming rates by prefix: ${prefix} at most .*, Others, or not known at most .*pps; `);
+  const name = new RegExp(`^Incoming rates by Prefix: ${prefix} at most .*, Others, or not known at most .*pps; `);
   await page.getByRole("img", { name }).waitFor();
   expect(await opened.violations()).toEqual([]);
   await first.hover();
   await page
     .getByRole("region", { name: "The largest parts: table" })
-    .getByRole("button", { name: `Without prefix ${prefix}` })
+    .getByRole("button", { name: `Without Source prefix: ${prefix}` })
     .click();
   await page.getByRole("row", { name: /^left out by the filter / }).waitFor();
   await page.getByText("No prefix is chosen").waitFor();
@@ -108,10 +108,10 @@ test("attacks of the range by source port, by kind and as flows to hostgroups; a
   expect(await opened.violations()).toEqual([]);
   await page.getByRole("combobox", { name: "Split attacks by" }).selectOption("kind");
   const table = page.getByRole("region", { name: "Attack traffic: table" });
-  await table.getByRole("row", { name: /syn_flood/ }).hover();
-  await table.getByRole("button", { name: "Only kind syn_flood" }).click();
+  await table.getByRole("row", { name: /SYN flood/ }).hover();
+  await table.getByRole("button", { name: "Only Kind: SYN flood" }).click();
   await page.getByText(/^1 attack$/).waitFor();
-  await page.getByText("kind=syn_flood only filters the attacks here").waitFor();
+  await page.getByText("Kind = SYN flood only filters the attacks here").waitFor();
   // The way back leads to all of them, and forth again to the one.
   await page.goBack();
   await page.getByText(/^2 attacks$/).waitFor();

@@ -18,7 +18,7 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   const opened = await dashboard.open(PLACE);
   const { page } = opened;
   await page
-    .getByRole("row", { name: /^private src-set bogons drop at all times only counts – – configuration/ })
+    .getByRole("row", { name: /^private src-set bogons drop at all times only counts – – by configuration/ })
     .waitFor();
   const limit = page.getByRole("row", { name: /^handshakes .* limit to 20 p.* of each source while attacked/ });
   await limit.waitFor();

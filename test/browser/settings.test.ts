@@ -114,7 +114,7 @@ test("an operator tests a target of notifications, and sees why it fails; a view
   const { page } = await dashboard.open("/settings", SECRETS.operator);
   await page.getByRole("button", { name: "Test noc" }).click();
   await page.getByText("A test waits for noc.").waitFor();
-  await page.getByRole("row", { name: /^noc webhook .*the variable NOWHERE_URL is not set/ }).waitFor();
+  await page.getByRole("row", { name: /^noc Webhook .*the variable NOWHERE_URL is not set/ }).waitFor();
   const { page: seen } = await dashboard.open("/settings", SECRETS.viewer);
   await seen.getByRole("heading", { name: "Targets of notifications" }).waitFor();
   expect(await seen.getByRole("button", { name: "Test noc" }).count()).toBe(0);

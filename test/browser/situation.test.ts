@@ -91,11 +91,11 @@ test("one filter is that of attacks, bans, the busiest and the rates, and what i
   await page.reload();
   await page.getByText("No attack matches the filter").waitFor();
   await page.getByRole("button", { name: "Bits", pressed: true }).waitFor();
-  await page.getByRole("button", { name: "Remove the filter hostgroup=acme-web" }).click();
+  await page.getByRole("button", { name: "Remove the filter Hostgroup = acme-web" }).click();
   await page.getByRole("heading", { name: VICTIM }).waitFor();
   await filter("kind!=dns_amplification");
   await page.getByText("No attack matches the filter").waitFor();
-  await page.getByText("kind!=dns_amplification only filters the attacks here").waitFor();
+  await page.getByText("Kind ≠ DNS amplification only filters the attacks here").waitFor();
 });
 
 test("the order of a table is that of the address, after a reload and on the way back", async () => {

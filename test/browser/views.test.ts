@@ -9,6 +9,7 @@ import { DESKTOP, PHONE } from "../fixtures/browser/browser.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { PICTURES, picture } from "../fixtures/browser/pictures.ts";
 import { placesOf } from "../fixtures/browser/places.ts";
+import { rawWords } from "../fixtures/browser/raw-words.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
 /** Longer than all of it takes on a busy machine. */
@@ -46,8 +47,8 @@ async function pictures(page: Page, name: string): Promise<void> {
 }
 
 test.each([
-  ["on a screen", DESKTOP, ["light", "dark"]],
-  ["on a phone", PHONE, ["phone", "dark-phone"]],
+  ["on a screen, in English", DESKTOP, ["light", "dark"]],
+  ["on a phone, in German, which has longer words", PHONE, ["phone", "dark-phone"]],
 ] as const)(
   "%s, light and dark",
   async (_, viewport, [light, dark]) => {
@@ -55,16 +56,19 @@ test.each([
     const opened = await dashboard.open("/", SECRETS.operator, { viewport });
     const { page } = opened;
     await page.getByRole("heading", { name: VICTIM }).waitFor();
+    const places = await placesOf(page, world, SECRETS.operator);
+    const isGerman = viewport === PHONE;
+    if (isGerman) {
+      await page.getByLabel("Language").selectOption("de");
+      await page.getByRole("heading", { level: 1, name: "Übersicht" }).waitFor();
+    }
     const found: string[] = [];
-    for (const { name, place } of await placesOf(page, world, SECRETS.operator)) {
+    for (const { name, place } of places) {
       await page.emulateMedia({ colorScheme: "light" });
       await page.goto(`${world.base}/#${place}`);
-      await page
-        .getByText(/^Reading /)
-        .first()
-        .waitFor({ state: "detached" });
+      await page.locator(".loading").first().waitFor({ state: "detached" });
       await pictures(page, `${name}-${light}`);
-      const faults = await opened.violations();
+      const faults = [...(await opened.violations()), ...(await rawWords(page, isGerman))];
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (overflow > 0) faults.push(`${overflow} pixels wider than the screen`);
       // Colors are all that differs in the dark, and those are the same at any width.

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { bitRate, byteCount, packetRate, percent, rateOf, scaled, times, wholeNumber } from "./numbers.ts";
+import { bitRate, byteCount, newFlowRate, packetRate, percent, rateOf, scaled, times, wholeNumber } from "./numbers.ts";
 
 test.each([
   [0, "0"],
@@ -29,6 +29,7 @@ test("a rate has its unit, by its metric", () => {
   expect(rateOf("tcp_syn_mbps", 0.5)).toBe("500 kbit/s");
   expect(rateOf("udp_pps", 10)).toBe("10 pps");
   expect(rateOf("flows_per_sec", 35_000)).toBe("35.0 kflows/s");
+  expect([newFlowRate(0, false), newFlowRate(12, true)]).toEqual(["0 new flows/s", "at least 12 new flows/s"]);
 });
 
 test("whole numbers, shares and factors", () => {

@@ -44,6 +44,14 @@ export function flowRate(flowsPerSec: number): string {
   return withUnit(flowsPerSec, "flows/s");
 }
 
+/**
+ * New flows alone: a flood that always sends from the same ports has none after its begin.
+ * @param isSampled samples show each flow once at most: there may be more
+ */
+export function newFlowRate(flowsPerSec: number, isSampled: boolean): string {
+  return isSampled ? t`at least ${scaled(flowsPerSec)} new flows/s` : t`${scaled(flowsPerSec)} new flows/s`;
+}
+
 export function byteCount(bytes: number): string {
   return withUnit(bytes, "B");
 }

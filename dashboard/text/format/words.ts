@@ -1,25 +1,6 @@
 /** The interface's values as readable words. */
 import { formFor, t } from "../../language.ts";
 
-/** `dns_amplification` is `DNS amplification`, `syn_flood` is `SYN flood`. */
-export function vectorName(vector: string): string {
-  const words = vector.split("_");
-  return words.map((word) => (SPOKEN.has(word) ? word : word.toUpperCase())).join(" ");
-}
-
-/** The remaining ones are abbreviations. */
-const SPOKEN = new Set([
-  "flood",
-  "amplification",
-  "fragment",
-  "mixed",
-  "memcached",
-  "portmap",
-  "steam",
-  "plex",
-  "openvpn",
-]);
-
 const METHODS: Readonly<Record<string, string>> = {
   blackhole: t`Blackhole`,
   flowspec: t`FlowSpec`,

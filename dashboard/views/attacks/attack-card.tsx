@@ -9,7 +9,8 @@ import { RateMeter } from "../../parts/rate-meter.tsx";
 import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
 import { bitRate, metricName, packetRate, plusMinus } from "../../text/format/numbers.ts";
-import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
+import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { attackSubject, banOf, customerText, isSpared } from "../../text/mitigation.ts";
 
 export interface AttackCardProps {

@@ -12,7 +12,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { type Accepted, acceptedOf, adviceOf } from "../../text/attack-advice.ts";
 import { percent } from "../../text/format/numbers.ts";
-import { vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
 import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
 import { reasonSentences } from "../../text/reason.ts";
 import { BanDetail, BanRules } from "../bans/ban-detail.tsx";

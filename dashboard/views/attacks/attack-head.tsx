@@ -16,7 +16,7 @@ import { volumeFacts } from "../../text/attack-size.ts";
 import { summaryText } from "../../text/attack-summary.ts";
 import { calmText } from "../../text/bans.ts";
 import { customerOf, customerSteps } from "../../text/customers.ts";
-import { bitRate, flowRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
+import { bitRate, newFlowRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 import { standingOf } from "../../text/standing.ts";
@@ -80,7 +80,9 @@ function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire)
     volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume)];
   const packets = packetRate(rates.pps) + plusMinus(error?.pps);
   const bits = bitRate(rates.mbps) + plusMinus(error?.mbps);
-  return active ? [...size, [t`Now`, `${packets}, ${bits}, ${flowRate(rates.flows_per_sec)}`] as const] : size;
+  return active
+    ? [...size, [t`Now`, `${packets}, ${bits}, ${newFlowRate(rates.flows_per_sec, error !== undefined)}`] as const]
+    : size;
 }
 
 function Customer({ attack: { group, tenant } }: { readonly attack: AttackWire }) {

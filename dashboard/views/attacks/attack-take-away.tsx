@@ -15,6 +15,7 @@ import { ShareButton } from "../../parts/share-button.tsx";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
 import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
+import { momentText } from "../../text/format/times.ts";
 import type { Course } from "./attack-course.tsx";
 import type { Sources } from "./attack-sources.tsx";
 
@@ -36,6 +37,7 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
       timeline: timeline.kind === "ready" ? timeline.data.entries : [],
       sources,
       nowMs: serviceNow(),
+      localTime: new Date().getTimezoneOffset() === 0 ? null : (ms) => momentText(ms, serviceNow()),
     });
   return (
     <>

@@ -25,7 +25,7 @@ import {
 } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
-import { vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
 import { attackSubject, banOf, customerText, effectOf } from "../../text/mitigation.ts";
 import type { Sort } from "../../text/table-order.ts";
 import type { ViewProps } from "../../view.ts";

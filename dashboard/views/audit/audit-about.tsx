@@ -19,7 +19,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       return (
         <a
           href={linkTo(["mitigation"], query)}
-          aria-label={t`Source blocks of ${target.replace("->", " to ")}`}
+          aria-label={t`Source blocks of ${target.replace("->", " → ")}`}
         >{t`source blocks`}</a>
       );
     }

@@ -11,7 +11,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { attacksDuring } from "../../text/audit-links.ts";
 import { attacksOf, BAN_STATES, banSubject } from "../../text/bans.ts";
-import { vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
 import { BanDetail, BanRules } from "./ban-detail.tsx";
 
 export function BanPage({ prefix, startedAt }: { readonly prefix: string; readonly startedAt: string }) {

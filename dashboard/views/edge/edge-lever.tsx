@@ -17,6 +17,7 @@ import { Moment, Until } from "../../parts/moment.tsx";
 import { showOutcome, type Undo } from "../../parts/outcome.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { LEVER_DURATIONS, type LeverMode, type LeverSeconds, leverEffect, leverResult } from "../../text/edge.ts";
+import { CHALLENGE_REASONS, CHALLENGES, wordOf } from "../../text/interface-words.ts";
 import { type FleetStatus, ZONES_PATH } from "./edge-zones.tsx";
 
 type Lever = Static<typeof LeverWire>;
@@ -45,11 +46,11 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
     >
       <Facts
         facts={[
-          inFile === undefined ? null : [t`Configured`, inFile],
-          [t`Reported by nodes`, challenge ?? t`not reported`],
+          inFile === undefined ? null : [t`Configured`, CHALLENGES[inFile]],
+          [t`Reported by nodes`, challenge === undefined ? t`not reported` : wordOf(CHALLENGES, challenge)],
           override === undefined
             ? [t`Challenge override`, t`not set`]
-            : [t`Challenge override`, <Badge tone="warn">{override.mode}</Badge>],
+            : [t`Challenge override`, <Badge tone="warn">{CHALLENGES[override.mode]}</Badge>],
           override === undefined ? null : [t`Ends in`, <Until at={override.until} />],
           override === undefined || override.reason === "" ? null : [t`Reason`, override.reason],
           ...active.map((each) => [t`Challenges on ${each.node}`, <Active challenge={each} />] as const),
@@ -77,7 +78,7 @@ function Active({ challenge: { reason, until, dry_run: isDryRun } }: { readonly 
   return (
     <>
       {isDryRun ? t`only counted` : t`yes`}
-      {reason !== undefined && `, ${reason}`}
+      {reason !== undefined && `, ${wordOf(CHALLENGE_REASONS, reason)}`}
       {until !== undefined && <>{tx`, until ${<Moment at={until} />}`}</>}
     </>
   );
@@ -155,7 +156,7 @@ function ClearLever({ zone, onDone, onFound }: LeverButtonProps) {
       <p>
         {inFile === undefined
           ? t`The zone is not in the zones file any more: without the override it has no challenge.`
-          : t`Its file says ${inFile}: this applies to visitors at once.`}
+          : t`Its file says “${CHALLENGES[inFile]}”: this applies to visitors at once.`}
       </p>
     </CommandButton>
   );

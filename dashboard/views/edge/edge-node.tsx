@@ -11,6 +11,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { CHALLENGES, HTTP3_STATES, wordOf } from "../../text/interface-words.ts";
 import { EdgeEventList } from "./edge-events.tsx";
 import {
   asText,
@@ -113,7 +114,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
           [t`Terminator`, terminatorText(node)],
           [t`Runs`, yesNo(terminator.alive)],
           [t`Generation`, generation === undefined ? t`not reported` : String(generation)],
-          h3?.state === undefined ? null : ["HTTP/3", h3.state],
+          h3?.state === undefined ? null : ["HTTP/3", wordOf(HTTP3_STATES, h3.state)],
           h3?.module === undefined ? null : [t`HTTP/3 module`, asText(h3.module)],
           h3?.tls_library === undefined ? null : [t`TLS library`, asText(h3.tls_library)],
           h3?.listening === undefined ? null : [t`UDP 443 is open`, yesNo(h3.listening)],
@@ -152,10 +153,10 @@ const COLUMNS: readonly Column<ZoneClaim>[] = [
 ];
 
 function Challenge({ claim }: { readonly claim: ZoneClaim }) {
-  const { challenge = t`not reported`, challenge_active: active, dry_run: isWatching } = claim;
+  const { challenge, challenge_active: active, dry_run: isWatching } = claim;
   return (
     <span class="badges">
-      {challenge}
+      {challenge === undefined ? t`not reported` : wordOf(CHALLENGES, challenge)}
       {active !== undefined && (
         <Badge tone={active.dry_run === true ? "info" : "warn"}>
           {active.dry_run === true ? t`would challenge` : t`challenging`}

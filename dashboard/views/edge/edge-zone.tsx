@@ -128,12 +128,17 @@ function h3Text({ enabled, serving, unsupported, requests }: NonNullable<ZoneSta
 
 type Would = NonNullable<ZoneStatusWire["would_be"]>[number];
 
+const WOULD = { "would-deny": t`denied`, "would-challenge": t`challenged` } as const satisfies Record<
+  Would["state"],
+  string
+>;
+
 const WOULD_COLUMNS: readonly Column<Would>[] = [
   { key: "source", title: t`Source`, cell: ({ source }) => source },
   {
     key: "state",
-    title: t`Would deny`,
-    cell: ({ state }) => state.replace("would-deny", "denied").replace("would-challenge", "challenged"),
+    title: t`Would be`,
+    cell: ({ state }) => WOULD[state],
   },
   { key: "requests", title: t`Requests`, cell: ({ requests }) => wholeNumber(requests), isNumber: true },
   { key: "nodes", title: t`Seen by`, cell: ({ nodes }) => nodes.join(", "), width: "medium" },

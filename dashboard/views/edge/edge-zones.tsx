@@ -16,6 +16,7 @@ import { linkTo, place, setQuery } from "../../router.ts";
 import { certDays, zoneWords } from "../../text/edge.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { CHALLENGES, wordOf } from "../../text/interface-words.ts";
 
 export type FleetStatus = Static<typeof FleetStatusWire>;
 
@@ -45,7 +46,12 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
   {
     key: "challenge",
     title: t`Challenge`,
-    cell: ({ challenge, file_challenge: inFile }) => challenge ?? (inFile === undefined ? "–" : t`${inFile} (file)`),
+    cell: ({ challenge, file_challenge: inFile }) =>
+      challenge === undefined
+        ? inFile === undefined
+          ? "–"
+          : t`${CHALLENGES[inFile]} (file)`
+        : wordOf(CHALLENGES, challenge),
     order: ({ challenge, file_challenge: inFile }) => challenge ?? inFile ?? "",
     width: "medium",
   },

@@ -9,7 +9,7 @@ import { Filterable } from "../../parts/filter-bar.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { place, setQuery } from "../../router.ts";
 import { type AttackShare, attackShares } from "../../text/attack-shares.ts";
-import type { FilterField } from "../../text/filter.ts";
+import { FIELD_NAMES, type FilterField } from "../../text/filter.ts";
 import { percent, scaled, wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import { sankeyOf } from "../../text/sankey.ts";
@@ -17,20 +17,7 @@ import { SankeyPicture } from "./sankey-picture.tsx";
 import { ShareBar } from "./share-bar.tsx";
 
 const ROWS = 15;
-const FIELDS: readonly (readonly [FilterField, string])[] = [
-  ["asn", t`Source network`],
-  ["country", t`Source country`],
-  ["prefix", t`Source prefix`],
-  ["src_port", t`Source port`],
-  ["dst_port", t`Destination port`],
-  ["protocol", t`Protocol`],
-  ["exporter", t`Exporter`],
-  ["interface", t`Interface`],
-  ["kind", t`Kind`],
-  ["hostgroup", t`Hostgroup`],
-  ["customer", t`Customer`],
-  ["host", t`Victim`],
-];
+const FIELDS = Object.entries(FIELD_NAMES) as (readonly [FilterField, string])[];
 /** Those that say where packets came from. */
 const ORIGINS: readonly FilterField[] = ["asn", "country", "prefix", "src_port", "exporter", "interface"];
 
@@ -78,7 +65,7 @@ function columnsOf(by: FilterField): readonly Column<AttackShare>[] {
   return [
     {
       key: "key",
-      title: FIELDS.find(([field]) => field === by)?.[1] ?? by,
+      title: FIELD_NAMES[by],
       cell: ({ key, isRest }) => (isRest === true ? key : <Filterable field={by} value={key} />),
     },
     { key: "bar", title: t`Share of all packets`, cell: ({ share }) => <ShareBar share={share} />, width: "medium" },

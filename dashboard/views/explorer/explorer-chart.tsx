@@ -11,7 +11,15 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { chooseRange } from "../../parts/range-choice.tsx";
 import { linkTo } from "../../router.ts";
 import { attackSpans } from "../../text/attack-spans.ts";
-import { aligned, EARLIER_SECONDS, type Exploration, isPart, sumOf, type Unit } from "../../text/exploration.ts";
+import {
+  aligned,
+  EARLIER_SECONDS,
+  type Exploration,
+  GROUPINGS,
+  isPart,
+  sumOf,
+  type Unit,
+} from "../../text/exploration.ts";
 import { type ExplorerLine, lineTexts, type Values } from "../../text/explorer-line.ts";
 import { isKept, type Term } from "../../text/filter.ts";
 import { rateOf } from "../../text/format/numbers.ts";
@@ -100,7 +108,7 @@ export function ExplorerChart({ exploration, names, histories, attacks, protocol
   }
   const format = (value: number) => rateOf(unit, value);
   const drawn = lines.filter(({ isUndrawn }) => isUndrawn !== true);
-  const label = t`${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${drawn
+  const label = t`${DIRECTION_NAMES[direction]} rates by ${GROUPINGS[exploration.by]}: ${drawn
     .map(({ label: name, values, maxima, isOfMaxima = false }) => {
       const most = isOfMaxima ? highestText(maxima ?? [], unit) : highestOf(values, format);
       return most === null ? t`${name}: nothing recorded` : t`${name} at most ${most}`;

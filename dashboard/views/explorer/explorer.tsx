@@ -23,6 +23,7 @@ import {
   EARLIER_SECONDS,
   explorationOf,
   filteredExploration,
+  GROUPINGS,
   type Grouping,
   ignoredTerms,
   isPart,
@@ -35,16 +36,12 @@ import { rangeSpan } from "../../text/format/ranges.ts";
 import { AttackParts } from "./attack-parts.tsx";
 import { ExplorerChart, type History } from "./explorer-chart.tsx";
 import { NameChoice } from "./name-choice.tsx";
-import { OriginsPanel, PART_KINDS } from "./origins-panel.tsx";
+import { OriginsPanel } from "./origins-panel.tsx";
 import { SavedViews } from "./saved-views.tsx";
 
 const EVERY_MS = 10_000;
-const GROUPINGS = [
-  ["protocol", t`Protocol`],
-  ["hostgroup", t`Hostgroup`],
-  ["host", t`Host`],
-  ...PART_KINDS,
-] as const satisfies readonly (readonly [Grouping, string])[];
+const ALL_GROUPINGS = Object.entries(GROUPINGS) as (readonly [Grouping, string])[];
+const OWN_GROUPINGS = ALL_GROUPINGS.filter(([by]) => !isPart(by));
 const DIRECTIONS = [
   ["incoming", t`In`],
   ["outgoing", t`Out`],
@@ -52,7 +49,7 @@ const DIRECTIONS = [
 const UNITS = [
   ["pps", t`Packets`],
   ["mbps", t`Bits`],
-  ["flows_per_sec", t`Flows`],
+  ["flows_per_sec", t`New flows`],
 ] as const satisfies readonly (readonly [Unit, string])[];
 const FORMS = [
   ["stacked", t`Means, stacked`],
@@ -126,7 +123,7 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
         <Segments
           label={t`Group by`}
           value={by}
-          options={isUnscoped() ? GROUPINGS : GROUPINGS.slice(0, 3)}
+          options={isUnscoped() ? ALL_GROUPINGS : OWN_GROUPINGS}
           onChange={(next) => setQuery({ by: next === "protocol" ? null : next, only: null })}
         />
         {!isPart(by) && (

@@ -10,7 +10,15 @@ import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { setQuery } from "../../router.ts";
-import { type Exploration, isPart, LINES_MAX, namesOf, type PartGrouping, toggled } from "../../text/exploration.ts";
+import {
+  type Exploration,
+  GROUPINGS,
+  isPart,
+  LINES_MAX,
+  namesOf,
+  type PartGrouping,
+  toggled,
+} from "../../text/exploration.ts";
 import { looksLikeAddress } from "../../text/format/address.ts";
 import { rangeEnds } from "../../text/format/ranges.ts";
 
@@ -59,16 +67,6 @@ function HostChoice({ only }: Pick<ChoiceProps, "only">) {
   );
 }
 
-const PART_NAMES = {
-  asn: t`Network`,
-  country: t`Country`,
-  prefix: t`Prefix`,
-  interface: t`Interface`,
-  exporter: t`Exporter`,
-  src_port: t`Source port`,
-  dst_port: t`Destination port`,
-} as const;
-
 /** Offers the largest of the range. */
 function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: PartGrouping }) {
   const range = chosenRange();
@@ -80,8 +78,8 @@ function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: Par
   const known = value.kind === "ready" ? value.data.parts.map(({ key }) => key) : [];
   return (
     <Names
-      label={PART_NAMES[by]}
-      what={PART_NAMES[by].toLowerCase()}
+      label={GROUPINGS[by]}
+      what={GROUPINGS[by].toLowerCase()}
       only={only}
       known={known}
       faultOf={(name) => (known.includes(name) ? null : t`None of the largest in this range.`)}

@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
-import { explorationOf, type PartGrouping, toggled } from "../../text/exploration.ts";
+import { explorationOf, PART_OPTIONS, type PartGrouping, toggled } from "../../text/exploration.ts";
 import { isKept } from "../../text/filter.ts";
 import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
 import { rangeEnds } from "../../text/format/ranges.ts";
@@ -22,15 +22,6 @@ import { ShareBar } from "./share-bar.tsx";
 
 const EVERY_MS = 10_000;
 const SHOWN = 15;
-export const PART_KINDS = [
-  ["asn", t`Network`],
-  ["country", t`Country`],
-  ["prefix", t`Prefix`],
-  ["interface", t`Interface`],
-  ["exporter", t`Exporter`],
-  ["src_port", t`Source port`],
-  ["dst_port", t`Destination port`],
-] as const;
 const MISSING = {
   asn: t`Networks are known with samples.asn_file.`,
   country: t`Countries are known with samples.country_file.`,
@@ -43,7 +34,7 @@ const MISSING = {
 
 export function OriginsPanel() {
   const chosen = place.value.query.get("from_by");
-  const by = PART_KINDS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
+  const by = PART_OPTIONS.find(([kind]) => kind === chosen)?.[0] ?? "asn";
   const range = chosenRange();
   const filter = chosenFilter();
   const path = useCallback(() => {
@@ -57,7 +48,7 @@ export function OriginsPanel() {
         <Segments
           label={t`Split by`}
           value={by}
-          options={PART_KINDS}
+          options={PART_OPTIONS}
           onChange={(kind) => setQuery({ from_by: kind === "asn" ? null : kind })}
         />
       </div>
@@ -81,7 +72,7 @@ export function OriginsPanel() {
   );
 }
 
-function columnsOf(by: (typeof PART_KINDS)[number][0], totalMbps: number): readonly Column<OriginRow>[] {
+function columnsOf(by: (typeof PART_OPTIONS)[number][0], totalMbps: number): readonly Column<OriginRow>[] {
   const share = ({ mbps }: OriginRow) => (totalMbps > 0 ? Math.min(1, mbps / totalMbps) : 0);
   return [
     {

@@ -11,7 +11,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
-import { vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
   {

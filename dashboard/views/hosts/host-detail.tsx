@@ -19,7 +19,15 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { METRIC_NAMES, metricName, plusMinus, rateOf } from "../../text/format/numbers.ts";
+import {
+  bitRate,
+  METRIC_NAMES,
+  metricName,
+  newFlowRate,
+  packetRate,
+  plusMinus,
+  rateOf,
+} from "../../text/format/numbers.ts";
 import { hostStanding } from "../../text/host-standing.ts";
 import { ladderText } from "../../text/settings.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
@@ -203,10 +211,11 @@ function Direction({ title, rates, error, thresholds = { pps: 0, mbps: 0, flows_
 }
 
 function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">, error?: HostWire["sampling_error"]): string {
-  const errors = { pps: error?.pps, mbps: error?.mbps, flows_per_sec: undefined };
-  return (["pps", "mbps", "flows_per_sec"] as const)
-    .map((metric) => rateOf(metric, rates[metric]) + plusMinus(errors[metric]))
-    .join(" · ");
+  return [
+    packetRate(rates.pps) + plusMinus(error?.pps),
+    bitRate(rates.mbps) + plusMinus(error?.mbps),
+    newFlowRate(rates.flows_per_sec, error !== undefined),
+  ].join(" · ");
 }
 
 function HostBans({ target }: { readonly target: string }) {

@@ -1,5 +1,6 @@
 /** Incidents as rows, of the list and of the overview: a thousand victims are one row that leads to its attacks. */
 import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
+import { isUnscoped } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
@@ -8,6 +9,7 @@ import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
 import {
   attacksText,
+  byText,
   incidentTitle,
   SEVERITY_TONES,
   STATE_WORDS,
@@ -15,6 +17,7 @@ import {
   verdictText,
   victimsText,
 } from "../../text/incidents.ts";
+import { SEVERITIES } from "../../text/interface-words.ts";
 
 type Row = IncidentRowWire;
 
@@ -69,7 +72,8 @@ const SIZE: readonly Column<Row>[] = [
   {
     key: "severity",
     title: t`Severity`,
-    cell: ({ severity }) => (severity === undefined ? "–" : <Badge tone={SEVERITY_TONES[severity]}>{severity}</Badge>),
+    cell: ({ severity }) =>
+      severity === undefined ? "–" : <Badge tone={SEVERITY_TONES[severity]}>{SEVERITIES[severity]}</Badge>,
     order: ({ severity }) => ["low", "medium", "high", "critical"].indexOf(severity ?? ""),
     width: "wide",
   },
@@ -77,7 +81,7 @@ const SIZE: readonly Column<Row>[] = [
 
 const OWNER = textColumn<Row>(
   t`Owner`,
-  ({ owner }) => (owner === undefined ? undefined : (owner.by ?? owner.of)),
+  ({ owner }) => (owner === undefined ? undefined : byText(owner, !isUnscoped())),
   "widest",
 );
 

@@ -113,7 +113,7 @@ const COLUMNS: readonly Column<FilterRuleWire>[] = [
   {
     key: "while",
     title: t`In force`,
-    cell: ({ origin, expires_at: at }) => (at === undefined ? origin : tx`until ${<Moment at={at} />}`),
+    cell: ({ expires_at: at }) => (at === undefined ? t`by configuration` : tx`until ${<Moment at={at} />}`),
     width: "medium",
   },
 ];
@@ -165,7 +165,7 @@ function Sets({ sets }: { readonly sets: readonly PrefixSetWire[] }) {
   return <DataTable label={t`Prefix sets`} columns={SET_COLUMNS} rows={sets} rowKey={({ name }) => name} />;
 }
 
-const KINDS = { list: "list", mmdb: "MMDB", builtin: t`built in` } as const;
+const KINDS = { list: t`list`, mmdb: "MMDB", builtin: t`built in` } as const;
 
 const SET_COLUMNS: readonly Column<PrefixSetWire>[] = [
   unordered(textColumn(t`Set`, ({ name }) => name)),

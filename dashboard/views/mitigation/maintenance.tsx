@@ -15,6 +15,7 @@ import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { type FieldFault, fieldFault } from "../../text/failure.ts";
 import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowWords } from "../../text/maintenance.ts";
 
 const PATH = "/api/v1/maintenance";
@@ -73,15 +74,24 @@ function closeColumn(onChanged: () => void): Column<MaintenanceWire> {
   };
 }
 
+/** A refusal of one of these keys is shown at its field. */
+const TEXT_FIELDS = ["name", "hostgroups", "prefixes", "reason"] as const;
+
 function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
   const [form, setForm] = useState(EMPTY_WINDOW);
+  const [fault, setFault] = useState<FieldFault | null>(null);
   const change = (changes: Partial<typeof form>) => setForm((was) => ({ ...was, ...changes }));
-  const text = (key: "name" | "hostgroups" | "prefixes" | "reason", label: string, placeholder: string) => (
+  const text = (key: (typeof TEXT_FIELDS)[number], label: string, placeholder: string, most?: number) => (
     <TextField
       label={label}
       value={form[key]}
-      onInput={(value) => change({ [key]: value })}
+      onInput={(value) => {
+        change({ [key]: value });
+        setFault(null);
+      }}
       placeholder={placeholder}
+      fault={fault?.field === key ? fault.rule : null}
+      {...(most !== undefined && { maxLength: most })}
     />
   );
   const name = form.name.trim();
@@ -95,6 +105,11 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       act={() => command(PATH, windowOrder(form))}
       look={lookAt<MaintenancesWire>(PATH, ({ windows }) => windows.some((each) => each.name === name && each.open))}
       onFound={onChanged}
+      onRefused={(failure) => {
+        const found = fieldFault(failure);
+        setFault(found);
+        return TEXT_FIELDS.some((key) => key === found?.field);
+      }}
       onDone={(window) => {
         setForm(EMPTY_WINDOW);
         onChanged();
@@ -116,13 +131,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       />
       {text("hostgroups", t`Hostgroups`, "web, mail")}
       {text("prefixes", t`Addresses and prefixes`, "203.0.113.0/26")}
-      <TextField
-        label={t`Reason`}
-        value={form.reason}
-        onInput={(reason) => change({ reason })}
-        maxLength={MAINTENANCE_REASON_MAX}
-        placeholder={t`ticket 9`}
-      />
+      {text("reason", t`Reason`, t`ticket 7`, MAINTENANCE_REASON_MAX)}
       <p>{t`Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.`}</p>
       <p>{t`It opens at once. One for tonight, or for each week, is written into maintenance of the configuration.`}</p>
     </CommandButton>

@@ -36,7 +36,7 @@ const COMMON: readonly Column<BanWire>[] = [
     width: "medium",
   },
   textColumn(t`Why`, banWhy),
-  textColumn(t`By`, ({ manual, operator }) => (manual ? (operator ?? t`an operator`) : "detection"), "wide"),
+  textColumn(t`By`, ({ manual, operator }) => (manual ? (operator ?? t`an operator`) : t`detection`), "wide"),
   {
     key: "dry",
     title: t`Dry run`,

@@ -10,7 +10,8 @@ import { Sparkline } from "../../parts/sparkline.tsx";
 import { linkTo } from "../../router.ts";
 import { nextStep } from "../../text/bans.ts";
 import { bitRate, packetRate, percent, plusMinus, scaled } from "../../text/format/numbers.ts";
-import { methodName, vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
+import { methodName } from "../../text/format/words.ts";
 import { attackSubject, banOf, customerText, effectOf, isSpared } from "../../text/mitigation.ts";
 
 interface Row {

@@ -12,7 +12,8 @@ import { linkTo } from "../../router.ts";
 import { within } from "../../text/attack-spans.ts";
 import { packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
 import { type Range, rangeSpan, titleRange } from "../../text/format/ranges.ts";
-import { counted, vectorName } from "../../text/format/words.ts";
+import { vectorName } from "../../text/format/vectors.ts";
+import { counted } from "../../text/format/words.ts";
 import { attackSubject, customerText } from "../../text/mitigation.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [

@@ -6,30 +6,21 @@ import { Callout } from "../../parts/callout.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { byteCount, scaled, wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { FILTER_STATES, PORT_STATES, VERDICTS, wordOf } from "../../text/interface-words.ts";
 
 type Dataplane = NonNullable<StatusWire["dataplane"]>;
 
-const STATES = {
-  up: { tone: "ok", text: t`up` },
-  failed: { tone: "danger", text: t`failed` },
-  dry_run: { tone: "warn", text: t`dry run` },
-  disabled: { tone: "info", text: t`disabled` },
-} as const;
+const TONES = { up: "ok", failed: "danger", dry_run: "warn", disabled: "info" } as const;
 
 type Verdict = readonly [string, { readonly packets: number; readonly bytes: number }];
 
 function verdictFact([name, { packets, bytes }]: Verdict): readonly [string, string] {
-  return [capital(name.replaceAll("_", " ")), t`${scaled(packets)} packets, ${byteCount(bytes)}`];
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return [wordOf(VERDICTS, name), t`${scaled(packets)} packets, ${byteCount(bytes)}`];
 }
 
 export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) {
   const { state, error, interfaces, pairs, rules, max_dynamic_rules: most } = dataplane;
   const { rules_left_out: leftOut, filter_rules_left_out: withoutRoom } = dataplane;
-  const { tone, text } = STATES[state];
   const verdicts = Object.entries(dataplane.verdicts ?? {}) as Verdict[];
   const isDrop = ([name, { packets }]: Verdict) => name.startsWith("drop") && packets > 0;
   const [drops, others] = [verdicts.filter(isDrop), verdicts.filter((verdict) => !isDrop(verdict))];
@@ -54,8 +45,8 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
       )}
       <Facts
         facts={[
-          [t`Kernel filter`, <Badge tone={tone}>{text}</Badge>],
-          ...interfaces.map((port) => [port.name, port.error ?? port.mode ?? port.state] as const),
+          [t`Kernel filter`, <Badge tone={TONES[state]}>{FILTER_STATES[state]}</Badge>],
+          ...interfaces.map((port) => [port.name, port.error ?? port.mode ?? PORT_STATES[port.state]] as const),
           pairs === undefined
             ? null
             : [t`Source blocks and rules`, t`${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most ?? 0)}`],

@@ -13,6 +13,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, byteCount, packetRate, scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { CAPABILITIES, wordOf } from "../../text/interface-words.ts";
 import { withName } from "../../text/known-names.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
@@ -137,7 +138,12 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
           [t`XDP mode`, report.xdp_mode ?? t`not reported`],
           [t`Version`, report.version ?? t`not reported`],
           [t`Rules document`, report.rules_etag ?? t`not reported`],
-          [t`Capabilities`, capabilities === undefined ? t`the rules of the first version` : capabilities.join(", ")],
+          [
+            t`Capabilities`,
+            capabilities === undefined
+              ? t`the rules of the first version`
+              : capabilities.map((each) => wordOf(CAPABILITIES, each)).join(", "),
+          ],
           [t`Reported`, <Ago at={at} />],
         ]}
       />

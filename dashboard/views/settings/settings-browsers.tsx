@@ -10,6 +10,7 @@ import { CommandButton } from "../../parts/command-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { ROLES, wordOf } from "../../text/interface-words.ts";
 
 const PATH = "/api/v1/sign-ins";
 
@@ -19,7 +20,7 @@ export function BrowsersPanel() {
   if (value.kind !== "ready" || value.data.sessions.length === 0) return null;
   const columns: readonly Column<BrowserSessionWire>[] = [
     textColumn(t`User`, ({ name, current }) => (current ? t`${name}, this browser` : name)),
-    textColumn(t`Role`, ({ role }) => role, "medium"),
+    textColumn(t`Role`, ({ role }) => wordOf(ROLES, role), "medium"),
     textColumn(t`Tenant`, ({ tenant }) => tenant, "medium"),
     momentColumn(t`Since`, ({ created_at: at }) => at, "medium"),
     momentColumn(t`Last seen`, ({ seen_at: at }) => at, "medium"),

@@ -1,15 +1,18 @@
 /** Asks which targets of notifications an event would get to, and by which routes. */
 import { useState } from "preact/hooks";
 import type { NotifyRouteWire } from "../../../src/http/wire/notify-route.ts";
-import type { Severity } from "../../../src/targets/target-words.ts";
 import { type Answer, read } from "../../api/client.ts";
 import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { failureText } from "../../text/failure.ts";
+import { URGENCIES } from "../../text/interface-words.ts";
 
 const WORST = "";
-const SEVERITIES = ["info", "warning", "critical"] as const satisfies readonly Severity[];
+const SEVERITY_OPTIONS: readonly (readonly [string, string])[] = [
+  [WORST, t`the most urgent of its kind`],
+  ...Object.entries(URGENCIES),
+];
 
 export function RouteForm() {
   const [event, setEvent] = useState("attack_started");
@@ -33,12 +36,7 @@ export function RouteForm() {
         }}
       >
         <TextField label={t`Event`} value={event} onInput={setEvent} isRequired />
-        <ChoiceField
-          label={t`Severity`}
-          value={severity}
-          options={[[WORST, t`the most urgent of its kind`], ...SEVERITIES.map((one) => [one, one] as const)]}
-          onChange={setSeverity}
-        />
+        <ChoiceField label={t`Severity`} value={severity} options={SEVERITY_OPTIONS} onChange={setSeverity} />
         <TextField label={t`Tenant`} value={tenant} onInput={setTenant} />
         <TextField label={t`Hostgroup`} value={group} onInput={setGroup} />
         <Button type="submit">{t`Show`}</Button>

@@ -8,6 +8,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { percent, wholeNumber } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
+import { FILTER_STATES, PORT_STATES, TARGET_KINDS } from "../../text/interface-words.ts";
 import { withName } from "../../text/known-names.ts";
 import { thresholdFacts } from "../../text/settings.ts";
 
@@ -31,6 +32,9 @@ export function ServicePanels({ service, status }: ServicePanelsProps) {
   );
 }
 
+const DATABASES = { none: t`off`, sqlite: "SQLite", clickhouse: "ClickHouse" } as const;
+const SPEAKERS = { managed: t`started by Floodwall`, external: t`external` } as const;
+
 function Running({ service: { storage, update_check: isChecked }, status }: ServicePanelsProps) {
   const { latest_version: latest } = status;
   return (
@@ -41,8 +45,8 @@ function Running({ service: { storage, update_check: isChecked }, status }: Serv
           [t`Newer release`, latest ?? (isChecked ? t`none` : t`not checked: update_check is off`)],
           [t`Runs for`, duration(status.uptime_seconds)],
           [t`Dry run`, <OnOff isOn={status.dry_run} tone="warn" />],
-          [t`Storage`, storage.driver === "none" ? t`off` : storage.driver],
-          storage.driver === "none" ? null : [t`Kept for`, `${storage.retention_days} d`],
+          [t`Storage`, DATABASES[storage.driver]],
+          storage.driver === "none" ? null : [t`Kept for`, duration(86_400 * storage.retention_days)],
           storage.driver === "none" ? null : [t`Traffic is recorded every`, duration(storage.traffic_interval_seconds)],
         ]}
       />
@@ -79,7 +83,7 @@ function Carpet({ service: { carpet } }: { readonly service: ServiceConfigWire }
       ) : (
         <Facts
           facts={[
-            [t`Prefixes`, `/${carpet.prefix_v4} and IPv6 /${carpet.prefix_v6}`],
+            [t`Prefixes`, t`/${carpet.prefix_v4} and IPv6 /${carpet.prefix_v6}`],
             [t`Hosts at least`, carpet.min_hosts],
             ...thresholdFacts(carpet.thresholds),
             [t`Mitigation`, methodName(carpet.mitigation)],
@@ -117,7 +121,7 @@ function Bgp({ bgp }: { readonly bgp: StatusWire["bgp"] }) {
           facts={[
             [t`AS`, bgp.local_asn],
             [t`Router ID`, bgp.router_id],
-            [t`Speaker`, bgp.speaker],
+            [t`Speaker`, SPEAKERS[bgp.speaker]],
             [t`Next hops of blackholes`, `${bgp.next_hop}, ${bgp.next_hop6}`],
             [t`Communities`, bgp.community || t`none`],
             bgp.local_pref === 0 ? null : [t`Local preference`, bgp.local_pref],
@@ -162,8 +166,8 @@ function Dataplane({ dataplane }: { readonly dataplane: StatusWire["dataplane"] 
       ) : (
         <Facts
           facts={[
-            [t`State`, dataplane.state.replace("_", " ")],
-            ...dataplane.interfaces.map(({ name, mode, state }) => [name, mode ?? state] as const),
+            [t`State`, FILTER_STATES[dataplane.state]],
+            ...dataplane.interfaces.map(({ name, mode, state }) => [name, mode ?? PORT_STATES[state]] as const),
             dataplane.max_dynamic_rules === undefined
               ? null
               : [t`Rules at most`, wholeNumber(dataplane.max_dynamic_rules)],
@@ -174,25 +178,12 @@ function Dataplane({ dataplane }: { readonly dataplane: StatusWire["dataplane"] 
   );
 }
 
-const CHANNELS = {
-  telegram: t`Telegram`,
-  webhook: t`Webhook`,
-  slack: t`Slack`,
-  email: t`E-mail`,
-  exec: t`Command`,
-  teams: t`Teams`,
-  pagerduty: t`PagerDuty`,
-  opsgenie: t`Opsgenie`,
-  alertmanager: t`Alertmanager`,
-  syslog: t`Syslog`,
-} as const satisfies Readonly<Record<keyof StatusWire["notify"], string>>;
-
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
   return (
     <Panel title={t`Notifications`}>
       <Facts
-        facts={Object.entries(CHANNELS).map(
-          ([channel, name]) => [name, <OnOff isOn={notify[channel as keyof typeof CHANNELS]} />] as const,
+        facts={Object.entries(TARGET_KINDS).map(
+          ([channel, name]) => [name, <OnOff isOn={notify[channel as keyof typeof TARGET_KINDS]} />] as const,
         )}
       />
     </Panel>

@@ -12,6 +12,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { failureText } from "../../text/failure.ts";
+import { TARGET_KINDS, wordOf } from "../../text/interface-words.ts";
 import { RouteForm } from "./settings-routes.tsx";
 
 type Targets = Static<typeof NotifyTargetsWire>;
@@ -28,7 +29,7 @@ export function TargetsPanel() {
   const test = { key: "actions", title: t`Actions`, cell: (target: Target) => <TestButton {...{ target, refresh }} /> };
   const columns: readonly Column<Target>[] = [
     textColumn(t`Target`, ({ name }) => name),
-    textColumn(t`Kind`, ({ kind }) => kind, "medium"),
+    textColumn(t`Kind`, ({ kind }) => wordOf(TARGET_KINDS, kind), "medium"),
     textColumn(t`Waiting`, ({ waiting }) => String(waiting), "medium"),
     momentColumn(t`Delivered`, ({ delivered_at: at }) => at),
     textColumn(t`Failure`, ({ failure = "" }) => failure),

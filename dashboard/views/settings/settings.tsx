@@ -11,6 +11,7 @@ import { Segments } from "../../parts/field.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { ROLES } from "../../text/interface-words.ts";
 import { chooseTheme, theme } from "../../theme.ts";
 import type { ViewProps } from "../../view.ts";
 import { BrowsersPanel } from "./settings-browsers.tsx";
@@ -76,7 +77,7 @@ function SessionPanel() {
         facts={[
           [until === undefined ? t`Token` : t`User`, open ? t`none: no sign-in` : (name ?? "")],
           until === undefined ? null : [t`Signed in until`, <Moment at={until} />],
-          [t`Role`, role],
+          [t`Role`, ROLES[role]],
           [t`Tenant`, tenant ?? t`none: the whole service`],
           [t`Zone of times`, Intl.DateTimeFormat().resolvedOptions().timeZone],
         ]}

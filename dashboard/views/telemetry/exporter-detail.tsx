@@ -10,6 +10,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
+import { BELIEFS, INTERFACE_ROLE_NAMES, wordOf } from "../../text/interface-words.ts";
 import {
   exporterName,
   exporterWord,
@@ -82,7 +83,7 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
 function Beliefs({ beliefs }: { readonly beliefs: NonNullable<ExporterWire["beliefs"]> }) {
   return (
     <Panel title={t`Taken for`}>
-      <Facts facts={beliefs.map(({ about, text }) => [capital(about), text])} />
+      <Facts facts={beliefs.map(({ about, text }) => [wordOf(BELIEFS, about), text])} />
     </Panel>
   );
 }
@@ -215,7 +216,7 @@ const INTERFACE_COLUMNS: readonly Column<Interface>[] = [
     cell: ({ index, name }) => (index === 0 ? t`not said` : (name ?? t`number ${index}`)),
     order: ({ index }) => index,
   },
-  textColumn(t`Role`, ({ role }) => (role === "unset" ? undefined : role)),
+  textColumn(t`Role`, ({ role }) => (role === "unset" ? undefined : wordOf(INTERFACE_ROLE_NAMES, role))),
   numberColumn(t`Number`, ({ index }) => (index === 0 ? undefined : index), { width: "wide" }),
   numberColumn(t`Packets in`, (one) => one.pps_in, { format: packetRate, width: "medium" }),
   numberColumn(t`Bandwidth in`, (one) => one.mbps_in, { format: bitRate }),
