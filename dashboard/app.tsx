@@ -1,5 +1,5 @@
 /** The page frame: sign-in, navigation, and the banners that all views show. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { SessionWire } from "../src/http/wire/session.ts";
 import { silentSinceMs } from "./api/contact.ts";
 import { attacks } from "./api/live.ts";
@@ -20,6 +20,7 @@ import { linkTo, place } from "./router.ts";
 import { SearchButton } from "./search-dialog.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { zonedTime } from "./text/format/times.ts";
+import { ROLES } from "./text/interface-words.ts";
 import { byUrgency } from "./text/mitigation.ts";
 import { dryRunText } from "./text/settings.ts";
 import { titleOf } from "./text/title.ts";
@@ -64,7 +65,7 @@ function Shell({ who }: { readonly who: SessionWire }) {
   useViewKeys([...views.map(({ name }) => name), "wall"]);
   return (
     <div class="shell">
-      <button type="button" class="skip button" onClick={focusView}>{t`Skip to the view`}</button>
+      <button type="button" class="skip button" onClick={() => focusView()}>{t`Skip to the view`}</button>
       <Head who={who} views={views} />
       <Navigation views={views} current={view} />
       <main id="content" class="content">
@@ -106,7 +107,7 @@ function Head({ who, views }: HeadProps) {
         <LanguageChoice />
         <ThemeButton />
         <span class="who">
-          {who.open ? t`no sign-in` : who.name} · {who.role}
+          {who.open ? t`no sign-in` : who.name} · {ROLES[who.role]}
           {who.tenant !== undefined && t` · tenant ${who.tenant}`}
         </span>
         {!who.open && (
@@ -186,12 +187,14 @@ function useTitle(view: View | undefined): void {
   useEffect(() => {
     document.title = title;
   }, [title]);
+  const shown = useRef<View | undefined | null>(null);
   useEffect(() => {
     // Not when the page is opened: it starts at its top.
-    if (document.activeElement !== document.body) focusView();
+    if (shown.current !== null && shown.current !== view) focusView({ preventScroll: true });
+    shown.current = view;
   }, [view]);
 }
 
-function focusView(): void {
-  document.querySelector<HTMLElement>("main h1")?.focus();
+function focusView(options?: FocusOptions): void {
+  document.querySelector<HTMLElement>("main h1")?.focus(options);
 }

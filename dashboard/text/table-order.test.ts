@@ -6,6 +6,7 @@ const KEYS = ["began", "Last seen"];
 
 test("an order is in the address under the name of its table, unless it is the first one", () => {
   expect(orderParameter("Bans in force")).toBe("order.bans-in-force");
+  expect(orderParameter("Список атак")).toBe("order.список-атак");
   expect(sortText(FIRST, FIRST)).toBeNull();
   expect(sortText({ key: "began", isDescending: false }, FIRST)).toBe("began");
   expect(sortText({ key: "Last seen", isDescending: true }, FIRST)).toBe("-Last seen");

@@ -7,7 +7,7 @@ export interface Sort {
 
 /** The parameter of the table with this label. */
 export function orderParameter(label: string): string {
-  return `order.${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
+  return `order.${label.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, "-")}`;
 }
 
 /** @param keys of the columns by which it can be sorted; others are ignored. */
