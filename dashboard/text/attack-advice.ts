@@ -3,6 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
+import { reasonWords } from "./ban-reasons.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
 import { isWatchedOnly } from "./ladder.ts";
@@ -99,7 +100,7 @@ function byHand({ attack: { target }, ban, accepted }: Asked, why: string): Advi
   }
   const cap = CAPS[refusal];
   if (cap !== undefined) return { text: cap, action: BANS };
-  const because = REASONS[refusal] ?? refusal;
+  const because = REASONS[refusal] ?? reasonWords(refusal);
   if (accepted?.block === null) {
     return {
       text: t`Block single sources, or ask your provider to filter: a ban would be refused, since ${because}.`,
@@ -134,7 +135,7 @@ export function spareReason(ban: BanWire | undefined): string | null {
 
 function adviceRefused(asked: Asked): Advice {
   const reason = asked.ban?.reason;
-  return byHand(asked, reason === undefined ? t`its ban was refused` : t`its ban was refused: ${reason}`);
+  return byHand(asked, reason === undefined ? t`its ban was refused` : t`its ban was refused: ${reasonWords(reason)}`);
 }
 
 function adviceBanned(asked: Asked, ban: BanWire): Advice {

@@ -2,6 +2,7 @@
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
+import { reasonWords } from "./ban-reasons.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
@@ -9,7 +10,10 @@ import { movesWithText } from "./wider-prefix.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
-  if (ban.state === "rejected") return [t`Floodwall would refuse it: ${ban.reason ?? t`it does not say why`}.`];
+  if (ban.state === "rejected")
+    return [
+      t`Floodwall would refuse it: ${ban.reason === undefined ? t`it does not say why` : reasonWords(ban.reason)}.`,
+    ];
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
   const ahead = rungsOf(ban).filter(({ at }) => at !== null && Date.parse(at) < ends);

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
+import { reasonWords } from "./ban-reasons.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import type { Span } from "./format/ranges.ts";
 import { counted, methodName } from "./format/words.ts";
@@ -27,7 +28,7 @@ export function banMethodText(ban: BanWire): string {
 /** The reason that the service gives, else the cause of the ban. */
 export function banWhy(ban: BanWire): string {
   const said = ban.reason ?? ban.announce_error ?? ban.fallback;
-  if (said !== undefined) return said;
+  if (said !== undefined) return reasonWords(said);
   if (ban.manual) return t`ordered by hand`;
   return ban.metric === undefined ? "" : t`${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
 }

@@ -3,6 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { vectorName } from "./format/vectors.ts";
+import { protocolWord } from "./format/words.ts";
 
 export const FILTER_FIELDS = [
   "hostgroup",
@@ -64,6 +65,7 @@ export function termWords({ field, value, isExcluded }: Term): string {
 
 /** A value as it is shown. */
 export function valueWords(field: FilterField, value: string): string {
+  if (field === "protocol") return protocolWord(value);
   return field === "kind" ? vectorName(value) : value;
 }
 

@@ -3,6 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { isWaitingForRules, spareReason } from "./attack-advice.ts";
+import { reasonWords } from "./ban-reasons.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
 import { isWatchedOnly } from "./ladder.ts";
@@ -72,7 +73,7 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
     case "rejected":
       return { tone: "danger", title: t`Not banned`, detail: refusalText(ban?.reason) };
     case "withdrawn":
-      return { tone: "warn", title: t`Ban ended`, detail: ban?.reason ?? null };
+      return { tone: "warn", title: t`Ban ended`, detail: ban?.reason === undefined ? null : reasonWords(ban.reason) };
     case "active":
       return attack.dry_run ? dryRun(method) : inForce(method, ban, attack.volume);
     default:
@@ -139,7 +140,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 function refusalText(reason: string | undefined): string | null {
   if (reason === undefined) return null;
-  return reason in REMEDIES ? `${reason}: ${REMEDIES[reason]}` : reason;
+  const words = reasonWords(reason);
+  return reason in REMEDIES ? `${words}: ${REMEDIES[reason]}` : words;
 }
 
 function withoutBan({ scope, prefix }: AttackWire): Effect {

@@ -22,6 +22,11 @@ export function protocolName(protocol: number): string {
   return PROTOCOL_NUMBERS[protocol] ?? t`protocol ${protocol}`;
 }
 
+/** `udp` is `UDP`, as samples name it. */
+export function protocolWord(protocol: string): string {
+  return protocol === "icmpv6" ? t`ICMPv6` : /^[a-z0-9-]+$/.test(protocol) ? protocol.toUpperCase() : protocol;
+}
+
 const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
 
 /** `SYN+ACK`. */

@@ -6,7 +6,7 @@ import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { byteCount, percent, wholeNumber } from "../../text/format/numbers.ts";
-import { tcpFlagNames } from "../../text/format/words.ts";
+import { protocolWord, tcpFlagNames } from "../../text/format/words.ts";
 import { withRest } from "../../text/share-rows.ts";
 
 type Source = SampleWire["top_sources"][number];
@@ -29,7 +29,12 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
       <div class="quarters">
         <Shares title={t`From port`} total={total} shares={sample.top_src_ports} rest={t`others, or none`} />
         <Shares title={t`To port`} total={total} shares={sample.top_dst_ports} rest={t`others, or none`} />
-        <Shares title={t`Protocols`} total={total} shares={sample.protocols} rest={t`others`} />
+        <Shares
+          title={t`Protocols`}
+          total={total}
+          shares={sample.protocols.map((share) => ({ ...share, key: protocolWord(share.key) }))}
+          rest={t`others`}
+        />
       </div>
       {flows.length > 0 && (
         <>
@@ -119,7 +124,7 @@ function numbered(flow: SampledFlow, number: number): NumberedFlow {
 const FLOW_COLUMNS: readonly Column<NumberedFlow>[] = [
   { key: "src", title: t`Source`, cell: ({ src, src_port: port }) => endText(src, port) },
   { key: "dst", title: t`Destination`, cell: ({ dst, dst_port: port }) => endText(dst, port) },
-  { key: "proto", title: t`Protocol`, cell: ({ proto }) => proto, width: "medium" },
+  { key: "proto", title: t`Protocol`, cell: ({ proto }) => protocolWord(proto), width: "medium" },
   {
     key: "flags",
     title: t`Flags`,

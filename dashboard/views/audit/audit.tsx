@@ -17,6 +17,7 @@ import { Show } from "../../parts/show.tsx";
 import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
 import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
+import { reasonWords } from "../../text/ban-reasons.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
@@ -104,18 +105,36 @@ interface Row {
 
 const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: t`Time`, cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
-  { key: "action", title: t`Action`, cell: ({ event }) => AUDIT_ACTIONS[event.action] },
+  {
+    key: "action",
+    title: t`Action`,
+    cell: ({ event }) => (
+      <>
+        {AUDIT_ACTIONS[event.action]}
+        <small class="until-medium">{targetText(event)}</small>
+      </>
+    ),
+  },
   {
     key: "result",
     title: t`Result`,
     cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
   },
-  { key: "target", title: t`Target`, cell: ({ event }) => event.target.replace("->", " → ") || "–" },
+  { key: "target", title: t`Target`, cell: ({ event }) => targetText(event) || "–", width: "medium" },
   { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "wide" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
-  { key: "reason", title: t`Reason`, cell: ({ event }) => <CutText text={event.reason} />, width: "medium" },
+  {
+    key: "reason",
+    title: t`Reason`,
+    cell: ({ event }) => <CutText text={reasonWords(event.reason)} />,
+    width: "medium",
+  },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },
 ];
+
+function targetText({ target }: AuditEventWire): string {
+  return target.replace("->", " → ");
+}
 
 const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   active: "info",

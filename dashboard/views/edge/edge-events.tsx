@@ -18,6 +18,7 @@ import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
 import { EVENT_NAMES } from "../../text/edge.ts";
+import { edgeEventText } from "../../text/edge-events.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { type Range, rangeEnds } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
@@ -46,7 +47,7 @@ const COLUMNS: readonly Column<Event>[] = [
   {
     key: "kind",
     title: t`What`,
-    cell: ({ kind }) => <Badge tone={TONES[kind] ?? "none"}>{EVENT_NAMES[kind] ?? kind}</Badge>,
+    cell: ({ kind }) => <Badge tone={TONES[kind] ?? "none"}>{EVENT_NAMES[kind]}</Badge>,
   },
   { key: "node", title: t`Node`, cell: ({ node }) => <a href={linkTo(["edge", "nodes", node])}>{node}</a> },
   {
@@ -55,7 +56,7 @@ const COLUMNS: readonly Column<Event>[] = [
     cell: ({ zone }) => (zone === undefined ? "–" : <a href={linkTo(["edge", "zones", zone])}>{zone}</a>),
     width: "medium",
   },
-  { key: "detail", title: t`Detail`, cell: ({ detail }) => detail, width: "medium" },
+  { key: "detail", title: t`Detail`, cell: edgeEventText, width: "medium" },
 ];
 
 export function EdgeEvents() {

@@ -115,7 +115,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
           [t`Runs`, yesNo(terminator.alive)],
           [t`Generation`, generation === undefined ? t`not reported` : String(generation)],
           h3?.state === undefined ? null : ["HTTP/3", wordOf(HTTP3_STATES, h3.state)],
-          h3?.module === undefined ? null : [t`HTTP/3 module`, asText(h3.module)],
+          h3?.module === undefined ? null : [t`HTTP/3 module`, <code>{asText(h3.module)}</code>],
           h3?.tls_library === undefined ? null : [t`TLS library`, asText(h3.tls_library)],
           h3?.listening === undefined ? null : [t`UDP 443 is open`, yesNo(h3.listening)],
           [t`Certificates`, report.certs?.length ?? 0],

@@ -19,6 +19,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { reasonWords } from "../../text/ban-reasons.ts";
 import {
   bitRate,
   METRIC_NAMES,
@@ -127,7 +128,7 @@ function Actions({ target, refusal }: OwnHostProps) {
   return refusal === null ? (
     <BanButton target={target} />
   ) : (
-    <Badge tone="info">{t`cannot be banned: ${refusal}`}</Badge>
+    <Badge tone="info">{t`cannot be banned: ${reasonWords(refusal)}`}</Badge>
   );
 }
 
