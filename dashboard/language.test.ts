@@ -48,6 +48,30 @@ test.each(LANGUAGES)("every text of the page is in %s, with its values and forms
   expect(wrong).toEqual([]);
 });
 
+/** Buttons with a name of their own beside what they show: WCAG 2.5.3. */
+const NAMED = nodes.flatMap(({ node }) => {
+  if (node.type !== "JSXElement") return [];
+  const { openingElement, children } = node as unknown as { openingElement: Node; children: readonly Node[] };
+  const attributes = openingElement["attributes"] as readonly Node[];
+  const given = (name: string) => attributes.find((attribute) => nameOf(attribute["name"]) === name)?.["value"];
+  const labels = textsIn(given("label"));
+  return labels.length === 0 ? [] : [...textsIn(given("text")), ...textsIn(children)].map((text) => ({ labels, text }));
+});
+
+test.each(LANGUAGES)("what a button shows is in its name, in %s", (code) => {
+  const catalogue = JSON.parse(readFileSync(join(import.meta.dir, `languages/${code}.json`), "utf8")) as Catalogue;
+  expect(NAMED.length).toBeGreaterThan(20);
+  const shown = (key: string) =>
+    (catalogue[key] ?? key)
+      .toLowerCase()
+      .replace(/ …$|\{0\}/g, "")
+      .trim();
+  // "Ban an address" has a name with a place for "an address".
+  const isIn = (text: string) => (label: string) =>
+    shown(label).includes(shown(text)) || (label.includes("{0}") && shown(text).includes(shown(label)));
+  expect(NAMED.filter(({ labels, text }) => !labels.some(isIn(text)))).toEqual([]);
+});
+
 /** What is not translated: the name of the product, and names of keys. */
 const NAMES = new Set(["Floodwall", "BGP"]);
 const SPOKEN_ATTRIBUTES = new Set(
@@ -67,6 +91,15 @@ test("no component has a text outside the catalogues", () => {
   });
   expect(outside).toEqual([]);
 });
+
+/** The texts that a value may have; those of elements within it are not among them. */
+function textsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (!isNode(value)) return [];
+  const { type, expression, consequent, alternate } = value;
+  if (type === "JSXExpressionContainer") return textsIn(expression);
+  return type === "ConditionalExpression" ? [...textsIn(consequent), ...textsIn(alternate)] : keysOf(value);
+}
 
 function keysOf(node: Node): string[] {
   if (node.type === "TaggedTemplateExpression" && ["t", "tx"].includes(nameOf(node["tag"]))) {

@@ -36,7 +36,8 @@ export function captureText({ kind, mode }: { readonly kind: string; readonly mo
   return parts.length === 0 ? name : `${name} (${parts.map(modeWord).join(", ")})`;
 }
 
-function modeWord(part: string): string {
+/** A part of how a program is attached: `native`. */
+export function modeWord(part: string): string {
   const [, headers] = SAMPLED.exec(part) ?? [];
   return headers === undefined ? wordOf(MODES, part) : t`1 header in ${headers}`;
 }

@@ -4,6 +4,7 @@ import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
+import { modeWord } from "../../text/capture-words.ts";
 import { byteCount, scaled, wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import { FILTER_STATES, PORT_STATES, VERDICTS, wordOf } from "../../text/interface-words.ts";
@@ -46,7 +47,13 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
       <Facts
         facts={[
           [t`Kernel filter`, <Badge tone={TONES[state]}>{FILTER_STATES[state]}</Badge>],
-          ...interfaces.map((port) => [port.name, port.error ?? port.mode ?? PORT_STATES[port.state]] as const),
+          ...interfaces.map(
+            (port) =>
+              [
+                port.name,
+                port.error ?? (port.mode === undefined ? PORT_STATES[port.state] : modeWord(port.mode)),
+              ] as const,
+          ),
           pairs === undefined
             ? null
             : [t`Source blocks and rules`, t`${wholeNumber(pairs + (rules ?? 0))} of ${wholeNumber(most ?? 0)}`],

@@ -11,6 +11,7 @@ import { LastPoll, NoSuchNode, NotPolling } from "../../parts/nodes.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { modeWord } from "../../text/capture-words.ts";
 import { bitRate, byteCount, packetRate, scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import { CAPABILITIES, wordOf } from "../../text/interface-words.ts";
@@ -135,7 +136,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
                 isDryRun === true ? t`Would drop` : t`Dropped`,
                 t`${scaled(packets)} packets (${byteCount(bytes ?? 0)})`,
               ],
-          [t`XDP mode`, report.xdp_mode ?? t`not reported`],
+          [t`XDP mode`, report.xdp_mode === undefined ? t`not reported` : modeWord(report.xdp_mode)],
           [t`Version`, report.version ?? t`not reported`],
           [t`Rules document`, report.rules_etag ?? t`not reported`],
           [

@@ -9,6 +9,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { lastPollColumn, NODES_FIRST_SORT, nameColumn, stateColumn, versionColumn } from "../../parts/nodes.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { modeWord } from "../../text/capture-words.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import type { ViewProps } from "../../view.ts";
@@ -49,7 +50,7 @@ const COLUMNS: readonly Column<ScrubNode>[] = [
     format: (packets, { report }) => scaled(packets) + (report?.dry_run === true ? ` ${t`would be dropped`}` : ""),
     width: "medium",
   }),
-  textColumn("XDP", ({ report }) => report?.xdp_mode, "wide"),
+  textColumn("XDP", ({ report }) => report?.xdp_mode && modeWord(report.xdp_mode), "wide"),
   lastPollColumn(),
   versionColumn(),
 ];

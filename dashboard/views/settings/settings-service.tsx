@@ -5,6 +5,7 @@ import { names } from "../../api/known-names.ts";
 import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
+import { modeWord } from "../../text/capture-words.ts";
 import { percent, wholeNumber } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
@@ -167,7 +168,9 @@ function Dataplane({ dataplane }: { readonly dataplane: StatusWire["dataplane"] 
         <Facts
           facts={[
             [t`State`, FILTER_STATES[dataplane.state]],
-            ...dataplane.interfaces.map(({ name, mode, state }) => [name, mode ?? PORT_STATES[state]] as const),
+            ...dataplane.interfaces.map(
+              ({ name, mode, state }) => [name, mode === undefined ? PORT_STATES[state] : modeWord(mode)] as const,
+            ),
             dataplane.max_dynamic_rules === undefined
               ? null
               : [t`Rules at most`, wholeNumber(dataplane.max_dynamic_rules)],
