@@ -103,7 +103,7 @@ export const PORT_STATES: Words<Dropping["interfaces"][number]["state"]> = {
   failed: t`failed`,
 };
 
-/** Of the kernel filter for a packet (docs/operations/inline-box.md#how-much-it-drops). */
+/** Of the kernel filter for a packet (docs/operations/inline-box.md). */
 export const VERDICTS: Words<(typeof FILTER_VERDICTS)[number]> = {
   drop_source: t`Dropped: source blocks`,
   drop_rule: t`Dropped: rules`,

@@ -70,7 +70,9 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     history: volumeIn(history.attacks),
     series: sumOf(series.points.filter(isCounted)),
     csv: sumOf(csvPoints(seriesCsv({ points: series.points.filter(isCounted) }))),
-    report: reportNumbers(attackReport({ attack, timeline: timeline.entries, sources, nowMs: Date.now() })),
+    report: reportNumbers(
+      attackReport({ attack, timeline: timeline.entries, sources, nowMs: Date.now(), localTime: null }),
+    ),
     kept: sources.kept_packets,
     files: await filesOf(service, id, operator),
   };
