@@ -28,7 +28,7 @@ test("the list shows which are alive, how loaded they are and what they drop, th
 test("one of them says what it takes, what it reports, and what is diverted to it", async () => {
   const { page } = await dashboard.open("/scrub", SECRETS.viewer);
   await page.getByRole("link", { name: "scrub1" }).click();
-  for (const text of ["Dry run on the node", "198.51.100.66", "10.0 Gbit/s", "port_ranges, packet_length"]) {
+  for (const text of ["Dry run on the node", "198.51.100.66", "10.0 Gbit/s", "ranges of ports, packet lengths"]) {
     await page.getByText(text, { exact: true }).waitFor();
   }
   await page.getByRole("row", { name: new RegExp(`^${VICTIM} Divert to scrub1`) }).waitFor();

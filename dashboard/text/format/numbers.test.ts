@@ -3,6 +3,7 @@ import { bitRate, byteCount, newFlowRate, packetRate, percent, rateOf, scaled, t
 
 test.each([
   [0, "0"],
+  [-0.001, "0"],
   [7, "7"],
   [0.25, "0.25"],
   [12.34, "12"],

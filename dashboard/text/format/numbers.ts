@@ -8,6 +8,8 @@ const PREFIXES = ["", "k", "M", "G", "T", "P"] as const;
 export function scaled(value: number): string {
   if (!Number.isFinite(value)) return "–";
   let [rest, step] = [Math.abs(value), 0];
+  // Two digits would be zeros: sums of fractions are not exact.
+  if (rest < 0.005) return "0";
   // 999.6 has four digits after rounding.
   while (rest >= 999.5 && step < PREFIXES.length - 1) [rest, step] = [rest / 1000, step + 1];
   const digits = rest >= 99.95 || (step === 0 && rest >= 9.95) ? 0 : rest >= 9.995 ? 1 : 2;
