@@ -33,7 +33,7 @@ test("traffic by protocol, of all hosts and of one hostgroup", async () => {
 test("the busiest hosts side by side, in numbers, beside the day before; the address of the page shows the same", async () => {
   const { page } = await dashboard.open("/explorer");
   await page.getByRole("button", { name: "Host", exact: true }).click();
-  await page.getByText("No host is chosen").waitFor();
+  await page.getByText("Nothing is chosen").waitFor();
   await page.getByRole("button", { name: "The busiest" }).click();
   await page.getByRole("button", { name: "Peaks, lines" }).click();
   await page.getByRole("combobox", { name: "Compare with" }).selectOption("day");
@@ -95,7 +95,7 @@ test("a part of the traffic over time, beside the rest of the whole; a filter ke
     .getByRole("button", { name: `Without Source prefix: ${prefix}` })
     .click();
   await page.getByRole("row", { name: /^left out by the filter / }).waitFor();
-  await page.getByText("No prefix is chosen").waitFor();
+  await page.getByText("Nothing is chosen").waitFor();
   await page.goBack();
   await page.getByRole("img", { name }).waitFor();
 });

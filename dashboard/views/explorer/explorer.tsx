@@ -155,7 +155,7 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
       </div>
       <NameChoice by={by} only={only} direction={direction} />
       {names.length === 0 ? (
-        <Empty title={t`No ${by} is chosen`}>{t`Choose one above, or “The busiest”.`}</Empty>
+        <Empty title={t`Nothing is chosen`}>{t`Choose one above, or “The busiest”.`}</Empty>
       ) : (
         <Show loaded={isOthers ? { kind: "loading" } : kept} what={t`history of rates`} onRetry={refresh}>
           {(histories) =>
