@@ -149,7 +149,7 @@ test("g and a letter go to a view, but not while something is typed", async () =
   await page.keyboard.press("g");
   await page.keyboard.press("h");
   await page.getByRole("heading", { name: "Hosts", level: 1 }).waitFor();
-  expect(await page.evaluate("document.activeElement.textContent")).toBe("Hosts");
+  await page.locator("h1:focus").waitFor();
   const field = page.getByLabel("Address");
   await field.pressSequentially("gb");
   expect(await field.inputValue()).toBe("gb");
