@@ -13,8 +13,7 @@ export interface DiversionState {
 }
 
 export function diversionState({ phase, lost, dry_run: isDryRun }: DiversionRow): DiversionState {
-  const isLost = lost === true && phase !== "ending";
-  const { tone, text } = isLost ? { tone: "danger" as const, text: t`lost, requested again` } : PHASES[phase];
+  const { tone, text } = lost === true ? { tone: "danger" as const, text: t`lost, requested again` } : PHASES[phase];
   return isDryRun === true ? { tone: "none", text: t`${text}, in dry run` } : { tone, text };
 }
 

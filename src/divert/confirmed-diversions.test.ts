@@ -2,7 +2,6 @@
 import { describe, expect, test } from "bun:test";
 import { Bench, HOOK } from "../../test/fixtures/divert/bench.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { diversionStates } from "./diversion-states.ts";
 
 const A = prefix("203.0.113.0/24");
 
@@ -43,66 +42,15 @@ describe("a diversion", () => {
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
     await bench.pass(5);
     expect(bench.actions.slice(3)).toEqual(["confirm", "confirm", "begin", "confirm"]);
-    const cause = expect.stringContaining("does not confirm it any more");
-    expect(bench.diversions.stateOf(A)).toEqual({ kind: "failed", cause });
-    const lost = { phase: "confirming", isLost: true, error: cause };
-    expect(bench.diversions.views()).toMatchObject([lost]);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "pending" });
+    const lost = { isLost: true, error: expect.stringContaining("does not confirm it any more") };
+    expect(bench.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
     // The next process knows it, too.
     const next = new Bench(bench.disk);
-    expect(next.diversions.views()).toMatchObject([lost]);
-    next.want([A]);
-    next.diversions.start();
-    expect(next.diversions.stateOf(A)).toEqual({ kind: "failed", cause });
+    expect(next.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
     isThere = true;
     await bench.pass(5);
     expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: null, begunAt: expect.any(Number) }]);
-    expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
-    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
-    expect(bench.diversions.faultOf(A)).toBeNull();
-  });
-
-  test("that is lost is ended at once where bans act otherwise, and the hook is left alone for a while #hook-lost", async () => {
-    const bench = new Bench();
-    bench.hook = CHECKED;
-    bench.onFault = () => bench.want(bench.diversions.faultOf(A) === null ? [A] : []);
-    bench.diversions.start();
-    bench.want([A]);
-    await bench.settle();
-    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
-    await bench.pass(64);
-    const states = () => diversionStates(bench.diversions.views(), bench.diversions.faults());
-    expect(states()).toEqual(["diverted"]);
-    await bench.pass(1);
-    expect(bench.actions).toEqual(["begin", "confirm", "confirm", "confirm", "end"]);
-    expect(bench.diversions.views()).toEqual([]);
-    expect(states()).toEqual(["lost"]);
-    expect(bench.diversions.faultOf(A)).toMatchObject({ isLost: true });
-    await bench.pass(HOOK.retryAfterSeconds);
-    expect(bench.diversions.faultOf(A)).toBeNull();
-    expect(states()).toEqual([]);
-    bench.answer = () => "done";
-    bench.want([A]);
-    await bench.settle();
-    expect(states()).toEqual(["diverted"]);
-  });
-
-  test("that is lost and does not end is lost, and is confirmed again when it is wanted again", async () => {
-    const bench = new Bench();
-    bench.hook = CHECKED;
-    bench.onFault = () => bench.want([]);
-    bench.diversions.start();
-    bench.want([A]);
-    await bench.settle();
-    bench.answer = () => "not_yet";
-    await bench.pass(70);
-    expect(bench.diversions.views()).toMatchObject([{ phase: "ending", isLost: true, error: null }]);
-    await bench.pass(HOOK.retryAfterSeconds);
-    bench.answer = () => "done";
-    bench.want([A]);
-    // Its fault is over: bans may wait for it again.
-    expect(bench.diversions.faultOf(A)).toBeNull();
-    await bench.settle();
-    expect(bench.diversions.views()).toMatchObject([{ phase: "diverted" }]);
     expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
   });
 

@@ -3,14 +3,7 @@
  * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
  */
 import type { RouteState } from "../mitigation/announcer.ts";
-import type {
-  Diversion,
-  DiversionFault,
-  DiversionPhase,
-  DiversionView,
-  Diverter,
-  WantedDiversion,
-} from "../mitigation/diversion.ts";
+import type { Diversion, DiversionPhase, DiversionView, Diverter, WantedDiversion } from "../mitigation/diversion.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Clock } from "../system/clock.ts";
@@ -19,7 +12,6 @@ import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 import type { HookConfig } from "./divert-config.ts";
 import type { HookAnswer, HookRequest } from "./hook.ts";
-import { type HookFault, HookFaults } from "./hook-faults.ts";
 import { type HookTurn, HookTurns } from "./hook-turns.ts";
 
 export interface DiversionsOptions {
@@ -29,8 +21,6 @@ export interface DiversionsOptions {
   /** When the last of these bans ends, by their prefixes, if nothing prolongs it; null: none is in force. Wall clock, ms. */
   readonly expiryOf: (bans: readonly string[]) => number | null;
   readonly save: (diversions: readonly Diversion[]) => Promise<void>;
-  /** One failed or was lost: its bans are to act otherwise, see faultOf(). */
-  readonly onFault: () => void;
   readonly clock: Clock;
   readonly timers: Pick<Timers, "after">;
   readonly newId: () => string;
@@ -48,9 +38,10 @@ const CONFIRM_EVERY_MS = 5000;
 const DENIALS = 2;
 /** While nothing is to be done. */
 const IDLE_MS = 60_000;
+const FAULTS_KEPT = 4096;
 const LOGGED_EACH = 10;
 const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
-const TOO_MANY: DiversionFault = { cause: "too many diversions by the scrubbing hook are in progress", isLost: false };
+const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
 
 const LOST = "the scrubbing center had the traffic, and the hook does not confirm it any more";
@@ -76,7 +67,8 @@ export class Diversions implements Diverter {
   readonly #running = new Map<string, Running>();
   /** By prefix: the bans that want it. */
   #wanted: ReadonlyMap<string, readonly string[]> = new Map();
-  readonly #faults: HookFaults;
+  /** By prefix: why it failed, and until when the hook is left alone. Monotonic, ms. */
+  readonly #faults = new Map<string, { readonly cause: string; readonly untilMs: number }>();
   readonly #turns = new HookTurns();
   /** The write that has not begun; null: there is none. */
   #waiting: Promise<void> | null = null;
@@ -87,7 +79,6 @@ export class Diversions implements Diverter {
   /** @param stored those of an earlier process, which go on with start() */
   constructor(options: DiversionsOptions, stored: readonly Diversion[]) {
     this.#options = options;
-    this.#faults = new HookFaults(options.clock);
     for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true));
   }
 
@@ -98,11 +89,6 @@ export class Diversions implements Diverter {
     });
   }
 
-  /** Why bans act otherwise than by the hook, by prefix, also where the diversion has ended since. */
-  faults(): readonly HookFault[] {
-    return this.#faults.all();
-  }
-
   want(diversions: readonly WantedDiversion[]): void {
     this.#wanted = new Map(diversions.map(({ prefix, bans }) => [prefix.text, bans]));
     if (this.#isStarted) this.#beginWanted();
@@ -111,16 +97,13 @@ export class Diversions implements Diverter {
   /** From now on the hook is called. Call this when bans have said what they want. */
   start(): void {
     this.#isStarted = true;
-    for (const { diversion } of this.#running.values()) if (isLostNow(diversion)) this.#putLost(diversion);
     for (const running of this.#running.values()) this.#go(running);
     this.#beginWanted();
   }
 
   #beginWanted(): void {
     for (const text of this.#wanted.keys()) {
-      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX) continue;
-      // A ban that wants a lost one has nothing else.
-      if (this.#faults.of(text)?.isLost === false) continue;
+      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#fault(text) !== null) continue;
       const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
       const { newId, clock } = this.#options;
       const begun: Begun = { id: newId(), prefix: text, ...dryRun, begunAt: clock.wallMs() };
@@ -139,14 +122,14 @@ export class Diversions implements Diverter {
     return isWanted === (phase === "ending");
   }
 
-  faultOf({ text }: Prefix): DiversionFault | null {
+  faultOf({ text }: Prefix): string | null {
     const isBeyond = !this.#running.has(text) && this.#running.size >= DIVERSIONS_MAX;
-    return this.#faults.of(text) ?? (isBeyond ? TOO_MANY : null);
+    return this.#fault(text) ?? (isBeyond ? TOO_MANY : null);
   }
 
   stateOf(prefix: Prefix): RouteState {
-    const fault = this.faultOf(prefix);
-    if (fault !== null) return { kind: "failed", cause: fault.cause };
+    const cause = this.faultOf(prefix);
+    if (cause !== null) return { kind: "failed", cause };
     const { phase = null, isDryRun = false } = this.#running.get(prefix.text)?.diversion ?? {};
     // In dry run the traffic is not diverted: what was announced before stays.
     return { kind: phase === "diverted" && !isDryRun ? "announced" : "pending" };
@@ -192,7 +175,7 @@ export class Diversions implements Diverter {
         await this.#confirmAgain(running);
         return false;
       case "failed": {
-        const leftMs = this.#faults.leftMs(prefix);
+        const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.monotonicMs();
         if (leftMs > 0) await running.pause.wait(Math.min(IDLE_MS, leftMs));
         else this.#enter(running, "beginning");
         return false;
@@ -223,7 +206,7 @@ export class Diversions implements Diverter {
     else await running.pause.wait(CONFIRM_EVERY_MS);
   }
 
-  /** The provider may end what it had confirmed: bans act otherwise then, and for those that cannot it is requested again. */
+  /** The provider may end what it had confirmed: it is requested again then, and its bans wait for it. */
   async #confirmAgain(running: Running): Promise<void> {
     const { hook, newId, clock } = this.#options;
     const present = hook();
@@ -243,13 +226,6 @@ export class Diversions implements Diverter {
     this.#options.log.error({ prefix, id }, "the scrubbing center does not have a prefix that it had confirmed");
     this.#enter(running, "beginning");
     running.diversion = { ...running.diversion, isLost: true, error: LOST };
-    this.#putLost(running.diversion);
-    // Before the hook is called again: it is ended in place of that where no ban wants it any more.
-    this.#options.onFault();
-  }
-
-  #putLost({ prefix }: Diversion): void {
-    this.#faults.put({ prefix, error: LOST, isLost: true }, this.#options.hook()?.retryAfterSeconds ?? 0);
   }
 
   async #end(running: Running): Promise<boolean> {
@@ -282,7 +258,7 @@ export class Diversions implements Diverter {
       });
       // Failures count in a row.
       if (running.diversion.attempts > 0) {
-        const error = isLostNow(running.diversion) ? LOST : null;
+        const error = running.diversion.isLost === true ? LOST : null;
         running.diversion = { ...running.diversion, attempts: 0, error };
       }
       return answer;
@@ -305,19 +281,30 @@ export class Diversions implements Diverter {
   }
 
   #failed(running: Running, error: string): void {
-    const { hook, log, onFault } = this.#options;
+    const { hook, clock, log } = this.#options;
     const { prefix, id } = running.diversion;
-    this.#faults.put({ prefix, error, isLost: false }, hook()?.retryAfterSeconds ?? 0);
+    const cause = `the scrubbing hook does not divert ${prefix}: ${error}`;
+    const untilMs = clock.monotonicMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
+    this.#faults.delete(prefix);
+    this.#faults.set(prefix, { cause, untilMs });
+    for (const oldest of this.#faults.keys()) {
+      if (this.#faults.size <= FAULTS_KEPT) break;
+      this.#faults.delete(oldest);
+    }
     log.error({ prefix, id, error }, "a diversion by the scrubbing hook failed");
     this.#enter(running, "failed");
     running.diversion = { ...running.diversion, error };
-    onFault();
   }
 
   /** For the hook; null: no ban wants it any more. */
   #wantedUntil(prefix: string): string | null {
     const expiresAt = this.#options.expiryOf(this.#wanted.get(prefix) ?? []);
     return expiresAt === null ? null : timestamp(expiresAt);
+  }
+
+  #fault(text: string): string | null {
+    const fault = this.#faults.get(text);
+    return fault !== undefined && this.#options.clock.monotonicMs() < fault.untilMs ? fault.cause : null;
   }
 
   #enter(running: Running, phase: DiversionPhase): void {
@@ -327,7 +314,6 @@ export class Diversions implements Diverter {
     running.checkedMs = running.sinceMs;
     running.denials = 0;
     const { prefix, id } = running.diversion;
-    if (phase === "diverted") this.#faults.delete(prefix);
     this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
   }
 
@@ -335,10 +321,10 @@ export class Diversions implements Diverter {
     const { id, prefix, isDryRun, begunAt, isLost } = of;
     const { newId, clock } = this.#options;
     const begun = { id, requestId: newId(), prefix, ...(isDryRun && { isDryRun }), ...(begunAt && { begunAt }) };
-    // Until it is diverted again or has ended.
-    const lost = isLost === true && phase !== "diverted" ? { isLost } : {};
-    const error = isLostNow({ ...lost, phase }) ? LOST : null;
-    return { ...begun, phase, since: clock.wallMs(), attempts: 0, ...lost, error };
+    // Until it is diverted again or is to end.
+    const lost =
+      isLost === true && phase !== "diverted" && phase !== "ending" ? { isLost, error: LOST } : { error: null };
+    return { ...begun, phase, since: clock.wallMs(), attempts: 0, ...lost };
   }
 
   /**
@@ -390,9 +376,4 @@ export class Diversions implements Diverter {
     });
     return this.#waiting;
   }
-}
-
-/** It is to be diverted again, and is not yet. */
-function isLostNow({ isLost, phase }: Pick<Diversion, "isLost" | "phase">): boolean {
-  return isLost === true && phase !== "ending";
 }

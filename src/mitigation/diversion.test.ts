@@ -4,7 +4,7 @@ import { attackOn, harness, policy, started, terms, under, victim } from "../../
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
-import { type DiversionFault, type Diverter, type WantedDiversion, wantedDiversions } from "./diversion.ts";
+import { type Diverter, type WantedDiversion, wantedDiversions } from "./diversion.ts";
 import { plainOrder } from "./order/ban-order.ts";
 import { retiringTexts } from "./retiring.ts";
 
@@ -23,13 +23,12 @@ function byHook(overrides: Parameters<typeof under>[0]) {
 class FakeDiverter implements Diverter {
   wanted: readonly string[] = [];
   fault: string | null = null;
-  isLost = false;
   state: RouteState = { kind: "pending" };
   want(diversions: readonly WantedDiversion[]): void {
     this.wanted = diversions.map(({ prefix }) => prefix.text);
   }
-  faultOf(): DiversionFault | null {
-    return this.fault === null ? null : { cause: this.fault, isLost: this.isLost };
+  faultOf(): string | null {
+    return this.fault;
   }
   stateOf(): RouteState {
     return this.fault === null ? this.state : { kind: "failed", cause: this.fault };
@@ -65,18 +64,10 @@ describe("a ban that a hook diverts", () => {
     expect(diversions.wanted).toEqual([]);
   });
 
-  test.each([
-    [false, { ladder }],
-    [false, {}],
-    [true, { ladder }],
-    [true, {}],
-  ])(
-    "goes on to the next rung when the hook fails, on the last one to the fallback; lost: %p #hook-failed #hook-lost",
-    (isLost, own: { ladder?: typeof ladder }) => {
+  test("goes on to the next rung when the hook fails, on the last one to the fallback #hook-failed", () => {
+    for (const own of [{ ladder }, {}]) {
       const diversions = new FakeDiverter();
       const { engine, announcer } = harness(byHook({ ...hooked, ...own }), { diversions });
-      diversions.isLost = isLost;
-      if (isLost) diversions.state = { kind: "announced" };
       engine.attacksChanged([started(attackOn(victim))], 0);
       diversions.fault = "the scrubbing hook does not divert it";
       engine.tick(1000);
@@ -85,27 +76,9 @@ describe("a ban that a hook diverts", () => {
       const fallback = own.ladder === undefined ? diversions.fault : null;
       expect(engine.active.get(HOST)).toMatchObject({ method: "blackhole", fallback });
       diversions.fault = null;
-      diversions.state = { kind: "pending" };
       engine.tick(2000);
       expect(diversions.wanted).toEqual([WIDE]);
-      // What took its place stays until the hook has confirmed it again.
-      expect(announcer.wanted).toEqual([HOST]);
-    },
-  );
-
-  test("is wanted still when it is lost and there is no other method #hook-lost", () => {
-    const diversions = new FakeDiverter();
-    const only = byHook({ ...hooked, ban: { ...terms().ban, fallback: "none" as const } });
-    const { engine } = harness(only, { diversions });
-    engine.attacksChanged([started(attackOn(victim))], 0);
-    diversions.isLost = true;
-    diversions.fault = "lost";
-    engine.tick(1000);
-    expect(diversions.wanted).toEqual([WIDE]);
-    expect(engine.routeState(engine.active.get(HOST) as Ban)).toEqual({ kind: "failed", cause: "lost" });
-    diversions.isLost = false;
-    engine.tick(2000);
-    expect(diversions.wanted).toEqual([]);
+    }
   });
 
   test("keeps what a milder rung announced until the hook has confirmed it", () => {

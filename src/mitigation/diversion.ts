@@ -10,10 +10,6 @@ import { type Ban, wantedDiversion } from "./ban.ts";
 export const DIVERSION_PHASES = ["beginning", "confirming", "diverted", "failed", "ending"] as const;
 export type DiversionPhase = (typeof DIVERSION_PHASES)[number];
 
-/** A phase, or that it was confirmed and is not any more. */
-export const DIVERSION_STATES = [...DIVERSION_PHASES, "lost"] as const;
-export type DiversionState = (typeof DIVERSION_STATES)[number];
-
 /** As it is kept on disk. */
 export interface Diversion {
   /** A UUID, the same in all requests for it. */
@@ -32,7 +28,7 @@ export interface Diversion {
   readonly error: string | null;
   /** When it was first requested. Wall clock, ms; absent in files of older builds. */
   readonly begunAt?: number;
-  /** It was confirmed, and then was not any more, nor has it been since. Absent: false. */
+  /** It was confirmed, and then was not any more: it is requested again. Absent: false. */
   readonly isLost?: true;
 }
 
@@ -50,17 +46,10 @@ export interface WantedDiversion {
   readonly bans: readonly string[];
 }
 
-/** Why the hook does not divert a prefix for now. */
-export interface DiversionFault {
-  readonly cause: string;
-  /** The provider ended what it had confirmed. A ban that cannot act otherwise wants it still, and the hook is called again. */
-  readonly isLost: boolean;
-}
-
 /** What bans know of the hook. */
 export interface DiversionSource {
-  /** null: the prefix is diverted by it, or may be. */
-  faultOf(prefix: Prefix): DiversionFault | null;
+  /** Why the prefix is not diverted by it for now; null: it is, or may be. */
+  faultOf(prefix: Prefix): string | null;
   stateOf(prefix: Prefix): RouteState;
 }
 

@@ -8,7 +8,6 @@ import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
-import type { DiversionFault } from "./diversion.ts";
 import { enclosingOf } from "./enclosing.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
@@ -68,7 +67,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   };
   const refused = fallbackCause(ban, { step, action }, terms, circumstances);
   const missingOf = (wanted: Action) => {
-    if (wanted === "divert") return notDiverted(ban, terms, circumstances)?.cause ?? null;
+    if (wanted === "divert") return notDiverted(ban, terms, circumstances);
     return wanted === "flowspec" && areWithoutRules(step, ban, circumstances, rules, routed) ? NO_RULES_FOUND : null;
   };
   const missing = refused === null ? missingOf(action) : null;
@@ -167,11 +166,10 @@ function notDiverted(
   { prefix }: PlannedBan,
   { divert }: BanTerms,
   { enclosing, diversions }: Circumstances,
-): DiversionFault | null {
+): string | null {
   const wider = enclosingOf(prefix, divert?.enclosing);
   const refusal = wider === null ? null : enclosing.refusalOf(wider, prefix, false);
-  if (refusal !== null) return { cause: refusal, isLost: false };
-  return diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null;
+  return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
 }
 
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
@@ -229,9 +227,7 @@ function measureOf(
     case "blackhole":
       return blackholeOf(prefix, terms, circumstances);
     case "divert": {
-      const fault = notDiverted(ban, terms, circumstances);
-      // The hook is called again for a lost one.
-      const notAnnounced = fault === null || fault.isLost ? null : fault.cause;
+      const notAnnounced = notDiverted(ban, terms, circumstances);
       const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};

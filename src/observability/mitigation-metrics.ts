@@ -3,7 +3,7 @@
 import type { Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
 import { CAPS, type Cap } from "../mitigation/admission.ts";
-import { DIVERSION_STATES, type DiversionState } from "../mitigation/diversion.ts";
+import { DIVERSION_PHASES, type DiversionPhase } from "../mitigation/diversion.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 export interface BanReading {
@@ -132,10 +132,10 @@ export class MitigationMetrics extends MetricGroup {
     this.#announcement.observe(seconds);
   }
 
-  /** Sets a value for each state, also 0. */
-  setDiversions(states: readonly DiversionState[]): void {
-    for (const phase of DIVERSION_STATES) {
-      this.#diversions.set({ phase }, states.filter((each) => each === phase).length);
+  /** @param phases of all diversions */
+  setDiversions(phases: readonly DiversionPhase[]): void {
+    for (const phase of DIVERSION_PHASES) {
+      this.#diversions.set({ phase }, phases.filter((each) => each === phase).length);
     }
   }
 

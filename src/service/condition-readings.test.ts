@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import { source } from "../../test/fixtures/dataplane/capture-views.ts";
 import { configOf } from "../../test/fixtures/views.ts";
 import type { SourceView } from "../dataplane/capture.ts";
-import type { HookFault } from "../divert/hook-faults.ts";
 import type { DiversionView } from "../mitigation/diversion.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
@@ -22,14 +21,13 @@ function setup() {
     etag: '"1"',
     space: { bytes: 2 ** 40, freeBytes: 2 ** 39 } as DiskSpace | null,
     diversions: [] as Pick<DiversionView, "prefix" | "phase" | "error" | "bans" | "isDryRun" | "isLost">[],
-    faults: [] as HookFault[],
   };
   const readings = new ConditionReadings({
     floodwall: {
       config,
       packetPath: { sources: () => now.sources },
       announcer: { status: () => ({ speaker: "managed", ...now.speaker }) },
-      diversions: { views: () => now.diversions, faults: () => now.faults },
+      diversions: { views: () => now.diversions },
       scrub: { staleAfterSeconds: 15, views: () => [{ node: { name: "s1" }, liveness: now.scrub }] },
     },
     edge: {
@@ -128,12 +126,4 @@ test("a diversion is begun, confirmed, lost and failed, and one that is being en
     "diversion_begun 2001:db8::/48: for the bans of 2001:db8::1/128",
     "diversion_lost 2001:db8::/48: not there",
   ]);
-  // The hook ended both at once; bans still act otherwise.
-  const ended = { error: "gone", cause: "gone" };
-  now.diversions = [];
-  now.faults = [
-    { prefix: "192.0.2.0/24", isLost: false, ...ended },
-    { prefix: "2001:db8::/48", isLost: true, ...ended },
-  ];
-  expect(found(1)).toEqual(["diversion_failed 192.0.2.0/24: gone", "diversion_lost 2001:db8::/48: gone"]);
 });

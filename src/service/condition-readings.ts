@@ -1,9 +1,7 @@
 /** The state of the parts whose faults are notified: captures, the BGP speaker, nodes, diversions, and the disks that are written to. */
 import type { Config } from "../config/config.ts";
 import type { SourceView } from "../dataplane/capture.ts";
-import type { HookFault } from "../divert/hook-faults.ts";
 import type { Edge } from "../edge/edge.ts";
-import type { DiversionView } from "../mitigation/diversion.ts";
 import type { ConditionReading } from "../notify/condition-watch.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -24,7 +22,6 @@ const DISK_EVERY_MS = 30_000;
 const LOSING_SHARE = 0.001;
 /** How long a document must have been the node's before one that has another is late, ms. */
 const DOCUMENT_LATE_MS = 60_000;
-const STUCK = "the hook goes on with it";
 
 interface Counted {
   readonly received: number;
@@ -61,22 +58,20 @@ export class ConditionReadings {
     ];
   }
 
-  /** They are bounded by DIVERSIONS_MAX, and the faults of those that have ended by their own bound. */
+  /** They are bounded by DIVERSIONS_MAX. */
   #diversions(): ConditionReading[] {
-    const { diversions } = this.#parts.floodwall;
-    const views = new Map(diversions.views().map((view) => [view.prefix, view]));
-    const faults = new Map(diversions.faults().map((fault) => [fault.prefix, fault]));
-    return [...new Set([...views.keys(), ...faults.keys()])].flatMap((name): ConditionReading[] => {
-      const [view, fault] = [views.get(name), faults.get(name)];
-      const { phase = null, isDryRun = false } = view ?? {};
-      return [
-        { kind: "diversion_begun", name, found: view ? begunText(view.bans, isDryRun) : null },
-        { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun) : null },
-        { kind: "diversion_lost", name, found: lostText(view, fault) },
-        { kind: "diversion_failed", name, found: failedText(view, fault) },
-        { kind: "diversion_stuck", name, found: phase === "ending" ? (view?.error ?? STUCK) : null },
-      ];
-    });
+    const views = this.#parts.floodwall.diversions.views();
+    return views.flatMap(({ prefix: name, phase, error, bans, isDryRun, isLost }): ConditionReading[] => [
+      { kind: "diversion_begun", name, found: begunText(bans, isDryRun === true) },
+      { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun === true) : null },
+      {
+        kind: "diversion_lost",
+        name,
+        found: isLost === true ? (error ?? "the scrubbing center does not have it") : null,
+      },
+      { kind: "diversion_failed", name, found: phase === "failed" ? (error ?? "it gave no reason") : null },
+      { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
+    ]);
   }
 
   #captures(): ConditionReading[] {
@@ -157,18 +152,6 @@ function begunText(bans: readonly string[], isDryRun: boolean): string {
   const more = bans.length > BANS_NAMED ? ` and ${bans.length - BANS_NAMED} more` : "";
   const cause = bans.length === 0 ? "no ban wants it any more" : `for the bans of ${named}${more}`;
   return isDryRun ? `in dry run, ${cause}` : cause;
-}
-
-type Running = Pick<DiversionView, "phase" | "error" | "isLost"> | undefined;
-
-function lostText(view: Running, fault: HookFault | undefined): string | null {
-  if (fault?.isLost) return fault.error;
-  return view?.isLost ? (view.error ?? "the scrubbing center does not have it") : null;
-}
-
-function failedText(view: Running, fault: HookFault | undefined): string | null {
-  if (fault?.isLost === false) return fault.error;
-  return view?.phase === "failed" ? (view.error ?? "it gave no reason") : null;
 }
 
 function confirmedText(isDryRun: boolean): string {

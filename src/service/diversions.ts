@@ -18,17 +18,11 @@ export interface DiversionParts {
   readonly environment?: Environment;
 }
 
-interface DiversionUse {
-  /** The configuration in force. */
-  readonly present: () => Pick<Config, "diversionHook">;
-  /** An active one. */
-  readonly banOf: (prefix: string) => Ban | undefined;
-  readonly onFault: () => void;
-}
-
+/** @param present the configuration in force @param banOf an active one */
 export function openDiversions(
   { config, clock, timers, log, environment = processEnvironment }: DiversionParts,
-  { present, banOf, onFault }: DiversionUse,
+  present: () => Pick<Config, "diversionHook">,
+  banOf: (prefix: string) => Ban | undefined,
 ): Diversions {
   const file = diversionFile(config.stateDir);
   const stored = file.load((error, moved_to) =>
@@ -45,7 +39,6 @@ export function openDiversions(
         return times.length === 0 ? null : Math.max(...times);
       },
       save: (diversions) => file.save(diversions),
-      onFault,
     },
     stored,
   );

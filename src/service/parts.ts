@@ -180,11 +180,11 @@ function makeRules({ options, limiter, later }: Given): RuleFinder {
 }
 
 function makeDiversions({ options, later }: Given): Diversions {
-  return openDiversions(options, {
-    present: () => later.get().config(),
-    banOf: (prefix) => later.get().bans.active.get(prefix),
-    onFault: () => later.get().bans.tick(later.get().now().wallMs),
-  });
+  return openDiversions(
+    options,
+    () => later.get().config(),
+    (prefix) => later.get().bans.active.get(prefix),
+  );
 }
 
 function makeBans(

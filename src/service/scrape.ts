@@ -2,7 +2,6 @@
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
-import { diversionStates } from "../divert/diversion-states.ts";
 import type { Diversions } from "../divert/diversions.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
@@ -21,7 +20,7 @@ export interface ScrapedParts {
   readonly detector: Detector;
   readonly bans: BanEngine;
   readonly state: Pick<StateStore, "unsaved">;
-  readonly diversions: Pick<Diversions, "views" | "faults">;
+  readonly diversions: Pick<Diversions, "views">;
   readonly rules: Pick<RuleFinder, "waiting">;
   readonly sourceBlocks: SourceBlocks;
   readonly protections: Protections;
@@ -45,7 +44,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(state.unsaved);
-  metrics.mitigation.setDiversions(diversionStates(parts.diversions.views(), parts.diversions.faults()));
+  metrics.mitigation.setDiversions(parts.diversions.views().map(({ phase }) => phase));
   metrics.mitigation.setRulesWaiting(parts.rules.waiting);
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.protection.set(protections.counts());
