@@ -1,4 +1,4 @@
-/** The operator's rules on an inline box, with real packets: by payload and set, by order, and over a kill -9. */
+/** The operator's rules on an inline box, with real packets: by payload, set and limit, by order, and over a kill -9. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
@@ -81,5 +81,16 @@ filter_rules:
     expect(isServed(client)).toBe(false);
     expect((await next.order("DELETE", `${PATH}/closed`, {})).status).toBe(200);
     await eventually(() => isServed(client), "the rule acts after its end", 20_000, 100);
+  }, 120_000);
+
+  test("hold the connections of each source to a rate", async () => {
+    const rule =
+      "{ name: opens, action: limit, protocol: tcp, tcp_flags: { set: [syn], unset: [ack] }, packets_per_second: 1, per: source }";
+    const more = `filter_rules: [${rule}]\n`;
+    const { client, victim, service } = await makeBoxLab(undo, { scrub: '{ tcp: "off" }', more });
+    await serve(victim);
+    // What is beyond the rate is sent again by the client's stack a second later, and passes then.
+    expect(Array.from({ length: 5 }, () => isServed(client))).toEqual([true, true, true, true, true]);
+    expect(await droppedBy(service, "opens")).toBeGreaterThanOrEqual(1);
   }, 120_000);
 });
