@@ -67,7 +67,7 @@ notify: { webhook: { url_env: FW_HOOK } }
   rmSync(files.list);
   writeFileSync(files.country, "<html>502 Bad Gateway</html>\n");
   writeFileSync(files.asn, "");
-  writeFileSync(files.zones, "<html>502 Bad Gateway</html>\n");
+  rmSync(files.zones);
 
   const second = await scene.start(config, { api: API, env, port: first.port });
   expect((await setsOf(second)).map(({ prefixes, error }) => [prefixes, typeof error])).toEqual([

@@ -10,7 +10,7 @@ import { eventually } from "../fixtures/service.ts";
 
 const CROWD = 1000;
 const ROWS_IN_PAGE_MAX = 120;
-const SECONDS = 180;
+const SECONDS = 300;
 
 const browser = useBrowser();
 const crowd = browser.useWorld(crowdWorld(CROWD, SECONDS));

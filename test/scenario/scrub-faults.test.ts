@@ -66,5 +66,7 @@ describe.skipIf(unavailable !== null)(`faults amid a flood on an inline box${rea
     expect(requests).toBeGreaterThan(50);
     expect(served).toBeGreaterThanOrEqual(0.99 * requests);
     expect(came - 10 * requests - 3 * (answered() - answers)).toBeLessThan(0.01 * sent);
+    const isOver = async () => (await lab.bans()).every(({ state }) => state !== "active");
+    await eventually(isOver, "the ban did not end", 30_000);
   }, 120_000);
 });

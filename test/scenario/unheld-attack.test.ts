@@ -29,7 +29,7 @@ describe.skipIf(unavailable !== null)(`a rung for attacks that are not held: ${u
     const { attacker, service, bans } = await makeBoxLab(undo, { scrub: "{ tcp: reset }", more: LADDER });
     const flooding = sendFrom(attacker, {
       ...{ profile: "syn", target: VICTIM, sources: 60_000, src: "198.18.0.1", path: "socket" },
-      ...{ pps: 5 * THRESHOLD_PPS, seconds: 18 },
+      ...{ pps: 5 * THRESHOLD_PPS, seconds: 22 },
     });
     const methodIs = async (method: string) =>
       eventually(

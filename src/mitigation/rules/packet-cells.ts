@@ -51,7 +51,9 @@ export function cellsOf(samples: Samples): readonly [PacketCells, PacketCells] {
   const cellOf = ({ header, weight }: WeightedPacket) => {
     const { packetBytes, flags, fragment } = header;
     const isHeavy = lengths.has(lengthOf(header));
-    const length = isHeavy ? packetBytes : VALUES + 1 + LENGTH_GROUPS.findIndex((end) => packetBytes < end);
+    const length = isHeavy
+      ? Math.min(packetBytes, VALUES - 1)
+      : VALUES + 1 + LENGTH_GROUPS.findIndex((end) => packetBytes < end);
     const kind = (kindOf(header) * FLAGS + flags + 1) * FRAGMENTS.length + FRAGMENTS.indexOf(fragment);
     const [from, to] = [sources.get(sourceOf(header)) ?? 0, destinations.get(destinationOf(header)) ?? 0];
     return cells.add((alike.add(kind * LENGTHS + length, weight) * VALUES + from) * VALUES + to, weight);
