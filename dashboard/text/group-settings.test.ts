@@ -30,6 +30,9 @@ test("an order without an answer is looked for in the configuration", () => {
   });
   expect(isSet("web", SET, configured({ ...SET, by: "anna", at: "2026-03-01T12:00:00.000Z" }))).toBe(true);
   expect(isSet("web", SET, configured({ ...SET, thresholds: { pps: 8000 } }))).toBe(false);
+  const listed = (...protected_whitelist: string[]) => isSet("web", SET, configured({ ...SET, protected_whitelist }));
+  expect(listed("203.0.113.16/28", "203.0.113.7/32")).toBe(true);
+  expect(listed("203.0.113.16/28", "203.0.113.8")).toBe(false);
   expect([isSet("web", {}, configured()), isSet("web", {}, configured(SET))]).toEqual([true, false]);
 });
 

@@ -57,5 +57,7 @@ export function isSet(name: string, order: Omit<Settings, "by" | "at">, { hostgr
 
 function textOf({ thresholds = {}, mitigation, protected_whitelist: listed = [] }: Settings): string {
   const limits = Object.entries(thresholds).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([limits, mitigation, listed.length]);
+  // A single address may have its length.
+  const addresses = listed.map((text) => text.toLowerCase().replace(/^([\d.]+)\/32$|^(.*)\/128$/, "$1$2")).sort();
+  return JSON.stringify([limits, mitigation, addresses]);
 }
