@@ -37,24 +37,16 @@ const OF_DEBIAN_13 = "build/addon/programs_clang-19 -nc";
 
 /** Of each program the cases that rest on what the kernel gives it; what a program makes of packets any kernel shows. */
 const SHORT_CASES = [
-  ...["DNS*", "forwarding*", "icmp: neighbor*", "limit of *each has its own*"],
-  ...["tunnels: what is behind*", "tunnels: the longest*", "tunnels: the kernel*", "tunnels: a packet that is*"],
-  ...["xdp filter: a pair*", "xdp filter: one limit*", "xdp filter: a list*"],
-  ...["xdp inline: counts every*", "xdp inline: counts the source*", "xdp inline: replaces*", "xdp inline: matches*"],
-  ...["validation: an unknown*", "validation: a source is known*", "validation: connections*", "validation: a rule*"],
-];
-const NOT_SHORT = [
-  "*whatever comes*",
-  "*however it is*",
-  "*hands over what it*",
-  "*names of every length*",
-  "*what is no query*",
+  ...["DNS: an unknown*", "forwarding: a packet leaves*", "forwarding: follows*", "forwarding: of a kernel*"],
+  ...["icmp: neighbor*", "limit of sources: each has its own*", "tunnels: the longest*", "tunnels: the kernel*"],
+  ...["xdp filter: a pair*", "xdp filter: a list*", "xdp inline: counts every*", "xdp inline: replaces*"],
+  ...["validation: an unknown*", "validation: a source is known*", "validation: connections*"],
 ];
 
 const SHORT_STEP: Step = {
   name: "programs and packets",
   // The verifier is busy for half of the time: the guest has two CPUs.
-  command: `modprobe veth && (${UNIT} -tc='program*' -tce='*in all others*' & verifier=$!; ${UNIT} -tc='${SHORT_CASES.join(",")}' -tce='${NOT_SHORT.join(",")}'; packets=$?; wait $verifier && exit $packets)`,
+  command: `modprobe veth && (${UNIT} -tc='program*' -tce='*in all others*' & verifier=$!; ${UNIT} -tc='${SHORT_CASES.join(",")}'; packets=$?; wait $verifier && exit $packets)`,
   // It runs at a low priority.
   timeoutSeconds: 1800,
 };
