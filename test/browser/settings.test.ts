@@ -90,8 +90,8 @@ test("thresholds of a hostgroup are changed over the configuration, and taken ba
   await dialog.getByLabel("Reason").fill("ticket 8");
   expect(await opened.violations()).toEqual([]);
   await dialog.getByRole("button", { name: "Change", exact: true }).click();
-  await page.getByText("pps 9000, blackhole, never bans 203.0.113.9 (by noc)").waitFor();
-  await page.getByText("9.00 kpps").waitFor();
+  await page.getByText(/^packets 9\.00 kpps, blackhole, never bans 203\.0\.113\.9 \(by noc\)$/i).waitFor();
+  await page.getByText("9.00 kpps", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Take back the settings of acme-web" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Take back", exact: true }).click();
   await page.getByText("300 pps").waitFor();
