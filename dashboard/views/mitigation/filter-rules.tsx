@@ -113,7 +113,7 @@ const COLUMNS: readonly Column<FilterRuleWire>[] = [
   {
     key: "while",
     title: t`In force`,
-    cell: ({ expires_at: at }) => (at === undefined ? t`by configuration` : tx`until ${<Moment at={at} />}`),
+    cell: ({ expires_at: at }) => (at === undefined ? t`configuration` : tx`until ${<Moment at={at} />}`),
     width: "medium",
   },
 ];
