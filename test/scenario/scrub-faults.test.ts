@@ -13,7 +13,7 @@ import { wallMs } from "../lab/scrub/user.ts";
 import { newcomers } from "../lab/scrub/users.ts";
 
 const ECHO_PORT = 81;
-const FLOOD_SECONDS = 20;
+const FLOOD_SECONDS = 26;
 const SETTLED_MS = 3000;
 /** A connection is learned when it is older than two units of time, 4.3 s each. */
 const LEARNED_MS = 9500;
