@@ -128,7 +128,7 @@ const BESIDE_OTHERS: readonly Step[] = [
     isShown: true,
   },
   {
-    name: "Debian 12's kernel: programs, packets of every kind",
+    name: "Debian 12's kernel: programs and packets",
     // The longest of those that compute. Some of its tests wait for times that an emulated machine may miss.
     command: kernel,
     counts: one,

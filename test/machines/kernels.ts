@@ -1,7 +1,7 @@
 /**
  * `make kernels`: stock kernels of Debian under QEMU, and on each of them our programs, the labs, an inline box and a real
  * driver. `--short` is the form of the test run: on the oldest kernel, whose verifier is the strictest, every program, of
- * the inline counter's 32 variants eight, and packets of every kind through them.
+ * the inline counter's 32 variants eight, and the packets that rest on what the kernel gives a program.
  */
 import { parseArgs } from "node:util";
 import { bunTest, doctest, reasons } from "../run-report.ts";
@@ -47,7 +47,7 @@ const SHORT_STEP: Step = {
   name: "programs and packets",
   // The verifier is busy for half of the time: the guest has two CPUs.
   command: `modprobe veth && (${UNIT} -tc='program*' -tce='*in all others*' & verifier=$!; ${UNIT} -tc='${SHORT_CASES.join(",")}'; packets=$?; wait $verifier && exit $packets)`,
-  // It runs at a low priority.
+  // The guest is emulated, and runs beside other tests.
   timeoutSeconds: 1800,
 };
 
