@@ -69,6 +69,8 @@ export const BAN_REASON_MAX = 200;
 /** Maintenance windows that operators opened, their longest duration, seconds, and characters of a reason. */
 export const MAINTENANCE_ORDERS_MAX = 50;
 export const MAINTENANCE_SECONDS_MAX = 604_800;
+/** How far ahead an order may open one. */
+export const MAINTENANCE_AHEAD_SECONDS_MAX = 2_592_000;
 export const MAINTENANCE_REASON_MAX = 200;
 /** Bans and unbans in one command. */
 export const ORDERS_AT_ONCE_MAX = 100;

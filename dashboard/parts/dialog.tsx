@@ -51,6 +51,8 @@ export interface ConfirmProps<T> {
   /** The text of the button: `Ban`. */
   readonly verb: string;
   readonly isDangerous?: boolean;
+  /** A field shows that its text is wrong: the order cannot be given. */
+  readonly isWrong?: boolean;
   /** The dialog has a field for it, which is part of the order. */
   readonly asksReason?: true;
   readonly act: (given: GivenReason) => Promise<Answer<T>>;
@@ -73,7 +75,8 @@ type State =
  * carried out is looked up, also after the dialog is closed.
  */
 export function Confirm<T>(props: ConfirmProps<T>) {
-  const { title, children, verb, isDangerous, asksReason, act, look, onDone, onFound, onRefused, onClose } = props;
+  const { title, children, verb, isDangerous, isWrong, asksReason, act, look, onDone, onFound, onRefused, onClose } =
+    props;
   const [reason, setReason] = useState("");
   const [state, setState] = useState<State>({ kind: "asking" });
   const isClosed = useRef(false);
@@ -119,7 +122,12 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         <div class="dialog-buttons">
           <Button onClick={onClose}>{state.kind === "doubt" ? t`Close` : t`Cancel`}</Button>
           {state.kind !== "doubt" && (
-            <Button type="submit" look={isDangerous === true ? "danger" : "primary"} isBusy={state.kind === "busy"}>
+            <Button
+              type="submit"
+              look={isDangerous === true ? "danger" : "primary"}
+              isBusy={state.kind === "busy"}
+              isDisabled={isWrong === true}
+            >
               {verb}
             </Button>
           )}

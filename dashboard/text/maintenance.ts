@@ -20,6 +20,8 @@ export interface WindowForm {
   readonly name: string;
   readonly does: (typeof WINDOW_DOES)[number][0];
   readonly seconds: (typeof WINDOW_TIMES)[number][0];
+  /** RFC 3339; null: at once. */
+  readonly opensAt: string | null;
   readonly hostgroups: string;
   readonly prefixes: string;
   readonly reason: string;
@@ -29,6 +31,7 @@ export const EMPTY_WINDOW: WindowForm = {
   name: "",
   does: "watch_only",
   seconds: "3600",
+  opensAt: null,
   hostgroups: "",
   prefixes: "",
   reason: "",
@@ -40,6 +43,7 @@ export function windowOrder({
   name,
   does,
   seconds,
+  opensAt,
   hostgroups,
   prefixes,
   reason,
@@ -47,6 +51,7 @@ export function windowOrder({
   return {
     name: name.trim(),
     ttl_seconds: Number(seconds),
+    ...(opensAt !== null && { opens_at: opensAt }),
     ...(words(hostgroups).length > 0 && { hostgroups: words(hostgroups) }),
     ...(words(prefixes).length > 0 && { prefixes: words(prefixes) }),
     ...((does === "watch_only" || does === "both") && { watch_only: true }),

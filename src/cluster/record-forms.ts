@@ -3,6 +3,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.ts";
+import type { WindowTimes } from "../mitigation/maintenance/window.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { parseAddress } from "../net/address.ts";
@@ -86,8 +87,15 @@ const windowShape = form<WindowOrder>(
     }),
   }),
   ({ name, window }, key) =>
-    name === key && window.name === key && window.prefixes.every(({ text }) => parsePrefix(text)?.text === text),
+    name === key &&
+    window.name === key &&
+    isOnce(window.times) &&
+    window.prefixes.every(({ text }) => parsePrefix(text)?.text === text),
 );
+
+function isOnce(times: WindowTimes): boolean {
+  return times.kind === "once" && times.fromMs <= times.untilMs;
+}
 
 export function windowForm(value: unknown, key: string): WindowOrder | null {
   const order = windowShape(value, key);

@@ -256,7 +256,7 @@ const ABSENT = {
   not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
   unknown_edge_node: "unknown edge node",
-  unknown_window: "no window of this name was opened by an order",
+  unknown_window: "no window of this name was ordered",
   unknown_filter_rule: "no rule of this name was ordered",
   unknown_zone: "unknown zone",
   // The caller cannot distinguish them.

@@ -16,9 +16,11 @@ import {
   BAN_SECONDS_MAX,
   FILTER_RULE_SECONDS_MAX,
   LEVER_SECONDS_MAX,
+  MAINTENANCE_AHEAD_SECONDS_MAX,
   MAINTENANCE_SECONDS_MAX,
   SOURCE_BLOCK_SECONDS_MAX,
 } from "../limits.ts";
+import { opensAt } from "../mitigation/maintenance/maintenance-windows.ts";
 import { type BanOrderRecord, banOrderRecord, recordOfOrder } from "../mitigation/order/ban-order-record.ts";
 import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -136,14 +138,19 @@ function leverTable({ levers }: Owners): OrderTables["levers"] {
 
 function windowTable({ maintenance }: Owners): OrderTables["maintenance"] {
   return orderTable({
-    ...{ lifeMs: MAINTENANCE_SECONDS_MAX * 1000, endedMax: ENDED_MAX, parse: windowForm, isKey: isNameKey },
+    lifeMs: (MAINTENANCE_AHEAD_SECONDS_MAX + MAINTENANCE_SECONDS_MAX) * 1000,
+    ...{ endedMax: ENDED_MAX, parse: windowForm, isKey: isNameKey },
     keyOf: ({ name }) => name,
     present: (name) => maintenance.orders.get(name) ?? null,
     all: () => maintenance.orders.values(),
     beganAt: ({ createdAt }) => createdAt,
     endsAt: ({ expiresAt }) => expiresAt,
     // What a window is open for is made of its end.
-    shifted: (order, byMs) => ({ ...order, createdAt: order.createdAt + byMs, expiresAt: order.expiresAt + byMs }),
+    shifted: (order, byMs) => ({
+      ...order,
+      createdAt: order.createdAt + byMs,
+      expiresAt: order.expiresAt + (opensAt(order) === null ? byMs : 0),
+    }),
     adopt: (order) => maintenance.adopt(order),
     endAdopted: (order) => maintenance.endAdopted(order),
   });

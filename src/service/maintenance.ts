@@ -1,6 +1,6 @@
 /** Maintenance windows as the service runs them: logs their changes. */
 import type { Config } from "../config/config.ts";
-import { MaintenanceWindows, type WindowObserver } from "../mitigation/maintenance/maintenance-windows.ts";
+import { MaintenanceWindows, opensAt, type WindowObserver } from "../mitigation/maintenance/maintenance-windows.ts";
 import { windowText } from "../mitigation/maintenance/window.ts";
 import type { Log } from "../observability/log.ts";
 import type { StateStore } from "../storage/state-store.ts";
@@ -39,8 +39,13 @@ export function openMaintenance({
 
 function observerOf(log: Log): WindowObserver {
   return {
-    began: ({ name, window, expiresAt, operator }) =>
-      log.info({ name, what: windowText(window), expires_at: expiresAt, operator }, "maintenance window opened"),
+    began: (order) => {
+      const { name, window, expiresAt, operator } = order;
+      const about = { name, what: windowText(window), expires_at: expiresAt, operator };
+      const at = opensAt(order);
+      if (at === null) log.info(about, "maintenance window opened");
+      else log.info({ ...about, opens_at: at }, "maintenance window scheduled");
+    },
     refused: (refusal) => log.info({ reason: refusal }, "maintenance window refused"),
     ended: (end, orders) => {
       for (const { name } of orders) log.info({ name, reason: end }, "maintenance window closed");

@@ -14,6 +14,8 @@ export interface OrderTimes<R> {
   readonly endingAt: (order: R, endsAt: number) => R;
   /** The longest time that one may last: after the clock was set back, none lasts longer from then on. */
   readonly longestMs: (order: R) => number;
+  /** Whether its times were given as times of the clock, and stay when the clock is set. Absent: none does. */
+  readonly staysAtWallTime?: (order: R) => boolean;
 }
 
 /** What the owner keeps of the orders in force beside the table. */
@@ -133,8 +135,7 @@ export class StandingOrders<R, Refusal, End> {
     if (times === null || nowMs < this.#nextEnd) return [];
     const over = [...this.#orders.values()].filter((order) => times.endsAt(order) <= nowMs);
     this.end(end, over);
-    const ends = [...this.#orders.values()].map(times.endsAt);
-    this.#nextEnd = ends.reduce((least, endsAt) => Math.min(least, endsAt), Number.POSITIVE_INFINITY);
+    this.#lookForNextEnd(times);
     return over;
   }
 
@@ -148,14 +149,20 @@ export class StandingOrders<R, Refusal, End> {
     }
   }
 
-  /** The wall clock was set by `byMs`: the time that is left does not change. Returns the orders as they are now. */
+  /** The wall clock was set by `byMs`: the time that is left does not change. Returns the orders that moved with it. */
   shift(byMs: number): readonly R[] {
     const { times } = this.#options;
     if (times === null) return [];
-    this.#nextEnd += byMs;
-    const shifted = [...this.#orders.values()].map((order) => times.endingAt(order, times.endsAt(order) + byMs));
+    const moving = [...this.#orders.values()].filter((order) => times.staysAtWallTime?.(order) !== true);
+    const shifted = moving.map((order) => times.endingAt(order, times.endsAt(order) + byMs));
     for (const order of shifted) this.#change(order);
+    this.#lookForNextEnd(times);
     return shifted;
+  }
+
+  #lookForNextEnd({ endsAt }: OrderTimes<R>): void {
+    const ends = [...this.#orders.values()].map(endsAt);
+    this.#nextEnd = ends.reduce((least, each) => Math.min(least, each), Number.POSITIVE_INFINITY);
   }
 
   #change(order: R): void {

@@ -1,5 +1,6 @@
 /** Maintenance windows by the API (docs/interface.md#maintenance), by the whole service. */
 import { expect, test } from "bun:test";
+import { timestamp } from "../../src/schema/timestamp.ts";
 import { FreshService } from "../fixtures/fresh-service.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
@@ -32,6 +33,30 @@ test("a window is opened, listed, audited, and closed at the latest after its ti
   expect((await windows()).map(({ name }) => name)).toEqual(["backups"]);
 });
 
+test("a window for tonight opens at its time, and closes after its length from then on #maintenance-opens-at", async () => {
+  const opensAt = fresh.clock.wallMs() + 3_600_000;
+  const answer = await post({ ...WINDOW, opens_at: timestamp(opensAt) });
+  expect(answer.body).toMatchObject({ open: false, opens_at: timestamp(opensAt) });
+  expect(fresh.running.audited.at(-1)?.reason).toBe(
+    `watch only, for web for 600 s from ${timestamp(opensAt)}: ticket 9`,
+  );
+  await fresh.restart();
+  const isOpen = async () => (await windows()).find(({ name }) => name === "move")?.["open"];
+  const states: unknown[] = [];
+  for (const ms of [3_599_000, 1000, 599_000, 1000]) {
+    fresh.clock.advance(ms);
+    states.push(await isOpen());
+  }
+  expect(states).toEqual([false, true, true, undefined]);
+});
+
+test("one that is not open yet is closed by order #maintenance-close", async () => {
+  await post({ ...WINDOW, opens_at: timestamp(fresh.clock.wallMs() + 60_000) });
+  expect((await fresh.running.order("DELETE", "/api/v1/maintenance/move", null, "noc")).status).toBe(200);
+  fresh.clock.advance(61_000);
+  expect((await windows()).map(({ name }) => name)).toEqual(["backups"]);
+});
+
 test("in a window attacks are only watched, and their bans become real when it closes #maintenance-watch-only #maintenance-close", async () => {
   const { floodwall } = fresh.running;
   const attack = { ...attackOn(address("203.0.113.7"), "a1"), group: "web" };
@@ -55,6 +80,9 @@ test.each([
   ["nothing that it does", { watch_only: false }, 400, "one of them says what the window does"],
   ["an unknown hostgroup", { hostgroups: ["none"] }, 400, "there is no hostgroup none"],
   ["a lower threshold", { threshold_factor: 0.5 }, 400, "threshold_factor"],
+  ["a time that is no time", { opens_at: "tonight" }, 400, "opens_at: must be a time as"],
+  ["a time that is over", { opens_at: "2020-01-01T00:00:00Z" }, 400, "opens_at: is over"],
+  ["a time a year ahead", { opens_at: "2999-01-01T00:00:00Z" }, 400, "at most 30 days ahead"],
   ["a name of the configuration", { name: "backups" }, 409, "choose another"],
 ] as const)("a window with %s is refused #maintenance-refused", async (_, fields, status, says) => {
   const refused = await post({ ...WINDOW, ...fields });

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { MaintenancesWire, MaintenanceWire } from "../../../src/http/wire/maintenance.ts";
 import { MAINTENANCE_REASON_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { lookAt } from "../../api/look.ts";
 import { useResource } from "../../api/resource.ts";
 import { t } from "../../language.ts";
@@ -15,7 +16,9 @@ import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { TimeField } from "../../parts/time-field.tsx";
 import { type FieldFault, fieldFault } from "../../text/failure.ts";
+import { momentText } from "../../text/format/times.ts";
 import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowWords } from "../../text/maintenance.ts";
 
 const PATH = "/api/v1/maintenance";
@@ -76,10 +79,12 @@ function closeColumn(onChanged: () => void): Column<MaintenanceWire> {
 
 /** A refusal of one of these keys is shown at its field. */
 const TEXT_FIELDS = ["name", "hostgroups", "prefixes", "reason"] as const;
+const FIELDS = [...TEXT_FIELDS, "opens_at"] as const;
 
 function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
   const [form, setForm] = useState(EMPTY_WINDOW);
   const [fault, setFault] = useState<FieldFault | null>(null);
+  const [isTimeOdd, setTimeOdd] = useState(false);
   const change = (changes: Partial<typeof form>) => setForm((was) => ({ ...was, ...changes }));
   const text = (key: (typeof TEXT_FIELDS)[number], label: string, placeholder: string, most?: number) => (
     <TextField
@@ -102,18 +107,26 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       title={t`Open a maintenance window`}
       verb={t`Open`}
       isDangerous
+      isWrong={isTimeOdd}
       act={() => command(PATH, windowOrder(form))}
-      look={lookAt<MaintenancesWire>(PATH, ({ windows }) => windows.some((each) => each.name === name && each.open))}
+      look={lookAt<MaintenancesWire>(PATH, ({ windows }) =>
+        windows.some((each) => each.name === name && each.origin === "order"),
+      )}
       onFound={onChanged}
       onRefused={(failure) => {
         const found = fieldFault(failure);
         setFault(found);
-        return TEXT_FIELDS.some((key) => key === found?.field);
+        return FIELDS.some((key) => key === found?.field);
       }}
       onDone={(window) => {
         setForm(EMPTY_WINDOW);
         onChanged();
-        showOutcome(t`The window ${window.name} is open.`, null);
+        const { name, opens_at: at } = window;
+        const text =
+          at === undefined
+            ? t`The window ${name} is open.`
+            : t`The window ${name} opens at ${momentText(Date.parse(at), serviceNow())}.`;
+        showOutcome(text, null);
       }}
     >
       {text("name", t`Name`, "move")}
@@ -129,11 +142,21 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
         options={WINDOW_TIMES}
         onChange={(seconds) => change({ seconds })}
       />
+      <TimeField
+        label={t`Opens`}
+        time={form.opensAt}
+        fault={fault?.field === "opens_at" ? fault.rule : null}
+        onChange={(opensAt) => {
+          change({ opensAt });
+          setFault(null);
+        }}
+        onOdd={setTimeOdd}
+      />
       {text("hostgroups", t`Hostgroups`, "web, mail")}
       {text("prefixes", t`Addresses and prefixes`, "203.0.113.0/26")}
       {text("reason", t`Reason`, t`ticket 7`, MAINTENANCE_REASON_MAX)}
       <p>{t`Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.`}</p>
-      <p>{t`It opens at once. One for tonight, or for each week, is written into maintenance of the configuration.`}</p>
+      <p>{t`Without a time it opens at once. One for each week is written into maintenance of the configuration.`}</p>
     </CommandButton>
   );
 }

@@ -8,6 +8,7 @@ import {
   type CtlOption,
   CtlUsage,
   given,
+  momentAheadOf,
   type Options,
   reasonOf,
   secondsOf,
@@ -152,9 +153,10 @@ export const BANNING: readonly CtlCommand[] = [
       count: [0, 2],
       example: "maintenance open move --group web --watch-only --for 2h",
     },
-    summary: "maintenance windows; opens one for a time, or closes one that was opened",
+    summary: "maintenance windows; opens one for a time, now or later, or closes one that was ordered",
     options: [
       { name: "for", value: "TIME", help: "how long, at most 7d" },
+      { name: "at", value: "TIME", help: "when it opens, as 2026-03-01T02:00:00Z, or in how long as 2h; else at once" },
       { name: "group", value: "NAMES", help: "the hostgroups that it is for, with commas between" },
       { name: "hostgroup", value: "NAMES", help: "the same" },
       { name: "prefix", value: "PREFIXES", help: "addresses and prefixes that it is for, with commas between" },
@@ -163,7 +165,7 @@ export const BANNING: readonly CtlCommand[] = [
       { name: "thresholds", value: "FACTOR", help: "by what thresholds are multiplied for new attacks" },
       REASON,
     ],
-    async *run({ api, operands: [verb, name], options }) {
+    async *run({ api, operands: [verb, name], options, clock }) {
       if (verb === undefined) {
         const answer = await api.get("/maintenance");
         yield { answer, text: table(rowsOf(answer, "windows"), WINDOW_COLUMNS, "No maintenance window.") };
@@ -171,7 +173,7 @@ export const BANNING: readonly CtlCommand[] = [
         const answer = await api.delete(`/maintenance/${encodeURIComponent(name)}`, reasonOf(options));
         yield ordered(answer, `the window ${plain(name)} is closed`);
       } else if (verb === "open" && name !== undefined) {
-        const answer = await api.post("/maintenance", windowOf(name, options));
+        const answer = await api.post("/maintenance", windowOf(name, options, clock.wallMs()));
         yield ordered(answer, table([answer], WINDOW_COLUMNS, ""));
       } else throw new CtlUsage("maintenance takes nothing, open NAME, or close NAME");
     },
@@ -188,14 +190,16 @@ async function* unbanInside({ api, options }: CtlCall, target: string): AsyncGen
   yield { answer, text: [...ended, `${ended.length} bans ended`].join("\n") };
 }
 
-function windowOf(name: string, options: Options): Json {
+function windowOf(name: string, options: Options, nowMs: number): Json {
   const [group, hostgroup, prefixes, factor] = ["group", "hostgroup", "prefix", "thresholds"].map((option) =>
     given(options, option),
   );
   const groups = group ?? hostgroup;
+  const at = momentAheadOf("at", given(options, "at"), nowMs);
   return {
     name,
     ttl_seconds: secondsOf("for", required(options, "for")),
+    ...(at !== undefined && { opens_at: at }),
     ...reasonOf(options),
     ...(groups !== undefined && { hostgroups: parts(groups) }),
     ...(prefixes !== undefined && { prefixes: parts(prefixes) }),

@@ -62,12 +62,20 @@ export function secondsOf(option: string, text: string): number {
 
 /** A time as RFC 3339, or the time before `nowMs` as `2h`. @throws CtlUsage */
 export function momentOf(option: string, text: string | undefined, nowMs: number): string | undefined {
-  if (text === undefined) return undefined;
+  return text === undefined ? undefined : written(option, text, "how long ago", (ms) => nowMs - ms);
+}
+
+/** The same for a time to come. @throws CtlUsage */
+export function momentAheadOf(option: string, text: string | undefined, nowMs: number): string | undefined {
+  return text === undefined ? undefined : written(option, text, "in how long", (ms) => nowMs + ms);
+}
+
+function written(option: string, text: string, otherwise: string, at: (ms: number) => number): string {
   if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   try {
-    return new Date(nowMs - secondsOf(option, text) * 1000).toISOString();
+    return new Date(at(secondsOf(option, text) * 1000)).toISOString();
   } catch {
-    throw new CtlUsage(`--${option} ${text}: write a time as 2026-03-01T12:00:00Z, or how long ago as 2h`);
+    throw new CtlUsage(`--${option} ${text}: write a time as 2026-03-01T12:00:00Z, or ${otherwise} as 2h`);
   }
 }
 

@@ -1,7 +1,8 @@
-/** Maintenance windows: reads them, opens one for a time, closes one that was opened. */
+/** Maintenance windows: reads them, opens one for a time, closes one that was ordered. */
 import type { WindowOrder } from "../../mitigation/maintenance/maintenance-windows.ts";
 import { windowText } from "../../mitigation/maintenance/window.ts";
 import { windowOf } from "../../mitigation/maintenance/window-file.ts";
+import { timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import type { AuditRule, Call, CommandRoute, ReadRoute } from "../route.ts";
@@ -40,9 +41,13 @@ export function openWindowRoute(backend: Backend, clock: Pick<Clock, "wallMs">):
     path: PATH,
     access: "operator",
     unscopedOnly: true,
-    body: windowCheck(() => backend.configured().hostgroups.map((group) => group.name)),
+    body: windowCheck(
+      () => backend.configured().hostgroups.map((group) => group.name),
+      () => clock.wallMs(),
+    ),
     about: {
-      summary: "Open a maintenance window for a time, or change the one that was opened under its name",
+      summary:
+        "Open a maintenance window for a time, at once or later, or change the one that was ordered under its name",
       answers: {
         200: { text: "The window.", schema: MaintenanceWire },
         409: { text: "The name or the number of windows forbids it." },
@@ -70,10 +75,10 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
     body: orderEndCheck,
     isBodyOptional: true,
     about: {
-      summary: "Close a maintenance window that was opened by an order",
+      summary: "Close a maintenance window that was ordered",
       answers: {
         200: { text: "The window that was closed.", schema: MaintenanceWire },
-        404: { text: "No window of this name was opened. Those of the configuration are changed there." },
+        404: { text: "No window of this name was ordered. Those of the configuration are changed there." },
       },
     },
     audit: auditOf(({ params }) => params["name"] ?? ""),
@@ -89,15 +94,16 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
   };
 }
 
-function orderOf({ targets, ttlSeconds }: WindowRequest, createdAt: number, operator: string): WindowOrder {
-  const expiresAt = createdAt + ttlSeconds * 1000;
-  const window = windowOf(targets, { kind: "once", fromMs: createdAt, untilMs: expiresAt });
+function orderOf({ targets, ttlSeconds, opensAtMs }: WindowRequest, createdAt: number, operator: string): WindowOrder {
+  const expiresAt = (opensAtMs ?? createdAt) + ttlSeconds * 1000;
+  const window = windowOf(targets, { kind: "once", fromMs: opensAtMs ?? createdAt, untilMs: expiresAt });
   return { name: targets.name, window, createdAt, expiresAt, operator };
 }
 
-/** `watch only, for web for 3600 s: ticket 7`. */
-function orderedText({ ttlSeconds }: WindowRequest, { window }: WindowOrder): string {
-  return `${windowText(window)} for ${ttlSeconds} s${window.reason === "" ? "" : `: ${window.reason}`}`;
+/** `watch only, for web for 3600 s from 2026-03-01T02:00:00.000Z: ticket 7`. */
+function orderedText({ ttlSeconds, opensAtMs }: WindowRequest, { window }: WindowOrder): string {
+  const from = opensAtMs === null ? "" : ` from ${timestamp(opensAtMs)}`;
+  return `${windowText(window)} for ${ttlSeconds} s${from}${window.reason === "" ? "" : `: ${window.reason}`}`;
 }
 
 function auditOf<Fields>(target: (call: Call, fields: Fields | null) => string): AuditRule<Fields> {

@@ -1,11 +1,11 @@
 /** Maintenance windows, and the order that opens one (docs/interface.md#maintenance). */
 import { type Static, Type } from "@sinclair/typebox";
-import { MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
+import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
 import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
 import { integer } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
-import { Timestamp, timestamp } from "../../schema/timestamp.ts";
+import { parseTimestamp, Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { Refusal } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
@@ -16,11 +16,14 @@ import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 /** The shortest is a minute. */
 const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
-const OrderFile = Type.Object({ ...WINDOW_KEYS, ttl_seconds: TTL }, closed);
+const OpensAt = Type.Optional(Type.String());
+const OrderFile = Type.Object({ ...WINDOW_KEYS, ttl_seconds: TTL, opens_at: OpensAt }, closed);
 
 export interface WindowRequest {
   readonly targets: WindowTargets;
   readonly ttlSeconds: number;
+  /** Wall clock, ms; null: at once. */
+  readonly opensAtMs: number | null;
 }
 
 const { name, ...others } = WINDOW_KEYS;
@@ -29,19 +32,32 @@ const optional = Object.fromEntries(
 );
 
 /** @param groups names of the hostgroups of the configuration in force. */
-export function windowCheck(groups: () => readonly string[]): FieldCheck<WindowRequest> {
+export function windowCheck(groups: () => readonly string[], wallMs: () => number): FieldCheck<WindowRequest> {
   return {
-    schema: Type.Object({ name: withoutFormats(name) as typeof name, ...optional, ttl_seconds: TTL }, closed),
+    schema: Type.Object(
+      { name: withoutFormats(name) as typeof name, ...optional, ttl_seconds: TTL, opens_at: OpensAt },
+      closed,
+    ),
     check(value) {
       if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
       const { file, findings } = takeShape(OrderFile, value);
-      const { ttl_seconds: ttlSeconds, ...targets } = file as Static<typeof OrderFile>;
+      const { ttl_seconds: ttlSeconds, opens_at: opensAt, ...targets } = file as Static<typeof OrderFile>;
       const [finding] = [...findings, ...(findings.length > 0 ? [] : targetFindings(targets, groups()))];
       if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
-      const fault = plainTextFault("reason", targets.reason ?? "", MAINTENANCE_REASON_MAX);
-      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds } } : wrong(fault);
+      const opensAtMs = opensAt === undefined ? null : parseTimestamp(opensAt);
+      const fault =
+        plainTextFault("reason", targets.reason ?? "", MAINTENANCE_REASON_MAX) ??
+        (opensAt === undefined ? null : openingFault(opensAtMs, wallMs()));
+      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds, opensAtMs } } : wrong(fault);
     },
   };
+}
+
+function openingFault(opensAtMs: number | null, wallMs: number): string | null {
+  if (opensAtMs === null) return "opens_at: must be a time as 2026-03-01T02:00:00Z";
+  if (opensAtMs <= wallMs) return "opens_at: is over; without it the window opens at once";
+  if (opensAtMs - wallMs <= MAINTENANCE_AHEAD_SECONDS_MAX * 1000) return null;
+  return `opens_at: at most ${MAINTENANCE_AHEAD_SECONDS_MAX / 86_400} days ahead; write later ones into maintenance of the configuration`;
 }
 
 function wrong(detail: string): Refusal {

@@ -124,6 +124,23 @@ describe("a window that is opened by an order", () => {
     expect(next.windows.views()).toMatchObject([{ openUntil: 5000, opensNext: null }]);
   });
 
+  test("opens at the time that it was ordered for, whatever the clock is set to meanwhile, also after a restart", async () => {
+    const file = new MemoryState();
+    const times = { kind: "once", fromMs: 3000, untilMs: 5000 } as const;
+    const first = made([], file);
+    const done = await first.windows.open(order("a", { times }));
+    expect(done).toMatchObject({ kind: "done", view: { openUntil: null, opensNext: 3000 } });
+    first.windows.clockStepped(1500);
+    first.to(2999);
+    expect(first.windows.isWatchOnly(INSIDE)).toBe(false);
+    const { windows, to } = made([], file);
+    const open = [3000, 2000, 4999, 5000].map((wallMs) => {
+      to(wallMs);
+      return windows.isWatchOnly(INSIDE);
+    });
+    expect([open, windows.views()]).toEqual([[true, false, true, false], []]);
+  });
+
   test("counts in a view of the windows that another configuration would have, which changes nothing", async () => {
     const { windows, to, changes } = made([window({ prefixes: [], hostgroups: ["web"] })]);
     to(1000);

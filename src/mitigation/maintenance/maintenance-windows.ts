@@ -2,7 +2,7 @@
  * The maintenance windows of the configuration and those that operators opened, which of them are open, and what holds
  * there. An order is on disk before it takes effect, and ends at once. Times are wall clock, ms.
  */
-import { MAINTENANCE_ORDERS_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
+import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_ORDERS_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { RecordTable } from "../../system/record-table.ts";
 import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { isFor, opensNext, openUntil, type Subject, type Window } from "./window.ts";
@@ -46,13 +46,22 @@ export type WindowAnswer =
 const TIMES: OrderTimes<WindowOrder> = {
   endsAt: ({ expiresAt }) => expiresAt,
   endingAt: (order, expiresAt) => ({ ...order, expiresAt, window: closingAt(order.window, expiresAt) }),
-  longestMs: () => MAINTENANCE_SECONDS_MAX * 1000,
+  longestMs: (order) => (MAINTENANCE_SECONDS_MAX + (isScheduled(order) ? MAINTENANCE_AHEAD_SECONDS_MAX : 0)) * 1000,
+  staysAtWallTime: isScheduled,
 };
 
-/** It is open from its order on, also after the clock was set back. */
-function openUntilItEnds(order: WindowOrder): WindowOrder {
+/** When it opens, as the operator gave it; null: it is open from its order on, also after the clock was set back. */
+export function opensAt({ window: { times }, createdAt }: WindowOrder): number | null {
+  return times.kind === "once" && times.fromMs > createdAt ? times.fromMs : null;
+}
+
+function isScheduled(order: WindowOrder): boolean {
+  return opensAt(order) !== null;
+}
+
+function withTimesOf(order: WindowOrder): WindowOrder {
   const { window, expiresAt } = order;
-  return { ...order, window: { ...window, times: { kind: "once", fromMs: 0, untilMs: expiresAt } } };
+  return { ...order, window: { ...window, times: { kind: "once", fromMs: opensAt(order) ?? 0, untilMs: expiresAt } } };
 }
 
 function closingAt(window: Window, untilMs: number): Window {
@@ -71,23 +80,20 @@ export class MaintenanceWindows {
     this.#configured = options.configured;
     const { store, observer } = options;
     this.#orders = new StandingOrders({ store, keyOf: ({ name }) => name, times: TIMES, observer });
-    this.#orders.restore([...kept].map(openUntilItEnds));
+    this.#orders.restore([...kept].map(withTimesOf));
     this.#open = this.#openAmong(this.#configured);
   }
 
   /** Those that operators opened first. */
   views(): WindowView[] {
     const wallMs = this.#options.wallMs();
-    const view = (window: Window, order: WindowOrder | null) => {
-      return { window, order, openUntil: openUntil(window, wallMs), opensNext: opensNext(window, wallMs) };
-    };
-    const ordered = [...this.#orders.all.values()].map((order) => view(order.window, order));
-    return [...ordered, ...this.#configured.map((window) => view(window, null))];
+    const ordered = [...this.#orders.all.values()].map((order) => viewOf(order.window, order, wallMs));
+    return [...ordered, ...this.#configured.map((window) => viewOf(window, null, wallMs))];
   }
 
   /** Opens a window, or changes the one of its name. Rejects with the store's error: then nothing changed. */
   async open(ordered: WindowOrder): Promise<WindowAnswer> {
-    const order = openUntilItEnds(ordered);
+    const order = withTimesOf(ordered);
     const outcome = await this.#orders.place<WindowRefusal>({
       decide: () => {
         const refusal = this.#refusal(order);
@@ -97,12 +103,11 @@ export class MaintenanceWindows {
       takeEffect: () => this.#update(),
     });
     if (outcome.kind === "refused") return outcome;
-    const { window } = order;
-    const view = { window, order, openUntil: order.expiresAt, opensNext: null };
+    const view = viewOf(order.window, order, this.#options.wallMs());
     return { kind: "done", view, isSaved: outcome.isSaved };
   }
 
-  /** null: no window of this name was opened by an order. Otherwise whether its end is on disk. */
+  /** null: no window of this name was ordered. Otherwise whether its end is on disk. */
   async close(name: string): Promise<{ readonly order: WindowOrder; readonly isSaved: boolean } | null> {
     const order = this.#orders.get(name);
     if (order === null) return null;
@@ -120,7 +125,7 @@ export class MaintenanceWindows {
   adopt(order: WindowOrder): WindowRefusal | null {
     const refusal = this.#refusal(order);
     if (refusal !== null) return refusal;
-    this.#orders.adopt(openUntilItEnds(order));
+    this.#orders.adopt(withTimesOf(order));
     this.#update();
     return null;
   }
@@ -137,7 +142,7 @@ export class MaintenanceWindows {
     this.#update();
   }
 
-  /** The wall clock was set by `byMs`: the time that is left does not change. */
+  /** The wall clock was set by `byMs`: the time that is left does not change, but of those that open at a given time. */
   clockStepped(byMs: number): void {
     this.#orders.shift(byMs);
   }
@@ -190,6 +195,10 @@ export class MaintenanceWindows {
     this.#open = open;
     if (!isSame) this.#options.onChange();
   }
+}
+
+function viewOf(window: Window, order: WindowOrder | null, wallMs: number): WindowView {
+  return { window, order, openUntil: openUntil(window, wallMs), opensNext: opensNext(window, wallMs) };
 }
 
 function isWatchOnlyIn(open: readonly Window[], subject: Subject): boolean {
