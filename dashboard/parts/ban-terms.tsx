@@ -11,6 +11,11 @@ import { useAnswer } from "./order-effect.tsx";
 const PROTOCOLS = ["", "tcp", "udp", "icmp", "icmpv6", "gre"].map(
   (each) => [each, each === "" ? t`any` : each] as const,
 );
+const FRAGMENTS = [
+  ["", t`any`],
+  ["yes", t`Only fragments`],
+  ["no", t`No fragments`],
+] as const;
 const DRY_RUNS = [
   ["", t`As the configuration says`],
   ["yes", t`Only recorded`],
@@ -24,7 +29,7 @@ interface BanTermsProps {
 
 export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
   const text = (
-    key: "ports" | "sourcePorts" | "source" | "mbps" | "neighbors" | "communities",
+    key: "ports" | "sourcePorts" | "flags" | "lengths" | "source" | "mbps" | "neighbors" | "communities" | "template",
     label: string,
     placeholder: string,
   ) => (
@@ -70,9 +75,20 @@ export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
         {text("source", t`Source`, "198.51.100.0/24")}
       </div>
       <div class="filters">
+        {text("flags", t`TCP flags`, "syn, !ack")}
+        <ChoiceField
+          label={t`Fragments`}
+          value={form.fragment}
+          options={FRAGMENTS}
+          onChange={(fragment) => onChange({ fragment })}
+        />
+        {text("lengths", t`Packet lengths, bytes`, "468, 1200-1500")}
+      </div>
+      <div class="filters">
         {text("mbps", t`Rate, Mbit/s`, "50")}
         {hasNeighbors && text("neighbors", t`Only to neighbors`, "edge1, edge2")}
         {hasNeighbors && text("communities", t`Communities`, "64500:7")}
+        {text("template", t`Order template`, "cut-web")}
       </div>
     </details>
   );

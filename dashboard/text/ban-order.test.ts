@@ -13,6 +13,19 @@ test("fields of the dialog become the order, and without any it is a plain one",
     neighbors: ["edge1"],
     dry_run: true,
   });
+  const syn = { ...EMPTY_BAN, protocol: "tcp", flags: "SYN, !ack", fragment: "no", lengths: "40, 60-64" } as const;
+  expect(banOrder("203.0.113.7", { ...syn, template: " cut-web " })).toEqual({
+    ip: "203.0.113.7",
+    template: "cut-web",
+    rules: [
+      {
+        protocol: "tcp",
+        tcp_flags: { set: ["syn"], unset: ["ack"] },
+        fragment: false,
+        packet_lengths: ["40", "60-64"],
+      },
+    ],
+  });
 });
 
 const rates = { pps: 100, mbps: 1 };

@@ -12,7 +12,13 @@ export interface BanForm {
   readonly protocol: string;
   readonly ports: string;
   readonly sourcePorts: string;
+  /** `syn, !ack`: set, and not set. */
+  readonly flags: string;
+  readonly fragment: "" | "yes" | "no";
+  readonly lengths: string;
   readonly source: string;
+  /** "": none. */
+  readonly template: string;
   readonly mbps: string;
   readonly neighbors: string;
   readonly communities: string;
@@ -41,7 +47,11 @@ export const EMPTY_BAN: BanForm = {
   protocol: "",
   ports: "",
   sourcePorts: "",
+  flags: "",
+  fragment: "",
+  lengths: "",
   source: "",
+  template: "",
   mbps: "",
   neighbors: "",
   communities: "",
@@ -52,15 +62,20 @@ const words = (text: string) => text.split(/[\s,]+/).filter((word) => word !== "
 
 /** The body of the order; without fields of its own it is that of a plain ban. */
 export function banOrder(target: string, form: BanForm): Record<string, unknown> {
-  const { method, seconds, protocol, source, mbps, neighbors, communities, dryRun } = form;
+  const { method, seconds, protocol, fragment, source, template, mbps, neighbors, communities, dryRun } = form;
+  const flags = flagsOf(form.flags);
   const rule = {
     ...(protocol !== "" && { protocol }),
     ...(words(form.ports).length > 0 && { ports: words(form.ports) }),
     ...(words(form.sourcePorts).length > 0 && { source_ports: words(form.sourcePorts) }),
+    ...(flags !== null && { tcp_flags: flags }),
+    ...(fragment !== "" && { fragment: fragment === "yes" }),
+    ...(words(form.lengths).length > 0 && { packet_lengths: words(form.lengths) }),
     ...(source.trim() !== "" && { source: source.trim() }),
   };
   return {
     ...(target.includes("/") ? { prefix: target } : { ip: target }),
+    ...(template.trim() !== "" && { template: template.trim() }),
     ...(method !== "" && { method }),
     ...(seconds !== "" && { ttl_seconds: Number(seconds) }),
     ...(Object.keys(rule).length > 0 && { rules: [rule] }),
@@ -69,6 +84,15 @@ export function banOrder(target: string, form: BanForm): Record<string, unknown>
     ...(words(communities).length > 0 && { communities: words(communities) }),
     ...(dryRun === "yes" && { dry_run: true }),
   };
+}
+
+/** null: none are given. */
+function flagsOf(text: string): Record<string, readonly string[]> | null {
+  const all = words(text.toLowerCase());
+  const unset = all.filter((word) => word.startsWith("!")).map((word) => word.slice(1));
+  const set = all.filter((word) => !word.startsWith("!"));
+  if (all.length === 0) return null;
+  return { ...(set.length > 0 && { set }), ...(unset.length > 0 && { unset }) };
 }
 
 /** Above this share of the traffic that is in no attack, the target must be typed again. */

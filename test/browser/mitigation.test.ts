@@ -109,6 +109,7 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown, with its 
 
 test("a ban with terms of its own is previewed for each neighbor; a window is opened, listed and closed", async () => {
   const opened = await dashboard.open("/mitigation");
+  opened.expectFault(/status of 400/);
   const { page } = opened;
   await page.getByRole("button", { name: "Ban an address" }).click();
   const dialog = page.getByRole("dialog", { name: "Ban an address" });
@@ -121,6 +122,11 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await dialog.getByLabel("Dry run").selectOption("yes");
   await dialog.getByText(/It would be: dst .* proto udp .*rate/).waitFor();
   await dialog.getByText("dry run: nothing is announced").first().waitFor();
+  await dialog.getByLabel("Packet lengths").fill("468");
+  await dialog.getByText(/It would be: dst .* proto udp .*468.*rate/).waitFor();
+  await dialog.getByLabel("Order template").fill("none");
+  await dialog.getByText(/there is no none: order_templates has/).waitFor();
+  await dialog.getByLabel("Order template").fill("");
   expect(await opened.violations()).toEqual([]);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
@@ -137,6 +143,22 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await row.getByRole("button", { name: "Close move" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
   await row.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Open a maintenance window" }).click();
+  await open.getByLabel("Name").fill("tonight");
+  await open.getByLabel("Opens").fill("tonight");
+  await open.getByText("Like 2026-03-01 04:30.").waitFor();
+  expect(await open.getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(true);
+  await open.getByLabel("Opens").fill("2020-03-01 04:30");
+  await open.getByRole("button", { name: "Open", exact: true }).click();
+  await open.getByText("is over; without it the window opens at once").waitFor();
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await open.getByLabel("Opens").fill(`${tomorrow} 02:00`);
+  await open.getByRole("button", { name: "Open", exact: true }).click();
+  await page.getByRole("row", { name: /tonight .*closed.*watched only: all/ }).waitFor();
+  await page.getByText(/^The window tonight opens at /).waitFor();
+  await page.getByRole("button", { name: "Close tonight" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
+  await page.getByRole("row", { name: /tonight/ }).waitFor({ state: "detached" });
 });
 
 test("routes that others put into the speaker are in a table, which a search narrows", async () => {
