@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import { actionOf, actorText, auditCsv, auditPath, eventMs, fromLocalText, localText } from "./audit.ts";
+import { actionOf, actorText, auditCsv, auditPath, auditTarget, eventMs, fromLocalText, localText } from "./audit.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 
@@ -37,6 +37,16 @@ test("an action that there is not is none", () => {
     null,
     null,
   ]);
+});
+
+test("the target of an order for a prefix has its length", () => {
+  const prefix = { target: "192.0.2.0", target_type: "prefix" } as const;
+  expect(auditTarget(event({ ...prefix, reason: "192.0.2.0/26: flowspec: ticket 7" }))).toBe("192.0.2.0/26");
+  expect(auditTarget(event({ ...prefix, reason: "no active ban" }))).toBe("192.0.2.0");
+  expect(auditTarget(event())).toBe("192.0.2.1");
+  expect(auditTarget(event({ target: "198.51.100.1->192.0.2.1", target_type: "source" }))).toBe(
+    "198.51.100.1 → 192.0.2.1",
+  );
 });
 
 test("times are UTC, whatever the zone of the one who looks", () => {

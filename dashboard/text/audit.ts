@@ -58,6 +58,12 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
   return Date.parse(`${time.replace(" ", "T")}Z`);
 }
 
+/** Of an order for a prefix the row's target is its first address, and its reason begins with the prefix. */
+export function auditTarget({ target, target_type: type, reason }: AuditEventWire): string {
+  const length = type === "prefix" && reason.startsWith(target) ? /^\/\d+/.exec(reason.slice(target.length)) : null;
+  return length === null ? target.replace("->", " → ") : `${target}${length[0]}`;
+}
+
 /** The operator, as far as it is known. */
 export function actorText({ operator, role, tenant, source }: AuditEventWire): string {
   if (source === "auto") return t`detection`;

@@ -92,8 +92,9 @@ function banHolders(ban: BanWire, isRule: boolean): string {
   const here = dropped === undefined ? [] : [t`this machine`];
   if (announcement === "speaker_down") return [t`not known`, ...here].join(", ");
   if (announcement !== "announced") return here.join() || (announcement === undefined ? "–" : NOT_APPLIED);
-  // A tenant's token does not see the neighbors.
-  const all = sent.length === 0 && missing.length === 0 ? [t`a neighbor`] : sent;
+  // A tenant's token does not see the neighbors, and where the hook alone diverts there are none.
+  const unnamed = ban.method === "divert" ? t`a neighbor or the scrubbing center` : t`a neighbor`;
+  const all = sent.length === 0 && missing.length === 0 ? [unnamed] : sent;
   const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), t`${all.length - NAMED_MAX} more`] : all;
   const lacks = missing.map(({ neighbor }) => neighbor).join(", ");
   const lack = lacks === "" ? "" : isRule ? t` (perhaps not ${lacks})` : t` (not ${lacks})`;

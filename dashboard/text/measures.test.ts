@@ -63,6 +63,7 @@ describe("who has it", () => {
     ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "a (not 192.0.2.250)"],
     ["this machine too, where it counts drops", ofBan({ sent_to: ["a"], dropped_packets: 0 }), "a, this machine"],
     ["for a tenant, who does not see the neighbors", ofBan(), "a neighbor"],
+    ["of a diversion perhaps the hook", ofBan({ method: "divert" }), "a neighbor or the scrubbing center"],
     ["no neighbor without a session", ofBan({ announcement: "no_session" }), "not applied"],
     ["not known without a speaker", ofBan({ announcement: "speaker_down" }), "not known"],
     ["no neighbor in dry run", ofBan({ dry_run: true }), "not applied"],

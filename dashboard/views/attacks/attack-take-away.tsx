@@ -8,6 +8,7 @@ import { download } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
+import { CopyAddress, CopyButton } from "../../parts/copy-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
@@ -41,7 +42,8 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
     });
   return (
     <>
-      <CopyButton textOf={report} />
+      <CopyButton text={t`Copy report`} title={t`Report`} done={t`The report is copied.`} textOf={report} />
+      {attack.target !== undefined && <CopyAddress address={attack.target} />}
       <PageButton id={attack.id} />
       <Button
         isDisabled={points.length === 0}
@@ -64,41 +66,6 @@ function PageButton({ id }: { readonly id: string }) {
     else showOutcome(t`No report: ${failureText(answer)}.`);
   };
   return <Button isBusy={isBusy} onClick={() => void save()}>{t`Report to print`}</Button>;
-}
-
-/** Without a secure context, or if the user has denied it, a browser gives no access to the clipboard. */
-function CopyButton({ textOf }: { readonly textOf: () => string }) {
-  const [shown, setShown] = useState<string | null>(null);
-  const copy = async () => {
-    const text = textOf();
-    try {
-      await navigator.clipboard.writeText(text);
-      showOutcome(t`The report is copied.`);
-    } catch {
-      setShown(text);
-    }
-  };
-  return (
-    <>
-      <Button onClick={() => void copy()}>{t`Copy report`}</Button>
-      {shown !== null && (
-        <Dialog title={t`Report`} onClose={() => setShown(null)}>
-          <p>{t`The browser does not let the page copy: mark the text and copy it.`}</p>
-          <textarea
-            class="report"
-            aria-label={t`Report`}
-            readOnly
-            rows={16}
-            value={shown}
-            onFocus={(event) => event.currentTarget.select()}
-          />
-          <div class="dialog-buttons">
-            <Button onClick={() => setShown(null)}>{t`Close`}</Button>
-          </div>
-        </Dialog>
-      )}
-    </>
-  );
 }
 
 const OUTCOMES: readonly (readonly [PacketOutcome, string])[] = [

@@ -16,7 +16,15 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
-import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
+import {
+  AUDIT_ACTIONS,
+  AUDIT_RESULTS,
+  actorText,
+  auditCsv,
+  auditPath,
+  auditTarget,
+  eventMs,
+} from "../../text/audit.ts";
 import { reasonWords } from "../../text/ban-reasons.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { AuditAbout } from "./audit-about.tsx";
@@ -111,7 +119,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ event }) => (
       <>
         {AUDIT_ACTIONS[event.action]}
-        <small class="until-medium">{targetText(event)}</small>
+        <small class="until-medium">{auditTarget(event)}</small>
       </>
     ),
   },
@@ -120,7 +128,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: t`Result`,
     cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
   },
-  { key: "target", title: t`Target`, cell: ({ event }) => targetText(event) || "–", width: "medium" },
+  { key: "target", title: t`Target`, cell: ({ event }) => auditTarget(event) || "–", width: "medium" },
   { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "wide" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
   {
@@ -131,10 +139,6 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },
 ];
-
-function targetText({ target }: AuditEventWire): string {
-  return target.replace("->", " → ");
-}
 
 const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   active: "info",

@@ -1,5 +1,5 @@
-/** Which hostgroups or hosts the explorer shows: typed with completion, the busiest, or removed again. */
-import { useCallback, useState } from "preact/hooks";
+/** Which hostgroups or hosts the explorer shows: the busiest at first, others typed with completion, or removed again. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { HostsWire } from "../../../src/http/wire/traffic/host.ts";
 import type { TopTrafficWire } from "../../../src/http/wire/traffic/top-traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
@@ -9,7 +9,7 @@ import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
-import { setQuery } from "../../router.ts";
+import { place, setQuery } from "../../router.ts";
 import {
   type Exploration,
   GROUPINGS,
@@ -27,9 +27,9 @@ const BUSIEST = 5;
 const EVERY_MS = 10_000;
 
 export function NameChoice({ by, only, direction }: Pick<Exploration, "by" | "only" | "direction">) {
-  if (by === "host") return <HostChoice only={only} />;
-  if (isPart(by)) return <PartChoice by={by} only={only} />;
-  return <GroupChoice by={by} only={only} direction={direction} />;
+  if (by === "host") return <HostChoice key={by} only={only} />;
+  if (isPart(by)) return <PartChoice key={by} by={by} only={only} />;
+  return <GroupChoice key={by} by={by} only={only} direction={direction} />;
 }
 
 type ChoiceProps = Pick<Exploration, "only" | "direction">;
@@ -102,6 +102,17 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string | null>(null);
   const isFull = only.length >= (isOne ? 1 : LINES_MAX);
+  const chooseBusiest = () =>
+    setQuery({
+      only: known.slice(0, BUSIEST).reduce<string | null>((all, name) => toggled(namesOf(all), name), null),
+    });
+  // Once: all of them may be removed again.
+  const wasChosen = useRef(place.value.query.has("only"));
+  useEffect(() => {
+    if (isOne || wasChosen.current || known.length === 0) return;
+    wasChosen.current = true;
+    chooseBusiest();
+  }, [known.length]);
   const add = () => {
     const name = typed.trim();
     if (name === "") return;
@@ -134,16 +145,7 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
         />
         <Button type="submit">{isOne ? t`Choose` : t`Add`}</Button>
       </form>
-      {!isOne && known.length > 0 && (
-        <Button
-          look="quiet"
-          onClick={() =>
-            setQuery({
-              only: known.slice(0, BUSIEST).reduce<string | null>((all, name) => toggled(namesOf(all), name), null),
-            })
-          }
-        >{t`The busiest`}</Button>
-      )}
+      {!isOne && known.length > 0 && <Button look="quiet" onClick={chooseBusiest}>{t`The busiest`}</Button>}
       {only.map((name) => (
         <Button
           key={name}

@@ -14,6 +14,7 @@ import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { Callout, Empty, Loading } from "../../parts/callout.tsx";
+import { CopyAddress } from "../../parts/copy-button.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
@@ -124,11 +125,17 @@ function Actions({ target, refusal }: OwnHostProps) {
   const { value } = bans;
   const own = value.kind === "ready" ? value.data.filter((each) => each.target === target) : [];
   const ban = own.find(({ state }) => state === "active");
-  if (ban !== undefined) return <UnbanButton ban={ban} />;
-  return refusal === null ? (
-    <BanButton target={target} />
-  ) : (
-    <Badge tone="info">{t`cannot be banned: ${reasonWords(refusal)}`}</Badge>
+  return (
+    <div class="panel-actions">
+      <CopyAddress address={target} />
+      {ban !== undefined ? (
+        <UnbanButton ban={ban} />
+      ) : refusal === null ? (
+        <BanButton target={target} />
+      ) : (
+        <Badge tone="info">{t`cannot be banned: ${reasonWords(refusal)}`}</Badge>
+      )}
+    </div>
   );
 }
 
