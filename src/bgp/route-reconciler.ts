@@ -68,11 +68,12 @@ export class RouteReconciler {
   want(routes: readonly Route[]): void {
     this.#ledger.want(routes, this.#options.clock.monotonicMs());
     queueMicrotask(() => {
-      this.#options.onChange();
+      // Before states of thousands of routes are read: the first ones are on their way then.
       this.settle().catch((error: unknown) => {
         // A detached client fails as a consequence.
         if (this.#client !== null) this.#options.onFault(asError(error));
       });
+      this.#options.onChange();
     });
   }
 
