@@ -144,6 +144,21 @@ TEST_CASE("totals: a flow that was seen before counts by difference, a new one o
   CHECK(countedBy(talk.judged).first == 15'010);
 }
 
+TEST_CASE("totals: a record that comes late has nothing new, and bytes of 32 bits that wrap are no other flow") {
+  const Fields fields = withFlow({{86, 4}, {85, 4}, {152, 8}, {153, 8}});
+  const auto record = [](std::uint32_t packets, std::uint32_t bytes, std::uint64_t endMs) {
+    return flowOf(1, words({packets, bytes}) + number(kFlowNowMs, 8) + number(kFlowNowMs + endMs, 8));
+  };
+  Talk late(fields);
+  late.record(record(1000, 100'000, 1000), kSeconds + 1).record(record(3000, 300'000, 3000), kSeconds + 3);
+  late.record(record(2000, 200'000, 2000), kSeconds + 3).record(record(4000, 400'000, 4000), kSeconds + 4);
+  CHECK(countedBy(late.judged) == std::pair<std::uint64_t, std::uint64_t>{4000, 400'000});
+  Talk wrapped(fields);
+  wrapped.record(record(4'000'000, 4'000'000'000, 1000), kSeconds + 1);
+  wrapped.record(record(5'000'000, 5'000'000'000 - (std::uint64_t{1} << 32), 2000), kSeconds + 2);
+  CHECK(countedBy(wrapped.judged) == std::pair<std::uint64_t, std::uint64_t>{5'000'000, 5'000'000'000});
+}
+
 TEST_CASE(
     "totals: of a flow that began before the first datagram of its exporter the last part counts, unless it is over") {
   const Fields fields = withFlow({{136, 1}, {86, 4}, {152, 8}, {153, 8}});

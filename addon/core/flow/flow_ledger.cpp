@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kFirstFlows = 256;
 /// The usual time between two reports, for a flow that began before the first datagram of its exporter.
 constexpr std::int64_t kUsualMs = 60'000;
+/// The longest packet of IPv6 (RFC 8200, 3).
+constexpr std::uint64_t kPacketBytesMost = 65'575;
 
 std::uint32_t msOf(std::int64_t ms) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<std::uint32_t>::max()));
@@ -32,6 +34,23 @@ bool isLess(const FlowSums& a, const FlowSums& b) noexcept {
   return a.packets < b.packets || a.bytes < b.bytes || a.backPackets < b.backPackets || a.backBytes < b.backBytes;
 }
 
+/// The sums of a report, with what its counters of bytes lost where they wrapped since `before`: fewer bytes of more
+/// packets, which are long enough for a whole lap.
+FlowSums unwrapped(const FlowReport& report, const FlowSums& before) noexcept {
+  FlowSums sums = report.sums;
+  if (report.bytesBits >= 64) return sums;
+  const std::uint64_t lap = std::uint64_t{1} << report.bytesBits;
+  const auto unwrap = [lap](std::uint64_t& bytes, std::uint64_t bytesBefore, std::uint64_t packets,
+                            std::uint64_t packetsBefore) {
+    bytes += bytesBefore / lap * lap;
+    if (bytes >= bytesBefore || packets <= packetsBefore) return;
+    if (bytes + lap - bytesBefore <= (packets - packetsBefore) * kPacketBytesMost) bytes += lap;
+  };
+  unwrap(sums.bytes, before.bytes, sums.packets, before.packets);
+  unwrap(sums.backBytes, before.backBytes, sums.backPackets, before.backPackets);
+  return sums;
+}
+
 FlowSums difference(const FlowSums& a, const FlowSums& b) noexcept {
   return {a.packets - b.packets, a.bytes - b.bytes, a.backPackets - b.backPackets, a.backBytes - b.backBytes};
 }
@@ -46,14 +65,16 @@ FlowGrowth FlowLedger::ofTotals(const FlowReport& report, std::uint64_t nowMs) {
     begin(report, nowMs);
     return unknown(report, nowMs);
   }
-  const bool isAnother =
-      isLess(report.sums, flow->sums) || (report.hasStart && std::abs(report.startMs - flow->startMs) > kSameMs);
-  if (isAnother) {
+  const bool isOfStart = !report.hasStart || std::abs(report.startMs - flow->startMs) <= kSameMs;
+  const FlowSums sums = unwrapped(report, flow->sums);
+  const bool isEarlier = report.hasStart && report.endMs < flow->endMs && !isLess(flow->sums, report.sums);
+  if (isOfStart && isEarlier) return {};
+  if (!isOfStart || isLess(sums, flow->sums)) {
     *flow = {report.key, report.sums, report.startMs, report.endMs, nowMs, false};
     return {report.sums, lifeOf(report)};
   }
-  const FlowGrowth growth{difference(report.sums, flow->sums), sinceLast(*flow, report, nowMs)};
-  *flow = {report.key, report.sums, flow->startMs, report.endMs, nowMs, true};
+  const FlowGrowth growth{difference(sums, flow->sums), sinceLast(*flow, report, nowMs)};
+  *flow = {report.key, sums, flow->startMs, report.endMs, nowMs, true};
   return growth;
 }
 

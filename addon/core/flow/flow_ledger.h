@@ -22,6 +22,8 @@ struct FlowReport {
   std::int64_t startMs = 0;
   std::int64_t endMs = 0;
   bool hasStart = false;
+  /// Counters of bytes have 32 bits or fewer, and may wrap; 64: they do not.
+  std::uint8_t bytesBits = 64;
   /// Time since the first datagram of the exporter, by its clock.
   std::int64_t reportedForMs = 0;
   /// Nothing more of the flow will be reported, as its record says.
@@ -46,7 +48,7 @@ class FlowLedger {
   FlowLedger();
 
   /// A record with the totals of a flow (elements 85 and 86): one that has less than before, or another start, is of a
-  /// new flow.
+  /// new flow. One of the same start with less, and an earlier end, came late: it has nothing new.
   [[nodiscard]] FlowGrowth ofTotals(const FlowReport& report, std::uint64_t nowMs);
   /// A record with the counts of a flow since the last one: counts as it is.
   [[nodiscard]] FlowGrowth ofUpdate(const FlowReport& report, std::uint64_t nowMs);

@@ -22,6 +22,14 @@ bool isTotal(Slot slot) noexcept {
   return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes;
 }
 
+/// Of a counter; 64 where records have none.
+std::uint8_t bitsOf(const RecordLayout& layout, Slot slot) noexcept {
+  for (const NumberField& field : layout.numbers) {
+    if (field.slot == slot) return static_cast<std::uint8_t>(64 - field.shift);
+  }
+  return 64;
+}
+
 bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
   for (const NumberField& field : layout.numbers) {
     if (field.slot == slot)
@@ -166,6 +174,7 @@ FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint6
   report.startMs = made.startMs;
   report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
   report.reportedForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
+  report.bytesBits = bitsOf(*layout_, forward_.bytes);
   report.isOver = usesEvents_ || reason == kIdle || reason == kEnd || reason == kForced;
   const bool isUpdate = usesEvents_ && values_[Slot::event] == kEventUpdate;
   const FlowGrowth growth = isUpdate      ? state_.ledger.ofUpdate(report, nowMs)
