@@ -133,6 +133,7 @@ NUMBER(samplingProbability, 311)                // samplingProbability
 // Of records of options.
 NUMBER(scopeInterface)                          // an interface that is a scope
 NUMBER(scopeTemplate, 145)                      // templateId
+NUMBER(scopeDomain, 149)                        // observationDomainId
 PART(name, 0, 82)                               // interfaceName
 PART(description, 0, 83)                        // interfaceDescription
 // clang-format on

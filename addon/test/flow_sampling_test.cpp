@@ -170,6 +170,24 @@ TEST_CASE("flow sampling: samplers that only domain 0 reports hold for its line 
   CHECK(received.records[0].samplingRate == 2000);
 }
 
+TEST_CASE("flow sampling: domain 0 reports rates of all domains, of one by its number, and of interfaces") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.push_back({10, 4});
+  const Bytes options = ipfixOptions(300, {{144, 4}}, {{305, 4}, {306, 4}}) + ipfixOptions(301, {{149, 4}}, {{34, 4}}) +
+                        ipfixOptions(302, {{10, 4}}, {{34, 4}});
+  received.feed(ipfix({}, options + flowSet(300, words({1, 1, 999})) + flowSet(301, words({5, 200, 6, 300})) +
+                              flowSet(302, words({7, 400}))));
+  const auto rateIn = [&](std::uint32_t domain, std::uint32_t input) {
+    received.feed(ipfix({.domain = domain}, ipfixTemplate(256, fields) + flowSet(256, plainRecord() + words({input}))));
+    return received.records.back().samplingRate;
+  };
+  CHECK(rateIn(5, 1) == 200);
+  CHECK(rateIn(6, 2) == 300);
+  CHECK(rateIn(4, 3) == 1000);
+  CHECK(rateIn(4, 7) == 400);
+}
+
 TEST_CASE("flow sampling: rates are bounded in number, and those in use stay") {
   const Fields fields = {{12, 4}, {2, 4}, {302, 4}};
   Received received;

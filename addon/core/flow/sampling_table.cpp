@@ -139,10 +139,15 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
     rate = in(domain.number, SamplingScope::sampler, asked.sampler);
     if (rate == 0 && domain.number != 0) rate = in(0, SamplingScope::sampler, asked.sampler);
   }
-  if (rate == 0) rate = in(domain.number, SamplingScope::interface, asked.interface);
-  if (rate == 0) rate = in(domain.number, SamplingScope::flowTemplate, asked.flowTemplate);
-  if (rate == 0) rate = in(domain.number, SamplingScope::domain, 0);
-  if (rate == 0 && !asked.hasSampler) rate = in(domain.number, SamplingScope::anySampler, 0);
+  const auto ofAll = [&](std::uint32_t number) {
+    if (rate == 0) rate = in(number, SamplingScope::interface, asked.interface);
+    // Templates are of one domain (RFC 7011, 8).
+    if (rate == 0 && number == domain.number) rate = in(number, SamplingScope::flowTemplate, asked.flowTemplate);
+    if (rate == 0) rate = in(number, SamplingScope::domain, 0);
+    if (rate == 0 && !asked.hasSampler) rate = in(number, SamplingScope::anySampler, 0);
+  };
+  ofAll(domain.number);
+  if (domain.number != 0) ofAll(0);
   const auto hasSamplers = [&](std::uint32_t number) {
     return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
   };
