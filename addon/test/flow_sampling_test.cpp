@@ -188,6 +188,18 @@ TEST_CASE("flow sampling: domain 0 reports rates of all domains, of one by its n
   CHECK(rateIn(4, 7) == 400);
 }
 
+TEST_CASE("flow sampling: what left by an interface has the rate of that interface") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.insert(fields.end(), {{10, 4}, {14, 4}, {61, 1}});
+  const auto record = [](std::uint8_t direction) { return plainRecord() + words({1, 2}) + number(direction, 1); };
+  received.feed(netflow9({}, netflow9Options(300, {{2, 4}}, {{34, 4}}) + flowSet(300, words({1, 100, 2, 200})) +
+                                 netflow9Template(256, fields) + flowSet(256, record(0) + record(1))));
+  REQUIRE(received.records.size() == 2);
+  CHECK(received.records[0].samplingRate == 100);
+  CHECK(received.records[1].samplingRate == 200);
+}
+
 TEST_CASE("flow sampling: rates are bounded in number, and those in use stay") {
   const Fields fields = {{12, 4}, {2, 4}, {302, 4}};
   Received received;

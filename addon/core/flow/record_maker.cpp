@@ -365,8 +365,9 @@ std::uint32_t RecordMaker::rateOf() noexcept {
     if (said.rate != 0 || (said.isImpossible && domain_.ownRate != 0)) return domain_.ownRate;
   }
   const bool hasSampler = layout_->has(Slot::sampler);
+  const bool isEgress = directionOf(*layout_, values_[Slot::direction]) == FlowDirection::egress;
   return state_.samplings.rateOf(domain_.key, {.sampler = values_[hasSampler ? Slot::sampler : Slot::selector],
-                                               .interface = values_.u32(Slot::input),
+                                               .interface = values_.u32(isEgress ? Slot::output : Slot::input),
                                                .flowTemplate = template_.id,
                                                .hasSampler = hasSampler || layout_->has(Slot::selector)});
 }
