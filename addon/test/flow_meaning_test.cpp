@@ -124,6 +124,13 @@ TEST_CASE(
   CHECK(countedBy(talk.judged).second == 11'000);
 }
 
+TEST_CASE("initiator and responder: bytes without headers make no impossible record") {
+  Talk talk(withFlow({{298, 4}, {231, 4}, {299, 4}, {232, 4}}));
+  // Handshakes and acknowledgements: 298 and 299 count packets, 231 and 232 what is above layer 4.
+  talk.record(flowOf(1, words({1000, 2000, 10, 1000})));
+  CHECK(countedBy(talk.judged) == std::pair<std::uint64_t, std::uint64_t>{1010, 46'000 + 1000});
+}
+
 TEST_CASE("totals: a flow that was seen before counts by difference, a new one of its key by all") {
   const Fields fields = withFlow({{86, 4}, {85, 4}, {152, 8}, {153, 8}});
   const auto record = [](std::uint32_t packets, std::uint64_t startMs, std::uint64_t endMs) {

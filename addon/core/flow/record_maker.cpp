@@ -111,6 +111,7 @@ RecordMaker::CountedSlots RecordMaker::forwardSlots() const noexcept {
   slots.bytes =
       firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::initiatorBytes});
   slots.isLayer2 = slots.bytes == Slot::layer2Bytes || slots.bytes == Slot::totalLayer2Bytes;
+  slots.isPayload = slots.bytes == Slot::initiatorBytes;
   return slots;
 }
 
@@ -125,6 +126,7 @@ RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
   if (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets) {
     slots.packets = either(Slot::responderPackets, slots.packets);
     slots.bytes = either(Slot::responderBytes, slots.bytes);
+    slots.isPayload = slots.bytes == Slot::responderBytes;
   }
   return slots;
 }
@@ -134,7 +136,7 @@ std::uint64_t RecordMaker::largeCounterOf(Slot slot, bool& isImpossible) const n
   return std::min(values_[slot], kCountMax);
 }
 
-RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noexcept {
+RecordMaker::Counted RecordMaker::completed(Counted counted, const CountedSlots& slots) noexcept {
   if ((counted.packets == 0) != (counted.bytes == 0)) {
     state_.counts.estimatedRecords++;
     if (counted.packets == 0) {
@@ -143,7 +145,8 @@ RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noex
       counted.bytes = counted.packets * kEstimatedLeastBytes;
     }
   }
-  if (!isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
+  if (slots.isPayload) counted.bytes = std::max(counted.bytes, counted.packets * kEstimatedLeastBytes);
+  if (!slots.isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
   return counted;
 }
 
@@ -249,7 +252,7 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
   // Some report what leaves by an interface in records of their own, with nothing in the fields of what came in.
   if (there.packets == 0 && there.bytes == 0 && hasOut_) there = read({Slot::outPackets, Slot::outBytes, false});
   made.hasImpossibleCount = isImpossible;
-  return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
+  return {completed(there, forward_), completed(back, backward_)};
 }
 
 RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
@@ -259,7 +262,7 @@ RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
     counted = {counterOf(Slot::outPackets, isImpossible), counterOf(Slot::outBytes, isImpossible)};
   }
   made.hasImpossibleCount = isImpossible;
-  return completed(counted, forward_.isLayer2);
+  return completed(counted, forward_);
 }
 
 void RecordMaker::countWithoutPacket(const RecordLayout& layout, std::uint32_t records) {
