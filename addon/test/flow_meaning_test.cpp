@@ -166,6 +166,24 @@ TEST_CASE("totals: a record that comes late has nothing new, and bytes of 32 bit
   CHECK(countedBy(wrapped.judged) == std::pair<std::uint64_t, std::uint64_t>{5'000'000, 5'000'000'000});
 }
 
+TEST_CASE("totals: where one counter is of the whole flow and the other is not, each counts as it is") {
+  const auto countedOf = [](const Fields& counters,
+                            std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> all) {
+    Talk talk(withFlow(counters));
+    std::uint32_t second = 0;
+    for (const auto& [packets, bytes] : all) {
+      second++;
+      talk.record(flowOf(1, words({packets, bytes}) + number(kFlowNowMs, 8) + number(kFlowNowMs + 1000 * second, 8)),
+                  kSeconds + second);
+    }
+    return countedBy(talk.judged);
+  };
+  CHECK(countedOf({{2, 4}, {85, 4}, {152, 8}, {153, 8}}, {{1000, 100'000}, {900, 190'000}, {1000, 290'000}}) ==
+        std::pair<std::uint64_t, std::uint64_t>{2900, 290'000});
+  CHECK(countedOf({{86, 4}, {1, 4}, {152, 8}, {153, 8}}, {{1000, 100'000}, {1900, 90'000}, {2900, 100'000}}) ==
+        std::pair<std::uint64_t, std::uint64_t>{2900, 290'000});
+}
+
 TEST_CASE(
     "totals: of a flow that began before the first datagram of its exporter the last part counts, unless it is over") {
   const Fields fields = withFlow({{136, 1}, {86, 4}, {152, 8}, {153, 8}});

@@ -51,10 +51,6 @@ FlowSums unwrapped(const FlowReport& report, const FlowSums& before) noexcept {
   return sums;
 }
 
-FlowSums difference(const FlowSums& a, const FlowSums& b) noexcept {
-  return {a.packets - b.packets, a.bytes - b.bytes, a.backPackets - b.backPackets, a.backBytes - b.backBytes};
-}
-
 }  // namespace
 
 FlowLedger::FlowLedger() : seed_(static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()) {}
@@ -73,7 +69,7 @@ FlowGrowth FlowLedger::ofTotals(const FlowReport& report, std::uint64_t nowMs) {
     *flow = {report.key, report.sums, report.startMs, report.endMs, nowMs, false};
     return {report.sums, lifeOf(report)};
   }
-  const FlowGrowth growth{difference(sums, flow->sums), sinceLast(*flow, report, nowMs)};
+  const FlowGrowth growth{sums - flow->sums, sinceLast(*flow, report, nowMs)};
   *flow = {report.key, sums, flow->startMs, report.endMs, nowMs, true};
   return growth;
 }
@@ -86,8 +82,7 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
     return {report.sums, intervalMs_ == 0 ? lifeMs : std::min(lifeMs, intervalMs_)};
   }
   const FlowGrowth growth{report.sums, sinceLast(*flow, report, nowMs)};
-  flow->sums = {flow->sums.packets + report.sums.packets, flow->sums.bytes + report.sums.bytes,
-                flow->sums.backPackets + report.sums.backPackets, flow->sums.backBytes + report.sums.backBytes};
+  flow->sums = flow->sums + report.sums;
   flow->endMs = report.endMs;
   flow->reportedMs = nowMs;
   flow->isRepeated = true;
@@ -99,7 +94,7 @@ FlowGrowth FlowLedger::ofEnd(const FlowReport& report, std::uint64_t nowMs) {
   if (flow == nullptr) return unknown(report, nowMs);
   const std::uint32_t sinceMs = sinceLast(*flow, report, nowMs);
   const FlowSums before = std::exchange(*flow, {}).sums;
-  return {isLess(report.sums, before) ? report.sums : difference(report.sums, before), sinceMs};
+  return {isLess(report.sums, before) ? report.sums : report.sums - before, sinceMs};
 }
 
 FlowLedger::Flow* FlowLedger::find(std::uint64_t key) noexcept {

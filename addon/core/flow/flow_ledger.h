@@ -13,6 +13,13 @@ struct FlowSums {
   std::uint64_t bytes = 0;
   std::uint64_t backPackets = 0;
   std::uint64_t backBytes = 0;
+
+  friend FlowSums operator+(const FlowSums& a, const FlowSums& b) noexcept {
+    return {a.packets + b.packets, a.bytes + b.bytes, a.backPackets + b.backPackets, a.backBytes + b.backBytes};
+  }
+  friend FlowSums operator-(const FlowSums& a, const FlowSums& b) noexcept {
+    return {a.packets - b.packets, a.bytes - b.bytes, a.backPackets - b.backPackets, a.backBytes - b.backBytes};
+  }
 };
 
 /// One record of a flow. Times are ms since 1970 of the exporter's clock.

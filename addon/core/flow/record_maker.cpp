@@ -19,7 +19,8 @@ constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
 constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
 
 bool isTotal(Slot slot) noexcept {
-  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes;
+  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes ||
+         slot == Slot::reverseTotalPackets || slot == Slot::reverseTotalBytes;
 }
 
 /// Of a counter; 64 where records have none.
@@ -172,7 +173,8 @@ std::uint64_t RecordMaker::flowKeyOf(const FlowRecord& made) const noexcept {
 FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs) {
   constexpr std::uint64_t kIdle = 1, kEnd = 3, kForced = 4;
   const std::uint64_t reason = values_[Slot::endReason];
-  FlowReport report{.key = flowKeyOf(made), .sums = sums};
+  const FlowSums deltas = deltasOf(sums);
+  FlowReport report{.key = flowKeyOf(made), .sums = sums - deltas};
   report.hasStart = made.startMs != 0;
   report.startMs = made.startMs;
   report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
@@ -185,7 +187,15 @@ FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint6
                                           : state_.ledger.ofTotals(report, nowMs);
   made.durationMs = growth.durationMs;
   made.key = FlowRecord::Key::partial;
-  return growth.sums;
+  return growth.sums + deltas;
+}
+
+/// Those of the sums that are since the last record, in a template that has totals too.
+FlowSums RecordMaker::deltasOf(const FlowSums& sums) const noexcept {
+  if (!isOfTotals_) return {};
+  const auto deltaOf = [](Slot slot, std::uint64_t sum) { return isTotal(slot) ? 0 : sum; };
+  return {deltaOf(forward_.packets, sums.packets), deltaOf(forward_.bytes, sums.bytes),
+          deltaOf(backward_.packets, sums.backPackets), deltaOf(backward_.bytes, sums.backBytes)};
 }
 
 void RecordMaker::setCounts(Counted counted, FlowRecord& made) noexcept {

@@ -61,6 +61,7 @@ class RecordMaker {
   /// count what is above layer 4 (IANA's registry): packets have their least length at least.
   [[nodiscard]] Counted completed(Counted counted, const CountedSlots& slots) noexcept;
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
+  [[nodiscard]] FlowSums deltasOf(const FlowSums& sums) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
   /// Of what is counted one way, as it is.
