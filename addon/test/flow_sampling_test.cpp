@@ -186,6 +186,12 @@ TEST_CASE("flow sampling: domain 0 reports rates of all domains, of one by its n
   CHECK(rateIn(6, 2) == 300);
   CHECK(rateIn(4, 3) == 1000);
   CHECK(rateIn(4, 7) == 400);
+  // A record that passed none of the samplers of its own domain.
+  fields.push_back({48, 1});
+  received.feed(ipfix({.domain = 3}, ipfixOptions(300, {{48, 1}}, {{50, 4}}) +
+                                         flowSet(300, number(1, 1) + words({64})) + ipfixTemplate(256, fields) +
+                                         flowSet(256, plainRecord() + words({7}) + number(0, 1))));
+  CHECK(received.records.back().samplingRate == 1);
 }
 
 TEST_CASE("flow sampling: what left by an interface has the rate of that interface") {

@@ -134,6 +134,10 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
   const auto in = [&](std::uint32_t number, SamplingScope scope, std::uint64_t id) {
     return find({id, number, domain.port, domain.protocol, scope});
   };
+  const auto hasSamplers = [&](std::uint32_t number) {
+    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
+  };
+  const bool passedNone = asked.hasSampler && asked.sampler == 0;
   std::uint32_t rate = 0;
   if (asked.hasSampler) {
     rate = in(domain.number, SamplingScope::sampler, asked.sampler);
@@ -147,12 +151,9 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
     if (rate == 0 && !asked.hasSampler) rate = in(number, SamplingScope::anySampler, 0);
   };
   ofAll(domain.number);
+  if (rate == 0 && passedNone && hasSamplers(domain.number)) return 1;
   if (domain.number != 0) ofAll(0);
-  const auto hasSamplers = [&](std::uint32_t number) {
-    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
-  };
-  const bool passedNone = rate == 0 && asked.hasSampler && asked.sampler == 0;
-  return passedNone && (hasSamplers(domain.number) || hasSamplers(0)) ? 1 : rate;
+  return rate == 0 && passedNone && hasSamplers(0) ? 1 : rate;
 }
 
 void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
