@@ -131,6 +131,37 @@ TEST_CASE("initiator and responder: bytes without headers make no impossible rec
   CHECK(countedBy(talk.judged) == std::pair<std::uint64_t, std::uint64_t>{1010, 46'000 + 1000});
 }
 
+TEST_CASE("initiator and responder: the destination may be the initiator, and Cisco names both as client and server") {
+  const auto countedAt = [](std::uint8_t initiator) {
+    Talk talk(withFlow({{239, 1}, {298, 4}, {231, 4}, {299, 4}, {232, 4}}));
+    talk.record(flowOf(1, number(initiator, 1) + words({10, 1000, 2000, 2'800'000})));
+    return talk.judged.sums().at("10.1.0.1").first;
+  };
+  CHECK(countedAt(1) == 10);
+  CHECK(countedAt(2) == 2000);
+  // IOS XE, "connection client" and "connection server", alone and beside the packet of a record.
+  constexpr std::uint32_t kCisco = 9;
+  const Fields connection = {{12236, 4, kCisco}, {12237, 4, kCisco}, {12241, 2, kCisco}, {4, 1},           {239, 1},
+                             {298, 8},           {8338, 8, kCisco},  {299, 8},           {8337, 8, kCisco}};
+  const Bytes values = words({kForeign + 1, kProtected + 1}) + number(53, 2) + number(17, 1) + number(2, 1) +
+                       number(2000, 8) + number(80'000, 8) + number(10, 8) + number(1000, 8);
+  Fields beside = {{8, 4}, {12, 4}, {7, 2}, {11, 2}};
+  beside.insert(beside.end(), connection.begin(), connection.end());
+  const Bytes packet = words({kProtected + 1, kForeign + 1}) + number(53, 2) + number(4000, 2);
+  for (const auto& [fields, record] : {std::pair{connection, values}, std::pair{beside, packet + values}}) {
+    Talk talk(fields);
+    talk.record(record);
+    REQUIRE(talk.judged.records.size() == 2);
+    const FlowRecord& there = talk.judged.records[0];
+    CHECK(there.packet.destination == ipv4(kProtected + 1));
+    CHECK(there.packet.destinationPort == 53);
+    CHECK(there.packets == 2000);
+    CHECK(there.bytes == 80'000 + 14 * 2000);
+    CHECK(talk.judged.records[1].packet.destination == ipv4(kForeign + 1));
+    CHECK(talk.judged.records[1].packets == 10);
+  }
+}
+
 TEST_CASE("totals: a flow that was seen before counts by difference, a new one of its key by all") {
   const Fields fields = withFlow({{86, 4}, {85, 4}, {152, 8}, {153, 8}});
   const auto record = [](std::uint32_t packets, std::uint64_t startMs, std::uint64_t endMs) {

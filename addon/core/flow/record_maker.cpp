@@ -32,11 +32,8 @@ std::uint8_t bitsOf(const RecordLayout& layout, Slot slot) noexcept {
 }
 
 bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
-  for (const NumberField& field : layout.numbers) {
-    if (field.slot == slot)
-      return field.shift <= 32 && value >= (~std::uint64_t{0} >> field.shift) - RecordMaker::kNegativeMost;
-  }
-  return false;
+  const unsigned bits = bitsOf(layout, slot);
+  return bits >= 32 && value >= (~std::uint64_t{0} >> (64 - bits)) - RecordMaker::kNegativeMost;
 }
 
 std::uint8_t tcpFlagsOf(std::uint64_t flags) noexcept { return static_cast<std::uint8_t>(flags); }
@@ -68,16 +65,17 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   layout_ = &layout;
   values_.clear();
   forward_ = forwardSlots();
+  usesInitiator_ = forward_.packets == Slot::initiatorPackets || forward_.bytes == Slot::initiatorBytes ||
+                   forward_.bytes == Slot::clientBytes;
   backward_ = backwardSlots();
   hasOut_ = layout.has(Slot::outPackets) || layout.has(Slot::outBytes);
   hasBackward_ = backward_.packets != Slot::none || backward_.bytes != Slot::none;
   hasSampledPacket_ =
       layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 || layout.has(Slot::ipLength);
   isOfTotals_ = isTotal(forward_.packets) || isTotal(forward_.bytes);
-  usesEvents_ =
-      layout.has(Slot::event) && (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets);
+  usesEvents_ = usesInitiator_ && layout.has(Slot::event);
   hasPlainPacket_ = namesOnlyIpv4(layout);
-  hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesEvents_;
+  hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesInitiator_;
   hasUptimes_ = layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs;
   key_ = keyKind();
   const bool isByRecord =
@@ -109,8 +107,8 @@ RecordMaker::CountedSlots RecordMaker::forwardSlots() const noexcept {
   };
   CountedSlots slots;
   slots.packets = firstOf({Slot::packets, Slot::totalPackets, Slot::initiatorPackets});
-  slots.bytes =
-      firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::initiatorBytes});
+  slots.bytes = firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::clientBytes,
+                         Slot::initiatorBytes});
   slots.isLayer2 = slots.bytes == Slot::layer2Bytes || slots.bytes == Slot::totalLayer2Bytes;
   slots.isPayload = slots.bytes == Slot::initiatorBytes;
   return slots;
@@ -124,9 +122,9 @@ RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
   slots.packets = either(Slot::reversePackets, Slot::reverseTotalPackets);
   slots.bytes = either(Slot::reverseBytes, Slot::reverseTotalBytes);
   // Initiator and responder are two sides only where neither is counted in another way too.
-  if (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets) {
+  if (usesInitiator_) {
     slots.packets = either(Slot::responderPackets, slots.packets);
-    slots.bytes = either(Slot::responderBytes, slots.bytes);
+    slots.bytes = either(Slot::serverBytes, either(Slot::responderBytes, slots.bytes));
     slots.isPayload = slots.bytes == Slot::responderBytes;
   }
   return slots;
@@ -252,6 +250,8 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
     return Counted{counterOf(slots.packets, isImpossible), counterOf(slots.bytes, isImpossible)};
   };
   Counted there = read(forward_), back = hasBackward_ ? read(backward_) : Counted{0, 0};
+  constexpr std::uint64_t kDestinationInitiates = 2;
+  if (usesInitiator_ && values_[Slot::biflowDirection] == kDestinationInitiates) std::swap(there, back);
   const std::uint64_t event = values_[Slot::event];
   const bool isGrowing = isOfTotals_ || (usesEvents_ && (event == kEventUpdate || event == kEventEnd));
   if (isGrowing && !isImpossible && (there.packets | there.bytes | back.packets | back.bytes) != 0) {

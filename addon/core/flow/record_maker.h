@@ -101,6 +101,8 @@ class RecordMaker {
   /// Counters are those of the whole flow (elements 85 and 86), or of the firewall's event.
   bool isOfTotals_ = false;
   bool usesEvents_ = false;
+  /// Counters are those of the initiator, and of the responder.
+  bool usesInitiator_ = false;
   bool hasBackward_ = false;
   bool hasSampledPacket_ = false;
   /// Of all records of the set, unless it is looked up for each.
