@@ -141,16 +141,17 @@ TEST_CASE("initiator and responder: the destination may be the initiator, and Ci
   CHECK(countedAt(2) == 2000);
   // IOS XE, "connection client" and "connection server", alone and beside the packet of a record.
   constexpr std::uint32_t kCisco = 9;
-  const Fields connection = {{12236, 4, kCisco}, {12237, 4, kCisco}, {12241, 2, kCisco}, {4, 1},           {239, 1},
-                             {298, 8},           {8338, 8, kCisco},  {299, 8},           {8337, 8, kCisco}};
+  const Fields connection = {{12236, 4, kCisco}, {12237, 4, kCisco}, {12241, 2, kCisco}, {4, 1}, {239, 1}, {298, 8},
+                             {8338, 8, kCisco},  {299, 8},           {8337, 8, kCisco},  {61, 1}};
   const Bytes values = words({kForeign + 1, kProtected + 1}) + number(53, 2) + number(17, 1) + number(2, 1) +
-                       number(2000, 8) + number(80'000, 8) + number(10, 8) + number(1000, 8);
+                       number(2000, 8) + number(80'000, 8) + number(10, 8) + number(1000, 8) + number(1, 1);
   Fields beside = {{8, 4}, {12, 4}, {7, 2}, {11, 2}};
   beside.insert(beside.end(), connection.begin(), connection.end());
   const Bytes packet = words({kProtected + 1, kForeign + 1}) + number(53, 2) + number(4000, 2);
   for (const auto& [fields, record] : {std::pair{connection, values}, std::pair{beside, packet + values}}) {
     Talk talk(fields);
     talk.record(record);
+    // Egress (61) leaves none out: no other record reports them.
     REQUIRE(talk.judged.records.size() == 2);
     const FlowRecord& there = talk.judged.records[0];
     CHECK(there.packet.destination == ipv4(kProtected + 1));

@@ -343,7 +343,8 @@ void RecordMaker::setRest(FlowRecord& made) noexcept {
 #include "flow_fields_abi.h"
   if (made.input == 0) made.input = values_.u32(Slot::physicalInput);
   if (made.output == 0) made.output = values_.u32(Slot::physicalOutput);
-  made.direction = directionOf(*layout_, values_[Slot::direction]);
+  // A connection has one record for both ways.
+  made.direction = usesInitiator_ ? FlowDirection::unknown : directionOf(*layout_, values_[Slot::direction]);
   made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
 }
 
