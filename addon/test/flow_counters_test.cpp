@@ -45,6 +45,22 @@ TEST_CASE("initiator and responder: the destination may be the initiator, and Ci
   }
 }
 
+TEST_CASE("firewall events: an update that comes after the end has nothing new, nor a second end") {
+  const auto event = [](std::uint8_t kind, std::uint64_t startMs, std::uint64_t endMs, std::uint32_t bytes) {
+    return flowOf(1,
+                  number(kind, 1) + number(kFlowNowMs + startMs, 8) + number(kFlowNowMs + endMs, 8) + words({bytes}));
+  };
+  Talk talk(withFlow({{233, 1}, {152, 8}, {323, 8}, {231, 4}}));
+  talk.record(event(5, 0, 60'000, 60'000), kNowSeconds + 60).record(event(2, 0, 120'100, 105'000), kNowSeconds + 121);
+  talk.record(event(5, 0, 120'000, 45'000), kNowSeconds + 121);
+  talk.record(event(2, 0, 120'100, 105'000), kNowSeconds + 122);
+  CHECK(countedBy(talk.judged).second == 105'000);
+  // Another of the same key.
+  talk.record(event(5, 130'000, 190'000, 7000), kNowSeconds + 190);
+  talk.record(event(2, 130'000, 200'000, 9000), kNowSeconds + 200);
+  CHECK(countedBy(talk.judged).second == 105'000 + 9000);
+}
+
 TEST_CASE("traits: counters are named for what each of a template is") {
   const auto countersOf = [](const Fields& counters) {
     Talk talk(counters);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
-#include <utility>
 
 #include "flow/flow_bounds.h"
 
@@ -81,6 +80,7 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
     const std::uint32_t lifeMs = lifeOf(report);
     return {report.sums, intervalMs_ == 0 ? lifeMs : std::min(lifeMs, intervalMs_)};
   }
+  if (flow->isEnded) return {};
   const FlowGrowth growth{report.sums, sinceLast(*flow, report, nowMs)};
   flow->sums = flow->sums + report.sums;
   flow->endMs = report.endMs;
@@ -92,8 +92,12 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
 FlowGrowth FlowLedger::ofEnd(const FlowReport& report, std::uint64_t nowMs) {
   Flow* const flow = findOfTime(report);
   if (flow == nullptr) return unknown(report, nowMs);
+  if (flow->isEnded) return {};
   const std::uint32_t sinceMs = sinceLast(*flow, report, nowMs);
-  const FlowSums before = std::exchange(*flow, {}).sums;
+  const FlowSums before = flow->sums;
+  // Without a start what comes next with this key is another flow.
+  const Flow ended{report.key, report.sums, report.startMs, report.endMs, nowMs, false, true};
+  *flow = report.hasStart ? ended : Flow{};
   return {isLess(report.sums, before) ? report.sums : report.sums - before, sinceMs};
 }
 
@@ -107,9 +111,14 @@ FlowLedger::Flow* FlowLedger::find(std::uint64_t key) noexcept {
 /// A flow that is said to have ended later is of a time before the exporter, and so its uptime, began again.
 FlowLedger::Flow* FlowLedger::findOfTime(const FlowReport& report) noexcept {
   Flow* const flow = find(report.key);
-  if (flow == nullptr || report.endMs + kSameMs >= flow->endMs) return flow;
+  if (flow == nullptr || (flow->isEnded ? hasEnded(*flow, report) : report.endMs + kSameMs >= flow->endMs)) return flow;
   *flow = {};
   return nullptr;
+}
+
+/// Whether the record is of the flow that ended, and of no later one with its key.
+bool FlowLedger::hasEnded(const Flow& flow, const FlowReport& report) noexcept {
+  return report.hasStart && std::abs(report.startMs - flow.startMs) <= kSameMs && report.endMs <= flow.endMs + kSameMs;
 }
 
 FlowLedger::Flow* FlowLedger::place(std::uint64_t key, std::uint64_t nowMs) {

@@ -59,7 +59,8 @@ class FlowLedger {
   [[nodiscard]] FlowGrowth ofTotals(const FlowReport& report, std::uint64_t nowMs);
   /// A record with the counts of a flow since the last one: counts as it is.
   [[nodiscard]] FlowGrowth ofUpdate(const FlowReport& report, std::uint64_t nowMs);
-  /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is.
+  /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is. An update
+  /// that comes after it, and a second end, have nothing new.
   [[nodiscard]] FlowGrowth ofEnd(const FlowReport& report, std::uint64_t nowMs);
 
   /// Flows that found no place, and flows that lost theirs before kKeptMs.
@@ -79,10 +80,13 @@ class FlowLedger {
     std::int64_t endMs = 0;
     std::uint64_t reportedMs = 0;
     bool isRepeated = false;
+    /// Its last record came.
+    bool isEnded = false;
   };
 
   [[nodiscard]] Flow* find(std::uint64_t key) noexcept;
   [[nodiscard]] Flow* findOfTime(const FlowReport& report) noexcept;
+  [[nodiscard]] static bool hasEnded(const Flow& flow, const FlowReport& report) noexcept;
   /// Null if there is no place.
   Flow* place(std::uint64_t key, std::uint64_t nowMs);
   void begin(const FlowReport& report, std::uint64_t nowMs);
