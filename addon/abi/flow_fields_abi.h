@@ -13,7 +13,7 @@
  *   TIME(slot, form, element)                 a form of the slots `start` and `end`
  *
  * Elements have the numbers and meanings of IANA's registry (RFC 7012; NetFlow v9 has the same, RFC 3954, 8), and the
- * names in the comments; reverse() and vmware() are those of enterprises, see flow_elements.h. All others are stepped
+ * names in the comments; reverse(), vmware() and cisco() are those of enterprises, see flow_elements.h. All others are stepped
  * over. Of several elements of a line, the first in a record holds. 0: not known.
  */
 #ifndef NUMBER
@@ -54,6 +54,8 @@ NUMBER(initiatorPackets, 298)                   // initiatorPackets
 NUMBER(initiatorBytes, 231)                     // initiatorOctets
 NUMBER(responderPackets, 299)                   // responderPackets
 NUMBER(responderBytes, 232)                     // responderOctets
+NUMBER(clientBytes, cisco(8338))                // of layer 3, from the client of the connection, which is the initiator
+NUMBER(serverBytes, cisco(8337))
 NUMBER(reversePackets, reverse(2))
 NUMBER(reverseBytes, reverse(1))
 NUMBER(reverseTotalPackets, reverse(86))
@@ -71,6 +73,8 @@ NUMBER(tcpDestinationPort, 183)                 // tcpDestinationPort
 NUMBER(innerProtocol, vmware(880))
 NUMBER(innerSourcePort, vmware(886))
 NUMBER(innerDestinationPort, vmware(887))
+NUMBER(clientPort, cisco(12240))                // beside clientBytes or initiatorPackets they replace those of the packet
+NUMBER(serverPort, cisco(12241))
 NUMBER(tcpFlags, 6)                             // tcpControlBits
 NUMBER(ipVersion, 60)                           // ipVersion
 NUMBER(ipLength, 190, 224)                      // totalLengthIPv4, ipTotalLength
@@ -85,6 +89,8 @@ PART(innerSource4, 4, vmware(881))
 PART(innerDestination4, 4, vmware(882))
 PART(innerSource6, 16, vmware(883))
 PART(innerDestination6, 16, vmware(884))
+PART(client4, 4, cisco(12236))
+PART(server4, 4, cisco(12237))
 PART(frame, 0, 104, 315)                        // layer2packetSectionData, dataLinkFrameSection
 PART(ipPacket, 0, 313)                          // ipHeaderPacketSection
 
@@ -92,6 +98,7 @@ PART(ipPacket, 0, 313)                          // ipHeaderPacketSection
 NUMBER(flowId, 148)                             // flowId
 NUMBER(endReason, 136)                          // flowEndReason
 NUMBER(event, 233, 40005)                       // firewallEvent, and Cisco's number before 233 was assigned
+NUMBER(biflowDirection, 239)                    // biflowDirection: 2, the destination is the initiator (RFC 5103, 6.3)
 NUMBER(direction, 61)                           // flowDirection
 NUMBER(physicalInput, 252)                      // ingressPhysicalInterface
 NUMBER(physicalOutput, 253)                     // egressPhysicalInterface
@@ -133,6 +140,7 @@ NUMBER(samplingProbability, 311)                // samplingProbability
 // Of records of options.
 NUMBER(scopeInterface)                          // an interface that is a scope
 NUMBER(scopeTemplate, 145)                      // templateId
+NUMBER(scopeDomain, 149)                        // observationDomainId
 PART(name, 0, 82)                               // interfaceName
 PART(description, 0, 83)                        // interfaceDescription
 // clang-format on

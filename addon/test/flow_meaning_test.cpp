@@ -4,54 +4,10 @@
 #include "collector/plausibility.h"
 #include "flow/flow_bounds.h"
 #include "flow/flow_ledger.h"
-#include "judged_records.h"
+#include "flow_talk.h"
 
 using namespace floodwall;
 using namespace floodwall::test;
-
-namespace {
-
-/// Packets and bytes of layer 3 by which hosts are counted, summed over all destinations.
-std::pair<std::uint64_t, std::uint64_t> countedBy(const Judged& judged) {
-  std::pair<std::uint64_t, std::uint64_t> sum;
-  for (const FlowRecord& record : judged.records) {
-    sum.first += record.packets * record.samplingRate;
-    sum.second += (record.bytes - 14 * record.packets) * record.samplingRate;
-  }
-  return sum;
-}
-
-constexpr std::uint32_t kSeconds = kFlowNowMs / 1000;
-
-/// Messages of one template, numbered from 1 on.
-class Talk {
- public:
-  explicit Talk(const Fields& fields) { say(ipfixTemplate(256, fields), kSeconds, 0); }
-  Talk& record(const Bytes& bytes, std::uint32_t seconds = kSeconds) { return say(flowSet(256, bytes), seconds, 1); }
-
-  Judged judged;
-
- private:
-  Talk& say(const Bytes& sets, std::uint32_t seconds, std::uint32_t records) {
-    judged.feed(ipfix({.number = number_, .seconds = seconds}, sets), std::uint64_t{seconds} * 1000);
-    number_ += records;
-    return *this;
-  }
-  std::uint32_t number_ = 1;
-};
-
-/// A record of a UDP flow; `tail` are the values of further fields.
-const Fields kFlow = {{8, 4}, {12, 4}, {7, 2}, {11, 2}, {4, 1}};
-Bytes flowOf(std::uint16_t port, const Bytes& tail) {
-  return words({kForeign + 1, kProtected + 1}) + number(port, 2) + number(53, 2) + number(17, 1) + tail;
-}
-Fields withFlow(const Fields& more) {
-  Fields fields = kFlow;
-  fields.insert(fields.end(), more.begin(), more.end());
-  return fields;
-}
-
-}  // namespace
 
 TEST_CASE("impossible records: a mean packet is no shorter than an IP header and no longer than a packet can be") {
   const Fields fields = withFlow({{2, 8}, {1, 8}});
@@ -109,8 +65,8 @@ TEST_CASE(
                          words({there, back}));
   };
   Talk talk(fields);
-  talk.record(event(7, 1, 0, 0, 0)).record(event(7, 5, 60, 60'000, 3000), kSeconds + 60);
-  talk.record(event(7, 5, 120, 30'000, 0), kSeconds + 120).record(event(7, 2, 130, 93'000, 3000), kSeconds + 130);
+  talk.record(event(7, 1, 0, 0, 0)).record(event(7, 5, 60, 60'000, 3000), kNowSeconds + 60);
+  talk.record(event(7, 5, 120, 30'000, 0), kNowSeconds + 120).record(event(7, 2, 130, 93'000, 3000), kNowSeconds + 130);
   CHECK(countedBy(talk.judged).second == 96'000);
   // Over the time since the record before, and not since the start.
   REQUIRE(talk.judged.records.size() == 4);
@@ -119,8 +75,8 @@ TEST_CASE(
   CHECK(talk.judged.records[3].durationMs == 10'000);
   // A flow without updates, one whose end has less than its updates, and another of the same key.
   talk.judged.records.clear();
-  talk.record(event(8, 2, 140, 5000, 0), kSeconds + 140);
-  talk.record(event(9, 5, 140, 5000, 0), kSeconds + 140).record(event(9, 2, 150, 1000, 0), kSeconds + 150);
+  talk.record(event(8, 2, 140, 5000, 0), kNowSeconds + 140);
+  talk.record(event(9, 5, 140, 5000, 0), kNowSeconds + 140).record(event(9, 2, 150, 1000, 0), kNowSeconds + 150);
   CHECK(countedBy(talk.judged).second == 11'000);
 }
 
@@ -131,16 +87,16 @@ TEST_CASE("totals: a flow that was seen before counts by difference, a new one o
   };
   Talk talk(fields);
   for (std::uint32_t i = 1; i <= 14; i++) {
-    talk.record(record(1000 * i, kFlowNowMs, kFlowNowMs + 1000 * i), kSeconds + i);
+    talk.record(record(1000 * i, kFlowNowMs, kFlowNowMs + 1000 * i), kNowSeconds + i);
   }
   CHECK(countedBy(talk.judged) == std::pair<std::uint64_t, std::uint64_t>{14'000, 1'400'000});
   for (const FlowRecord& made : talk.judged.records) CHECK(made.durationMs == 1000);
   // Nothing new, another start, and less than before.
   talk.judged.records.clear();
-  talk.record(record(14'000, kFlowNowMs, kFlowNowMs + 14'000), kSeconds + 15);
+  talk.record(record(14'000, kFlowNowMs, kFlowNowMs + 14'000), kNowSeconds + 15);
   CHECK(talk.judged.records.empty());
-  talk.record(record(15'000, kFlowNowMs + 16'000, kFlowNowMs + 20'000), kSeconds + 20);
-  talk.record(record(10, kFlowNowMs + 16'000, kFlowNowMs + 21'000), kSeconds + 21);
+  talk.record(record(15'000, kFlowNowMs + 16'000, kFlowNowMs + 20'000), kNowSeconds + 20);
+  talk.record(record(10, kFlowNowMs + 16'000, kFlowNowMs + 21'000), kNowSeconds + 21);
   CHECK(countedBy(talk.judged).first == 15'010);
 }
 
@@ -195,8 +151,8 @@ TEST_CASE(
     return flowOf(port, words({2000, 200'000}) + number(kFlowNowMs, 8) + number(kFlowNowMs + 1000 * seconds, 8));
   };
   Talk talk(fields);
-  for (std::uint32_t second = 2; second <= 10; second += 2) talk.record(record(1, second), kSeconds + second);
-  talk.record(record(2, 60), kSeconds + 60);
+  for (std::uint32_t second = 2; second <= 10; second += 2) talk.record(record(1, second), kNowSeconds + second);
+  talk.record(record(2, 60), kNowSeconds + 60);
   REQUIRE(talk.judged.records.size() == 6);
   for (const FlowRecord& made : talk.judged.records) CHECK(made.durationMs == 2000);
 }
@@ -210,15 +166,15 @@ TEST_CASE(
   };
   const auto lastDurationMs = [](Talk& talk) { return talk.judged.records.back().durationMs; };
   Talk restarted(fields);
-  restarted.record(record(1, 0, 60), kSeconds + 60).record(record(1, 60, 120), kSeconds + 120);
-  restarted.record(record(2, 100, 121), kSeconds + 121).record(record(2, 100, 122), kSeconds + 122);
-  restarted.record(record(3, 60, 122), kSeconds + 122);
+  restarted.record(record(1, 0, 60), kNowSeconds + 60).record(record(1, 60, 120), kNowSeconds + 120);
+  restarted.record(record(2, 100, 121), kNowSeconds + 121).record(record(2, 100, 122), kNowSeconds + 122);
+  restarted.record(record(3, 60, 122), kNowSeconds + 122);
   CHECK(lastDurationMs(restarted) == 62'000);
   // Two flows of one sender that differ in what the record does not have, and end by the inactive timeout.
   Talk over(fields);
-  over.record(record(1, 0, 10), kSeconds + 25)
-      .record(record(1, 0, 11), kSeconds + 26)
-      .record(record(2, 0, 60), kSeconds + 60);
+  over.record(record(1, 0, 10), kNowSeconds + 25)
+      .record(record(1, 0, 11), kNowSeconds + 26)
+      .record(record(2, 0, 60), kNowSeconds + 60);
   CHECK(lastDurationMs(over) == 60'000);
 }
 

@@ -170,6 +170,42 @@ TEST_CASE("flow sampling: samplers that only domain 0 reports hold for its line 
   CHECK(received.records[0].samplingRate == 2000);
 }
 
+TEST_CASE("flow sampling: domain 0 reports rates of all domains, of one by its number, and of interfaces") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.push_back({10, 4});
+  const Bytes options = ipfixOptions(300, {{144, 4}}, {{305, 4}, {306, 4}}) + ipfixOptions(301, {{149, 4}}, {{34, 4}}) +
+                        ipfixOptions(302, {{10, 4}}, {{34, 4}});
+  received.feed(ipfix({}, options + flowSet(300, words({1, 1, 999})) + flowSet(301, words({5, 200, 6, 300})) +
+                              flowSet(302, words({7, 400}))));
+  const auto rateIn = [&](std::uint32_t domain, std::uint32_t input) {
+    received.feed(ipfix({.domain = domain}, ipfixTemplate(256, fields) + flowSet(256, plainRecord() + words({input}))));
+    return received.records.back().samplingRate;
+  };
+  CHECK(rateIn(5, 1) == 200);
+  CHECK(rateIn(6, 2) == 300);
+  CHECK(rateIn(4, 3) == 1000);
+  CHECK(rateIn(4, 7) == 400);
+  // A record that passed none of the samplers of its own domain.
+  fields.push_back({48, 1});
+  received.feed(ipfix({.domain = 3}, ipfixOptions(300, {{48, 1}}, {{50, 4}}) +
+                                         flowSet(300, number(1, 1) + words({64})) + ipfixTemplate(256, fields) +
+                                         flowSet(256, plainRecord() + words({7}) + number(0, 1))));
+  CHECK(received.records.back().samplingRate == 1);
+}
+
+TEST_CASE("flow sampling: what left by an interface has the rate of that interface") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.insert(fields.end(), {{10, 4}, {14, 4}, {61, 1}});
+  const auto record = [](std::uint8_t direction) { return plainRecord() + words({1, 2}) + number(direction, 1); };
+  received.feed(netflow9({}, netflow9Options(300, {{2, 4}}, {{34, 4}}) + flowSet(300, words({1, 100, 2, 200})) +
+                                 netflow9Template(256, fields) + flowSet(256, record(0) + record(1))));
+  REQUIRE(received.records.size() == 2);
+  CHECK(received.records[0].samplingRate == 100);
+  CHECK(received.records[1].samplingRate == 200);
+}
+
 TEST_CASE("flow sampling: rates are bounded in number, and those in use stay") {
   const Fields fields = {{12, 4}, {2, 4}, {302, 4}};
   Received received;

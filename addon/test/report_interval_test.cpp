@@ -49,6 +49,21 @@ TEST_CASE("report interval: a flow that is said to have begun long ago had its p
   CHECK(durationOf(interval, flowOf(3, 900), 12'620) == 900);
 }
 
+TEST_CASE("report interval: protocols without ports teach nothing, and have the interval that others showed") {
+  ReportInterval interval;
+  FlowRecord icmp = flowOf(0, 3'600'000);
+  icmp.packet.protocol = 1;
+  CHECK(durationOf(interval, icmp, 10'000'000) == 3'600'000);
+  icmp.durationMs += 60'000;
+  CHECK(durationOf(interval, icmp, 10'060'000) == 3'660'000);
+  CHECK(durationOf(interval, flowOf(1, 60'000), 10'060'000) == 60'000);
+  CHECK(durationOf(interval, flowOf(1, 120'000), 10'120'000) == 60'000);
+  icmp.durationMs += 60'000;
+  CHECK(durationOf(interval, icmp, 10'120'000) == 60'000);
+  icmp.key = FlowRecord::Key::partial;
+  CHECK(durationOf(interval, icmp, 10'120'000) == 3'720'000);
+}
+
 TEST_CASE("report interval: flows that begin together are not one, whatever else makes them differ") {
   ReportInterval interval;
   const auto pair = [&](FlowRecord first, FlowRecord second) {

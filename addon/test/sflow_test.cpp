@@ -134,6 +134,14 @@ TEST_CASE("sFlow: sampled IPv4 and IPv6 without a header, which holds where ther
   for (const Bytes& records : {mac + four + header, header + four + mac}) {
     CHECK(only(receivedOf(flowSample({}, 3, records))).packet.destination == ipv4(kProtected + 1));
   }
+  // One that cannot be read takes nothing of them.
+  const Bytes labels = rawHeader(1, 200, ethernet(0x8847) + Bytes(60));
+  for (const Bytes& records : {four + labels, labels + four}) {
+    const FlowRecord labelled = only(receivedOf(flowSample({}, 2, records)));
+    CHECK(labelled.packet.destination == ipv4(kProtected));
+    CHECK(labelled.packet.protocol == 6);
+    CHECK(labelled.bytes == 114);
+  }
 }
 
 TEST_CASE("sFlow: AS numbers of the gateway; structures of others are stepped over") {

@@ -40,6 +40,8 @@ bool ReportInterval::canTeach(const FlowRecord& record) noexcept {
 std::uint32_t ReportInterval::bounded(const FlowRecord& record, std::uint64_t nowMs) noexcept {
   if (longestMs_ != 0 && nowMs > learnedMs_ + kKeptMs) longestMs_ = 0;
   if (refutedMs_ != 0 && nowMs > refutedMs_ + kKeptMs) refutedMs_ = 0;
+  const bool hasPorts = record.packet.protocol == kTcp || record.packet.protocol == kUdp;
+  if (!hasPorts) return boundedBy(longestMs_, record);
   const std::uint64_t key = keyOf(record);
   const std::int64_t startMs = record.startMs, endMs = startMs + record.durationMs;
   Flow& flow = flows_[key >> 58];

@@ -16,7 +16,8 @@ namespace floodwall {
 /// A sender of traffic must not be able to teach it: two flows that begin together and differ in a field that the
 /// record lacks must not be taken for one, by which a long record would count as a burst. So records with the whole key
 /// of a flow teach it; and records of UDP that come while the flow goes on, since a sender cannot choose the end of a
-/// UDP flow. A flow whose next record begins where the last one ended shows that the exporter does not do so.
+/// UDP flow. A flow whose next record begins where the last one ended shows that the exporter does not do so. Records
+/// of protocols without ports teach nothing; what was learned holds for them.
 class ReportInterval {
  public:
   /// Shorter ones are taken as they are, ms.
@@ -29,8 +30,7 @@ class ReportInterval {
   /// Over which the record is to be spread, ms: not over more than the time since the flow's last record, or, of a flow
   /// that is not known, than the longest such time. `nowMs`: monotonic, when it came.
   [[nodiscard]] std::uint32_t durationOf(const FlowRecord& record, std::uint64_t nowMs) noexcept {
-    const bool hasPorts = record.packet.protocol == kTcp || record.packet.protocol == kUdp;
-    if (record.key == FlowRecord::Key::partial || record.startMs == 0 || !hasPorts) return record.durationMs;
+    if (record.key == FlowRecord::Key::partial || record.startMs == 0) return record.durationMs;
     return record.durationMs < kLeastMs ? record.durationMs : bounded(record, nowMs);
   }
 

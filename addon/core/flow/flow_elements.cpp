@@ -15,6 +15,7 @@ constexpr std::uint64_t keyOf(std::uint32_t enterprise, std::uint16_t number) no
   return std::uint64_t{enterprise} << 16 | number;
 }
 constexpr std::uint64_t reverse(std::uint16_t number) { return keyOf(kReverseEnterprise, number); }
+constexpr std::uint64_t cisco(std::uint16_t number) { return keyOf(kCiscoEnterprise, number); }
 constexpr std::uint64_t vmware(std::uint16_t number) { return keyOf(kVmwareEnterprise, number); }
 
 class Elements {

@@ -47,6 +47,9 @@ inline constexpr std::uint32_t kReverseEnterprise = 29305;
 /// VMware's elements of the packet within a tunnel, beside the usual ones of the packet around it (NSX and the
 /// distributed switch: elements 880 to 887 of VMware's document on IPFIX templates).
 inline constexpr std::uint32_t kVmwareEnterprise = 6876;
+/// Cisco's elements of connections, of IOS XE's Application Visibility and Control ("connection client ipv4 address"
+/// and so on; Catalyst switches have no others in their records of applications).
+inline constexpr std::uint32_t kCiscoEnterprise = 9;
 
 [[nodiscard]] Element elementOf(std::uint32_t enterprise, std::uint16_t number) noexcept;
 /// The meaning of an element that a template has once more: it is of the packet within a tunnel, since occurrences are

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
-#include <utility>
 
 #include "flow/flow_bounds.h"
 
@@ -15,6 +14,8 @@ namespace {
 constexpr std::size_t kFirstFlows = 256;
 /// The usual time between two reports, for a flow that began before the first datagram of its exporter.
 constexpr std::int64_t kUsualMs = 60'000;
+/// The longest packet of IPv6 (RFC 8200, 3).
+constexpr std::uint64_t kPacketBytesMost = 65'575;
 
 std::uint32_t msOf(std::int64_t ms) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<std::uint32_t>::max()));
@@ -32,8 +33,21 @@ bool isLess(const FlowSums& a, const FlowSums& b) noexcept {
   return a.packets < b.packets || a.bytes < b.bytes || a.backPackets < b.backPackets || a.backBytes < b.backBytes;
 }
 
-FlowSums difference(const FlowSums& a, const FlowSums& b) noexcept {
-  return {a.packets - b.packets, a.bytes - b.bytes, a.backPackets - b.backPackets, a.backBytes - b.backBytes};
+/// The sums of a report, with what its counters of bytes lost where they wrapped since `before`: fewer bytes of more
+/// packets, which are long enough for a whole lap.
+FlowSums unwrapped(const FlowReport& report, const FlowSums& before) noexcept {
+  FlowSums sums = report.sums;
+  if (report.bytesBits >= 64) return sums;
+  const std::uint64_t lap = std::uint64_t{1} << report.bytesBits;
+  const auto unwrap = [lap](std::uint64_t& bytes, std::uint64_t bytesBefore, std::uint64_t packets,
+                            std::uint64_t packetsBefore) {
+    bytes += bytesBefore / lap * lap;
+    if (bytes >= bytesBefore || packets <= packetsBefore) return;
+    if (bytes + lap - bytesBefore <= (packets - packetsBefore) * kPacketBytesMost) bytes += lap;
+  };
+  unwrap(sums.bytes, before.bytes, sums.packets, before.packets);
+  unwrap(sums.backBytes, before.backBytes, sums.backPackets, before.backPackets);
+  return sums;
 }
 
 }  // namespace
@@ -46,14 +60,16 @@ FlowGrowth FlowLedger::ofTotals(const FlowReport& report, std::uint64_t nowMs) {
     begin(report, nowMs);
     return unknown(report, nowMs);
   }
-  const bool isAnother =
-      isLess(report.sums, flow->sums) || (report.hasStart && std::abs(report.startMs - flow->startMs) > kSameMs);
-  if (isAnother) {
+  const bool isOfStart = !report.hasStart || std::abs(report.startMs - flow->startMs) <= kSameMs;
+  const FlowSums sums = unwrapped(report, flow->sums);
+  const bool isEarlier = report.hasStart && report.endMs < flow->endMs && !isLess(flow->sums, report.sums);
+  if (isOfStart && isEarlier) return {};
+  if (!isOfStart || isLess(sums, flow->sums)) {
     *flow = {report.key, report.sums, report.startMs, report.endMs, nowMs, false};
     return {report.sums, lifeOf(report)};
   }
-  const FlowGrowth growth{difference(report.sums, flow->sums), sinceLast(*flow, report, nowMs)};
-  *flow = {report.key, report.sums, flow->startMs, report.endMs, nowMs, true};
+  const FlowGrowth growth{sums - flow->sums, sinceLast(*flow, report, nowMs)};
+  *flow = {report.key, sums, flow->startMs, report.endMs, nowMs, true};
   return growth;
 }
 
@@ -64,9 +80,9 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
     const std::uint32_t lifeMs = lifeOf(report);
     return {report.sums, intervalMs_ == 0 ? lifeMs : std::min(lifeMs, intervalMs_)};
   }
+  if (flow->isEnded) return {};
   const FlowGrowth growth{report.sums, sinceLast(*flow, report, nowMs)};
-  flow->sums = {flow->sums.packets + report.sums.packets, flow->sums.bytes + report.sums.bytes,
-                flow->sums.backPackets + report.sums.backPackets, flow->sums.backBytes + report.sums.backBytes};
+  flow->sums = flow->sums + report.sums;
   flow->endMs = report.endMs;
   flow->reportedMs = nowMs;
   flow->isRepeated = true;
@@ -76,9 +92,13 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
 FlowGrowth FlowLedger::ofEnd(const FlowReport& report, std::uint64_t nowMs) {
   Flow* const flow = findOfTime(report);
   if (flow == nullptr) return unknown(report, nowMs);
+  if (flow->isEnded) return {};
   const std::uint32_t sinceMs = sinceLast(*flow, report, nowMs);
-  const FlowSums before = std::exchange(*flow, {}).sums;
-  return {isLess(report.sums, before) ? report.sums : difference(report.sums, before), sinceMs};
+  const FlowSums before = flow->sums;
+  // Without a start what comes next with this key is another flow.
+  const Flow ended{report.key, report.sums, report.startMs, report.endMs, nowMs, false, true};
+  *flow = report.hasStart ? ended : Flow{};
+  return {isLess(report.sums, before) ? report.sums : report.sums - before, sinceMs};
 }
 
 FlowLedger::Flow* FlowLedger::find(std::uint64_t key) noexcept {
@@ -91,9 +111,14 @@ FlowLedger::Flow* FlowLedger::find(std::uint64_t key) noexcept {
 /// A flow that is said to have ended later is of a time before the exporter, and so its uptime, began again.
 FlowLedger::Flow* FlowLedger::findOfTime(const FlowReport& report) noexcept {
   Flow* const flow = find(report.key);
-  if (flow == nullptr || report.endMs + kSameMs >= flow->endMs) return flow;
+  if (flow == nullptr || (flow->isEnded ? hasEnded(*flow, report) : report.endMs + kSameMs >= flow->endMs)) return flow;
   *flow = {};
   return nullptr;
+}
+
+/// Whether the record is of the flow that ended, and of no later one with its key.
+bool FlowLedger::hasEnded(const Flow& flow, const FlowReport& report) noexcept {
+  return report.hasStart && std::abs(report.startMs - flow.startMs) <= kSameMs && report.endMs <= flow.endMs + kSameMs;
 }
 
 FlowLedger::Flow* FlowLedger::place(std::uint64_t key, std::uint64_t nowMs) {

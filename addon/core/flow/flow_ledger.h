@@ -13,6 +13,13 @@ struct FlowSums {
   std::uint64_t bytes = 0;
   std::uint64_t backPackets = 0;
   std::uint64_t backBytes = 0;
+
+  friend FlowSums operator+(const FlowSums& a, const FlowSums& b) noexcept {
+    return {a.packets + b.packets, a.bytes + b.bytes, a.backPackets + b.backPackets, a.backBytes + b.backBytes};
+  }
+  friend FlowSums operator-(const FlowSums& a, const FlowSums& b) noexcept {
+    return {a.packets - b.packets, a.bytes - b.bytes, a.backPackets - b.backPackets, a.backBytes - b.backBytes};
+  }
 };
 
 /// One record of a flow. Times are ms since 1970 of the exporter's clock.
@@ -22,6 +29,8 @@ struct FlowReport {
   std::int64_t startMs = 0;
   std::int64_t endMs = 0;
   bool hasStart = false;
+  /// Counters of bytes have 32 bits or fewer, and may wrap; 64: they do not.
+  std::uint8_t bytesBits = 64;
   /// Time since the first datagram of the exporter, by its clock.
   std::int64_t reportedForMs = 0;
   /// Nothing more of the flow will be reported, as its record says.
@@ -46,11 +55,12 @@ class FlowLedger {
   FlowLedger();
 
   /// A record with the totals of a flow (elements 85 and 86): one that has less than before, or another start, is of a
-  /// new flow.
+  /// new flow. One of the same start with less, and an earlier end, came late: it has nothing new.
   [[nodiscard]] FlowGrowth ofTotals(const FlowReport& report, std::uint64_t nowMs);
   /// A record with the counts of a flow since the last one: counts as it is.
   [[nodiscard]] FlowGrowth ofUpdate(const FlowReport& report, std::uint64_t nowMs);
-  /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is.
+  /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is. An update
+  /// that comes after it, and a second end, have nothing new.
   [[nodiscard]] FlowGrowth ofEnd(const FlowReport& report, std::uint64_t nowMs);
 
   /// Flows that found no place, and flows that lost theirs before kKeptMs.
@@ -70,10 +80,13 @@ class FlowLedger {
     std::int64_t endMs = 0;
     std::uint64_t reportedMs = 0;
     bool isRepeated = false;
+    /// Its last record came.
+    bool isEnded = false;
   };
 
   [[nodiscard]] Flow* find(std::uint64_t key) noexcept;
   [[nodiscard]] Flow* findOfTime(const FlowReport& report) noexcept;
+  [[nodiscard]] static bool hasEnded(const Flow& flow, const FlowReport& report) noexcept;
   /// Null if there is no place.
   Flow* place(std::uint64_t key, std::uint64_t nowMs);
   void begin(const FlowReport& report, std::uint64_t nowMs);

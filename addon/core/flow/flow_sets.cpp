@@ -123,10 +123,14 @@ void noteTraits(ExporterState& state, const FlowTemplate& flowTemplate) noexcept
   };
   if (flowTemplate.vendor != 0) state.noteVendor(flowTemplate.vendor);
   if (flowTemplate.isOptions) return;
-  const bool hasDeltas = hasOne({Slot::packets, Slot::bytes, Slot::layer2Bytes});
-  if (hasDeltas) state.note(FlowTrait::deltas);
-  if (!hasDeltas && hasOne({Slot::totalPackets, Slot::totalBytes})) state.note(FlowTrait::totals);
-  if (!hasDeltas && hasOne({Slot::initiatorBytes, Slot::initiatorPackets})) state.note(FlowTrait::events);
+  const bool hasPackets = layout.has(Slot::packets), hasBytes = hasOne({Slot::bytes, Slot::layer2Bytes});
+  const bool hasSides =
+      !hasPackets && !hasBytes && hasOne({Slot::initiatorBytes, Slot::initiatorPackets, Slot::clientBytes});
+  const bool isOfEvents = hasSides && layout.has(Slot::event);
+  if (hasPackets || hasBytes || (hasSides && !isOfEvents)) state.note(FlowTrait::deltas);
+  if ((!hasPackets && layout.has(Slot::totalPackets)) || (!hasBytes && layout.has(Slot::totalBytes)))
+    state.note(FlowTrait::totals);
+  if (isOfEvents) state.note(FlowTrait::events);
   if (layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0) state.note(FlowTrait::packets);
   if (layout.part(Part::innerDestination4).length != 0 || layout.has(Slot::innerProtocol))
     state.note(FlowTrait::tunnels);

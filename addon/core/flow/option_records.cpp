@@ -52,7 +52,10 @@ void RecordMaker::readRate(std::uint32_t interface) {
     rate.scope = SamplingScope::flowTemplate;
     rate.id = values_[Slot::scopeTemplate];
   }
-  noteChange(state_.samplings.set(domain_.key, rate, changesLeft_ != 0, nowMs_));
+  // The domain 0 may report of another one, which is the scope then (element 149).
+  DomainKey domain = domain_.key;
+  if (domain.number == 0) domain.number = values_.u32(Slot::scopeDomain);
+  noteChange(state_.samplings.set(domain, rate, changesLeft_ != 0, nowMs_));
 }
 
 void RecordMaker::endOptions() {

@@ -66,6 +66,27 @@ bool RecordLayout::placeInner(const Element& element, std::uint32_t offset, std:
   return (inner.part == Part::none && inner.slot == Slot::none) || place(inner, offset, length);
 }
 
+void RecordLayout::useConnection() {
+  const PartField client = part(Part::client4), server = part(Part::server4);
+  const bool countsSides = has(Slot::initiatorPackets) || has(Slot::initiatorBytes) || has(Slot::clientBytes);
+  const bool countsOneWay = has(Slot::packets) || has(Slot::bytes);
+  if (client.length == 0 || server.length == 0 || !countsSides || countsOneWay) return;
+  parts[static_cast<std::size_t>(Part::source4)] = client;
+  parts[static_cast<std::size_t>(Part::destination4)] = server;
+  replace(Slot::sourcePort, Slot::clientPort);
+  replace(Slot::destinationPort, Slot::serverPort);
+  // The source is the initiator now.
+  replace(Slot::biflowDirection, Slot::none);
+}
+
+void RecordLayout::replace(Slot slot, Slot by) {
+  std::erase_if(numbers, [slot](const NumberField& field) { return field.slot == slot; });
+  present[static_cast<std::size_t>(slot)] = by != Slot::none && has(by);
+  for (NumberField& field : numbers) {
+    if (field.slot == by) field.slot = slot;
+  }
+}
+
 std::size_t FlowTemplate::memoryBytes() const noexcept {
   return sizeof *this + layout.numbers.capacity() * sizeof(NumberField) + fields.capacity() * sizeof(TemplateField) +
          definition.capacity();
@@ -91,6 +112,7 @@ std::uint32_t resolveLayout(const FlowTemplate& flowTemplate, ByteSpan bytes, Re
         layout.place(field.element, static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(length)));
     offset += length;
   }
+  layout.useConnection();
   return static_cast<std::uint32_t>(offset);
 }
 

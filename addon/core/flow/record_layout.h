@@ -42,8 +42,12 @@ struct RecordLayout {
   void clear() noexcept;
   /// False if an element that a record cannot do without has a length that it cannot have: then it is left out.
   bool place(const Element& element, std::uint32_t offset, std::uint16_t length);
+  /// After the last field. Where records count what initiator and responder sent, and name these as client and server,
+  /// they are source and destination: the packet that the record names besides may be of either way.
+  void useConnection();
 
  private:
+  void replace(Slot slot, Slot by);
   bool placeInner(const Element& element, std::uint32_t offset, std::uint16_t length);
 };
 

@@ -19,15 +19,21 @@ constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
 constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
 
 bool isTotal(Slot slot) noexcept {
-  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes;
+  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes ||
+         slot == Slot::reverseTotalPackets || slot == Slot::reverseTotalBytes;
+}
+
+/// Of a counter; 64 where records have none.
+std::uint8_t bitsOf(const RecordLayout& layout, Slot slot) noexcept {
+  for (const NumberField& field : layout.numbers) {
+    if (field.slot == slot) return static_cast<std::uint8_t>(64 - field.shift);
+  }
+  return 64;
 }
 
 bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
-  for (const NumberField& field : layout.numbers) {
-    if (field.slot == slot)
-      return field.shift <= 32 && value >= (~std::uint64_t{0} >> field.shift) - RecordMaker::kNegativeMost;
-  }
-  return false;
+  const unsigned bits = bitsOf(layout, slot);
+  return bits >= 32 && value >= (~std::uint64_t{0} >> (64 - bits)) - RecordMaker::kNegativeMost;
 }
 
 std::uint8_t tcpFlagsOf(std::uint64_t flags) noexcept { return static_cast<std::uint8_t>(flags); }
@@ -59,16 +65,17 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   layout_ = &layout;
   values_.clear();
   forward_ = forwardSlots();
+  usesInitiator_ = forward_.packets == Slot::initiatorPackets || forward_.bytes == Slot::initiatorBytes ||
+                   forward_.bytes == Slot::clientBytes;
   backward_ = backwardSlots();
   hasOut_ = layout.has(Slot::outPackets) || layout.has(Slot::outBytes);
   hasBackward_ = backward_.packets != Slot::none || backward_.bytes != Slot::none;
   hasSampledPacket_ =
       layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 || layout.has(Slot::ipLength);
   isOfTotals_ = isTotal(forward_.packets) || isTotal(forward_.bytes);
-  usesEvents_ =
-      layout.has(Slot::event) && (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets);
+  usesEvents_ = usesInitiator_ && layout.has(Slot::event);
   hasPlainPacket_ = namesOnlyIpv4(layout);
-  hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesEvents_;
+  hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesInitiator_;
   hasUptimes_ = layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs;
   key_ = keyKind();
   const bool isByRecord =
@@ -100,9 +107,10 @@ RecordMaker::CountedSlots RecordMaker::forwardSlots() const noexcept {
   };
   CountedSlots slots;
   slots.packets = firstOf({Slot::packets, Slot::totalPackets, Slot::initiatorPackets});
-  slots.bytes =
-      firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::initiatorBytes});
+  slots.bytes = firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::clientBytes,
+                         Slot::initiatorBytes});
   slots.isLayer2 = slots.bytes == Slot::layer2Bytes || slots.bytes == Slot::totalLayer2Bytes;
+  slots.isPayload = slots.bytes == Slot::initiatorBytes;
   return slots;
 }
 
@@ -114,9 +122,10 @@ RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
   slots.packets = either(Slot::reversePackets, Slot::reverseTotalPackets);
   slots.bytes = either(Slot::reverseBytes, Slot::reverseTotalBytes);
   // Initiator and responder are two sides only where neither is counted in another way too.
-  if (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets) {
+  if (usesInitiator_) {
     slots.packets = either(Slot::responderPackets, slots.packets);
-    slots.bytes = either(Slot::responderBytes, slots.bytes);
+    slots.bytes = either(Slot::serverBytes, either(Slot::responderBytes, slots.bytes));
+    slots.isPayload = slots.bytes == Slot::responderBytes;
   }
   return slots;
 }
@@ -126,7 +135,7 @@ std::uint64_t RecordMaker::largeCounterOf(Slot slot, bool& isImpossible) const n
   return std::min(values_[slot], kCountMax);
 }
 
-RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noexcept {
+RecordMaker::Counted RecordMaker::completed(Counted counted, const CountedSlots& slots) noexcept {
   if ((counted.packets == 0) != (counted.bytes == 0)) {
     state_.counts.estimatedRecords++;
     if (counted.packets == 0) {
@@ -135,7 +144,8 @@ RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noex
       counted.bytes = counted.packets * kEstimatedLeastBytes;
     }
   }
-  if (!isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
+  if (slots.isPayload) counted.bytes = std::max(counted.bytes, counted.packets * kEstimatedLeastBytes);
+  if (!slots.isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
   return counted;
 }
 
@@ -161,11 +171,13 @@ std::uint64_t RecordMaker::flowKeyOf(const FlowRecord& made) const noexcept {
 FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs) {
   constexpr std::uint64_t kIdle = 1, kEnd = 3, kForced = 4;
   const std::uint64_t reason = values_[Slot::endReason];
-  FlowReport report{.key = flowKeyOf(made), .sums = sums};
+  const FlowSums deltas = deltasOf(sums);
+  FlowReport report{.key = flowKeyOf(made), .sums = sums - deltas};
   report.hasStart = made.startMs != 0;
   report.startMs = made.startMs;
   report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
   report.reportedForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
+  report.bytesBits = bitsOf(*layout_, forward_.bytes);
   report.isOver = usesEvents_ || reason == kIdle || reason == kEnd || reason == kForced;
   const bool isUpdate = usesEvents_ && values_[Slot::event] == kEventUpdate;
   const FlowGrowth growth = isUpdate      ? state_.ledger.ofUpdate(report, nowMs)
@@ -173,7 +185,15 @@ FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint6
                                           : state_.ledger.ofTotals(report, nowMs);
   made.durationMs = growth.durationMs;
   made.key = FlowRecord::Key::partial;
-  return growth.sums;
+  return growth.sums + deltas;
+}
+
+/// Those of the sums that are since the last record, in a template that has totals too.
+FlowSums RecordMaker::deltasOf(const FlowSums& sums) const noexcept {
+  if (!isOfTotals_) return {};
+  const auto deltaOf = [](Slot slot, std::uint64_t sum) { return isTotal(slot) ? 0 : sum; };
+  return {deltaOf(forward_.packets, sums.packets), deltaOf(forward_.bytes, sums.bytes),
+          deltaOf(backward_.packets, sums.backPackets), deltaOf(backward_.bytes, sums.backBytes)};
 }
 
 void RecordMaker::setCounts(Counted counted, FlowRecord& made) noexcept {
@@ -230,6 +250,8 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
     return Counted{counterOf(slots.packets, isImpossible), counterOf(slots.bytes, isImpossible)};
   };
   Counted there = read(forward_), back = hasBackward_ ? read(backward_) : Counted{0, 0};
+  constexpr std::uint64_t kDestinationInitiates = 2;
+  if (usesInitiator_ && values_[Slot::biflowDirection] == kDestinationInitiates) std::swap(there, back);
   const std::uint64_t event = values_[Slot::event];
   const bool isGrowing = isOfTotals_ || (usesEvents_ && (event == kEventUpdate || event == kEventEnd));
   if (isGrowing && !isImpossible && (there.packets | there.bytes | back.packets | back.bytes) != 0) {
@@ -240,7 +262,7 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
   // Some report what leaves by an interface in records of their own, with nothing in the fields of what came in.
   if (there.packets == 0 && there.bytes == 0 && hasOut_) there = read({Slot::outPackets, Slot::outBytes, false});
   made.hasImpossibleCount = isImpossible;
-  return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
+  return {completed(there, forward_), completed(back, backward_)};
 }
 
 RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
@@ -250,7 +272,7 @@ RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
     counted = {counterOf(Slot::outPackets, isImpossible), counterOf(Slot::outBytes, isImpossible)};
   }
   made.hasImpossibleCount = isImpossible;
-  return completed(counted, forward_.isLayer2);
+  return completed(counted, forward_);
 }
 
 void RecordMaker::countWithoutPacket(const RecordLayout& layout, std::uint32_t records) {
@@ -321,7 +343,8 @@ void RecordMaker::setRest(FlowRecord& made) noexcept {
 #include "flow_fields_abi.h"
   if (made.input == 0) made.input = values_.u32(Slot::physicalInput);
   if (made.output == 0) made.output = values_.u32(Slot::physicalOutput);
-  made.direction = directionOf(*layout_, values_[Slot::direction]);
+  // A connection has one record for both ways.
+  made.direction = usesInitiator_ ? FlowDirection::unknown : directionOf(*layout_, values_[Slot::direction]);
   made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
 }
 
@@ -356,8 +379,9 @@ std::uint32_t RecordMaker::rateOf() noexcept {
     if (said.rate != 0 || (said.isImpossible && domain_.ownRate != 0)) return domain_.ownRate;
   }
   const bool hasSampler = layout_->has(Slot::sampler);
+  const bool isEgress = directionOf(*layout_, values_[Slot::direction]) == FlowDirection::egress;
   return state_.samplings.rateOf(domain_.key, {.sampler = values_[hasSampler ? Slot::sampler : Slot::selector],
-                                               .interface = values_.u32(Slot::input),
+                                               .interface = values_.u32(isEgress ? Slot::output : Slot::input),
                                                .flowTemplate = template_.id,
                                                .hasSampler = hasSampler || layout_->has(Slot::selector)});
 }

@@ -45,6 +45,8 @@ class RecordMaker {
     Slot packets = Slot::none;
     Slot bytes = Slot::none;
     bool isLayer2 = false;
+    /// Bytes are those above layer 4, which may be fewer than any packet has.
+    bool isPayload = false;
   };
 
   [[nodiscard]] CountedSlots forwardSlots() const noexcept;
@@ -55,9 +57,11 @@ class RecordMaker {
     return value < kNegative32 ? value : largeCounterOf(slot, isImpossible);
   }
   [[nodiscard]] std::uint64_t largeCounterOf(Slot slot, bool& isImpossible) const noexcept;
-  /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers.
-  [[nodiscard]] Counted completed(Counted counted, bool isLayer2) noexcept;
+  /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers. Elements 231 and 232
+  /// count what is above layer 4 (IANA's registry): packets have their least length at least.
+  [[nodiscard]] Counted completed(Counted counted, const CountedSlots& slots) noexcept;
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
+  [[nodiscard]] FlowSums deltasOf(const FlowSums& sums) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
   /// Of what is counted one way, as it is.
@@ -97,6 +101,8 @@ class RecordMaker {
   /// Counters are those of the whole flow (elements 85 and 86), or of the firewall's event.
   bool isOfTotals_ = false;
   bool usesEvents_ = false;
+  /// Counters are those of the initiator, and of the responder.
+  bool usesInitiator_ = false;
   bool hasBackward_ = false;
   bool hasSampledPacket_ = false;
   /// Of all records of the set, unless it is looked up for each.

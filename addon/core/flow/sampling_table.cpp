@@ -134,20 +134,26 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
   const auto in = [&](std::uint32_t number, SamplingScope scope, std::uint64_t id) {
     return find({id, number, domain.port, domain.protocol, scope});
   };
+  const auto hasSamplers = [&](std::uint32_t number) {
+    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
+  };
+  const bool passedNone = asked.hasSampler && asked.sampler == 0;
   std::uint32_t rate = 0;
   if (asked.hasSampler) {
     rate = in(domain.number, SamplingScope::sampler, asked.sampler);
     if (rate == 0 && domain.number != 0) rate = in(0, SamplingScope::sampler, asked.sampler);
   }
-  if (rate == 0) rate = in(domain.number, SamplingScope::interface, asked.interface);
-  if (rate == 0) rate = in(domain.number, SamplingScope::flowTemplate, asked.flowTemplate);
-  if (rate == 0) rate = in(domain.number, SamplingScope::domain, 0);
-  if (rate == 0 && !asked.hasSampler) rate = in(domain.number, SamplingScope::anySampler, 0);
-  const auto hasSamplers = [&](std::uint32_t number) {
-    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
+  const auto ofAll = [&](std::uint32_t number) {
+    if (rate == 0) rate = in(number, SamplingScope::interface, asked.interface);
+    // Templates are of one domain (RFC 7011, 8).
+    if (rate == 0 && number == domain.number) rate = in(number, SamplingScope::flowTemplate, asked.flowTemplate);
+    if (rate == 0) rate = in(number, SamplingScope::domain, 0);
+    if (rate == 0 && !asked.hasSampler) rate = in(number, SamplingScope::anySampler, 0);
   };
-  const bool passedNone = rate == 0 && asked.hasSampler && asked.sampler == 0;
-  return passedNone && (hasSamplers(domain.number) || hasSamplers(0)) ? 1 : rate;
+  ofAll(domain.number);
+  if (rate == 0 && passedNone && hasSamplers(domain.number)) return 1;
+  if (domain.number != 0) ofAll(0);
+  return rate == 0 && passedNone && hasSamplers(0) ? 1 : rate;
 }
 
 void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {

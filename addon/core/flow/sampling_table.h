@@ -36,8 +36,8 @@ class SamplingTable {
     std::uint16_t flowTemplate = 0;
     bool hasSampler = false;
   };
-  /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
-  /// domain does not know is looked up in domain 0, where some exporters report those of all line cards. Records that
+  /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. What a domain does
+  /// not know is looked up in domain 0, where exporters report what is of all of them (RFC 7011, 3.1). Records that
   /// name no sampler have the rate of all samplers of their domain if it is one. Records that name sampler 0, where the
   /// options have other samplers alone, passed none (Cisco's Flexible NetFlow) and have the rate 1.
   ///

@@ -76,8 +76,12 @@ class SampledPacket {
     const std::uint32_t off = isEthernet ? kChecksumBytes : stripped;
     sampled.frameBytes = said > off ? said - off : 0;
     sampled.isLengthDoubtful = noteLength(said > stripped ? said - stripped : 0, sampled.bytes.size());
+    const Packet before = made_.packet;
     const ParsedHeader parsed = parseSampledHeader(sampled, state_.decapsulated, made_);
-    if (parsed.outcome != HeaderOutcome::parsed) return refuse(parsed.error);
+    if (parsed.outcome != HeaderOutcome::parsed) {
+      if (isFields_) made_.packet = before;
+      return refuse(parsed.error);
+    }
     isHeader_ = true;
   }
 

@@ -66,11 +66,11 @@ Element elementAt(const Specifier& specifier, TemplateSet set, bool isScope) noe
 /// The vendor that defined an element; 0: a standard one. NetFlow v9 has no enterprise numbers: Cisco's firewalls and
 /// nProbe have ranges of their own.
 std::uint32_t vendorOf(const Specifier& specifier, TemplateSet set) noexcept {
-  constexpr std::uint32_t kCisco = 9, kNtop = 35'632;
+  constexpr std::uint32_t kNtop = 35'632;
   if (specifier.enterprise != kReverseEnterprise && specifier.enterprise != kNoEnterprise) return specifier.enterprise;
   if (isIpfix(set)) return 0;
   if (specifier.number >= 57'472) return kNtop;
-  return specifier.number >= 33'000 && specifier.number <= 40'005 ? kCisco : 0;
+  return specifier.number >= 33'000 && specifier.number <= 40'005 ? kCiscoEnterprise : 0;
 }
 
 /// Those that are stepped over become one, so that a record costs what it has of use.
@@ -156,6 +156,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
     made->length += length;
   }
   if (made->length == 0 || made->length > 0xffff) return nullptr;
+  made->layout.useConnection();
   made->hasRate = hasRate(made->layout);
   if (!made->isVariable) {
     made->fields = {};
