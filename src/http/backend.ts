@@ -124,6 +124,8 @@ export interface Backend extends ClusterSource {
   banPreview(order: BanOrder, by: Holder): BanPreview;
   readonly orders: OrderSources;
   readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
+  /** The prefix of the ban that unban() would end now; null: none is active. */
+  bannedPrefix(target: IpAddress | Prefix): Prefix | null;
   /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */
   unban(
     target: IpAddress | Prefix,

@@ -267,6 +267,10 @@ export class ServiceBackend implements Backend {
     };
   }
 
+  bannedPrefix(target: IpAddress | Prefix): Prefix | null {
+    return this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
+  }
+
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {
     const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs, by);
     return answer === null ? null : this.#answered(answer);

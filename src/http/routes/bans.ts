@@ -3,6 +3,7 @@ import type { Tenancy } from "../../access/tenancy.ts";
 import { BAN_REASON_MAX } from "../../limits.ts";
 import { type BanOrder, orderText } from "../../mitigation/order/ban-order.ts";
 import { remedyOf } from "../../mitigation/order/remedies.ts";
+import type { IpAddress } from "../../net/address.ts";
 import { addressBits, type Prefix } from "../../net/prefix.ts";
 import { MITIGATION_METHODS } from "../attack-list.ts";
 import type { Backend, BanView } from "../backend.ts";
@@ -119,14 +120,18 @@ export function unbanRoute(backend: Backend): CommandRoute<UnbanFields> {
   };
 }
 
-/** Of an address the narrowest prefix that begins with it. */
+/** Of an address the ban of the narrowest prefix that begins with it. */
+export function endedOf({ prefix, isAddress }: ParsedTarget): IpAddress | Prefix {
+  return isAddress ? prefix.address : prefix;
+}
+
 export function unban(
   backend: Backend,
   { principal }: Call,
-  { prefix, isAddress }: ParsedTarget,
+  target: ParsedTarget,
   { reason = "" }: UnbanFields,
 ): Promise<BanView | null> {
-  return backend.unban(isAddress ? prefix.address : prefix, {
+  return backend.unban(endedOf(target), {
     operator: principal.operator,
     reason: reason.toWellFormed(),
   });
