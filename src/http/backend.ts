@@ -67,6 +67,13 @@ import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-vie
 import type { SignInSource } from "./routes/sign-in.ts";
 import type { Settled } from "./wire/saved.ts";
 
+/** The views are made one by one, since there may be ten thousand. */
+export interface BanTable {
+  /** In no order. */
+  readonly bans: readonly Ban[];
+  readonly viewOf: (ban: Ban) => BanView;
+}
+
 export interface Backend extends ClusterSource {
   /** False until all components have started; until then only open routes are served. */
   isReady(): boolean;
@@ -108,8 +115,8 @@ export interface Backend extends ClusterSource {
   telemetry(): TelemetryView | null;
   /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */
   configured(): Configured;
-  /** Active, refused and ended, in no order. */
-  bans(): readonly BanView[];
+  /** Active, refused and ended. */
+  bans(): BanTable;
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
   traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null>;
   /** The largest first, of what is stored; null: storage is off. Rejects with a HistoryFault. */

@@ -18,6 +18,7 @@ import type {
   AttackView,
   Backend,
   BanPreview,
+  BanTable,
   BanView,
   BgpView,
   Configured,
@@ -245,9 +246,9 @@ export class ServiceBackend implements Backend {
     return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
   }
 
-  bans(): BanView[] {
+  bans(): BanTable {
     const movesWith = movedAlong(this.#floodwall);
-    return this.#floodwall.bans.all().map((ban) => this.#banView(ban, movesWith));
+    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban, movesWith) };
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { nextTurn } from "../../src/system/timers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
+import { ban } from "../fixtures/views.ts";
 
 const CALLERS = 200;
 /** What each request costs in these tests, on the clock of the service. */
@@ -75,6 +76,29 @@ describe("200 callers at once hold up no turn of the event loop", () => {
     };
     expect(await longestTurnOf(`${head("GET /nowhere")}\r\n`)).toBeLessThanOrEqual(TURN_MS_MAX);
   });
+});
+
+test("the list of bans, of which there may be ten thousand, is made in slices", async () => {
+  const bans = Array.from({ length: CALLERS }, (_, i) => ban({ id: `b${i}`, target: `192.0.2.${i}` }));
+  server.backend.bans = () => ({
+    bans,
+    viewOf: (one) => {
+      server.clock.advance(REQUEST_MS);
+      return { ban: one, routeState: null };
+    },
+  });
+  let isAnswered = false;
+  const answer = server.get("/api/v1/bans").finally(() => {
+    isAnswered = true;
+  });
+  let longestMs = 0;
+  while (!isAnswered) {
+    const beforeMs = server.clock.monotonicMs();
+    await nextTurn();
+    longestMs = Math.max(longestMs, server.clock.monotonicMs() - beforeMs);
+  }
+  expect(((await (await answer).json()) as { bans: unknown[] }).bans).toHaveLength(CALLERS);
+  expect(longestMs).toBeLessThanOrEqual(TURN_MS_MAX);
 });
 
 test("readers of the metrics cost one text a second, however many there are", async () => {

@@ -76,7 +76,7 @@ test("a command with many targets does not read the table of bans, which may hav
   let reads = 0;
   backend.bans = () => {
     reads++;
-    return [];
+    return { bans: [], viewOf: (one) => ({ ban: one, routeState: null }) };
   };
   const unban = Array.from({ length: 100 }, (_, i) => ({ ip: `192.0.2.${i}` }));
   const answer = await ask("/api/v1/bans", as("operator"), { method: "POST", body: JSON.stringify({ unban }) });

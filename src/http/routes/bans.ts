@@ -6,7 +6,7 @@ import { remedyOf } from "../../mitigation/order/remedies.ts";
 import type { IpAddress } from "../../net/address.ts";
 import { addressBits, type Prefix } from "../../net/prefix.ts";
 import { MITIGATION_METHODS } from "../attack-list.ts";
-import type { Backend, BanView } from "../backend.ts";
+import type { Backend, BanTable, BanView } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import { ListReader } from "../list-reader.ts";
 import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
@@ -29,7 +29,7 @@ import { plainTextFault } from "../wire/plain-text.ts";
 
 export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
   const filters = banFilters(() => backend.tenancy());
-  const bans = new ListViews(() => sortBans(backend.bans()), viewing, filters);
+  const bans = new ListViews(() => inOrder(backend.bans()), viewing, filters);
   return {
     name: "bans",
     method: "GET",
@@ -54,6 +54,10 @@ export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
       return bans.answer(call, () => new ListReader<BanView>("bans", row));
     },
   };
+}
+
+function* inOrder({ bans, viewOf }: BanTable): Generator<BanView> {
+  for (const ban of sortBans(bans)) yield viewOf(ban);
 }
 
 function banFilters(tenancy: () => Tenancy): Filters<BanView> {
