@@ -3,8 +3,8 @@ import { attack } from "../../test/fixtures/views.ts";
 import { OWN_IDS } from "./attack-ids.ts";
 import { attackView } from "./attack-views.ts";
 
-test("of a thousand attacks the view of one is made alone", async () => {
-  const attacks = Array.from({ length: 1000 }, (_, i) => attack({ id: `a${i}` }));
+test("of many attacks the view of one is made alone", async () => {
+  const attacks = Array.from({ length: 20 }, (_, i) => attack({ id: `a${i}` }));
   const seen: string[] = [];
   const engines = {
     ...{ attackIds: OWN_IDS, attackLog: { ended: [attack({ id: "over", endedAt: 1 })] } },

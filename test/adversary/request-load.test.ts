@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { nextTurn } from "../../src/system/timers.ts";
+import { address } from "../fixtures/host-rows.ts";
 import { TestServer } from "../fixtures/http/http.ts";
+import { IncidentWorld } from "../fixtures/incident-world.ts";
 import { ban } from "../fixtures/views.ts";
 
 const CALLERS = 200;
@@ -42,6 +44,21 @@ async function longestTurnOf(request: string): Promise<number> {
   }
   expect(server.clock.monotonicMs()).toBeGreaterThanOrEqual(CALLERS * REQUEST_MS);
   return longestMs;
+}
+
+/** The answer, and the longest turn of the loop until it is there. */
+async function turnsOf(path: string): Promise<{ readonly body: unknown; readonly longestMs: number }> {
+  let isAnswered = false;
+  const answer = server.get(path).finally(() => {
+    isAnswered = true;
+  });
+  let longestMs = 0;
+  while (!isAnswered) {
+    const beforeMs = server.clock.monotonicMs();
+    await nextTurn();
+    longestMs = Math.max(longestMs, server.clock.monotonicMs() - beforeMs);
+  }
+  return { body: await (await answer).json(), longestMs };
 }
 
 const head = (line: string) => `${line} HTTP/1.1\r\nHost: localhost\r\n`;
@@ -87,18 +104,39 @@ test("the list of bans, of which there may be ten thousand, is made in slices", 
       return { ban: one, routeState: null };
     },
   });
-  let isAnswered = false;
-  const answer = server.get("/api/v1/bans").finally(() => {
-    isAnswered = true;
-  });
-  let longestMs = 0;
-  while (!isAnswered) {
-    const beforeMs = server.clock.monotonicMs();
-    await nextTurn();
-    longestMs = Math.max(longestMs, server.clock.monotonicMs() - beforeMs);
-  }
-  expect(((await (await answer).json()) as { bans: unknown[] }).bans).toHaveLength(CALLERS);
+  const { body, longestMs } = await turnsOf("/api/v1/bans");
+  expect((body as { bans: unknown[] }).bans).toHaveLength(CALLERS);
   expect(longestMs).toBeLessThanOrEqual(TURN_MS_MAX);
+});
+
+describe("the list of incidents, each of which may have a thousand attacks, is made in slices", () => {
+  const ids = Array.from({ length: CALLERS }, (_, i) => `i${i}`);
+  const pay = () => server.clock.advance(REQUEST_MS);
+  beforeEach(() => {
+    const world = new IncidentWorld();
+    world.start("a", { target: address("192.0.2.1") });
+    const [one] = [...world.table.listed()];
+    if (one === undefined) throw new Error("there is one");
+    const victims = () => {
+      pay();
+      return one.head.victims();
+    };
+    const view = () => {
+      pay();
+      return one.view();
+    };
+    const listed = ids.map((id) => ({ head: { ...one.head, id, victims }, view }));
+    server.backend.incidents.listed = () => listed.values();
+  });
+
+  test.each([
+    ["?target=203.0.113.9", 0],
+    ["", 100],
+  ])("%s", async (query, found) => {
+    const { body, longestMs } = await turnsOf(`/api/v1/incidents${query}`);
+    expect((body as { incidents: unknown[] }).incidents).toHaveLength(found);
+    expect(longestMs).toBeLessThanOrEqual(TURN_MS_MAX);
+  });
 });
 
 test("readers of the metrics cost one text a second, however many there are", async () => {
