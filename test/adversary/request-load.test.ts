@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { nextTurn } from "../../src/system/timers.ts";
 import { address } from "../fixtures/host-rows.ts";
+import { EventReader } from "../fixtures/http/event-reader.ts";
 import { TestServer } from "../fixtures/http/http.ts";
 import { IncidentWorld } from "../fixtures/incident-world.ts";
-import { ban } from "../fixtures/views.ts";
+import { attack, ban } from "../fixtures/views.ts";
 
 const CALLERS = 200;
 /** What each request costs in these tests, on the clock of the service. */
@@ -137,6 +138,21 @@ describe("the list of incidents, each of which may have a thousand attacks, is m
     expect((body as { incidents: unknown[] }).incidents).toHaveLength(found);
     expect(longestMs).toBeLessThanOrEqual(TURN_MS_MAX);
   });
+});
+
+test("an event stream with hundreds of attacks holds up no turn of the event loop", async () => {
+  const reader = await EventReader.open(server.base);
+  const tenancy = server.backend.tenancy();
+  server.backend.tenancy = () => {
+    server.clock.advance(REQUEST_MS);
+    return tenancy;
+  };
+  const ids = Array.from({ length: CALLERS }, (_, i) => `a${i}`);
+  const beganMs = server.clock.monotonicMs();
+  for (const id of ids) server.http.events.publish({ kind: "attack", view: { attack: attack({ id }), ban: null } });
+  expect(server.clock.monotonicMs() - beganMs).toBeLessThanOrEqual(TURN_MS_MAX);
+  for (const id of ids) expect((await reader.next())?.data).toMatchObject({ id });
+  reader.leave();
 });
 
 test("readers of the metrics cost one text a second, however many there are", async () => {
