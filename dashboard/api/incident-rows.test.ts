@@ -9,7 +9,7 @@ const table = incidents({ ownerOf: ({ group }) => group });
 for (const group of ["acme", "other"]) {
   table.recorded({ kind: "started", attack: attack({ id: group, group, target: address("192.0.2.1") }) });
 }
-const [second, first] = [...table.views()].map((view) => incidentRow(view, { tenant: null }));
+const [second, first] = [...table.listed()].map(({ view }) => incidentRow(view(), { tenant: null }));
 if (first === undefined || second === undefined) throw new Error("there are two");
 const all = () => true;
 

@@ -67,6 +67,13 @@ import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-vie
 import type { SignInSource } from "./routes/sign-in.ts";
 import type { Settled } from "./wire/saved.ts";
 
+/** The views are made one by one, since there may be ten thousand. */
+export interface BanTable {
+  /** In no order. */
+  readonly bans: readonly Ban[];
+  readonly viewOf: (ban: Ban) => BanView;
+}
+
 export interface Backend extends ClusterSource {
   /** False until all components have started; until then only open routes are served. */
   isReady(): boolean;
@@ -81,7 +88,7 @@ export interface Backend extends ClusterSource {
   /** Newest end first; null: storage is off. Rejects with a HistoryFault. */
   endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null>;
   /** Attacks by customer, kind and time. Orders reject with a BackendFault if they could not be saved. */
-  readonly incidents: Pick<Incidents, "views" | "get" | "order" | "note">;
+  readonly incidents: Pick<Incidents, "listed" | "get" | "order" | "note">;
   /** Links for people without a token. Changes reject with a BackendFault if they could not be saved. */
   readonly sharedLinks: Pick<SharedLinks, "isAllowed" | "all" | "of" | "share" | "revoke">;
   /** People sign in by an identity provider. */
@@ -108,8 +115,8 @@ export interface Backend extends ClusterSource {
   telemetry(): TelemetryView | null;
   /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */
   configured(): Configured;
-  /** Active, refused and ended, in no order. */
-  bans(): readonly BanView[];
+  /** Active, refused and ended. */
+  bans(): BanTable;
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
   traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null>;
   /** The largest first, of what is stored; null: storage is off. Rejects with a HistoryFault. */
@@ -124,6 +131,8 @@ export interface Backend extends ClusterSource {
   banPreview(order: BanOrder, by: Holder): BanPreview;
   readonly orders: OrderSources;
   readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
+  /** The prefix of the ban that unban() would end now; null: none is active. */
+  bannedPrefix(target: IpAddress | Prefix): Prefix | null;
   /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */
   unban(
     target: IpAddress | Prefix,

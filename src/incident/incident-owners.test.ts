@@ -43,6 +43,6 @@ test("views are made of the incidents alone that are wanted", () => {
   const world = new IncidentWorld({ linkMbps: () => ++built });
   for (const id of ["a", "b", "c"]) world.start(id, { group: id, target: address(`192.0.2.${id === "a" ? 1 : 2}`) });
   built = 0;
-  const found = [...world.table.views(({ victims }) => [...victims()].includes("192.0.2.1"))];
-  expect([found.map(({ group }) => group), built]).toEqual([["a"], 1]);
+  const found = [...world.table.listed()].filter(({ head }) => [...head.victims()].includes("192.0.2.1"));
+  expect([found.map(({ view }) => view().group), built]).toEqual([["a"], 1]);
 });

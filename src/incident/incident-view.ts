@@ -25,3 +25,9 @@ export interface IncidentHead
   /** Addresses, and prefixes of attacks that are spread, of the listed attacks; null: the whole hostgroup. */
   readonly victims: () => Iterable<string | null>;
 }
+
+/** One of the list, of which a view adds up the attacks. */
+export interface ListedIncident {
+  readonly head: IncidentHead;
+  readonly view: () => IncidentView;
+}

@@ -65,7 +65,7 @@ describe("an attack joins", () => {
     world.classify("a", "udp_flood");
     const second = world.classify("b", "syn_flood");
     expect(second).not.toBe(first);
-    expect([...world.table.views()].map(({ kind, attacks }) => [kind, attacks])).toEqual([
+    expect([...world.table.listed()].map(({ view }) => [view().kind, view().attacks])).toEqual([
       ["syn_flood", 1],
       ["udp_flood", 1],
     ]);

@@ -10,7 +10,7 @@ import { carryOut, type Decision } from "../system/stored-order.ts";
 import { ByCustomer } from "./by-customer.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
 import { IncidentAttacks, type OwnerOf } from "./incident-attacks.ts";
-import type { IncidentHead, IncidentView } from "./incident-view.ts";
+import type { IncidentHead, IncidentView, ListedIncident } from "./incident-view.ts";
 import {
   type Deed,
   NO_WORK,
@@ -139,10 +139,10 @@ export class Incidents {
     return id === undefined || id === attack.incident ? attack : { ...attack, incident: id };
   }
 
-  /** Newest first. A view is made of those alone that are wanted. */
-  *views(isWanted: (head: IncidentHead) => boolean = () => true): Generator<IncidentView> {
+  /** Newest first; may be read while incidents come and go. A reader makes the views that it wants. */
+  *listed(): Iterable<ListedIncident> {
     for (const entry of [...this.#entries.values()].reverse()) {
-      if (isWanted(this.#headOf(entry))) yield this.#viewOf(entry);
+      yield { head: this.#headOf(entry), view: () => this.#viewOf(entry) };
     }
   }
 

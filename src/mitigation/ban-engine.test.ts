@@ -51,6 +51,16 @@ describe("admission", () => {
   });
 });
 
+test("orders that the disk takes at once are one set of routes, which is wanted before they are answered", async () => {
+  const { engine, announcer } = harness({ maxActiveBans: 50 });
+  const hosts = Array.from({ length: 20 }, (_, i) => address(`192.0.2.${100 + i}`));
+  await Promise.all(hosts.map((host) => banBy(engine, host, 1000)));
+  // The first is written by itself.
+  expect([announcer.wanted.length, announcer.calls]).toEqual([20, 2]);
+  await Promise.all(hosts.map((host) => unbanBy(engine, host, 2000)));
+  expect([announcer.wanted.length, announcer.calls]).toEqual([0, 3]);
+});
+
 describe("an attack", () => {
   test("has its route among the wanted ones by its size, after those of manual bans", async () => {
     const { engine, announcer } = harness({ maxActiveBans: 9 });

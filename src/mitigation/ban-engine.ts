@@ -72,7 +72,7 @@ export class BanEngine {
       replanned: (ban, wallMs) => this.#replanned(ban, wallMs),
       takeEffect: (ban, previous) => {
         this.#put(ban, previous);
-        this.#updateWantedRoutes();
+        queueMicrotask(() => this.#guarded(() => this.#updateWantedRoutes()));
       },
     });
   }
@@ -383,7 +383,7 @@ export class BanEngine {
     this.#options.onChange(ban, previous);
   }
 
-  /** Called once after all changes: the announcer takes the whole set each time. */
+  /** Called once after all changes, also after those of all orders that the disk took at once: the announcer takes the whole set. */
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;

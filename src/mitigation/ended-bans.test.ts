@@ -11,7 +11,10 @@ import {
   WHITELISTED,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import { forgettingTable } from "../system/record-table.ts";
+import { EndedBans } from "./ended-bans.ts";
 
 describe("an attack", () => {
   test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", async () => {
@@ -77,4 +80,23 @@ test("the counts are those of a walk through the table, whatever happened to it"
     }
   }
   expect([...seen].sort()).toEqual(["active", "rejected", "withdrawn"]);
+});
+
+test("the ban of an attack is found without a look at the bans of other prefixes", () => {
+  const bans = new EndedBans({ endedKept: 1000, store: forgettingTable(), policy: () => ({ tenantOf: () => null }) });
+  let looks = 0;
+  const add = (target: string) => {
+    const own = ban({ id: target, target, manual: true, attackId: null, heldBy: [], state: "withdrawn", startedAt: 0 });
+    const { prefix } = own;
+    const get = () => {
+      looks++;
+      return prefix;
+    };
+    bans.add(Object.defineProperty({ ...own, withdrawnAt: 900 }, "prefix", { get }));
+  };
+  for (let i = 1; i <= 100; i++) add(`192.0.2.${i}`);
+  looks = 0;
+  expect(bans.of({ ...attackOn(address("192.0.2.7")), startedAt: 100, endedAt: 200 })?.id).toBe("192.0.2.7");
+  expect(bans.of({ ...attackOn(address("203.0.113.1")), startedAt: 100, endedAt: 200 })).toBeNull();
+  expect(looks).toBe(0);
 });

@@ -24,6 +24,8 @@ export class EndedBans {
   /** The last ban that was in force, by the text of its prefix. */
   readonly #lastOf = new Map<string, Ban>();
 
+  /** By the text of their prefix: ids, in the order in which they ended. */
+  readonly #byPrefix = new Map<string, Set<string>>();
   /** By tenant when they ended: ids, the oldest first. */
   readonly #byTenant = new Map<Tenant, Set<string>>();
 
@@ -35,6 +37,7 @@ export class EndedBans {
     this.bans.set(ban.id, ban);
     if (ban.attackId !== null) this.#byAttack.set(ban.attackId, ban);
     if (ban.state === "withdrawn") this.#lastOf.set(ban.prefix.text, ban);
+    this.#byPrefix.set(ban.prefix.text, (this.#byPrefix.get(ban.prefix.text) ?? new Set()).add(ban.id));
     const tenant = this.#options.policy().tenantOf(ban.prefix);
     this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? new Set()).add(ban.id));
     while (this.bans.size > this.#options.endedKept) this.#forgetOne();
@@ -61,7 +64,10 @@ export class EndedBans {
     // The attack did not cause it: a manual ban, or a ban of an attack in the other direction.
     const prefix = prefixUnderAttack(attack);
     if (prefix === null) return null;
-    for (const ban of this.bans.values()) if (ban.prefix.text === prefix.text && covers(ban, attack)) return ban;
+    for (const id of this.#byPrefix.get(prefix.text) ?? []) {
+      const ban = this.bans.get(id);
+      if (ban !== undefined && covers(ban, attack)) return ban;
+    }
     return null;
   }
 
@@ -78,6 +84,9 @@ export class EndedBans {
     this.bans.delete(ban.id);
     if (ban.attackId !== null && this.#byAttack.get(ban.attackId) === ban) this.#byAttack.delete(ban.attackId);
     if (this.#lastOf.get(ban.prefix.text) === ban) this.#lastOf.delete(ban.prefix.text);
+    const ofPrefix = this.#byPrefix.get(ban.prefix.text);
+    ofPrefix?.delete(ban.id);
+    if (ofPrefix?.size === 0) this.#byPrefix.delete(ban.prefix.text);
     this.#options.store.queue(ban.id, null);
   }
 }

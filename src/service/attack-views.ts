@@ -11,22 +11,27 @@ type Engines = Pick<Floodwall, "bans" | "detector" | "attackLog" | "timelines" |
 type History = Pick<HistoryStore, "ask"> | null;
 
 export function attackViews(engines: Engines): AttacksView {
-  const { active, recent } = ownViews(engines);
+  const { detector, attackLog } = engines;
+  const active = [...detector.active.values()].map((attack) => activeView(attack, engines));
+  const recent = attackLog.ended.map((attack) => withBan(attack, engines));
   const shown = (view: AttackView) => shownView(view, engines);
   return { active: active.map(shown), recent: recent.map(shown) };
 }
 
 /** With the ids of this brain alone. */
-function ownViews({ bans, detector, attackLog, incidents, now }: Engines): AttacksView {
-  const { monotonicMs } = now();
-  return {
-    active: [...detector.active.values()].map((attack) => {
-      const endsAfterSeconds = detector.endsAfterSeconds(attack);
-      const calm = calmOf(attack, endsAfterSeconds, monotonicMs);
-      return { attack: incidents.stamped(attack), ban: bans.banOf(attack), calm, endsAfterSeconds };
-    }),
-    recent: attackLog.ended.map((attack) => ({ attack, ban: bans.banOf(attack) })),
-  };
+function activeView(attack: Attack, { bans, detector, incidents, now }: Engines): AttackView {
+  const endsAfterSeconds = detector.endsAfterSeconds(attack);
+  const calm = calmOf(attack, endsAfterSeconds, now().monotonicMs);
+  return { attack: incidents.stamped(attack), ban: bans.banOf(attack), calm, endsAfterSeconds };
+}
+
+/** As above; null: it is neither in progress nor among the last that ended. */
+function ownView(id: string, engines: Engines): AttackView | null {
+  const { detector, attackLog } = engines;
+  const active = detector.active.values().find((attack) => attack.id === id);
+  if (active !== undefined) return activeView(active, engines);
+  const recent = attackLog.ended.find((attack) => attack.id === id);
+  return recent === undefined ? null : withBan(recent, engines);
 }
 
 function shownView(view: AttackView, { attackIds }: Pick<Engines, "attackIds">): AttackView {
@@ -39,10 +44,8 @@ export async function attackView(
   engines: Engines,
   { history, asker }: { readonly history: History; readonly asker: Tenant },
 ): Promise<AttackView | null> {
-  const { active, recent } = ownViews(engines);
-  const own = engines.attackIds.ownIdOf(id);
-  const known = [...active, ...recent].find(({ attack }) => attack.id === own);
-  if (known !== undefined) return shownView({ ...known, attack: engines.timelines.filled(known.attack) }, engines);
+  const known = ownView(engines.attackIds.ownIdOf(id), engines);
+  if (known !== null) return shownView({ ...known, attack: engines.timelines.filled(known.attack) }, engines);
   if (history === null) return null;
   const attack = await orHistoryFault(history.ask("endedAttack", { id: engines.attackIds.shownId(id) }, asker));
   return attack === null ? null : withBan(attack, engines);

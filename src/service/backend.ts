@@ -18,6 +18,7 @@ import type {
   AttackView,
   Backend,
   BanPreview,
+  BanTable,
   BanView,
   BgpView,
   Configured,
@@ -245,9 +246,9 @@ export class ServiceBackend implements Backend {
     return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
   }
 
-  bans(): BanView[] {
+  bans(): BanTable {
     const movesWith = movedAlong(this.#floodwall);
-    return this.#floodwall.bans.all().map((ban) => this.#banView(ban, movesWith));
+    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban, movesWith) };
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
@@ -265,6 +266,10 @@ export class ServiceBackend implements Backend {
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
     };
+  }
+
+  bannedPrefix(target: IpAddress | Prefix): Prefix | null {
+    return this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
   }
 
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {

@@ -85,6 +85,11 @@ function limitOf(rules: readonly Rule[]): RateLimit | null {
   return { packetsPerSecond: 0, bytesPerSecond, isPerSource: false, ipv4Length: 32, ipv6Length: 128 };
 }
 
+/** A virtual ban has no rules in the kernel. */
+function bannedIn(bans: Iterable<Ban>): PrefixTable {
+  return PrefixTable.of([...bans].filter(({ dryRun }) => !dryRun).map(({ prefix }) => prefix));
+}
+
 interface Seen {
   readonly isOwn: (host: IpAddress) => boolean;
   readonly isBlocked: (one: MinuteHeader) => boolean;
@@ -112,15 +117,18 @@ function effectOf(
       `too few packet headers of the last minute: ${headers.length}, and ${EFFECT_HEADERS_MIN} are needed`,
     );
   }
-  // A virtual ban has no rules in the kernel.
-  const inForce = [...bans.active.values()].filter(({ dryRun }) => !dryRun);
-  const banned = PrefixTable.of(inForce.map(({ prefix }) => prefix));
+  // Made only for rules that depend on it: there may be ten thousand bans.
+  let banned: PrefixTable | null = null;
+  const isBanned = (host: IpAddress) => {
+    banned ??= bannedIn(bans.active.values());
+    return banned.find(host) >= 0;
+  };
   const groupOf = (host: IpAddress) => config.hostgroups[config.lookup.group(host)]?.name ?? "global";
   const isExempt = (host: IpAddress) => config.whitelist.find(host) >= 0 || config.own.refusalOf(host) !== null;
   // Routers know neither the whitelist nor the allowlist.
   const isAllowed = isHere ? allowedBy(config) : () => false;
   const terms = {
-    ...{ minute: { headers, seconds }, isBanned: (host: IpAddress) => banned.find(host) >= 0, groupOf },
+    ...{ minute: { headers, seconds }, isBanned, groupOf },
     isExempt: isHere ? isExempt : () => false,
     isDecided: (one: MinuteHeader) => isBlocked(one) || isAllowed(one.header.source),
   };

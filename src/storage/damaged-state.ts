@@ -7,7 +7,9 @@ import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:
 import { basename, dirname, join } from "node:path";
 
 import { type StampedOrder, stampedName } from "../cluster/stamped-order.ts";
-import { noRows, type StateTable } from "./state-change.ts";
+import { parseAddress } from "../net/address.ts";
+import { parseTarget } from "../net/target.ts";
+import { noRows, type StateRecords, type StateTable } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
 /** State databases that were damaged and moved aside. */
@@ -42,6 +44,23 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
 const NAMES = Object.keys(TABLES) as StateTable[];
 /** Damage may have lost the end of a session: people sign in again. */
 const NOT_SALVAGED: StateTable = "browser_sessions";
+
+const isAddress = (text: unknown): boolean => typeof text === "string" && parseAddress(text) !== null;
+const isVictim = (text: unknown): boolean => text === null || (typeof text === "string" && parseTarget(text) !== null);
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** What a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
+const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) => boolean } = {
+  bans: ({ target, prefix }) => isAddress(target) && isAddress(prefix.address),
+  attacks: ({ target, group, carpet }) =>
+    (target === null || isAddress(target)) && typeof group === "string" && isVictim(carpet?.prefix ?? null),
+  filter_rules: ({ rule }) => isObject(rule),
+  incidents: ({ members, peaks, work }) =>
+    members.every(({ victim }) => isVictim(victim)) &&
+    [peaks.packets, peaks.bits].every(isObject) &&
+    Array.isArray(work.notes),
+  maintenance: ({ window }) => isObject(window.times),
+};
 
 /** The database and its write-ahead log. The index of the log is made again by the process that opens them. */
 const SUFFIXES = ["", "-wal"];
@@ -143,7 +162,8 @@ function isSound(name: StateTable, row: Row): boolean {
     const record: unknown = JSON.parse(String(row["record"]));
     if (typeof record !== "object" || record === null) return false;
     const fields: Row = { ...record, ...(name === "cluster_orders" && { name: stampedName(record as StampedOrder) }) };
-    return TABLES[name].keys.every((key) => row[key] === fields[key]);
+    const hasForm = FORMS[name] as ((record: object) => boolean) | undefined;
+    return TABLES[name].keys.every((key) => row[key] === fields[key]) && hasForm?.(record) !== false;
   } catch {
     return false;
   }

@@ -44,7 +44,7 @@ const BLOCK = { victim: address("192.0.2.1"), createdAt: 1, reason: "a \ud800 sc
 const LEVER = { mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as const;
 const RULE = { rule: { name: "a", action: "drop" }, createdAt: 1, expiresAt: 2, reason: "é" };
 const CHOICE = { profile: "web", always: null, note: "é", operator: "noc", tenant: null, chosenAt: 1 };
-const INCIDENT = { tenant: null, group: "é", direction: "incoming", kind: null, startedAt: 1, members: [] };
+const INCIDENT = { group: "é", startedAt: 1, members: [], peaks: { packets: {}, bits: {} }, work: { notes: [] } };
 const ORDERS: readonly (readonly [keyof StateRecords, string, (key: string, i: number) => object])[] = [
   [
     "source_blocks",

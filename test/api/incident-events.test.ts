@@ -31,7 +31,7 @@ test("an incident is sent as it changes, to its tenant without names of others #
   const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
   const table = incidents({ ownerOf: ({ group }) => (group === "mail" ? "other" : "acme") });
   const publish = () => {
-    for (const view of table.views()) server.http.events.publish({ kind: "incident", view });
+    for (const { view } of table.listed()) server.http.events.publish({ kind: "incident", view: view() });
   };
   table.recorded({ kind: "started", attack: attack({ id: "a1", group: "mail", target: address(OTHER_HOST) }) });
   table.recorded({ kind: "started", attack: attack({ id: "a2", group: "web", target: address(ACME_HOST) }) });
@@ -52,7 +52,7 @@ test("an event that waits at a reload is not sent to the tenant of before", asyn
   const tenant = await open(as("tenantViewer"));
   const table = incidents({ ownerOf: () => "acme" });
   table.recorded({ kind: "started", attack: attack({ id: "a1" }) });
-  const [view] = [...table.views()];
+  const [view] = [...table.listed()].map((one) => one.view());
   if (view === undefined) throw new Error("there is one");
   for (let times = 0; times < 2; times++) server.http.events.publish({ kind: "incident", view });
   server.http.events.reloaded();

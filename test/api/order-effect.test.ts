@@ -95,6 +95,18 @@ describe("order effect", () => {
     expect(dropped(ban({ target: VICTIM, dryRun: true }))).toMatchObject({ packets_share: 0 });
   });
 
+  test("does not look at the bans, of which there may be ten thousand, for a rule that is always in force", () => {
+    const scene = running({ bans: [ban({ target: VICTIM })] });
+    let looks = 0;
+    const values = scene.bans.active.values.bind(scene.bans.active);
+    scene.bans.active.values = () => {
+      looks++;
+      return values();
+    };
+    for (const when of ["always", "attacked"] as const) filterRuleEffect(operatorRule({ when }), scene);
+    expect(looks).toBe(1);
+  });
+
   test("leaves out what passes before it, and what source blocks drop #order-effect-is-what-the-rule-is", () => {
     const headers = [
       ...many(40, VICTIM),

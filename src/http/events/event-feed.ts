@@ -21,6 +21,7 @@ import { banToWire, ofTenant } from "../wire/ban.ts";
 import { incidentRow } from "../wire/incident.ts";
 import type { ExporterWire } from "../wire/telemetry.ts";
 import { EventRing, type RingEvent } from "./event-ring.ts";
+import { EventSlices } from "./event-slices.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 
@@ -43,6 +44,7 @@ export interface EventFeedOptions {
   readonly metrics: EventMetrics;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly nextTurn: () => Promise<void>;
   /** The name of this brain in a cluster, in its ids: those of another brain are times of another clock. Absent: none. */
   readonly brain?: string | null;
 }
@@ -75,6 +77,7 @@ export class EventFeed {
   readonly #options: EventFeedOptions;
   readonly #subscribers = new Set<Subscriber>();
   readonly #throttle: EventThrottle<FeedEvent>;
+  readonly #slices: EventSlices<FeedEvent>;
   readonly #ring: EventRing;
   readonly #shares: Shares;
   /** Wall-clock microseconds at monotonic time 0: ids are times, so that they also grow over a restart. */
@@ -92,7 +95,8 @@ export class EventFeed {
     this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
     this.#shares = new Shares(options.callers ?? (() => NO_TENANTS));
     this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
-    this.#throttle = new EventThrottle(timers, (event) => this.#send(event));
+    this.#slices = new EventSlices(options, (event) => this.#send(event));
+    this.#throttle = new EventThrottle(timers, (event) => this.#slices.push(event));
   }
 
   /** Called for starts, ends and other changes; the throttle suppresses repetitions. */
@@ -125,6 +129,7 @@ export class EventFeed {
     const id = this.#nextId();
     // The tenants in old events may be out of date, and of those that wait too.
     this.#throttle.clear();
+    this.#slices.clear();
     this.#ring.forget(id);
     this.#recheckAll();
     this.#sendAll(encode("reload", this.#textOf(id), "{}"));
@@ -179,6 +184,7 @@ export class EventFeed {
     this.#cancelForget();
     this.#isListenedTo = false;
     this.#throttle.clear();
+    this.#slices.clear();
     this.#ring.forget(this.#nextId());
   }
 

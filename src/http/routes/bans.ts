@@ -3,9 +3,10 @@ import type { Tenancy } from "../../access/tenancy.ts";
 import { BAN_REASON_MAX } from "../../limits.ts";
 import { type BanOrder, orderText } from "../../mitigation/order/ban-order.ts";
 import { remedyOf } from "../../mitigation/order/remedies.ts";
+import type { IpAddress } from "../../net/address.ts";
 import { addressBits, type Prefix } from "../../net/prefix.ts";
 import { MITIGATION_METHODS } from "../attack-list.ts";
-import type { Backend, BanView } from "../backend.ts";
+import type { Backend, BanTable, BanView } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import { ListReader } from "../list-reader.ts";
 import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
@@ -28,7 +29,7 @@ import { plainTextFault } from "../wire/plain-text.ts";
 
 export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
   const filters = banFilters(() => backend.tenancy());
-  const bans = new ListViews(() => sortBans(backend.bans()), viewing, filters);
+  const bans = new ListViews(() => inOrder(backend.bans()), viewing, filters);
   return {
     name: "bans",
     method: "GET",
@@ -53,6 +54,10 @@ export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
       return bans.answer(call, () => new ListReader<BanView>("bans", row));
     },
   };
+}
+
+function* inOrder({ bans, viewOf }: BanTable): Generator<BanView> {
+  for (const ban of sortBans(bans)) yield viewOf(ban);
 }
 
 function banFilters(tenancy: () => Tenancy): Filters<BanView> {
@@ -119,14 +124,18 @@ export function unbanRoute(backend: Backend): CommandRoute<UnbanFields> {
   };
 }
 
-/** Of an address the narrowest prefix that begins with it. */
+/** Of an address the ban of the narrowest prefix that begins with it. */
+export function endedOf({ prefix, isAddress }: ParsedTarget): IpAddress | Prefix {
+  return isAddress ? prefix.address : prefix;
+}
+
 export function unban(
   backend: Backend,
   { principal }: Call,
-  { prefix, isAddress }: ParsedTarget,
+  target: ParsedTarget,
   { reason = "" }: UnbanFields,
 ): Promise<BanView | null> {
-  return backend.unban(isAddress ? prefix.address : prefix, {
+  return backend.unban(endedOf(target), {
     operator: principal.operator,
     reason: reason.toWellFormed(),
   });

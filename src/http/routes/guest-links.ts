@@ -2,14 +2,15 @@
 
 import type { SharedLink } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
-import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
+import type { IncidentView, ListedIncident } from "../../incident/incident-view.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { timestamp } from "../../schema/timestamp.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, CommandRoute, Outcome, ReadRoute, Route } from "../route.ts";
-import { jsonAnswer } from "../server/answer.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { seriesToWire, timelineToWire } from "../wire/attack-series.ts";
 import {
@@ -21,7 +22,7 @@ import {
   sharedLinkCheck,
   sharedLinkToWire,
 } from "../wire/guest-link.ts";
-import { incidentRow, incidentToWire } from "../wire/incident.ts";
+import { type IncidentRowWire, incidentRow, incidentToWire } from "../wire/incident.ts";
 import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 import { visibleAttack } from "./attack-course.ts";
 
@@ -35,8 +36,8 @@ const audit = <Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> =
   target,
 });
 
-export function sharedLinkRoutes(backend: Backend): readonly Route[] {
-  return [sharedLinksRoute(backend), shareRoute(backend), revokeRoute(backend), sharedRoute(backend)];
+export function sharedLinkRoutes(backend: Backend, slicing: Slicing): readonly Route[] {
+  return [sharedLinksRoute(backend), shareRoute(backend), revokeRoute(backend), sharedRoute(backend, slicing)];
 }
 
 function sharedLinksRoute(backend: Backend): ReadRoute {
@@ -121,7 +122,8 @@ function revokeRoute(backend: Backend): CommandRoute<OrderEndReason> {
 }
 
 /** Its caller presents the secret of a link as others present a token. */
-function sharedRoute(backend: Backend): ReadRoute {
+function sharedRoute(backend: Backend, slicing: Slicing): ReadRoute {
+  const incidents = new TablePass(() => backend.incidents.listed(), slicing);
   return {
     name: "shared",
     method: "GET",
@@ -138,8 +140,8 @@ function sharedRoute(backend: Backend): ReadRoute {
     },
     handle: async ({ principal }) => {
       const link = backend.sharedLinks.all().find(({ id }) => id === principal.link);
-      const shown = link === undefined ? null : await shownBy(backend, link);
-      return shown === null ? { kind: "unknown_subject" } : jsonAnswer(200, shown);
+      const shown = link === undefined ? null : await shownBy(backend, link, incidents);
+      return shown ?? { kind: "unknown_subject" };
     },
   };
 }
@@ -147,7 +149,11 @@ function sharedRoute(backend: Backend): ReadRoute {
 /** Names of callers without a tenant, exporters and neighbors are hidden as from a tenant; so are all notes. */
 const STRANGER: Principal = { kind: "principal", operator: "", role: "viewer", tenant: "", node: null };
 
-async function shownBy(backend: Backend, link: SharedLink): Promise<SharedWire | null> {
+async function shownBy(
+  backend: Backend,
+  link: SharedLink,
+  incidents: TablePass<ListedIncident>,
+): Promise<Response | null> {
   const { kind, key, owner } = link;
   const expires = { expires_at: timestamp(link.expiresAt) };
   switch (kind) {
@@ -155,34 +161,55 @@ async function shownBy(backend: Backend, link: SharedLink): Promise<SharedWire |
       const view = await backend.attack(key, owner);
       if (view === null || backend.tenancy().ownerOf(view.attack) !== owner) return null;
       const { attack } = view;
-      return {
+      return sharedAnswer({
         ...expires,
         attack: attackToWire(attackOfTenant(view, STRANGER.tenant), owner),
         timeline: timelineToWire(attack, STRANGER.tenant),
         series: seriesToWire({ attack, series: backend.attackSeries(attack.id) }),
-      };
+      });
     }
     case "incident": {
       const view = backend.incidents.get(key);
       if (view === null || !isOf(backend, view, owner)) return null;
-      return {
+      return sharedAnswer({
         ...expires,
         incident: { ...incidentToWire(view, STRANGER), notes: [], note_count: 0, open_handovers: 0 },
-      };
+      });
     }
     case "tenant":
-    case "hostgroup": {
-      const isWanted = (head: IncidentHead) => (kind === "tenant" ? head.tenant : head.group) === key;
-      const found: IncidentView[] = [];
-      for (const view of backend.incidents.views(isWanted)) {
-        if (isOf(backend, view, owner)) found.push(view);
-        if (found.length === INCIDENTS_SHOWN) break;
-      }
-      const rows = found.map((view) => ({ ...incidentRow(view, STRANGER), note_count: 0, open_handovers: 0 }));
-      return { ...expires, incidents: rows };
-    }
+    case "hostgroup":
+      return jsonBlobAnswer(await incidents.read(link.id, () => new CustomerIncidents(backend, link), owner));
     default:
       return kind satisfies never;
+  }
+}
+
+function sharedAnswer(shown: SharedWire): Response {
+  return jsonAnswer(200, shown);
+}
+
+/** The newest incidents of a customer: each may have a thousand attacks. */
+class CustomerIncidents implements Reader<ListedIncident> {
+  readonly #backend: Backend;
+  readonly #link: SharedLink;
+  readonly #rows: IncidentRowWire[] = [];
+
+  constructor(backend: Backend, link: SharedLink) {
+    this.#backend = backend;
+    this.#link = link;
+  }
+
+  see({ head, view: viewOf }: ListedIncident): void {
+    const { kind, key, owner } = this.#link;
+    if (this.#rows.length === INCIDENTS_SHOWN || (kind === "tenant" ? head.tenant : head.group) !== key) return;
+    const view = viewOf();
+    if (isOf(this.#backend, view, owner)) {
+      this.#rows.push({ ...incidentRow(view, STRANGER), note_count: 0, open_handovers: 0 });
+    }
+  }
+
+  answer(): Blob {
+    return new Blob([JSON.stringify({ expires_at: timestamp(this.#link.expiresAt), incidents: this.#rows })]);
   }
 }
 

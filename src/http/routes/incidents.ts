@@ -2,16 +2,19 @@
 import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { INCIDENT_STATES } from "../../incident/incident.ts";
-import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
+import type { IncidentHead, IncidentView, ListedIncident } from "../../incident/incident-view.ts";
 import type { IncidentAnswer } from "../../incident/incidents.ts";
 import type { NoteOrder, WorkOrder } from "../../incident/work.ts";
 import type { Backend } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
+import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
+import type { Reader } from "../table-pass.ts";
 import {
+  type IncidentRowWire,
   IncidentsWire,
   IncidentWire,
   incidentNoteCheck,
@@ -55,7 +58,8 @@ const COMMAND_ANSWERS = {
   409: { text: "An operator decided it, the caller is not its owner, or there are too many notes." },
 } as const;
 
-export function incidentsRoute(backend: Incidents): ReadRoute {
+export function incidentsRoute(backend: Incidents, viewing: ListViewing): ReadRoute {
+  const incidents = new ListViews(() => backend.incidents.listed(), viewing, PARAMETERS);
   return {
     name: "incidents",
     method: "GET",
@@ -64,9 +68,10 @@ export function incidentsRoute(backend: Incidents): ReadRoute {
     about: {
       summary: "Incidents, newest first: attacks on one customer, of one kind, that follow each other",
       query: PARAMETERS,
-      answers: { 200: { text: `At most ${PAGE_ROWS}.`, schema: IncidentsWire } },
+      answers: { 200: { text: `At most ${PAGE_ROWS}.`, schema: IncidentsWire }, ...TOO_MANY_PAGES },
     },
-    handle: ({ principal, query }) => {
+    handle: (call) => {
+      const { principal, query } = call;
       const isWanted = filterOf(filtersFor(principal), query);
       if (isFault(isWanted)) return isWanted;
       const limit = parameter(query, "limit") ?? String(PAGE_ROWS);
@@ -74,16 +79,36 @@ export function incidentsRoute(backend: Incidents): ReadRoute {
         return invalidQuery(`limit must be a whole number from 1 to ${PAGE_ROWS}: ${limit}`);
       }
       const before = parameter(query, "before");
-      let found = 0;
-      const isOnPage = (head: IncidentHead) => {
-        if (before !== null && head.id >= before) return false;
-        // One more than the page has is counted, and no view is made of it.
-        return maySee(principal, head) && isWanted(head) && ++found <= Number(limit);
-      };
-      const page = [...backend.incidents.views(isOnPage)].map((view) => incidentRow(view, principal));
-      return jsonAnswer(200, { incidents: page, ...(found > Number(limit) && { next: page.at(-1)?.id }) });
+      const isOnPage = (head: IncidentHead) =>
+        (before === null || head.id < before) && maySee(principal, head) && isWanted(head);
+      return incidents.answer(call, () => new IncidentsPage(isOnPage, Number(limit), principal));
     },
   };
+}
+
+class IncidentsPage implements Reader<ListedIncident> {
+  readonly #isOnPage: (head: IncidentHead) => boolean;
+  readonly #limit: number;
+  readonly #reader: Pick<Principal, "tenant">;
+  readonly #rows: IncidentRowWire[] = [];
+  #hasMore = false;
+
+  constructor(isOnPage: (head: IncidentHead) => boolean, limit: number, reader: Pick<Principal, "tenant">) {
+    this.#isOnPage = isOnPage;
+    this.#limit = limit;
+    this.#reader = reader;
+  }
+
+  see({ head, view }: ListedIncident): void {
+    if (this.#hasMore || !this.#isOnPage(head)) return;
+    if (this.#rows.length === this.#limit) this.#hasMore = true;
+    else this.#rows.push(incidentRow(view(), this.#reader));
+  }
+
+  answer(): Blob {
+    const next = this.#hasMore ? this.#rows.at(-1)?.id : undefined;
+    return new Blob([JSON.stringify({ incidents: this.#rows, next })]);
+  }
 }
 
 export function incidentRoute(backend: Incidents): ReadRoute {

@@ -1,7 +1,6 @@
 /** Many bans and unbans in one command: all of them, or none (docs/interface.md#many-bans). */
 import { type Static, Type } from "@sinclair/typebox";
 import { ORDERS_AT_ONCE_MAX } from "../../limits.ts";
-import type { Ban } from "../../mitigation/ban.ts";
 import type { Backend, BanView } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Call, CommandRoute, Outcome, OutcomePart } from "../route.ts";
@@ -17,7 +16,7 @@ import {
   UnbanRequest,
 } from "../wire/ban-order.ts";
 import { closed } from "../wire/closed.ts";
-import { banOutcome, namedText, orderedToWire, orderIn, unban, unbanIn, unbanOutcome } from "./bans.ts";
+import { banOutcome, endedOf, namedText, orderedToWire, orderIn, unban, unbanIn, unbanOutcome } from "./bans.ts";
 
 const ManyFields = Type.Object(
   {
@@ -103,13 +102,12 @@ function placed(refusal: Refusal, at: string): Refusal {
 
 /** null: none would be refused by itself. */
 function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Outcome | Refusal | null {
-  const active = backend.bans().flatMap(({ ban }) => (ban.state === "active" ? ban : []));
-  const ended = unbans.map((target) => ({ name: namedText(target), ban: endedBy(namedText(target), active) }));
-  const missing = ended.find(({ ban }) => ban === null);
+  const ended = unbans.map((target) => ({ name: namedText(target), of: backend.bannedPrefix(endedOf(target)) }));
+  const missing = ended.find(({ of }) => of === null);
   if (missing !== undefined) return { kind: "no_active_ban", target: missing.name };
   const named = [
     ...bans.map(({ order: { prefix } }) => ({ name: prefix.text, of: prefix.text })),
-    ...ended.map(({ name, ban }) => ({ name, of: ban?.prefix.text ?? name })),
+    ...ended.map(({ name, of }) => ({ name, of: of?.text ?? name })),
   ];
   const twice = named.find(({ of }, i) => named.findIndex((other) => other.of === of) !== i);
   if (twice !== undefined) {
@@ -127,12 +125,6 @@ function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Ou
     response,
     refused.map(([order, view]) => banOutcome(order, view)),
   );
-}
-
-/** As the unban of it finds one: of an address that of the narrowest prefix that begins with it. */
-function endedBy(name: string, active: readonly Ban[]): Ban | null {
-  const found = active.filter(({ prefix, target }) => prefix.text === name || target === name);
-  return found.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? null;
 }
 
 /** One that the table refuses meanwhile, at a cap, is in the answer as a rejected ban. */

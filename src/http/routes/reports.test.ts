@@ -128,12 +128,22 @@ describe("the report of a time", () => {
 
   test("reads pages until the bound, and says when there are more", async () => {
     let pages = 0;
+    let written = 0;
+    const atPage: number[] = [];
+    const tenancy = server.backend.tenancy();
+    server.backend.tenancy = () => {
+      written++;
+      return tenancy;
+    };
     server.backend.onEndedAttacks = ({ limit }) => {
       pages++;
+      atPage.push(written);
       return Array.from({ length: limit }, (_, i) => ({ attack: reported({ id: `p${pages}-${i}` }), ban: null }));
     };
     expect(await (await get(`/report?${MARCH}`)).text()).toContain("There are more attacks than this report reads");
     expect(pages).toBe(11);
+    // Each page is written when it has come, not all in one turn.
+    expect(atPage).toEqual(Array.from({ length: 11 }, (_, page) => 100 * page));
   });
 
   test("without attacks, and without a history, says so; a wrong range is refused", async () => {

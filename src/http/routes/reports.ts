@@ -13,7 +13,7 @@ import { RANGE_PARAMETERS } from "../route-description.ts";
 import { pageAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
-import { attackOfTenant, attackToWire } from "../wire/attack.ts";
+import { type AttackWire, attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { seriesToWire, timelineToWire } from "../wire/attack-series.ts";
 import { attackSourcesToWire, sourcesOfTenant } from "../wire/attack-sources.ts";
 import { NameText } from "../wire/request-texts.ts";
@@ -90,10 +90,7 @@ function rangeReportRoute(backend: Reported, clock: Pick<Clock, "wallMs">): Read
       const empty = emptyName(query, ["group", "tenant"]);
       if (empty !== null) return empty;
       const filters = { target: null, group: parameter(query, "group"), tenant: parameter(query, "tenant") };
-      const { views, isCut } = await endedIn(backend, { ...range, filters }, principal.tenant);
-      const attacks = views
-        .map((view) => wireOf(backend, view, principal))
-        .filter((attack) => principal.tenant === null || attack.tenant === principal.tenant);
+      const { attacks, isCut } = await endedIn(backend, { ...range, filters }, principal);
       const customer = filters.group === null ? (filters.tenant ?? principal.tenant) : `hostgroup ${filters.group}`;
       const { fromMs, toMs } = range;
       return pageAnswer(rangeReport({ customer, fromMs, toMs, attacks, isCut, nowMs: clock.wallMs() }), PAGE_POLICY);
@@ -111,17 +108,19 @@ interface Asked {
   readonly filters: { readonly target: null; readonly group: string | null; readonly tenant: string | null };
 }
 
-/** The newest first. None where storage is off. */
-async function endedIn(backend: Reported, { fromMs, toMs, filters }: Asked, tenant: string | null) {
-  const views: AttackView[] = [];
+/** The newest first, each page written when it has come. None where storage is off. */
+async function endedIn(backend: Reported, { fromMs, toMs, filters }: Asked, principal: Principal) {
+  const { tenant } = principal;
+  const attacks: AttackWire[] = [];
   let [until, toId]: [number, string | null] = [toMs, null];
-  while (views.length < REPORTED_ATTACKS_MAX) {
+  for (let read = 0; read < REPORTED_ATTACKS_MAX; read += HISTORY_ATTACKS_MAX - 1) {
     const question = { range: { fromMs, toMs: until }, toId, filters, tenant, limit: HISTORY_ATTACKS_MAX };
     const page: readonly AttackView[] = (await backend.endedAttacks(question, tenant)) ?? [];
     const next = page[HISTORY_ATTACKS_MAX - 1]?.attack;
-    views.push(...page.slice(0, HISTORY_ATTACKS_MAX - 1));
-    if (next?.endedAt == null) return { views, isCut: false };
+    const written = page.slice(0, HISTORY_ATTACKS_MAX - 1).map((view) => wireOf(backend, view, principal));
+    attacks.push(...written.filter((attack) => tenant === null || attack.tenant === tenant));
+    if (next?.endedAt == null) return { attacks, isCut: false };
     [until, toId] = [next.endedAt, next.id];
   }
-  return { views, isCut: true };
+  return { attacks, isCut: true };
 }

@@ -97,6 +97,7 @@ export class HttpServer {
       metrics: metrics.events,
       clock,
       timers,
+      nextTurn,
       brain: options.brain ?? null,
     });
     const polling = { clock, timers, nextTurn };

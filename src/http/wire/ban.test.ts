@@ -284,9 +284,9 @@ test("the operator of a ban is named, but not to a tenant", () => {
 
 test("bans are in order of address, IPv4 first, then by number, of one address the newest first", () => {
   const targets = ["2001:db8::1", "10.0.0.10", "192.0.2.1", "10.0.0.9", "2001:db8::", "9.0.0.1"];
-  const views = targets.map((target) => ({ ban: ban({ target }), routeState: null }));
-  views.push({ ban: ban({ target: "10.0.0.9", id: "newer", startedAt: NOON + 1 }), routeState: null });
-  const sorted = sortBans(views).map((view) => `${view.ban.target} ${view.ban.id}`);
+  const bans = targets.map((target) => ban({ target }));
+  bans.push(ban({ target: "10.0.0.9", id: "newer", startedAt: NOON + 1 }));
+  const sorted = sortBans(bans).map(({ target, id }) => `${target} ${id}`);
   expect(sorted).toEqual([
     "9.0.0.1 b1",
     "10.0.0.9 newer",

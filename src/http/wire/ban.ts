@@ -390,9 +390,9 @@ function withoutNeighbors(measure: Measure): Measure {
 }
 
 /** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */
-export function sortBans(bans: readonly BanView[]): BanView[] {
+export function sortBans(bans: readonly Ban[]): Ban[] {
   // Computes the key once per ban, not per comparison.
-  const keyed = bans.map((view) => ({ view, key: addressOrder(view.ban.target) }));
-  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.view.ban.startedAt - a.view.ban.startedAt));
-  return keyed.map(({ view }) => view);
+  const keyed = bans.map((ban) => ({ ban, key: addressOrder(ban.target) }));
+  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.ban.startedAt - a.ban.startedAt));
+  return keyed.map(({ ban }) => ban);
 }

@@ -54,13 +54,16 @@ export class OperatorBans {
     return orderedBan(given, maker, wallMs);
   }
 
-  /**
-   * Ends at once the ban of the prefix, or of an address the one of the narrowest prefix that begins with it. null: none
-   * is active.
-   */
+  /** The active ban of the prefix, or of an address the one of the narrowest prefix that begins with it; null: none. */
+  inForce(of: IpAddress | Prefix): Ban | null {
+    const { active } = this.#options;
+    return typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
+  }
+
+  /** Ends at once the ban that is in force there. null: none is. */
   async unban(of: IpAddress | Prefix, wallMs: number, by?: Ban["endedBy"]): Promise<BanAnswer | null> {
-    const { table, active, attacks, takeEffect } = this.#options;
-    const ban = typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
+    const { table, attacks, takeEffect } = this.#options;
+    const ban = this.inForce(of);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned", ...(by && { by }) }, wallMs);
     table.sharing?.ends(withdrawn.id, withdrawn);
