@@ -197,6 +197,28 @@ test("what began and ended in a quiet time is not sent, not even by services tha
   expect(router.targetsOf(ended({ atMs: wednesday(24) }))).toEqual([]);
 });
 
+test("a problem whose begin went to no target has no end, whatever the routes of the end, also after a restart", () => {
+  const nowhere = route({ severity: "warning" }, []);
+  const known = targets({ kind: "slack", urlEnv: "S" }, PAGER);
+  const routes = [
+    route({ severity: "warning" }, ["slack"], { quiet: [NIGHT], routes: [nowhere] }),
+    route({}, ["slack"]),
+  ];
+  const disk = new Map<string, NotifiedProblem>();
+  const router = restarted(disk, { ...known, routes });
+  for (const begin of [started({ atMs: wednesday(12) }), sessionEvent()]) expect(router.targetsOf(begin)).toEqual([]);
+  expect(router.targetsOf(sessionEvent({ kind: "bgp_session_restored" }))).toEqual([]);
+  const after = restarted(disk, { ...known, routes });
+  expect([after.isDecided("attack a1"), after.targetsOf(ended())]).toEqual([true, []]);
+  // One that began and ended in a quiet time of its route, while the route of the end has none.
+  const quiet = new Routing({
+    ...known,
+    routes: [route({ severity: "critical" }, ["pagerduty"], { quiet: [NIGHT] }), ...routes],
+  });
+  expect(quiet.targetsOf(started({ atMs: wednesday(23) }))).toEqual([]);
+  expect(quiet.targetsOf(ended({ atMs: wednesday(24) }))).toEqual([]);
+});
+
 test("messages wait for further events as the route says that leads to the target", () => {
   const router = routing(
     route({}, ["slack", "webhook"], {

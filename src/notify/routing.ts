@@ -160,10 +160,10 @@ export class Routing {
     return this.#ordered(quiet.union(at)).length > 0;
   }
 
-  /** Whether an earlier process decided who gets the begin, and one of these is there, or it did not keep who. */
+  /** Whether an earlier process decided who gets the begin, and one of these is there, or it is none. */
   isDecided(key: string): boolean {
     const notified = this.#notified.get(key);
-    return notified !== undefined && (isUnknown(notified) || this.isKnown(key));
+    return notified !== undefined && (hasNone(notified) || this.isKnown(key));
   }
 
   /** Whether targets got the begin of the problem. */
@@ -171,10 +171,10 @@ export class Routing {
     return (this.#notified.get(key)?.at.size ?? 0) > 0;
   }
 
-  #got(key: string, { tenant, at, quiet, begin }: Notified, targets: ReadonlySet<string>, atMs: number): void {
+  #got(key: string, notified: Notified, targets: ReadonlySet<string>, atMs: number): void {
     if (targets.size === 0) return;
-    for (const target of targets) at.set(target, atMs);
-    this.#notified.set(key, { tenant, at, quiet: quiet.difference(targets), begin });
+    for (const target of targets) notified.at.set(target, atMs);
+    this.#notified.set(key, { ...notified, quiet: notified.quiet.difference(targets) });
   }
 
   #wanted(event: NotifyEvent): ReadonlySet<string> {
@@ -184,8 +184,7 @@ export class Routing {
     if (problem === null) return byRoutes;
     const notified = this.#notified.get(problem.key);
     const known = this.#ordered(new Set(notified?.at.keys()));
-    // No target knows of one that an earlier build began.
-    const isSameOwner = notified === undefined || notified.tenant === event.tenant || isUnknown(notified);
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant || hasNone(notified);
     const quiet = new Set(matching.flatMap(({ targets }) => targets)).difference(byRoutes);
     if (!problem.isOver) {
       const wanted = new Set(isSameOwner ? known : []).difference(quiet).union(byRoutes);
@@ -193,6 +192,7 @@ export class Routing {
       return wanted;
     }
     this.#notified.delete(problem.key);
+    if (notified?.isDecided === true && notified.at.size === 0) return new Set();
     if (!isSameOwner) return new Set([...known, ...byRoutes]);
     if (known.length > 0) return new Set(known);
     return new Set([...byRoutes, ...this.#alerts(event)]).difference(notified?.quiet ?? new Set());
@@ -251,11 +251,12 @@ export class Routing {
     // A ban is part of its attack, and not sent afterwards: its end goes by the routes.
     const waits =
       event.kind === "ban_active" ? new Set<string>() : known.quiet.union(quiet).difference(new Set(at.keys()));
-    this.#notified.set(key, { tenant, at, quiet: waits, begin });
+    const isDecided = event.kind !== "ban_active" || quiet.size === 0;
+    this.#notified.set(key, { tenant, at, quiet: waits, isDecided, begin });
   }
 }
 
-function isUnknown({ at, quiet }: Notified): boolean {
+function hasNone({ at, quiet }: Notified): boolean {
   return at.size === 0 && quiet.size === 0;
 }
 
