@@ -82,9 +82,10 @@ test("Alertmanager: begin and end have the same labels, and the end ends the ale
     labels: { alertname: "Floodwall_attack", instance: "box1", problem: expect.stringMatching(/^floodwall-/) },
     annotations: { severity: "critical", hostgroup: "web", tenant: "acme" },
     generatorURL: LINK,
-    endsAt: "2026-03-02T12:01:00.000Z",
+    ...{ startsAt: "2026-03-01T12:00:00.000Z", endsAt: "2026-03-02T12:01:00.000Z" },
   });
-  expect(last).toMatchObject({ labels: first?.["labels"], endsAt: "2026-03-01T11:56:00.000Z" });
+  const over = "2026-03-01T11:56:00.000Z";
+  expect(last).toMatchObject({ labels: first?.["labels"], startsAt: over, endsAt: over });
   expect(calls[0]?.authorization).toBe("Bearer s3cret");
 });
 

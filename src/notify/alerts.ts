@@ -115,10 +115,14 @@ export function alertmanagerChannel(config: AlertmanagerConfig, context: Channel
     // Alerts of one problem have the same labels from begin to end: of what a reload may change, nothing is one.
     const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
     const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
+    const endsMs = event.atMs + (isOver ? -CLOCK_AHEAD_MS : ALERT_LASTS_MS);
+    const beganMs = "attack" in event ? event.attack.startedAt : event.atMs;
     const alert = {
       labels,
       annotations: { summary: headline, description: details, severity: severityOf(event), ...scope },
-      endsAt: timestamp(event.atMs + (isOver ? -CLOCK_AHEAD_MS : ALERT_LASTS_MS)),
+      // Without a begin Alertmanager takes the end for it, and no begin may be after the end.
+      startsAt: timestamp(Math.min(beganMs, endsMs)),
+      endsAt: timestamp(endsMs),
       ...(link === undefined ? {} : { generatorURL: link }),
     };
     const token = config.tokenEnv === null ? null : secretOf(context.environment, config.tokenEnv);
