@@ -274,6 +274,15 @@ test("an attack that lasts is repeated where a route says so, to those that know
   ).toEqual([]);
 });
 
+test("an attack is repeated at its interval when the clock was set back meanwhile, also in an earlier process", () => {
+  const disk = new Map<string, NotifiedProblem>();
+  const config = { ...CONFIG, routes: [route({}, ["slack"], { repeatMs: HOUR_MS })] };
+  restarted(disk, config).targetsOf(started({ atMs: wednesday(36) }));
+  const router = restarted(disk, config);
+  const lasts = (hours: number) => router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) }));
+  expect([lasts(12), lasts(12.9), lasts(13), lasts(13.1)]).toEqual([[], [], ["slack"], []]);
+});
+
 /** Of the process before, as its disk has it. */
 function restarted(disk: Map<string, NotifiedProblem>, config: NotifyConfig): Routing {
   const queue = (key: string, record: NotifiedProblem | null) =>

@@ -95,6 +95,8 @@ export class Routing {
     const key = problemOf(event)?.key ?? "";
     const notified = this.#notified.get(key);
     if (notified === undefined || (notified.quiet.size === 0 && !this.#hasRepeats)) return [];
+    // Before the clock was set back: the time until the next repetition begins again.
+    for (const [target, lastMs] of notified.at) if (lastMs > event.atMs) notified.at.set(target, event.atMs);
     const due = new Set<string>();
     for (const { targets, repeatMs } of this.#awake(event, event.atMs))
       for (const target of targets) {
