@@ -4,6 +4,7 @@ import { MailServer, type MailServerOptions } from "../../test/fixtures/notify/m
 import { banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { ban } from "../../test/fixtures/views.ts";
+import type { Channel } from "./channel.ts";
 import { emailChannel } from "./email.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { EmailConfig } from "./notify-config.ts";
@@ -31,8 +32,19 @@ interface Sending {
   readonly event?: NotifyEvent;
 }
 
-function send({ port, config, signal = new AbortController().signal, authority, event }: Sending): Promise<unknown> {
-  const channel = emailChannel(
+function send({ event, signal = new AbortController().signal, ...sending }: Sending): Promise<unknown> {
+  return outcomeOf(channelTo(sending).deliver([event ?? sessionEvent({ id: "id-7" })], signal));
+}
+
+function outcomeOf(delivery: Promise<void>): Promise<unknown> {
+  return delivery.then(
+    () => "sent",
+    (fault: unknown) => fault,
+  );
+}
+
+function channelTo({ port, config, authority }: Pick<Sending, "port" | "config" | "authority">): Channel {
+  return emailChannel(
     {
       kind: "email",
       host: "127.0.0.1",
@@ -54,10 +66,6 @@ function send({ port, config, signal = new AbortController().signal, authority, 
       reach: null,
       authority: authority === undefined ? certificate.cert : authority,
     },
-  );
-  return channel.deliver([event ?? sessionEvent({ id: "id-7" })], signal).then(
-    () => "sent",
-    (fault: unknown) => fault,
   );
 }
 
@@ -115,6 +123,23 @@ describe("a mail", () => {
   ])("that is refused with %d; final: %p", async (refuses, isFinal) => {
     const { port } = await serve({ security: "starttls", refuses });
     expect(await send({ port })).toMatchObject({ message: `EMESSAGE ${refuses}`, isFinal });
+  });
+
+  test("that is refused for one recipient is sent again to that one alone, unless it is refused for good", async () => {
+    const refusedRecipients = new Map([["boss@example.net", 450]]);
+    const { port, mails } = await serve({ security: "starttls", refusedRecipients });
+    const channel = channelTo({ port });
+    const deliver = (id: string) => outcomeOf(channel.deliver([sessionEvent({ id })], new AbortController().signal));
+    const message = "1 of 2 recipients refused, EENVELOPE 450";
+    expect(await deliver("one")).toMatchObject({ message, isFinal: false });
+    refusedRecipients.clear();
+    expect(await deliver("one")).toBe("sent");
+    expect(await deliver("two")).toBe("sent");
+    refusedRecipients.set("boss@example.net", 550);
+    expect(await deliver("three")).toMatchObject({ isFinal: true });
+    const [noc, boss] = ["noc@example.net", "boss@example.net"];
+    expect(mails.map(({ to }) => to)).toEqual([[noc], [boss], [noc, boss], [noc]]);
+    for (const { text } of mails) expect(text).toContain(`To: ${noc}, ${boss}\r\n`);
   });
 
   test("is broken off when its time is over, and the connection with it", async () => {
