@@ -1,7 +1,7 @@
 /** The documented forms of services for people on call: what they are sent from the begin of a problem to its end. */
 import { afterEach, expect, test } from "bun:test";
 import { attackEvent, banEvent, capEvent, conditionEvent, Receiver } from "../../test/fixtures/notify/notify.ts";
-import { attack, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { ChannelContext } from "./channel.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { TargetSettings } from "./notify-config.ts";
@@ -88,6 +88,22 @@ test("Alertmanager: begin and end have the same labels, and the end ends the ale
   expect(last).toMatchObject({ labels: first?.["labels"], startsAt: over, endsAt: over });
   expect(calls[0]?.authorization).toBe("Bearer s3cret");
 });
+
+test.each(["", "x"])(
+  "a headline is cut between characters, and shows what turns the direction of writing: %p",
+  async (before) => {
+    const reason = `${before}\u202e${"\u{1f30a}".repeat(600)}`;
+    const refused = banEvent({ kind: "ban_rejected", ban: ban({ state: "rejected", reason }) });
+    const [pager] = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), refused);
+    await server?.stop();
+    const [genie] = await sent((url) => ({ kind: "opsgenie", keyEnv: "KEY", url }), refused);
+    const { summary = "" } = (pager?.body["payload"] ?? {}) as { readonly summary?: string };
+    for (const text of [summary, String(genie?.body["message"])]) {
+      expect([text.isWellFormed(), text.length <= 1024]).toEqual([true, true]);
+      expect(text).toContain(`refused: ${before}\\u202e\u{1f30a}`);
+    }
+  },
+);
 
 test("a moment without an end opens an alert of its own each time", async () => {
   const cap = { name: "attacks", limit: 1024, refused: 1, replaced: 0 } as const;

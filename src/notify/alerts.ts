@@ -4,6 +4,7 @@
  * cap that is reached, open an alert that a person closes; bans are left to the alert of their attack.
  */
 import { createHash } from "node:crypto";
+import { shown } from "../audit/shown-text.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { conditionOf } from "./condition.ts";
@@ -50,8 +51,9 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
       for (const event of events) {
         // One that an earlier build put into the queue.
         if (!isForAlerts(event)) continue;
-        const { headline, details: facts } = describeEvent(event);
-        const details = [...facts, ...hintsOf(event, context.pageUrl)];
+        const described = describeEvent(event);
+        const headline = shown(described.headline);
+        const details = [...described.details, ...hintsOf(event, context.pageUrl)].map(shown);
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
         const key = keyOf(context.instance, problem.key);
         const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
@@ -59,6 +61,11 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
       }
     },
   };
+}
+
+/** Between characters: half of one is no Unicode. */
+function cut(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed();
 }
 
 /** Of the same length whatever the problem is called. */
@@ -70,7 +77,7 @@ export function pagerdutyChannel({ keyEnv, url }: Service, context: ChannelConte
   return alertChannel(context, ({ event, key, isOver, headline, details }) => {
     const link = eventToWire(event, context).link;
     const payload = {
-      summary: headline.slice(0, PAGERDUTY_SUMMARY_MAX),
+      summary: cut(headline, PAGERDUTY_SUMMARY_MAX),
       source: context.instance,
       severity: severityOf(event),
       timestamp: timestamp(event.atMs),
@@ -98,9 +105,9 @@ export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContex
       return { url: new URL(path, url), headers, body: JSON.stringify({ source, note: headline }) };
     }
     const alert = {
-      message: headline.slice(0, OPSGENIE_MESSAGE_MAX),
+      message: cut(headline, OPSGENIE_MESSAGE_MAX),
       alias: key,
-      description: `${headline}\n${details}`.slice(0, OPSGENIE_DESCRIPTION_MAX),
+      description: cut(`${headline}\n${details}`, OPSGENIE_DESCRIPTION_MAX),
       priority: PRIORITIES[severityOf(event)],
       source,
       tags: [event.kind, ...(event.dryRun ? ["dry_run"] : [])],
