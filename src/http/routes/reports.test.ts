@@ -74,6 +74,13 @@ describe("the report of an attack", () => {
       expect(text).toContain(part);
   });
 
+  test("of few sampled packets, all of one source, does not say that the share is exact", async () => {
+    const shares = { totalPackets: 3, topSources: [{ key: "198.51.100.7", packets: 3, bytes: 1 }], origins: undefined };
+    const few = reported({ sample: { ...sampleOf([], { top: 1, flows: 0 }), ...shares } as never });
+    server.backend.attacksView = { active: [{ attack: few, ban: null }], recent: [] };
+    expect(await (await get("/attacks/a1/report")).text()).toContain("<td>100 % ± 56 %</td>");
+  });
+
   test("of a tenant has no other tenant's", async () => {
     expect((await get("/attacks/a1/report", "tenantViewer")).status).toBe(200);
     expect((await get("/attacks/other/report", "tenantViewer")).status).toBe(404);
