@@ -82,7 +82,7 @@ test("Alertmanager: begin and end have the same labels, and the end ends the ale
     labels: { alertname: "Floodwall_attack", instance: "box1", problem: expect.stringMatching(/^floodwall-/) },
     annotations: { severity: "critical", hostgroup: "web", tenant: "acme" },
     generatorURL: LINK,
-    ...{ startsAt: "2026-03-01T12:00:00.000Z", endsAt: "2026-03-02T12:01:00.000Z" },
+    ...{ startsAt: "2026-03-01T12:00:00.000Z", endsAt: "2026-03-02T12:00:00.000Z" },
   });
   const over = "2026-03-01T11:56:00.000Z";
   expect(last).toMatchObject({ labels: first?.["labels"], startsAt: over, endsAt: over });
@@ -104,6 +104,12 @@ test.each(["", "x"])(
     }
   },
 );
+
+test("Alertmanager: what began days ago, in a quiet time, is an open alert when it is sent", async () => {
+  const old = conditionEvent({ kind: "scrub_node_lost", atMs: NOON - 3 * 86_400_000 });
+  const [call] = await sent((url) => ({ kind: "alertmanager", url, tokenEnv: null }), old);
+  expect(call?.body).toMatchObject([{ startsAt: "2026-02-26T12:00:00.000Z", endsAt: "2026-03-02T12:00:00.000Z" }]);
+});
 
 test("a moment without an end opens an alert of its own each time", async () => {
   const cap = { name: "attacks", limit: 1024, refused: 1, replaced: 0 } as const;

@@ -12,7 +12,7 @@ import type { NotifyEvent } from "./event.ts";
 import { describeEvent, hintsOf } from "./event-text.ts";
 import { eventToWire } from "./event-wire.ts";
 import { type Post, post } from "./http-post.ts";
-import type { AlertmanagerConfig } from "./notify-config.ts";
+import { ALERT_LASTS_MS, type AlertmanagerConfig } from "./notify-config.ts";
 import { isForAlerts, problemOf } from "./problem.ts";
 import { secretOf } from "./secret.ts";
 import { severityOf } from "./severity.ts";
@@ -22,8 +22,6 @@ const DEADLINE_MS = 10_000;
 const PAGERDUTY_SUMMARY_MAX = 1024;
 const OPSGENIE_MESSAGE_MAX = 130;
 const OPSGENIE_DESCRIPTION_MAX = 15_000;
-/** Alertmanager ends an alert by itself at this time, unless it gets the alert again. */
-const ALERT_LASTS_MS = 86_400_000;
 /** An end in the future of its clock would not end an alert that has a later one: this clock may be ahead. */
 const CLOCK_AHEAD_MS = 300_000;
 
@@ -122,7 +120,8 @@ export function alertmanagerChannel(config: AlertmanagerConfig, context: Channel
     // Alerts of one problem have the same labels from begin to end: of what a reload may change, nothing is one.
     const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
     const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
-    const endsMs = event.atMs + (isOver ? -CLOCK_AHEAD_MS : ALERT_LASTS_MS);
+    // From now on, as what began in a quiet time, or is sent again, may be older.
+    const endsMs = isOver ? event.atMs - CLOCK_AHEAD_MS : context.wallMs() + ALERT_LASTS_MS;
     const beganMs = "attack" in event ? event.attack.startedAt : event.atMs;
     const alert = {
       labels,

@@ -58,6 +58,11 @@ export class NotifiedProblems {
     }
   }
 
+  /** Of parts, the one whose last event is oldest first. */
+  *ofParts(): Generator<readonly [key: string, problem: Notified & { readonly begin: NotifyEvent }]> {
+    for (const [key, { begin, ...problem }] of this.#problems) if (begin !== null) yield [key, { ...problem, begin }];
+  }
+
   /** Of parts, as an earlier process left them: call this before anything is set. */
   *begins(): Generator<NotifyEvent> {
     for (const { begin } of this.#problems.values()) if (begin !== null) yield begin;

@@ -274,6 +274,24 @@ test("an attack that lasts is repeated where a route says so, to those that know
   ).toEqual([]);
 });
 
+test("Alertmanager, which ends alerts by itself, gets again what lasts, also in a quiet time, and no other target does", () => {
+  const known = targets(
+    { kind: "slack", urlEnv: "S" },
+    { kind: "alertmanager", url: "http://a.example", tokenEnv: null },
+  );
+  const router = new Routing({ ...known, routes: [route({}, ["slack", "alertmanager"], { quiet: [NIGHT] })] });
+  const [begin, lost] = [started({ atMs: wednesday(14) }), sessionEvent({ atMs: wednesday(14) })];
+  for (const event of [begin, lost]) router.targetsOf(event);
+  const again = (hours: number) => [
+    router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) })),
+    [...router.renewals(wednesday(hours))],
+  ];
+  const renewed = [["alertmanager"], [{ event: lost, targets: ["alertmanager"] }]];
+  expect([21.9, 22, 29.9, 30].map(again)).toEqual([[[], []], renewed, [[], []], renewed]);
+  router.targetsOf(sessionEvent({ kind: "bgp_session_restored" }));
+  expect(again(38)).toEqual([["alertmanager"], []]);
+});
+
 test("an attack is repeated at its interval when the clock was set back meanwhile, also in an earlier process", () => {
   const disk = new Map<string, NotifiedProblem>();
   const config = { ...CONFIG, routes: [route({}, ["slack"], { repeatMs: HOUR_MS })] };
