@@ -33,6 +33,8 @@ interface Service {
 /** One alert to open, to change or to close. */
 interface Alert {
   readonly event: NotifyEvent;
+  /** Who has the problem. */
+  readonly source: string;
   readonly key: string;
   readonly isOver: boolean;
   readonly headline: string;
@@ -53,8 +55,9 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
         const headline = shown(described.headline);
         const details = [...described.details, ...hintsOf(event, context.pageUrl)].map(shown);
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
-        const key = keyOf(context.instance, problem.key);
-        const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
+        const source = context.sourceOf?.(event) ?? context.instance;
+        const key = keyOf(source, problem.key);
+        const request = requestOf({ event, ...problem, source, key, headline, details: details.join("\n") });
         await post({ ...request, signal, authority: context.authority, reach: context.reach });
       }
     },
@@ -67,8 +70,8 @@ function cut(text: string, most: number): string {
 }
 
 /** Of the same length whatever the problem is called. */
-function keyOf(instance: string, key: string): string {
-  return `floodwall-${createHash("sha256").update(`${instance} ${key}`).digest("hex").slice(0, 32)}`;
+function keyOf(source: string, key: string): string {
+  return `floodwall-${createHash("sha256").update(`${source} ${key}`).digest("hex").slice(0, 32)}`;
 }
 
 export function pagerdutyChannel({ keyEnv, url }: Service, context: ChannelContext): Channel {
@@ -115,10 +118,10 @@ export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContex
 }
 
 export function alertmanagerChannel(config: AlertmanagerConfig, context: ChannelContext): Channel {
-  return alertChannel(context, ({ event, key, isOver, headline, details }) => {
+  return alertChannel(context, ({ event, source, key, isOver, headline, details }) => {
     const { link, hostgroup, tenant } = eventToWire(event, context);
     // Alerts of one problem have the same labels from begin to end: of what a reload may change, nothing is one.
-    const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
+    const labels = { alertname: `Floodwall_${problemName(event)}`, instance: source, problem: key };
     const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
     // From now on, as what began in a quiet time, or is sent again, may be older.
     const endsMs = isOver ? event.atMs - CLOCK_AHEAD_MS : context.wallMs() + ALERT_LASTS_MS;
