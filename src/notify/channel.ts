@@ -18,7 +18,7 @@ export interface Channel {
 
 export interface ChannelContext extends WireContext {
   readonly environment: Environment;
-  /** Who has the problem of an event: the same from its begin to its end, whoever sends them. Absent: the machine. */
+  /** Who has the problem of an event: the same from its begin to its end, whichever brain sends them. Absent: the machine. */
   readonly sourceOf?: (event: NotifyEvent) => string;
   /** Wall clock, ms. */
   readonly wallMs: () => number;

@@ -46,6 +46,11 @@ interface Refused {
   readonly status: number;
 }
 
+/** What nodemailer says of a mail that the server took for one recipient at least. */
+interface Taken {
+  readonly rejectedErrors?: readonly { readonly recipient?: string; readonly responseCode?: number }[];
+}
+
 /** Returns the recipients that the server refused, while it took the mail for others. */
 async function send(
   { id, recipients }: Mail,
@@ -71,7 +76,7 @@ async function send(
       ...(auth === null ? {} : { auth }),
       ...(context.authority === null ? {} : { tls: { ca: context.authority } }),
     });
-    const { rejectedErrors = [] } = await transport.sendMail({
+    const { rejectedErrors = [] } = (await transport.sendMail({
       envelope: { from: config.from, to: [...recipients] },
       from: config.from,
       to: [...config.to],
@@ -79,7 +84,7 @@ async function send(
       text,
       messageId: id,
       headers: { "auto-submitted": "auto-generated" },
-    });
+    })) as Taken;
     return rejectedErrors.map(({ recipient = "", responseCode: status = 0 }) => ({ recipient, status }));
   } catch (cause) {
     throw mailFault(cause);
