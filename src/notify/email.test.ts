@@ -83,7 +83,7 @@ describe("a mail", () => {
       isEncrypted: security !== "none",
     });
     expect(mail?.text).toContain("Subject: BGP session with 192.0.2.254 (AS 64501) is lost\r\n");
-    expect(mail?.text).toContain("Message-ID: <id-7@example.net>\r\n");
+    expect(mail?.text).toMatch(/^Message-ID: <[0-9a-f]{32}@example.net>\r$/m);
     expect(mail?.text).toContain("Auto-Submitted: auto-generated\r\n");
     expect(mail?.text.replaceAll("=\r\n", "")).toContain("\r\nFloodwall on box1. Dry run: off");
   });
@@ -123,6 +123,22 @@ describe("a mail", () => {
   ])("that is refused with %d; final: %p", async (refuses, isFinal) => {
     const { port } = await serve({ security: "starttls", refuses });
     expect(await send({ port })).toMatchObject({ message: `EMESSAGE ${refuses}`, isFinal });
+  });
+
+  test("has an id of its own events and recipients: servers and readers leave out another one with the same", async () => {
+    const { port, mails } = await serve({ security: "none" });
+    const [one, other] = ["id-7", "id-8"].map((id) => sessionEvent({ id }));
+    if (one === undefined || other === undefined) throw new Error("no events");
+    // The third one follows on a kill before the answer to the first.
+    for (const [events, to] of [
+      [[one], ["noc@example.net"]],
+      [[one], ["noc@example.net"]],
+      [[one, other], ["noc@example.net"]],
+      [[one], ["noc@example.net", "boss@example.net"]],
+    ] as const)
+      await channelTo({ port, config: { security: "none", to } }).deliver(events, new AbortController().signal);
+    const ids = mails.map(({ text }) => /^Message-ID: (\S+)/m.exec(text)?.[1]);
+    expect([ids[1] === ids[0], new Set(ids).size]).toEqual([true, 3]);
   });
 
   test("that is refused for one recipient is sent again to that one alone, unless it is refused for good", async () => {

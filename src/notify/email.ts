@@ -1,4 +1,5 @@
 /** Sends mail through an SMTP server. If STARTTLS is configured, nothing is sent to a server that does not offer it. */
+import { createHash } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import type { Channel, ChannelContext } from "./channel.ts";
@@ -24,13 +25,23 @@ export function emailChannel(config: EmailConfig, context: ChannelContext): Chan
     audience: "people",
     deadlineMs: DEADLINE_MS,
     async deliver(events, signal) {
-      const id = `<${events[0]?.id ?? "none"}@${config.from.split("@")[1] ?? "floodwall"}>`;
+      const id = messageIdOf(events, config);
       const mail: Mail = last?.id === id ? last : { id, recipients: config.to };
       const refused = await send(mail, { events, config, context, signal });
       last = { id, recipients: refused.map(({ recipient }) => recipient) };
       if (refused.length > 0) throw refusalOf(refused, mail);
     },
   };
+}
+
+/**
+ * The same at each attempt, and another one with other events or recipients: mailboxes leave out a mail whose id they have
+ * (RFC 5322, section 3.6.4).
+ */
+function messageIdOf(events: readonly NotifyEvent[], { from, to }: EmailConfig): string {
+  const said = [...events.map(({ id }) => id), ...to].join(" ");
+  const digits = createHash("sha256").update(said).digest("hex").slice(0, 32);
+  return `<${digits}@${from.split("@")[1] ?? "floodwall"}>`;
 }
 
 interface Sending {
