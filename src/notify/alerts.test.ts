@@ -1,7 +1,7 @@
 /** The documented forms of services for people on call: what they are sent from the begin of a problem to its end. */
 import { afterEach, expect, test } from "bun:test";
 import { attackEvent, banEvent, capEvent, conditionEvent, Receiver } from "../../test/fixtures/notify/notify.ts";
-import { attack, NOON } from "../../test/fixtures/views.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import type { ChannelContext } from "./channel.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { TargetSettings } from "./notify-config.ts";
@@ -82,10 +82,33 @@ test("Alertmanager: begin and end have the same labels, and the end ends the ale
     labels: { alertname: "Floodwall_attack", instance: "box1", problem: expect.stringMatching(/^floodwall-/) },
     annotations: { severity: "critical", hostgroup: "web", tenant: "acme" },
     generatorURL: LINK,
-    endsAt: "2026-03-02T12:01:00.000Z",
+    ...{ startsAt: "2026-03-01T12:00:00.000Z", endsAt: "2026-03-02T12:00:00.000Z" },
   });
-  expect(last).toMatchObject({ labels: first?.["labels"], endsAt: "2026-03-01T11:56:00.000Z" });
+  const over = "2026-03-01T11:56:00.000Z";
+  expect(last).toMatchObject({ labels: first?.["labels"], startsAt: over, endsAt: over });
   expect(calls[0]?.authorization).toBe("Bearer s3cret");
+});
+
+test.each(["", "x"])(
+  "a headline is cut between characters, and shows what turns the direction of writing: %p",
+  async (before) => {
+    const reason = `${before}\u202e${"\u{1f30a}".repeat(600)}`;
+    const refused = banEvent({ kind: "ban_rejected", ban: ban({ state: "rejected", reason }) });
+    const [pager] = await sent((url) => ({ kind: "pagerduty", keyEnv: "KEY", url }), refused);
+    await server?.stop();
+    const [genie] = await sent((url) => ({ kind: "opsgenie", keyEnv: "KEY", url }), refused);
+    const { summary = "" } = (pager?.body["payload"] ?? {}) as { readonly summary?: string };
+    for (const text of [summary, String(genie?.body["message"])]) {
+      expect([text.isWellFormed(), text.length <= 1024]).toEqual([true, true]);
+      expect(text).toContain(`refused: ${before}\\u202e\u{1f30a}`);
+    }
+  },
+);
+
+test("Alertmanager: what began days ago, in a quiet time, is an open alert when it is sent", async () => {
+  const old = conditionEvent({ kind: "scrub_node_lost", atMs: NOON - 3 * 86_400_000 });
+  const [call] = await sent((url) => ({ kind: "alertmanager", url, tokenEnv: null }), old);
+  expect(call?.body).toMatchObject([{ startsAt: "2026-02-26T12:00:00.000Z", endsAt: "2026-03-02T12:00:00.000Z" }]);
 });
 
 test("a moment without an end opens an alert of its own each time", async () => {

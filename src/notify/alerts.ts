@@ -4,6 +4,7 @@
  * cap that is reached, open an alert that a person closes; bans are left to the alert of their attack.
  */
 import { createHash } from "node:crypto";
+import { shown } from "../audit/shown-text.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { conditionOf } from "./condition.ts";
@@ -11,7 +12,7 @@ import type { NotifyEvent } from "./event.ts";
 import { describeEvent, hintsOf } from "./event-text.ts";
 import { eventToWire } from "./event-wire.ts";
 import { type Post, post } from "./http-post.ts";
-import type { AlertmanagerConfig } from "./notify-config.ts";
+import { ALERT_LASTS_MS, type AlertmanagerConfig } from "./notify-config.ts";
 import { isForAlerts, problemOf } from "./problem.ts";
 import { secretOf } from "./secret.ts";
 import { severityOf } from "./severity.ts";
@@ -21,8 +22,6 @@ const DEADLINE_MS = 10_000;
 const PAGERDUTY_SUMMARY_MAX = 1024;
 const OPSGENIE_MESSAGE_MAX = 130;
 const OPSGENIE_DESCRIPTION_MAX = 15_000;
-/** Alertmanager ends an alert by itself at this time, unless it gets the alert again. */
-const ALERT_LASTS_MS = 86_400_000;
 /** An end in the future of its clock would not end an alert that has a later one: this clock may be ahead. */
 const CLOCK_AHEAD_MS = 300_000;
 
@@ -34,6 +33,8 @@ interface Service {
 /** One alert to open, to change or to close. */
 interface Alert {
   readonly event: NotifyEvent;
+  /** Who has the problem. */
+  readonly source: string;
   readonly key: string;
   readonly isOver: boolean;
   readonly headline: string;
@@ -50,27 +51,34 @@ function alertChannel(context: ChannelContext, requestOf: (alert: Alert) => Requ
       for (const event of events) {
         // One that an earlier build put into the queue.
         if (!isForAlerts(event)) continue;
-        const { headline, details: facts } = describeEvent(event);
-        const details = [...facts, ...hintsOf(event, context.pageUrl)];
+        const described = describeEvent(event);
+        const headline = shown(described.headline);
+        const details = [...described.details, ...hintsOf(event, context.pageUrl)].map(shown);
         const problem = problemOf(event) ?? { key: `event ${event.id}`, isOver: event.kind === "test" };
-        const key = keyOf(context.instance, problem.key);
-        const request = requestOf({ event, ...problem, key, headline, details: details.join("\n") });
+        const source = context.sourceOf?.(event) ?? context.instance;
+        const key = keyOf(source, problem.key);
+        const request = requestOf({ event, ...problem, source, key, headline, details: details.join("\n") });
         await post({ ...request, signal, authority: context.authority, reach: context.reach });
       }
     },
   };
 }
 
+/** Between characters: half of one is no Unicode. */
+function cut(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed();
+}
+
 /** Of the same length whatever the problem is called. */
-function keyOf(instance: string, key: string): string {
-  return `floodwall-${createHash("sha256").update(`${instance} ${key}`).digest("hex").slice(0, 32)}`;
+function keyOf(source: string, key: string): string {
+  return `floodwall-${createHash("sha256").update(`${source} ${key}`).digest("hex").slice(0, 32)}`;
 }
 
 export function pagerdutyChannel({ keyEnv, url }: Service, context: ChannelContext): Channel {
   return alertChannel(context, ({ event, key, isOver, headline, details }) => {
     const link = eventToWire(event, context).link;
     const payload = {
-      summary: headline.slice(0, PAGERDUTY_SUMMARY_MAX),
+      summary: cut(headline, PAGERDUTY_SUMMARY_MAX),
       source: context.instance,
       severity: severityOf(event),
       timestamp: timestamp(event.atMs),
@@ -98,9 +106,9 @@ export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContex
       return { url: new URL(path, url), headers, body: JSON.stringify({ source, note: headline }) };
     }
     const alert = {
-      message: headline.slice(0, OPSGENIE_MESSAGE_MAX),
+      message: cut(headline, OPSGENIE_MESSAGE_MAX),
       alias: key,
-      description: `${headline}\n${details}`.slice(0, OPSGENIE_DESCRIPTION_MAX),
+      description: cut(`${headline}\n${details}`, OPSGENIE_DESCRIPTION_MAX),
       priority: PRIORITIES[severityOf(event)],
       source,
       tags: [event.kind, ...(event.dryRun ? ["dry_run"] : [])],
@@ -110,15 +118,20 @@ export function opsgenieChannel({ keyEnv, url }: Service, context: ChannelContex
 }
 
 export function alertmanagerChannel(config: AlertmanagerConfig, context: ChannelContext): Channel {
-  return alertChannel(context, ({ event, key, isOver, headline, details }) => {
+  return alertChannel(context, ({ event, source, key, isOver, headline, details }) => {
     const { link, hostgroup, tenant } = eventToWire(event, context);
     // Alerts of one problem have the same labels from begin to end: of what a reload may change, nothing is one.
-    const labels = { alertname: `Floodwall_${problemName(event)}`, instance: context.instance, problem: key };
+    const labels = { alertname: `Floodwall_${problemName(event)}`, instance: source, problem: key };
     const scope = { ...(hostgroup === undefined ? {} : { hostgroup }), ...(tenant === undefined ? {} : { tenant }) };
+    // From now on, as what began in a quiet time, or is sent again, may be older.
+    const endsMs = isOver ? event.atMs - CLOCK_AHEAD_MS : context.wallMs() + ALERT_LASTS_MS;
+    const beganMs = "attack" in event ? event.attack.startedAt : event.atMs;
     const alert = {
       labels,
       annotations: { summary: headline, description: details, severity: severityOf(event), ...scope },
-      endsAt: timestamp(event.atMs + (isOver ? -CLOCK_AHEAD_MS : ALERT_LASTS_MS)),
+      // Without a begin Alertmanager takes the end for it, and no begin may be after the end.
+      startsAt: timestamp(Math.min(beganMs, endsMs)),
+      endsAt: timestamp(endsMs),
       ...(link === undefined ? {} : { generatorURL: link }),
     };
     const token = config.tokenEnv === null ? null : secretOf(context.environment, config.tokenEnv);

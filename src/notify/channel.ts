@@ -18,6 +18,8 @@ export interface Channel {
 
 export interface ChannelContext extends WireContext {
   readonly environment: Environment;
+  /** Who has the problem of an event: the same from its begin to its end, whichever brain sends them. Absent: the machine. */
+  readonly sourceOf?: (event: NotifyEvent) => string;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
   /** Of messages for people; null: the texts are those of the service. */

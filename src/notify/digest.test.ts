@@ -64,3 +64,9 @@ test("a text is never longer than a receiver takes, and still ends with the mach
   expect(text).toContain("…\n\nFloodwall on box1. Dry run: off");
   expect(text.length).toBeLessThan(NOTIFY_TEXT_CHARACTERS_MAX + 100);
 });
+
+test.each(["", "x"])("a text is not cut within a character, which receivers would refuse: after %p", (before) => {
+  const reason = before + "\u{1f30a}".repeat(NOTIFY_TEXT_CHARACTERS_MAX);
+  const { text } = digest([banEvent({ kind: "ban_rejected", ban: ban({ state: "rejected", reason }) })], BOX);
+  expect(text.isWellFormed()).toBe(true);
+});

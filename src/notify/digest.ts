@@ -112,5 +112,7 @@ function nounOf(kind: NotifyEvent["kind"]): Noun {
 }
 
 function cut(text: string): string {
-  return text.length <= NOTIFY_TEXT_CHARACTERS_MAX ? text : `${text.slice(0, NOTIFY_TEXT_CHARACTERS_MAX)}…`;
+  if (text.length <= NOTIFY_TEXT_CHARACTERS_MAX) return text;
+  // Half of a character is no Unicode: Telegram refuses such a message.
+  return `${text.slice(0, NOTIFY_TEXT_CHARACTERS_MAX).toWellFormed()}…`;
 }

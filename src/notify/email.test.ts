@@ -4,6 +4,7 @@ import { MailServer, type MailServerOptions } from "../../test/fixtures/notify/m
 import { banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { ban } from "../../test/fixtures/views.ts";
+import type { Channel } from "./channel.ts";
 import { emailChannel } from "./email.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { EmailConfig } from "./notify-config.ts";
@@ -31,8 +32,19 @@ interface Sending {
   readonly event?: NotifyEvent;
 }
 
-function send({ port, config, signal = new AbortController().signal, authority, event }: Sending): Promise<unknown> {
-  const channel = emailChannel(
+function send({ event, signal = new AbortController().signal, ...sending }: Sending): Promise<unknown> {
+  return outcomeOf(channelTo(sending).deliver([event ?? sessionEvent({ id: "id-7" })], signal));
+}
+
+function outcomeOf(delivery: Promise<void>): Promise<unknown> {
+  return delivery.then(
+    () => "sent",
+    (fault: unknown) => fault,
+  );
+}
+
+function channelTo({ port, config, authority }: Pick<Sending, "port" | "config" | "authority">): Channel {
+  return emailChannel(
     {
       kind: "email",
       host: "127.0.0.1",
@@ -55,10 +67,6 @@ function send({ port, config, signal = new AbortController().signal, authority, 
       authority: authority === undefined ? certificate.cert : authority,
     },
   );
-  return channel.deliver([event ?? sessionEvent({ id: "id-7" })], signal).then(
-    () => "sent",
-    (fault: unknown) => fault,
-  );
 }
 
 const WITH_ACCOUNT = { usernameEnv: "USER", passwordEnv: "PASSWORD" };
@@ -75,7 +83,7 @@ describe("a mail", () => {
       isEncrypted: security !== "none",
     });
     expect(mail?.text).toContain("Subject: BGP session with 192.0.2.254 (AS 64501) is lost\r\n");
-    expect(mail?.text).toContain("Message-ID: <id-7@example.net>\r\n");
+    expect(mail?.text).toMatch(/^Message-ID: <[0-9a-f]{32}@example.net>\r$/m);
     expect(mail?.text).toContain("Auto-Submitted: auto-generated\r\n");
     expect(mail?.text.replaceAll("=\r\n", "")).toContain("\r\nFloodwall on box1. Dry run: off");
   });
@@ -115,6 +123,39 @@ describe("a mail", () => {
   ])("that is refused with %d; final: %p", async (refuses, isFinal) => {
     const { port } = await serve({ security: "starttls", refuses });
     expect(await send({ port })).toMatchObject({ message: `EMESSAGE ${refuses}`, isFinal });
+  });
+
+  test("has an id of its own events and recipients: servers and readers leave out another one with the same", async () => {
+    const { port, mails } = await serve({ security: "none" });
+    const [one, other] = ["id-7", "id-8"].map((id) => sessionEvent({ id }));
+    if (one === undefined || other === undefined) throw new Error("no events");
+    // The third one follows on a kill before the answer to the first.
+    for (const [events, to] of [
+      [[one], ["noc@example.net"]],
+      [[one], ["noc@example.net"]],
+      [[one, other], ["noc@example.net"]],
+      [[one], ["noc@example.net", "boss@example.net"]],
+    ] as const)
+      await channelTo({ port, config: { security: "none", to } }).deliver(events, new AbortController().signal);
+    const ids = mails.map(({ text }) => /^Message-ID: (\S+)/m.exec(text)?.[1]);
+    expect([ids[1] === ids[0], new Set(ids).size]).toEqual([true, 3]);
+  });
+
+  test("that is refused for one recipient is sent again to that one alone, unless it is refused for good", async () => {
+    const refusedRecipients = new Map([["boss@example.net", 450]]);
+    const { port, mails } = await serve({ security: "starttls", refusedRecipients });
+    const channel = channelTo({ port });
+    const deliver = (id: string) => outcomeOf(channel.deliver([sessionEvent({ id })], new AbortController().signal));
+    const message = "1 of 2 recipients refused, EENVELOPE 450";
+    expect(await deliver("one")).toMatchObject({ message, isFinal: false });
+    refusedRecipients.clear();
+    expect(await deliver("one")).toBe("sent");
+    expect(await deliver("two")).toBe("sent");
+    refusedRecipients.set("boss@example.net", 550);
+    expect(await deliver("three")).toMatchObject({ isFinal: true });
+    const [noc, boss] = ["noc@example.net", "boss@example.net"];
+    expect(mails.map(({ to }) => to)).toEqual([[noc], [boss], [noc, boss], [noc]]);
+    for (const { text } of mails) expect(text).toContain(`To: ${noc}, ${boss}\r\n`);
   });
 
   test("is broken off when its time is over, and the connection with it", async () => {

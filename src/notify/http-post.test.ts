@@ -51,6 +51,16 @@ test.each([
   expect(await posted()).toMatchObject({ retryAfterMs });
 });
 
+test.each([
+  ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:25:00 GMT", 180_000],
+  ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:29:00 GMT", 0],
+  ["7", "Wed, 21 Oct 2015 07:29:00 GMT", 7_000],
+  ["1 2 3", "Wed, 21 Oct 2015 07:29:00 GMT", 0],
+])("retry-after %s at %s of the receiver's clock is %d ms", async (header, date, retryAfterMs) => {
+  server.answers = [() => new Response(null, { status: 429, headers: { "retry-after": header, date } })];
+  expect(await posted()).toMatchObject({ retryAfterMs });
+});
+
 test("is broken off by its signal", async () => {
   server.answers = [() => new Promise<never>(() => {})];
   const delivery = new AbortController();

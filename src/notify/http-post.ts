@@ -27,6 +27,8 @@ const UNREACHED: ReadonlySet<string> = new Set([
   "EADDRNOTAVAIL",
   "ETIMEDOUT",
 ]);
+/** RFC 9110, section 5.6.7: the form that is sent. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 /** Statuses that a later attempt with the same body would not change. */
 const FINAL_STATUSES: ReadonlySet<number> = new Set([400, 410, 413, 415, 422]);
 
@@ -47,7 +49,8 @@ export async function post(call: Post): Promise<void> {
     throw deliveryFault(cause);
   });
   try {
-    if (!response.ok) throw refusal(response.status, response.headers.get("retry-after"));
+    const { headers: answered } = response;
+    if (!response.ok) throw refusal(response.status, retryAfterMs(answered.get("retry-after"), answered.get("date")));
   } finally {
     await response.body?.cancel().catch(() => {});
   }
@@ -84,7 +87,7 @@ function postTo(addresses: readonly Reached[], { url, headers, body, signal, aut
     request.on("error", (cause) => end(() => reject(isUnreached(cause) ? unreached() : deliveryFault(cause))));
     request.once("response", ({ statusCode: status = 0, headers: answered }) => {
       const isTaken = status >= 200 && status < 300;
-      end(() => (isTaken ? resolve() : reject(refusal(status, answered["retry-after"] ?? null))));
+      end(() => (isTaken ? resolve() : reject(refusal(status, retryAfterMs(answered["retry-after"], answered.date)))));
     });
     // Neither an answer nor an error comes after it, and the connection would stay with this process.
     request.once("upgrade", ({ statusCode = 101 }) => end(() => reject(refusal(statusCode, null))));
@@ -101,15 +104,19 @@ function isUnreached(cause: Error): boolean {
   return "code" in cause && UNREACHED.has(String(cause.code));
 }
 
-function refusal(status: number, retryAfter: string | null): DeliveryFault {
+function refusal(status: number, pauseMs: number | null): DeliveryFault {
   const isRedirect = status >= 300 && status < 400;
   return new DeliveryFault(`answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`, {
     isFinal: FINAL_STATUSES.has(status),
-    retryAfterMs: retryAfterMs(retryAfter),
+    retryAfterMs: pauseMs,
   });
 }
 
-/** Seconds; the form with a date would depend on the receiver's clock. */
-function retryAfterMs(header: string | null): number | null {
-  return header !== null && /^\d{1,9}$/.test(header) ? Number(header) * 1000 : null;
+/** RFC 9110, section 10.2.3: seconds, or a date of the receiver's clock, which the answer has in `Date`. null: neither. */
+function retryAfterMs(header: string | null = null, date: string | null = null): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const [untilMs, nowMs] = [header, date ?? ""].map((text) => (HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN));
+  const pauseMs = (untilMs ?? Number.NaN) - (nowMs ?? Number.NaN);
+  return pauseMs > 0 ? pauseMs : null;
 }

@@ -19,6 +19,8 @@ export interface Notified {
   readonly at: Map<string, number>;
   /** Targets that did not get the begin, as it was a quiet time of their routes. */
   readonly quiet: ReadonlySet<string>;
+  /** Whether it is known who got the begin: where that is no target, none gets the end. */
+  readonly isDecided: boolean;
   /** The last event before its end; null: of an attack or a ban, which have tables of their own. */
   readonly begin: NotifyEvent | null;
 }
@@ -38,8 +40,8 @@ export class NotifiedProblems {
 
   constructor({ table, stored }: NotifiedProblemsOptions = { table: forgettingTable(), stored: [] }) {
     this.#table = table;
-    for (const { id, tenant, targets, quiet, begin } of stored) {
-      const known = { tenant, at: new Map(targets), quiet: new Set(quiet) };
+    for (const { id, tenant, targets, quiet, isDecided = false, begin } of stored) {
+      const known = { tenant, at: new Map(targets), quiet: new Set(quiet), isDecided };
       this.#put(id, { ...known, begin: eventOf(begin) });
     }
   }
@@ -54,6 +56,11 @@ export class NotifiedProblems {
       const problem = this.#problems.get(key);
       if (problem !== undefined) yield [key, problem];
     }
+  }
+
+  /** Of parts, the one whose last event is oldest first. */
+  *ofParts(): Generator<readonly [key: string, problem: Notified & { readonly begin: NotifyEvent }]> {
+    for (const [key, { begin, ...problem }] of this.#problems) if (begin !== null) yield [key, { ...problem, begin }];
   }
 
   /** Of parts, as an earlier process left them: call this before anything is set. */
@@ -87,7 +94,7 @@ function eventOf(begin: NotifiedProblem["begin"]): NotifyEvent | null {
   return event !== undefined && EVENT_KINDS.includes(event.kind) ? event : null;
 }
 
-function recordOf(id: string, { tenant, at, quiet, begin }: Notified): NotifiedProblem {
-  const known = { id, tenant, targets: [...at], quiet: [...quiet] };
+function recordOf(id: string, { tenant, at, quiet, isDecided, begin }: Notified): NotifiedProblem {
+  const known = { id, tenant, targets: [...at], quiet: [...quiet], isDecided };
   return begin === null ? known : { ...known, begin: { event: begin } };
 }

@@ -206,7 +206,8 @@ export class Notifier {
     for (const { kind, name, found, isOver } of this.#conditions.take(readings, this.#options.clock.monotonicMs()))
       this.#enqueue({ kind: isOver ? CONDITION_ENDS[kind] : kind, condition: { name, found } });
     for (const end of this.#restoredFaults.over(this.#options.clock.monotonicMs())) this.#enqueue(end);
-    for (const { event, targets } of this.#routing.afterQuiet(this.#options.clock.wallMs()))
+    const wallMs = this.#options.clock.wallMs();
+    for (const { event, targets } of [...this.#routing.afterQuiet(wallMs), ...this.#routing.renewals(wallMs)])
       this.#queues.add({ ...event, id: this.#options.newId() }, targets);
   }
 

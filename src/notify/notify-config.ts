@@ -42,6 +42,9 @@ export const TEMPLATE_NAMES: ReadonlySet<string> = new Set(TEMPLATE_VALUE_NAMES)
 export const PAGERDUTY_URL = "https://events.pagerduty.com";
 export const OPSGENIE_URL = "https://api.opsgenie.com";
 
+/** Alertmanager ends an alert by itself at this time, unless it gets the alert again. */
+export const ALERT_LASTS_MS = 86_400_000;
+
 export interface NotifyConfig {
   readonly targets: readonly NotifyTarget[];
   /** Read from the first on, each down to its innermost route. null: each event but those of orders goes to all targets. */

@@ -197,6 +197,28 @@ test("what began and ended in a quiet time is not sent, not even by services tha
   expect(router.targetsOf(ended({ atMs: wednesday(24) }))).toEqual([]);
 });
 
+test("a problem whose begin went to no target has no end, whatever the routes of the end, also after a restart", () => {
+  const nowhere = route({ severity: "warning" }, []);
+  const known = targets({ kind: "slack", urlEnv: "S" }, PAGER);
+  const routes = [
+    route({ severity: "warning" }, ["slack"], { quiet: [NIGHT], routes: [nowhere] }),
+    route({}, ["slack"]),
+  ];
+  const disk = new Map<string, NotifiedProblem>();
+  const router = restarted(disk, { ...known, routes });
+  for (const begin of [started({ atMs: wednesday(12) }), sessionEvent()]) expect(router.targetsOf(begin)).toEqual([]);
+  expect(router.targetsOf(sessionEvent({ kind: "bgp_session_restored" }))).toEqual([]);
+  const after = restarted(disk, { ...known, routes });
+  expect([after.isDecided("attack a1"), after.targetsOf(ended())]).toEqual([true, []]);
+  // One that began and ended in a quiet time of its route, while the route of the end has none.
+  const quiet = new Routing({
+    ...known,
+    routes: [route({ severity: "critical" }, ["pagerduty"], { quiet: [NIGHT] }), ...routes],
+  });
+  expect(quiet.targetsOf(started({ atMs: wednesday(23) }))).toEqual([]);
+  expect(quiet.targetsOf(ended({ atMs: wednesday(24) }))).toEqual([]);
+});
+
 test("messages wait for further events as the route says that leads to the target", () => {
   const router = routing(
     route({}, ["slack", "webhook"], {
@@ -250,6 +272,33 @@ test("an attack that lasts is repeated where a route says so, to those that know
   expect(
     router.dueFor(started({ kind: "attack_lasts", attack: attack({ id: "other" }), atMs: NOON + HOUR_MS })),
   ).toEqual([]);
+});
+
+test("Alertmanager, which ends alerts by itself, gets again what lasts, also in a quiet time, and no other target does", () => {
+  const known = targets(
+    { kind: "slack", urlEnv: "S" },
+    { kind: "alertmanager", url: "http://a.example", tokenEnv: null },
+  );
+  const router = new Routing({ ...known, routes: [route({}, ["slack", "alertmanager"], { quiet: [NIGHT] })] });
+  const [begin, lost] = [started({ atMs: wednesday(14) }), sessionEvent({ atMs: wednesday(14) })];
+  for (const event of [begin, lost]) router.targetsOf(event);
+  const again = (hours: number) => [
+    router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) })),
+    [...router.renewals(wednesday(hours))],
+  ];
+  const renewed = [["alertmanager"], [{ event: lost, targets: ["alertmanager"] }]];
+  expect([21.9, 22, 29.9, 30].map(again)).toEqual([[[], []], renewed, [[], []], renewed]);
+  router.targetsOf(sessionEvent({ kind: "bgp_session_restored" }));
+  expect(again(38)).toEqual([["alertmanager"], []]);
+});
+
+test("an attack is repeated at its interval when the clock was set back meanwhile, also in an earlier process", () => {
+  const disk = new Map<string, NotifiedProblem>();
+  const config = { ...CONFIG, routes: [route({}, ["slack"], { repeatMs: HOUR_MS })] };
+  restarted(disk, config).targetsOf(started({ atMs: wednesday(36) }));
+  const router = restarted(disk, config);
+  const lasts = (hours: number) => router.dueFor(started({ kind: "attack_lasts", atMs: wednesday(hours) }));
+  expect([lasts(12), lasts(12.9), lasts(13), lasts(13.1)]).toEqual([[], [], ["slack"], []]);
 });
 
 /** Of the process before, as its disk has it. */

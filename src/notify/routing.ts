@@ -9,13 +9,16 @@ import type { EventKind } from "../targets/target-words.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import type { LeftProblem, NotifyEvent } from "./event.ts";
 import { type Notified, NotifiedProblems } from "./notified-problems.ts";
-import type { NotifyConfig, NotifyRoute, TargetKind } from "./notify-config.ts";
+import { ALERT_LASTS_MS, type NotifyConfig, type NotifyRoute, type TargetKind } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { isQuiet, type RoutedEvent, routedOf, takenBy } from "./route-tree.ts";
 import { isAtLeast } from "./severity.ts";
 
 /** Services that keep an alert open until its end, and ignore the end of one that they do not have. */
 export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
+
+/** An alert at Alertmanager is sent again after this time, so that it lasts as long as its problem, ms. */
+export const RENEW_MS = ALERT_LASTS_MS / 3;
 
 /** Targets of a tenant that does not own a problem any more. */
 export interface Left {
@@ -27,7 +30,7 @@ export interface Left {
 export class Routing {
   #config: NotifyConfig;
   /** By name, those of the configuration, in its order. */
-  #configuredNames: ReadonlySet<string>;
+  #configuredKinds: ReadonlyMap<string, TargetKind>;
   #hasRepeats = false;
   /** That tenants set, in force, by id, and those of each tenant. */
   #own = new Map<string, TenantTarget>();
@@ -36,14 +39,14 @@ export class Routing {
 
   constructor(config: NotifyConfig, notified = new NotifiedProblems()) {
     this.#config = config;
-    this.#configuredNames = namesOf(config);
+    this.#configuredKinds = kindsOf(config);
     this.#hasRepeats = hasRepeats(config.routes ?? []);
     this.#notified = notified;
   }
 
   reconfigure(config: NotifyConfig, own: readonly TenantTarget[] = []): void {
     this.#config = config;
-    this.#configuredNames = namesOf(config);
+    this.#configuredKinds = kindsOf(config);
     this.#hasRepeats = hasRepeats(config.routes ?? []);
     this.#own = new Map(own.map((target) => [target.id, target]));
     const byTenant = Map.groupBy(own, ({ tenant }) => tenant);
@@ -88,14 +91,17 @@ export class Routing {
   }
 
   /**
-   * Those targets of an attack that lasts for which a repetition is due, or which have not got its begin, as that was in a
-   * quiet time that is over.
+   * Those targets of an attack that lasts for which a repetition is due, whose alert would end by itself, or which have not
+   * got its begin, as that was in a quiet time that is over.
    */
   dueFor(event: NotifyEvent): readonly string[] {
     const key = problemOf(event)?.key ?? "";
     const notified = this.#notified.get(key);
-    if (notified === undefined || (notified.quiet.size === 0 && !this.#hasRepeats)) return [];
-    const due = new Set<string>();
+    if (notified === undefined) return [];
+    // Before the clock was set back: the time until the next repetition begins again.
+    for (const [target, lastMs] of notified.at) if (lastMs > event.atMs) notified.at.set(target, event.atMs);
+    const due = this.#expiring(notified, event.atMs);
+    if (due.size === 0 && notified.quiet.size === 0 && !this.#hasRepeats) return [];
     for (const { targets, repeatMs } of this.#awake(event, event.atMs))
       for (const target of targets) {
         const lastMs = notified.at.get(target);
@@ -129,6 +135,21 @@ export class Routing {
     }
   }
 
+  /** Problems that last, with the targets whose alerts would end by themselves. Not for attacks and bans. */
+  *renewals(wallMs: number): Generator<{ readonly event: NotifyEvent; readonly targets: readonly string[] }> {
+    for (const [key, notified] of this.#notified.ofParts()) {
+      const due = this.#expiring(notified, wallMs);
+      this.#got(key, notified, due, wallMs);
+      if (due.size > 0) yield { event: notified.begin, targets: this.#ordered(due) };
+    }
+  }
+
+  #expiring({ at }: Pick<Notified, "at">, wallMs: number): Set<string> {
+    const kindOf = (target: string) => this.#own.get(target)?.kind ?? this.#configuredKinds.get(target);
+    const due = [...at].filter(([target, ms]) => wallMs - ms >= RENEW_MS && kindOf(target) === "alertmanager");
+    return new Set(due.map(([target]) => target));
+  }
+
   /** Which targets a new problem would get to, and by which routes. */
   explained(event: RoutedEvent): RouteView {
     const { routes } = this.#config;
@@ -160,10 +181,10 @@ export class Routing {
     return this.#ordered(quiet.union(at)).length > 0;
   }
 
-  /** Whether an earlier process decided who gets the begin, and one of these is there, or it did not keep who. */
+  /** Whether an earlier process decided who gets the begin, and one of these is there, or it is none. */
   isDecided(key: string): boolean {
     const notified = this.#notified.get(key);
-    return notified !== undefined && (isUnknown(notified) || this.isKnown(key));
+    return notified !== undefined && (hasNone(notified) || this.isKnown(key));
   }
 
   /** Whether targets got the begin of the problem. */
@@ -171,10 +192,10 @@ export class Routing {
     return (this.#notified.get(key)?.at.size ?? 0) > 0;
   }
 
-  #got(key: string, { tenant, at, quiet, begin }: Notified, targets: ReadonlySet<string>, atMs: number): void {
+  #got(key: string, notified: Notified, targets: ReadonlySet<string>, atMs: number): void {
     if (targets.size === 0) return;
-    for (const target of targets) at.set(target, atMs);
-    this.#notified.set(key, { tenant, at, quiet: quiet.difference(targets), begin });
+    for (const target of targets) notified.at.set(target, atMs);
+    this.#notified.set(key, { ...notified, quiet: notified.quiet.difference(targets) });
   }
 
   #wanted(event: NotifyEvent): ReadonlySet<string> {
@@ -184,8 +205,7 @@ export class Routing {
     if (problem === null) return byRoutes;
     const notified = this.#notified.get(problem.key);
     const known = this.#ordered(new Set(notified?.at.keys()));
-    // No target knows of one that an earlier build began.
-    const isSameOwner = notified === undefined || notified.tenant === event.tenant || isUnknown(notified);
+    const isSameOwner = notified === undefined || notified.tenant === event.tenant || hasNone(notified);
     const quiet = new Set(matching.flatMap(({ targets }) => targets)).difference(byRoutes);
     if (!problem.isOver) {
       const wanted = new Set(isSameOwner ? known : []).difference(quiet).union(byRoutes);
@@ -193,6 +213,7 @@ export class Routing {
       return wanted;
     }
     this.#notified.delete(problem.key);
+    if (notified?.isDecided === true && notified.at.size === 0) return new Set();
     if (!isSameOwner) return new Set([...known, ...byRoutes]);
     if (known.length > 0) return new Set(known);
     return new Set([...byRoutes, ...this.#alerts(event)]).difference(notified?.quiet ?? new Set());
@@ -211,7 +232,7 @@ export class Routing {
 
   /** Those that there are, those of tenants after those of the configuration. */
   #ordered(names: ReadonlySet<string>): readonly string[] {
-    const configured = [...this.#configuredNames].filter((name) => names.has(name));
+    const configured = [...this.#configuredKinds.keys()].filter((name) => names.has(name));
     return [...configured, ...[...names].filter((name) => this.#own.has(name))];
   }
 
@@ -251,11 +272,12 @@ export class Routing {
     // A ban is part of its attack, and not sent afterwards: its end goes by the routes.
     const waits =
       event.kind === "ban_active" ? new Set<string>() : known.quiet.union(quiet).difference(new Set(at.keys()));
-    this.#notified.set(key, { tenant, at, quiet: waits, begin });
+    const isDecided = event.kind !== "ban_active" || quiet.size === 0;
+    this.#notified.set(key, { tenant, at, quiet: waits, isDecided, begin });
   }
 }
 
-function isUnknown({ at, quiet }: Notified): boolean {
+function hasNone({ at, quiet }: Notified): boolean {
   return at.size === 0 && quiet.size === 0;
 }
 
@@ -266,8 +288,8 @@ function hasRepeats(routes: readonly NotifyRoute[]): boolean {
   return routes.some((route) => route.repeatMs !== null || hasRepeats(route.routes));
 }
 
-function namesOf({ targets }: NotifyConfig): ReadonlySet<string> {
-  return new Set(targets.map(({ name }) => name));
+function kindsOf({ targets }: NotifyConfig): ReadonlyMap<string, TargetKind> {
+  return new Map(targets.map(({ name, settings }) => [name, settings.kind]));
 }
 
 function isForTenant({ severity = "info", events }: TenantTarget, { kind, severity: own }: RoutedEvent): boolean {

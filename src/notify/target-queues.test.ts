@@ -9,8 +9,10 @@ import type { KeptNotification } from "../storage/notification-records.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
+import type { NotifyEvent } from "./event.ts";
 import { KeptNotifications } from "./kept-notification.ts";
 import { Notifier, type NotifierOptions } from "./notifier.ts";
+import type { EventSharing } from "./target-queues.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -41,6 +43,38 @@ function opened(url: string, more: Partial<NotifierOptions> = {}): Notifier {
   cleanups.push(() => notifier.stop());
   return notifier;
 }
+
+test("an alert that one brain opened is closed by another one, and that of one brain alone is its own", async () => {
+  const server = receiver();
+  const config = targets({ kind: "pagerduty", keyEnv: "KEY", url: server.url });
+  const environment = { read: () => "s3cret" };
+  const [first, other] = ["box1", "box2"].map((instance) => {
+    let send: (event: NotifyEvent, target: string) => void = () => {};
+    const sharing: EventSharing = {
+      start: (given) => {
+        send = given;
+      },
+      add: (event, names) => {
+        for (const name of names) send(event, name);
+      },
+      brainsOf: ({ kind }) => (kind.startsWith("exporter") ? "brain1 brain2" : null),
+      once: () => ({ maySend: () => true, sent: () => {}, gaveUp: () => {} }),
+      flush: () => {},
+    };
+    const none = { inForce: () => [], reachOf: () => async () => [] };
+    return opened(server.url, { instance, sharing, config, environment, own: none });
+  });
+  const exporter = { name: "edge1", address: "192.0.2.1", fault: "silent", found: "", remedy: "" } as const;
+  first?.exporterChanged("exporter_fault", exporter);
+  await eventually(() => server.received.length === 1, "no begin came");
+  other?.exporterChanged("exporter_fault_over", exporter);
+  await eventually(() => server.received.length === 2, "no end came");
+  for (const each of [first, other]) each?.fileChanged("file_fault", { key: "geo", error: "absent", effect: "" });
+  await eventually(() => server.received.length === 4, "not both came");
+  const keys = server.received.map(({ body }) => (JSON.parse(body) as { readonly dedup_key: string }).dedup_key);
+  expect(keys[1]).toBe(keys[0] as string);
+  expect(new Set(keys).size).toBe(3);
+});
 
 describe("the target of a tenant", () => {
   test("gets nothing of others' names and words, neither in bans nor in tests #notify-targets-of-tenants", async () => {

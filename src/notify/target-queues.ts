@@ -55,6 +55,8 @@ export interface EventSharing {
    */
   start(send: (event: NotifyEvent, target: string) => void): void;
   add(event: NotifyEvent, targets: readonly string[]): void;
+  /** The names of all brains, the same at each, for an event that all of them have. null: this brain alone has it. */
+  brainsOf(event: NotifyEvent): string | null;
   /** Of one target. */
   once(target: string): SentOnce;
   /** No event is added any more: what still waits goes to the queues. */
@@ -97,9 +99,10 @@ export class TargetQueues {
   #config: Pick<NotifyConfig, "targets" | "pageUrl"> = { targets: [], pageUrl: null };
 
   constructor(options: TargetQueuesOptions) {
-    const { instance, clock, environment, telegramApi = TELEGRAM_API, authority = null } = options;
+    const { instance, clock, environment, telegramApi = TELEGRAM_API, authority = null, sharing = null } = options;
     this.#options = options;
-    this.#context = { environment, wallMs: () => clock.wallMs(), instance, telegramApi, authority };
+    const sourceOf = (event: NotifyEvent) => sharing?.brainsOf(event) ?? instance;
+    this.#context = { environment, wallMs: () => clock.wallMs(), instance, sourceOf, telegramApi, authority };
   }
 
   get size(): number {

@@ -16,6 +16,8 @@ let world: Record<string, TestBrain>;
 /** `kind id by brain` of all that was sent. */
 let received: string[];
 let ids: Set<string>;
+/** The brains that have these events; null: the one that sent it alone. */
+let knownTo: Set<string | null>;
 /** Above the begin of the attack of a test: it was restored. */
 let brainsStartedAt = 0;
 
@@ -78,6 +80,7 @@ class TestBrain {
         return;
       }
       received.push(`${event.kind} by ${this.name}`);
+      knownTo.add(this.notifications.brainsOf(event));
       ids.add(event.id);
       once.sent([event]);
     });
@@ -104,7 +107,7 @@ beforeEach(() => {
   clock = new ManualClock();
   brains = new JoinedBrains("brain1", "brain2");
   brains.nowMs = () => clock.monotonicMs();
-  [received, ids, world] = [[], new Set(), {}];
+  [received, ids, knownTo, world] = [[], new Set(), new Set(), {}];
   for (const name of brains.names) world[name] = new TestBrain(name);
   clock.advance(1000);
   brains.link("brain1", "brain2");
@@ -185,6 +188,7 @@ describe("without a fault", () => {
     happens(sessionEvent());
     clock.advance(60_000);
     expect(received).toEqual(["bgp_session_lost by brain1", "bgp_session_lost by brain2"]);
+    expect([...knownTo]).toEqual([null]);
   });
 
   test("a fault that both see is sent once, and again when it comes back", () => {
@@ -230,6 +234,8 @@ describe("the death of the first brain", () => {
     happens(attackEvent({ kind: "attack_ended" }));
     clock.advance(1000);
     expect(received).toEqual(["attack_started by brain1", "attack_ended by brain2"]);
+    // The alert that the first one opened.
+    expect([...knownTo]).toEqual(["brain1 brain2"]);
   });
 
   test("after it granted one: it is sent all the same", () => {

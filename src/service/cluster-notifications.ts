@@ -64,6 +64,12 @@ export class ClusterNotifications implements EventSharing {
     this.#options.ids.whenAgreed(() => this.#addAgreed(event, targets));
   }
 
+  brainsOf(event: NotifyEvent): string | null {
+    const { peers } = this.#options;
+    const names = [peers.own, ...peers.states().map(({ name }) => name)];
+    return isHashedId(event.id) ? names.toSorted().join(" ") : null;
+  }
+
   once(target: string): SentOnce {
     const deliveries = (events: readonly NotifyEvent[]) =>
       events.flatMap((event) => {

@@ -25,10 +25,12 @@ export interface NotifiedProblem {
   readonly id: string;
   /** Of the begin; null: of none. */
   readonly tenant: string | null;
-  /** With the time when each got the last event, wall clock, ms; none: by its routes no target gets it. */
+  /** With the time when each got the last event, wall clock, ms. */
   readonly targets: readonly (readonly [target: string, atMs: number])[];
   /** Targets for which it began in a quiet time. */
   readonly quiet: readonly string[];
+  /** Absent: an earlier build wrote it, and where it has no target, it is not known who got the begin. */
+  readonly isDecided?: boolean;
   /** The event of its begin; absent: of an attack or a ban, which have tables of their own. */
   readonly begin?: EventRecord;
 }

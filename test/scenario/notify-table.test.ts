@@ -199,9 +199,10 @@ const RECEIVED: Readonly<Record<TargetKind, (event: NotifyEvent, headline: strin
     if (!hasAlert(event)) return;
     const isOver = problemOf(event)?.isOver ?? event.kind === "test";
     const answer = await fetch(`${alertmanager}/api/v2/alerts?active=true`);
-    const alerts = (await answer.json()) as { annotations: { summary: string; severity: string } }[];
+    const alerts = (await answer.json()) as { annotations: { summary: string; severity: string }; startsAt: string }[];
     const ours = alerts.filter(({ annotations: { summary } }) => summary === headline);
     expect(ours.map(({ annotations }) => annotations.severity)).toEqual(isOver ? [] : [severityOf(event)]);
+    for (const { startsAt } of ours) expect(Date.parse(startsAt)).toBeLessThanOrEqual(event.atMs);
   },
   syslog(event) {
     const [, length, message = ""] = /^(\d+) ([\s\S]*)$/.exec(syslog.messages.at(-1) ?? "") ?? [];

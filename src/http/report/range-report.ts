@@ -28,7 +28,7 @@ export function rangeReport(parts: RangeReportParts): string {
     : [];
   const sections = [
     ...cut,
-    numbersOf(attacks),
+    numbersOf(parts),
     html`<h2>Attacks by day</h2>${daysOf(parts)}`,
     html`<h2>Kinds</h2>${countsOf(attacks, "Kind", ({ classification }) => words(classification?.type ?? "not known"))}`,
     html`<h2>What was done</h2>${countsOf(attacks, "Mitigation", doneOf)}`,
@@ -46,7 +46,7 @@ const volumes = (attacks: readonly AttackWire[]) =>
   attacks.flatMap(({ volume }) => (volume === undefined ? [] : [volume]));
 const peakOf = ({ volume }: AttackWire) => volume?.peak_mbps ?? 0;
 
-function numbersOf(attacks: readonly AttackWire[]): Html {
+function numbersOf({ attacks, fromMs, toMs }: RangeReportParts): Html {
   const known = volumes(attacks);
   const sum = (value: (volume: (typeof known)[number]) => number) =>
     known.reduce((all, volume) => all + value(volume), 0);
@@ -57,7 +57,7 @@ function numbersOf(attacks: readonly AttackWire[]): Html {
   return facts([
     ["Attacks", String(attacks.length)],
     ["Targets", String(targets)],
-    ["Under attack", seconds(sum(({ duration_seconds: duration }) => duration))],
+    ["Under attack", seconds(underAttackMs(attacks, { fromMs, toMs }) / 1000)],
     [
       "In all",
       `${amount(
@@ -71,6 +71,18 @@ function numbersOf(attacks: readonly AttackWire[]): Html {
     ],
     ["Size not known", known.length === attacks.length ? null : `of ${attacks.length - known.length} attacks`],
   ]);
+}
+
+/** How long at least one attack was going on, within the time. */
+function underAttackMs(attacks: readonly AttackWire[], { fromMs, toMs }: { fromMs: number; toMs: number }): number {
+  const spans = attacks.map(({ started_at: begin, ended_at: end = begin }) => [Date.parse(begin), Date.parse(end)]);
+  let [sumMs, doneMs] = [0, fromMs];
+  for (const [beginMs = 0, endMs = 0] of spans.toSorted(([a = 0], [b = 0]) => a - b)) {
+    const untilMs = Math.min(endMs, toMs);
+    sumMs += Math.max(0, untilMs - Math.max(beginMs, doneMs));
+    doneMs = Math.max(doneMs, untilMs);
+  }
+  return sumMs;
 }
 
 function daysOf({ attacks, fromMs, toMs }: RangeReportParts): Html {

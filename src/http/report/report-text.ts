@@ -20,10 +20,19 @@ export function percent(fraction: number): string {
   return `${value >= 10 ? Math.round(value) : Number(value.toPrecision(2))} %`;
 }
 
-/** A share of packets that were sampled by chance, with the half of its interval of 95 %. */
+/** Of the normal distribution, for 95 %. */
+const DEVIATE = 1.96;
+
+/**
+ * A share of packets that were sampled by chance, with its distance to the farther end of its interval of 95 %: Wilson's (Wilson
+ * 1927), which has a width for all and for none of a few packets too.
+ */
 export function sampledShare(packets: number, total: number): string {
-  const share = packets / Math.max(1, total);
-  return `${percent(share)} ± ${percent(1.96 * Math.sqrt((share * (1 - share)) / Math.max(1, total)))}`;
+  const count = Math.max(1, total);
+  const [share, weight] = [packets / count, DEVIATE ** 2 / count];
+  const middle = (share + weight / 2) / (1 + weight);
+  const half = (DEVIATE / (1 + weight)) * Math.sqrt((share * (1 - share) + weight / 4) / count);
+  return `${percent(share)} ± ${percent(Math.abs(share - middle) + half)}`;
 }
 
 export function utc(time: string | number): string {

@@ -74,6 +74,13 @@ describe("the report of an attack", () => {
       expect(text).toContain(part);
   });
 
+  test("of few sampled packets, all of one source, does not say that the share is exact", async () => {
+    const shares = { totalPackets: 3, topSources: [{ key: "198.51.100.7", packets: 3, bytes: 1 }], origins: undefined };
+    const few = reported({ sample: { ...sampleOf([], { top: 1, flows: 0 }), ...shares } as never });
+    server.backend.attacksView = { active: [{ attack: few, ban: null }], recent: [] };
+    expect(await (await get("/attacks/a1/report")).text()).toContain("<td>100 % ± 56 %</td>");
+  });
+
   test("of a tenant has no other tenant's", async () => {
     expect((await get("/attacks/a1/report", "tenantViewer")).status).toBe(200);
     expect((await get("/attacks/other/report", "tenantViewer")).status).toBe(404);
@@ -99,7 +106,8 @@ describe("the report of a time", () => {
       "Attacks on acme, 2026-03-01 to 2026-03-31",
       "<dt>Attacks</dt><dd>2</dd>",
       "<dt>Targets</dt><dd>1</dd>",
-      "<dt>Under attack</dt><dd>3 min</dd>",
+      // Both at once.
+      "<dt>Under attack</dt><dd>90 s</dd>",
       "18 M packets, 2.25 G bytes (± 9 % at most)",
       "<dt>Largest peak</dt><dd>5 Gbit/s</dd>",
       "<td>not known</td><td>1</td>",
@@ -124,6 +132,20 @@ describe("the report of a time", () => {
     expect(asked).toEqual(["acme"]);
     expect(text).toContain("<dt>Attacks</dt><dd>1</dd>");
     expect(text).not.toContain(OTHER_HOST);
+  });
+
+  test("counts the time with at least one attack, within the time of the report", async () => {
+    const lasting = (id: string, fromHour: number, toHour: number) => ({
+      attack: reported({ id, startedAt: NOON + fromHour * 3_600_000, endedAt: NOON + toHour * 3_600_000 }),
+      ban: null,
+    });
+    server.backend.onEndedAttacks = () => [
+      lasting("a", -100, 1),
+      lasting("b", 0.5, 2),
+      lasting("c", 5, 6),
+      lasting("d", 5.5, 5.6),
+    ];
+    expect(await (await get(`/report?${MARCH}`)).text()).toContain("<dt>Under attack</dt><dd>15 h 0 min</dd>");
   });
 
   test("reads pages until the bound, and says when there are more", async () => {
