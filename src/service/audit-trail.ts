@@ -25,7 +25,7 @@ export function auditTrailOf(history: HistoryStore | null, cluster: SharedTrail 
   if (history === null) return null;
   if (cluster !== null) return cluster.joins.trailOf(history);
   return {
-    recordAudit: async (event) => void (await history.recordAudit(event)),
+    recordAudit: (event) => history.recordAudit(event),
     recordAutomatic: ({ event }) => void history.recordAudit(event),
   };
 }

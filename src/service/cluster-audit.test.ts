@@ -39,8 +39,7 @@ function begin(isForAllBrains: boolean): void {
     });
     trails[name] = audit.trailOf({
       isForAllBrains,
-      recordAudit: async (event, id) => {
-        if (id === undefined) throw new Error("a row has no id");
+      storeAudit: async (event, id) => {
         if (!rows.has(id)) rows.set(id, event);
         else if (isForAllBrains) throw new Error(`${id} is written twice`);
         return isStoring;

@@ -61,7 +61,7 @@ type Row = Static<typeof Row>;
 const Body = Type.Object({ rows: Type.Array(Type.Unknown(), { maxItems: ROWS_OF_MESSAGE }) });
 const Taken = Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: ROWS_OF_MESSAGE }) });
 
-type Store = Pick<HistoryStore, "recordAudit" | "isForAllBrains">;
+type Store = Pick<HistoryStore, "storeAudit" | "isForAllBrains">;
 
 export class ClusterAudit {
   readonly #options: ClusterAuditOptions;
@@ -95,13 +95,13 @@ export class ClusterAudit {
     });
     this.#once.start((entry) => {
       if (!this.#once.maySend(entry)) return;
-      void history.recordAudit(entry.event, hashedId(entry.key)).then(() => this.#once.sent([entry]));
+      void history.storeAudit(entry.event, hashedId(entry.key)).then(() => this.#once.sent([entry]));
     });
     return {
       recordAudit: async (event) => {
         const id = randomUUIDv7();
         if (!history.isForAllBrains) this.#share({ id, event });
-        await history.recordAudit(event, id);
+        await history.storeAudit(event, id);
       },
       recordAutomatic: ({ event, subject, sinceMs }) =>
         whenAgreed(() => {
@@ -113,7 +113,7 @@ export class ClusterAudit {
           else {
             const id = hashedId(key);
             this.#share({ id, event });
-            void history.recordAudit(event, id);
+            void history.storeAudit(event, id);
           }
         }),
     };
@@ -147,7 +147,7 @@ export class ClusterAudit {
     const skew = peers.states().find(({ name }) => name === from)?.skewMs ?? 0;
     const skewMs = Math.abs(skew) < SKEW_MS ? 0 : Math.round(skew);
     const taken = rows.map(async ({ id, event }) => {
-      const isStored = await history.recordAudit({ ...event, wallMs: event.wallMs - skewMs }, id);
+      const isStored = await history.storeAudit({ ...event, wallMs: event.wallMs - skewMs }, id);
       return isStored ? [id] : [];
     });
     void Promise.all(taken).then((ids) => peers.send(from, TAKEN, { ids: ids.flat() }));

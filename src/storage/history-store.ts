@@ -154,11 +154,15 @@ export class HistoryStore implements AuditTrail {
     await within(driver.close(), HISTORY_CLOSE_MS, timers, () => {});
   }
 
+  async recordAudit(event: AuditEvent): Promise<void> {
+    await this.storeAudit(event, randomUUIDv7());
+  }
+
   /**
    * Resolves when the row is stored, when its write has failed, or after AUDIT_WAIT_MS; in the last case the row stays
    * in the queue. Resolves with whether it is stored. @param id of the row: one that is there already stays.
    */
-  async recordAudit(event: AuditEvent, id: string = randomUUIDv7()): Promise<boolean> {
+  async storeAudit(event: AuditEvent, id: string): Promise<boolean> {
     const { timers, metrics, log } = this.#options;
     const written = this.#queues.audit.push({
       id,
