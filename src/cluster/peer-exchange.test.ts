@@ -313,6 +313,19 @@ describe("orders of a peer", () => {
     expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u", "c"]);
   });
 
+  test("are not answered on a later connection, whose process may have given their number to others", async () => {
+    const { promise, resolve } = Promise.withResolvers<readonly TakeOutcome[]>();
+    brain.exchange.onRecords(() => promise);
+    for (const key of ["a", "b"]) await brain.receives("p", "orders", batch([record(key)]));
+    brain.goes("p", "down");
+    brain.goes("p", "up");
+    resolve(["taken"]);
+    await Bun.sleep(0);
+    expect(answer()).toBeUndefined();
+    await brain.receives("p", "orders", batch([record("c")]));
+    expect(answer()).toEqual({ batch: 7, outcomes: ["taken"] });
+  });
+
   test("are taken after a part that could not be", async () => {
     let isBroken = true;
     brain.exchange.onRecords(async (records) => {
