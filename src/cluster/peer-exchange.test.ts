@@ -18,6 +18,8 @@ class Brain {
   readonly garbled: string[] = [];
   readonly taken: SharedRecord[] = [];
   outcomes: readonly TakeOutcome[] = ["taken"];
+  /** Called as the time is read. */
+  onTime: () => void = () => {};
   records: readonly SharedRecord[] = [];
   readonly exchange: PeerExchange;
   readonly #listeners = new Map<string, (from: string, body: unknown) => void>();
@@ -42,7 +44,10 @@ class Brain {
     };
     this.exchange = new PeerExchange({
       peers: { ...peers, own: "o", broadcast: () => {} },
-      wallMs: () => this.wallMs,
+      wallMs: () => {
+        this.onTime();
+        return this.wallMs;
+      },
       monotonicMs: () => this.monotonicMs,
       records: () => this.records,
       digest: () => {
@@ -219,6 +224,15 @@ describe("an order", () => {
     void brain.exchange.publish(record("x"));
     brain.records = [{ ...record("x"), record: { times: "of now" } }];
     brain.exchange.clockStepped();
+    brain.goes("q", "up");
+    expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
+  });
+
+  test("goes with them though the step is noticed only as it is sent", async () => {
+    brain.goes("q", "down");
+    void brain.exchange.publish(record("x"));
+    brain.records = [{ ...record("x"), record: { times: "of now" } }];
+    brain.onTime = () => brain.exchange.clockStepped();
     brain.goes("q", "up");
     expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
   });

@@ -212,10 +212,12 @@ export class PeerExchange implements OrderExchange {
 
   #send(name: string): void {
     const { wallMs, monotonicMs, peers } = this.#options;
+    // Before the parts are taken: their orders have the times of this clock then.
+    const sentMs = wallMs();
     const parts = this.#peers.get(name)?.unconfirmed.parts(monotonicMs(), () => ++this.#batches) ?? [];
     for (const { number, isUrgent, records } of parts) {
       const urgent = isUrgent ? { is_urgent: true } : {};
-      peers.send(name, ORDERS, { batch: number, sent_ms: wallMs(), ...urgent, records });
+      peers.send(name, ORDERS, { batch: number, sent_ms: sentMs, ...urgent, records });
     }
   }
 

@@ -31,7 +31,6 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
-import { ClockSteps } from "../system/clock-steps.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -40,6 +39,7 @@ import { ClusterEtcd } from "./cluster-etcd.ts";
 import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { OrderClock } from "./order-clock.ts";
 
 /** How long an answer waits for the other brains, ms. */
 const SHARED_WAIT_MS = 1000;
@@ -77,6 +77,7 @@ export class Cluster {
   readonly etcd: ClusterEtcd | null;
   readonly #parts: ClusterParts;
   readonly #exchange: PeerExchange;
+  readonly #orderClock: OrderClock;
   readonly #turns = new ClusterFaultTurns();
   readonly #listeners: ClusterFaultListener[] = [];
   /** By brain: monotonic, ms, since when its configuration differs. */
@@ -87,10 +88,12 @@ export class Cluster {
   private constructor(section: ClusterConfig, config: Config, parts: ClusterParts) {
     const { state, clock, timers, version, random } = parts;
     this.#parts = parts;
+    this.#orderClock = new OrderClock(clock);
+    const wallMs = () => this.#orderClock.wallMs();
     this.#sections = sectionHashes(config);
     this.register = new OrderRegister({
       own: section.name,
-      wallMs: () => clock.wallMs(),
+      wallMs,
       store: state.table("cluster_orders"),
       clockOf: (brain) => clockOf(brain, this.peers.states()),
       observer: registerObserver(parts),
@@ -109,7 +112,7 @@ export class Cluster {
     });
     this.#exchange = new PeerExchange({
       peers: this.peers,
-      wallMs: () => clock.wallMs(),
+      wallMs,
       monotonicMs: () => clock.monotonicMs(),
       records: () => this.register.records(),
       digest: () => this.register.digest(),
@@ -150,14 +153,8 @@ export class Cluster {
       this.#sections = sectionHashes(next);
     });
     metrics.beforeScrape(() => metrics.cluster.set(this.#readings(), this.register.counts));
-    const steps = new ClockSteps(clock);
-    this.#cancel = timers.every(TICK_MS, () => {
-      // Orders in force move with it.
-      now();
-      const stepMs = steps.take();
-      if (stepMs !== 0) this.register.clockStepped(stepMs);
-      this.#tick();
-    });
+    this.#orderClock.follow({ orders: now, stepped: (byMs) => this.register.clockStepped(byMs) });
+    this.#cancel = timers.every(TICK_MS, () => this.#tick());
     void this.peers.start();
     metrics.beforeScrape(() => this.etcd?.fillMetrics());
     this.etcd?.start(clearance);
