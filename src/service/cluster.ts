@@ -82,12 +82,16 @@ export class Cluster {
   readonly #listeners: ClusterFaultListener[] = [];
   /** By brain: monotonic, ms, since when its configuration differs. */
   readonly #differs = new Map<string, number>();
+  /** By brain: monotonic, ms, since when it is in reach or is not; absent: since the start. */
+  readonly #changedMs = new Map<string, number>();
+  readonly #startedMs: number;
   #sections: Record<string, string>;
   #cancel: Cancel = () => {};
 
   private constructor(section: ClusterConfig, config: Config, parts: ClusterParts) {
     const { state, clock, timers, version, random } = parts;
     this.#parts = parts;
+    this.#startedMs = clock.monotonicMs();
     this.#orderClock = new OrderClock(clock);
     const wallMs = () => this.#orderClock.wallMs();
     this.#sections = sectionHashes(config);
@@ -110,6 +114,9 @@ export class Cluster {
       introduction: () => ({ version, sections: this.#sections, has_etcd: this.etcd?.answers === true }),
       observer: linkObserver(parts),
     });
+    const changed = (brain: string) => void this.#changedMs.set(brain, clock.monotonicMs());
+    this.peers.onUp(changed);
+    this.peers.onDown(changed);
     this.#exchange = new PeerExchange({
       peers: this.peers,
       wallMs,
@@ -222,6 +229,7 @@ export class Cluster {
     const lag = this.#exchange.lagOf(name);
     return {
       ...{ name, isUp, sinceMs, skewMs, version, problem },
+      inStateMs: nowMs - (this.#changedMs.get(name) ?? this.#startedMs),
       silentMs: receivedMs === null ? null : nowMs - receivedMs,
       unconfirmed: { orders: lag.orders, oldestMs: lag.sinceMs === null ? 0 : nowMs - lag.sinceMs },
       differs: sections === null ? null : differing(this.#sections, sections),
