@@ -26,7 +26,11 @@ function brain() {
   const loaded = parseConfig(new TextEncoder().encode(FILE));
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded));
   const clock = new ManualClock();
-  const parts = { clock, timers: new ManualTimers(clock), log: openLog({ level: "fatal", clock }) };
+  const parts = {
+    clock,
+    timers: new ManualTimers(clock),
+    log: openLog({ level: "error", clock, destination: { write: () => {} } }),
+  };
   const { store } = memoryStore();
   const opened = { ...parts, metrics: new Metrics("1"), state: store, environment: { read: () => null } };
   const cluster = Cluster.open(loaded.config, {
