@@ -106,6 +106,7 @@ export class Cluster {
       const shared = SHARED_TABLES.find((one) => one === table);
       return shared === undefined ? null : this.register.sharing(shared);
     });
+    this.register.load(state.stored.cluster_orders);
     this.peers = new ClusterLink({
       config: section,
       now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),

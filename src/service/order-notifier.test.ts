@@ -29,11 +29,11 @@ test("an order whose time is over is notified by the brain that took it", async 
 test("so is a ban by hand, which is named by its address and kept by its prefix", async () => {
   const of = { ...ended("192.0.2.7", "ttl expired"), type: "ban", about: canonicalPrefix("192.0.2.7/32") } as const;
   const asked: string[] = [];
-  const get: OrderRegister["get"] = (table, key) => {
+  const takerOf: OrderRegister["takerOf"] = (table, key) => {
     asked.push(`${table} ${key}`);
-    return { ...foreign(), table, key };
+    return "c";
   };
-  const one = { ...(await brain()), register: { isAdopting: false, get } };
+  const one = { ...(await brain()), register: { isAdopting: false, takerOf } };
   const here = [of, { ...of, end: "taken over by an attack" }].map((change) => isNotifiedHere(change, one));
   expect([here, asked[0]]).toEqual([[false, false], "bans 192.0.2.7/32"]);
 });
