@@ -106,7 +106,7 @@ export class RouteQuarantine {
     );
   }
 
-  /** Takes what another object kept back. Returns whether rules were released for it. */
+  /** Takes what another object kept back. Returns what was released for it. */
   restore(entries: readonly KeptBack[]): readonly QuarantineEvent[] {
     for (const { rule, neighbor, untilMs } of entries.slice(-QUARANTINED_RULES_MAX)) {
       this.#keepBackFor(rule, neighbor, untilMs);
