@@ -22,6 +22,7 @@ let stored: Map<string, Map<string, AuditEvent>>;
 let trails: Record<string, ServiceTrail>;
 let gone: Set<string>;
 let isStoring: boolean;
+let startedAt: (name: string) => number;
 
 function begin(isForAllBrains: boolean): void {
   stored = new Map();
@@ -33,7 +34,7 @@ function begin(isForAllBrains: boolean): void {
       ...{ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
       reach: { isGone: (brain) => gone.has(brain) },
       whenAgreed: (report) => report(),
-      startedAt: clock.wallMs(),
+      startedAt: startedAt(name),
       onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
       onDropped: () => {},
     });
@@ -54,13 +55,14 @@ const rowsAt = (name: string) => [...(stored.get(name)?.entries() ?? [])];
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const happens = (subject = "a") => {
   for (const name of NAMES)
-    trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject, sinceMs: clock.wallMs() });
+    trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject, isRestored: false });
 };
 
 beforeEach(() => {
   [clock, brains, holder] = [new ManualClock(), new JoinedBrains(...NAMES), "brain1"];
   [trails, unread, gone] = [{}, [], new Set()];
   isStoring = true;
+  startedAt = () => clock.wallMs();
 });
 
 describe("with a database at each brain", () => {
@@ -134,6 +136,15 @@ describe("with a database at each brain", () => {
     expect(rowsAt("brain2")).toEqual([]);
   });
 
+  test("so is one of a ban that began after the clock of one brain was set back", async () => {
+    clock.setWall("2026-03-01T09:00:00.000Z");
+    startedAt = (name) => clock.wallMs() + (name === "brain1" ? 3_600_000 : -3_600_000);
+    begin(false);
+    happens();
+    await settled();
+    expect([rowsAt("brain1").length, rowsAt("brain2").length]).toEqual([1, 1]);
+  });
+
   test("an automatic row is one row, at all", () => {
     happens();
     happens("b");
@@ -143,7 +154,7 @@ describe("with a database at each brain", () => {
 
   test("a row of a ban that is older than the process is none of those from before", () => {
     happens();
-    const ofOlder = { event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() - 1 };
+    const ofOlder = { event: AUTOMATIC, subject: () => "a", isRestored: true };
     trailOf("brain1").recordAutomatic(ofOlder);
     expect(NAMES.map((name) => rowsAt(name).length)).toEqual([2, 2]);
   });
@@ -172,7 +183,7 @@ describe("with one database for all brains", () => {
 
   test("and by the other one when the holder is gone without it", async () => {
     brains.cut("brain1", "brain2");
-    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() });
+    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a", isRestored: false });
     clock.advance(5000);
     expect(rowsAt("brain2")).toEqual([]);
     holder = "brain2";

@@ -103,10 +103,10 @@ export class ClusterAudit {
         if (!history.isForAllBrains) this.#share({ id, event });
         await history.storeAudit(event, id);
       },
-      recordAutomatic: ({ event, subject, sinceMs }) =>
+      recordAutomatic: ({ event, subject, isRestored }) =>
         whenAgreed(() => {
           // The numbers of a process that was started meanwhile begin again: its rows are not those of the one before.
-          const process = sinceMs < startedAt ? ` after ${startedAt}` : "";
+          const process = isRestored ? ` after ${startedAt}` : "";
           const what = `${event.action} ${event.result} ${event.reason.slice(0, 64)}${process}`;
           const key = this.#keys.numbered(what, subject());
           if (history.isForAllBrains) this.#once.add({ key, target: "audit", event });

@@ -87,11 +87,14 @@ export class Reporting {
   readonly #routeChanges: RouteChanges;
   #cancelReadings: Cancel = () => {};
   readonly #attackHistory: AttackHistory | null;
+  /** Ids: by its times a ban could not be told from one that began after the clock was set back. */
+  readonly #restoredBans: ReadonlySet<string>;
 
   constructor(options: ReportingOptions) {
     const { floodwall, history, edge } = options;
     const { config, attackLog } = floodwall;
     this.#options = options;
+    this.#restoredBans = new Set(floodwall.state.stored.bans.map(({ id }) => id));
     this.#conditions = new ConditionReadings({ floodwall, edge, diskSpace });
     this.#tenantTargets = new TenantTargets({
       store: faultingTable(floodwall.state.table("notify_targets")),
@@ -251,7 +254,7 @@ export class Reporting {
     if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
     const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
-    if (event !== null) trail?.recordAutomatic({ event, subject, sinceMs: ban.startedAt });
+    if (event !== null) trail?.recordAutomatic({ event, subject, isRestored: this.#restoredBans.has(ban.id) });
   }
 
   #incidentChanged(view: IncidentView): void {
