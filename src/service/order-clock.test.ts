@@ -73,3 +73,20 @@ test.each([-HOUR, HOUR])(
     await cluster.stop();
   },
 );
+
+test("a scheduled window of a brain whose clock differs opens when it says, also after this clock is set right", async () => {
+  const { clock, cluster, floodwall } = brain();
+  // This clock is an hour and a half ahead.
+  const wallMs = clock.wallMs() - 1.5 * HOUR;
+  const [fromMs, untilMs] = [wallMs + HOUR, wallMs + 3 * HOUR];
+  const order = { ...windowOf("w", wallMs), expiresAt: untilMs };
+  const record = { ...order, window: { ...order.window, times: { kind: "once", fromMs, untilMs } } };
+  const sent = { table: "maintenance", key: "w", stamp: { ms: wallMs, brain: "b" }, record } as const;
+  await cluster.register.take([cluster.register.shifted(sent, 1.5 * HOUR)], "b");
+  clock.setWall(new Date(wallMs).toISOString());
+  floodwall.maintenance.tick(floodwall.now().wallMs);
+  const [view] = floodwall.maintenance.views();
+  expect([view?.openUntil, view?.opensNext, view?.order?.expiresAt]).toEqual([null, fromMs, untilMs]);
+  cluster.stopOrders();
+  await cluster.stop();
+});
