@@ -87,7 +87,7 @@ export class OrderRegister {
     this.#restamp(wallMs);
   }
 
-  /** The stamps alone: who took an order is asked while the owners restore theirs, of which some are over. */
+  /** The stamps alone: who took an order must be known as the owners restore theirs, some of which are over. */
   load(stored: Iterable<StampedOrder>): void {
     const wallMs = this.#options.wallMs();
     for (const order of oldestFirst(stored)) {

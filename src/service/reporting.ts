@@ -87,7 +87,7 @@ export class Reporting {
   readonly #routeChanges: RouteChanges;
   #cancelReadings: Cancel = () => {};
   readonly #attackHistory: AttackHistory | null;
-  /** Ids: by its times a ban could not be told from one that began after the clock was set back. */
+  /** Ids: times say nothing, since a ban that begins after the clock was set back has older ones. */
   readonly #restoredBans: ReadonlySet<string>;
 
   constructor(options: ReportingOptions) {
