@@ -131,7 +131,7 @@ export class Cluster {
     this.register.join(this.#exchange, { decides: section.etcd === null });
     this.etcd = section.etcd === null ? null : this.#openEtcd(section.name, section.etcd);
     const leaseOver = (pair: Lease) => this.etcd?.lease(pair) ?? pair;
-    this.joins = new ClusterJoins({ ...parts, peers: this.peers, leaseOver });
+    this.joins = new ClusterJoins({ ...parts, clock: this.#orderClock, peers: this.peers, leaseOver });
   }
 
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */

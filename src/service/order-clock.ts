@@ -12,7 +12,7 @@ export interface ClockFollowers {
   readonly stepped: (byMs: number) => void;
 }
 
-export class OrderClock {
+export class OrderClock implements Clock {
   readonly #clock: Clock;
   readonly #steps: ClockSteps;
   #followers: ClockFollowers | null = null;
@@ -26,6 +26,10 @@ export class OrderClock {
   follow(followers: ClockFollowers): void {
     this.#steps.take();
     this.#followers = followers;
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
   }
 
   wallMs(): number {
