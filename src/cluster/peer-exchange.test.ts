@@ -220,7 +220,7 @@ describe("an order", () => {
     void brain.exchange.publish(record("x"));
     brain.records = [{ ...record("x"), record: { times: "of now" } }];
     if (when === "before it is sent") brain.exchange.clockStepped();
-    else brain.onTime = () => void brain.exchange.clockStepped();
+    else brain.onTime = () => brain.exchange.clockStepped() as undefined;
     brain.goes("q", "up");
     expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
   });
