@@ -174,3 +174,13 @@ test.each([
   expect(quarantine.isKeptBack(keys[0] ?? "")).toBe(releaseOldest === 0);
   expect(quarantine.isKeptBack(keys.at(-1) ?? "")).toBe(true);
 });
+
+test("what other brains keep back, part by part, has the same bound", () => {
+  const quarantine = new RouteQuarantine();
+  const part = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ rule: `ipv4-flowspec [${from + i}]`, neighbor: A, untilMs: 200_000 }));
+  expect(quarantine.restore(part(0, QUARANTINED_RULES_MAX))).toEqual([]);
+  const released = { kind: "released", routes: ["ipv4-flowspec [0]", "ipv4-flowspec [1]"] } as const;
+  expect(quarantine.restore(part(QUARANTINED_RULES_MAX, 2))).toEqual([released]);
+  expect(quarantine.keptBack()).toHaveLength(QUARANTINED_RULES_MAX);
+});

@@ -106,11 +106,12 @@ export class RouteQuarantine {
     );
   }
 
-  /** Takes what another object kept back. */
-  restore(entries: readonly KeptBack[]): void {
+  /** Takes what another object kept back. Returns what was released for it. */
+  restore(entries: readonly KeptBack[]): readonly QuarantineEvent[] {
     for (const { rule, neighbor, untilMs } of entries.slice(-QUARANTINED_RULES_MAX)) {
       this.#keepBackFor(rule, neighbor, untilMs);
     }
+    return this.#releaseOldest();
   }
 
   /** Number of rules that are kept back because of this neighbor, wanted or not. */

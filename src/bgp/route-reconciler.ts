@@ -139,7 +139,8 @@ export class RouteReconciler {
   restoreQuarantine(entries: readonly KeptBack[]): void {
     const nowMs = this.#options.clock.monotonicMs();
     const known = movedBy(entries, -this.#wallOffsetMs());
-    this.#quarantine.restore(known.filter(({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + KEPT_BACK_MS));
+    const lasting = known.filter(({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + KEPT_BACK_MS);
+    for (const event of this.#quarantine.restore(lasting)) this.#options.onQuarantine(event);
   }
 
   #wallOffsetMs(): number {

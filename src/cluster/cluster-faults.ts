@@ -11,13 +11,13 @@ const CERTIFICATE_MS = 14 * 86_400_000;
 
 /** @param differsMs for how long the configuration of a brain has differed, ms. */
 export function clusterFaults(view: ClusterView, differsMs: (brain: string) => number, wallMs: number): ClusterFault[] {
-  const faults = view.brains.flatMap((brain) => [...faultsOf(brain, differsMs(brain.name), wallMs)]);
+  const faults = view.brains.flatMap((brain) => [...faultsOf(brain, differsMs(brain.name))]);
   return [...faults, ...ownFaults(view, wallMs)];
 }
 
-function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generator<ClusterFault> {
-  const { name, isUp, sinceMs, problem, skewMs, unconfirmed, differs } = brain;
-  if (!isUp && wallMs - sinceMs >= SPLIT_MS) {
+function* faultsOf(brain: BrainView, differsMs: number): Generator<ClusterFault> {
+  const { name, isUp, inStateMs, problem, skewMs, unconfirmed, differs } = brain;
+  if (!isUp && inStateMs >= SPLIT_MS) {
     yield {
       ...{ kind: "split", brain: name, found: `${name} cannot be reached: ${problem ?? "no connection yet"}` },
       remedy: `see whether ${name} runs, and whether its cluster.listen can be reached from here: each brain decides alone until then. Nodes that it alone saw stay as they are for ten minutes, and count as lost then`,
@@ -30,7 +30,8 @@ function* faultsOf(brain: BrainView, differsMs: number, wallMs: number): Generat
       remedy: "set both clocks by NTP: the newest of two orders is found by the clocks",
     };
   }
-  if (isUp && unconfirmed.oldestMs >= LAG_MS) {
+  // Orders of the time that it was away begin to arrive as it comes back.
+  if (isUp && Math.min(unconfirmed.oldestMs, inStateMs) >= LAG_MS) {
     yield {
       ...{ kind: "lag", brain: name },
       found: `${name} has not confirmed ${unconfirmed.orders} orders, the oldest for ${Math.round(unconfirmed.oldestMs / 1000)} s`,

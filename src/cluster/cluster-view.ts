@@ -6,6 +6,8 @@ export interface BrainView {
   readonly isUp: boolean;
   /** Wall clock, ms: since when. */
   readonly sinceMs: number;
+  /** The same by the monotonic clock: for how long, ms. */
+  readonly inStateMs: number;
   /** Since its last message, ms; null: none has arrived since the start. */
   readonly silentMs: number | null;
   /** How far its clock is ahead, ms; null: not measured. */

@@ -8,8 +8,10 @@ import {
   NOON,
   type Order,
 } from "../../test/fixtures/cluster/register-brain.ts";
+import { forgettingTable } from "../system/record-table.ts";
 import { OrderDigest } from "./order-digest.ts";
 import type { SharedRecord } from "./order-exchange.ts";
+import { OrderRegister } from "./order-register.ts";
 import { STAMP_AHEAD_MAX_MS } from "./stamp.ts";
 import type { StampedOrder } from "./stamped-order.ts";
 import { WAITING_MAX } from "./stamped-orders.ts";
@@ -186,6 +188,16 @@ describe("over a restart", () => {
     expect(await b.giveTo(again)).toEqual([]);
     again.place("z", "3");
     expect(again.published.at(-1)?.stamp.ms).toBe(NOON + 3);
+  });
+
+  test("it is known who took an order before the owners have restored theirs", async () => {
+    await a.takes([foreign()]);
+    const register = new OrderRegister({
+      ...{ own: "a", wallMs: () => NOON, clockOf: () => null, store: forgettingTable<StampedOrder>() },
+      observer: { refused: () => {}, waits: () => {}, endsDropped: () => {} },
+    });
+    register.load(a.rows.values());
+    expect([register.takerOf("levers", "x"), register.takerOf("levers", "y")]).toEqual(["c", null]);
   });
 
   test("orders from before the cluster get the time at which they began", () => {

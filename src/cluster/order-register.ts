@@ -19,7 +19,7 @@ import { recordFault } from "./record-check.ts";
 import type { OrderRegisterOptions, RefusalCause } from "./register-options.ts";
 import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
 import { endedByOf, hasOwnTimes, type StampedOrder, stampedName } from "./stamped-order.ts";
-import { type StampedCounts, StampedOrders } from "./stamped-orders.ts";
+import { oldestFirst, type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
 /** Of what another brain sends: between two groups all else has its turn. */
 const TAKEN_AT_ONCE = 256;
@@ -81,15 +81,19 @@ export class OrderRegister {
 
   /** Once the owners have restored their orders. An order without a stamp was there before the cluster. */
   restore(stored: Iterable<StampedOrder>): void {
+    this.load(stored);
     const wallMs = this.#options.wallMs();
-    // The oldest first, as they are forgotten.
-    for (const order of [...stored].sort((a, b) => a.atMs - b.atMs)) {
-      if (!SHARED_TABLES.includes(order.table)) continue;
+    for (const table of SHARED_TABLES) this.#stampUnstamped(table, wallMs);
+    this.#restamp(wallMs);
+  }
+
+  /** The stamps alone: who took an order must be known as the owners restore theirs, some of which are over. */
+  load(stored: Iterable<StampedOrder>): void {
+    const wallMs = this.#options.wallMs();
+    for (const order of oldestFirst(stored)) {
       this.#set(order);
       if (!isTooFarAhead(order.stamp, wallMs)) this.#clock.see(order.stamp);
     }
-    for (const table of SHARED_TABLES) this.#stampUnstamped(table, wallMs);
-    this.#restamp(wallMs);
   }
 
   /** Nothing is taken any more. */
@@ -117,6 +121,11 @@ export class OrderRegister {
   get(table: SharedTable, key: string): SharedRecord | null {
     const order = this.#orders.get(stampedName({ table, key }));
     return order === null ? null : this.#recordOf(order);
+  }
+
+  /** The brain whose caller gave the newest order of the key; null: it has none. */
+  takerOf(table: SharedTable, key: string): string | null {
+    return this.#orders.get(stampedName({ table, key }))?.stamp.brain ?? null;
   }
 
   /** How long the end of an order of the table is kept, ms. */
@@ -341,12 +350,8 @@ export class OrderRegister {
     try {
       const again = { known: order, from: order.from, ...at };
       const adopted = this.#adopting(() => this.#adoption.adopt(shared, again));
-      if (
-        adopted === null ||
-        (adopted.state === "waiting" && order.state === "waiting" && adopted.clock === order.clock)
-      )
-        return;
-      this.#keep(adopted);
+      const isWaiting = adopted?.state === "waiting" && order.state === "waiting";
+      if (adopted !== null && !(isWaiting && adopted.clock === order.clock)) this.#keep(adopted);
     } catch (cause) {
       this.#refused("failed", `${stampedName(order)}: ${String(cause)}`);
     }

@@ -18,6 +18,7 @@ class Brain {
   readonly garbled: string[] = [];
   readonly taken: SharedRecord[] = [];
   outcomes: readonly TakeOutcome[] = ["taken"];
+  onTime: () => undefined = () => undefined;
   records: readonly SharedRecord[] = [];
   readonly exchange: PeerExchange;
   readonly #listeners = new Map<string, (from: string, body: unknown) => void>();
@@ -42,7 +43,7 @@ class Brain {
     };
     this.exchange = new PeerExchange({
       peers: { ...peers, own: "o", broadcast: () => {} },
-      wallMs: () => this.wallMs,
+      wallMs: () => this.onTime() ?? this.wallMs,
       monotonicMs: () => this.monotonicMs,
       records: () => this.records,
       digest: () => {
@@ -214,11 +215,12 @@ describe("an order", () => {
     expect(await published).toBe(true);
   });
 
-  test("goes with the times that it has since the clock was set", async () => {
+  test.each(["before it is sent", "as it is sent"])("goes with the times since a step that is noticed %s", (when) => {
     brain.goes("q", "down");
     void brain.exchange.publish(record("x"));
     brain.records = [{ ...record("x"), record: { times: "of now" } }];
-    brain.exchange.clockStepped();
+    if (when === "before it is sent") brain.exchange.clockStepped();
+    else brain.onTime = () => brain.exchange.clockStepped() as undefined;
     brain.goes("q", "up");
     expect(brain.orders("q").map(({ records }) => records)).toEqual([brain.records]);
   });
@@ -311,6 +313,16 @@ describe("orders of a peer", () => {
     resolve(["taken"]);
     await Bun.sleep(0);
     expect(brain.taken.map(({ key }) => key)).toEqual(["a", "u", "c"]);
+  });
+
+  test("are not answered on a later connection, whose process may have given their number to others", async () => {
+    const { promise, resolve } = Promise.withResolvers<readonly TakeOutcome[]>();
+    brain.exchange.onRecords(() => promise);
+    for (const key of ["a", "b"]) await brain.receives("p", "orders", batch([record(key)]));
+    for (const way of ["down", "up"] as const) brain.goes("p", way);
+    resolve(["taken"]);
+    await Bun.sleep(0);
+    expect(answer()).toBeUndefined();
   });
 
   test("are taken after a part that could not be", async () => {

@@ -3,7 +3,7 @@
  * comes up orders are compared, since it may have lost what it had, and what differs is sent. Times travel as they are while
  * the clocks agree, otherwise corrected by what the clocks differ.
  */
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
 import { bucketOf, DIGEST_BUCKETS, type OrderDigest } from "./order-digest.ts";
@@ -33,16 +33,16 @@ const Orders = TypeCompiler.Compile(
     records: Type.Array(Type.Unknown(), { maxItems: RECORDS_MAX }),
   }),
 );
-const OrdersTaken = TypeCompiler.Compile(
-  Type.Object({
-    batch: Type.Integer({ minimum: 0 }),
-    /** By the place in the batch. */
-    outcomes: Type.Array(
-      Type.Unsafe<TakeOutcome>(Type.Union(["taken", "refused", "unsaved"].map((outcome) => Type.Literal(outcome)))),
-      { maxItems: RECORDS_MAX },
-    ),
-  }),
-);
+const Taken = Type.Object({
+  batch: Type.Integer({ minimum: 0 }),
+  /** By the place in the batch. */
+  outcomes: Type.Array(
+    Type.Unsafe<TakeOutcome>(Type.Union(["taken", "refused", "unsaved"].map((outcome) => Type.Literal(outcome)))),
+    { maxItems: RECORDS_MAX },
+  ),
+});
+type Taken = Static<typeof Taken>;
+const OrdersTaken = TypeCompiler.Compile(Taken);
 const Digest = TypeCompiler.Compile(
   Type.Object({
     buckets: Type.Array(Type.String({ maxLength: 32 }), { minItems: DIGEST_BUCKETS, maxItems: DIGEST_BUCKETS }),
@@ -69,10 +69,18 @@ export interface PeerExchangeOptions {
   readonly garbled: (peer: string, what: string) => void;
 }
 
+/** A part, and the number of the connection by which it came. */
+interface Arrived {
+  readonly body: unknown;
+  readonly connection: number;
+}
+
 /** What one peer sends: of each lane one part is taken at a time, and the newest of those that came meanwhile waits. */
 class Incoming {
   readonly busy = new Set<boolean>();
-  readonly next = new Map<boolean, unknown>();
+  readonly next = new Map<boolean, Arrived>();
+  /** Counts them: parts are numbered by a process, so that the answer to one is for the connection that brought it. */
+  connection = 0;
 }
 
 interface Peer {
@@ -161,6 +169,7 @@ export class PeerExchange implements OrderExchange {
     peer.unconfirmed.up();
     peer.comparingMs = monotonicMs();
     peer.hasAnswer = false;
+    peer.incoming.connection++;
     peers.send(name, DIGEST, { buckets: digest().texts });
     this.#send(name);
   }
@@ -203,25 +212,30 @@ export class PeerExchange implements OrderExchange {
 
   #send(name: string): void {
     const { wallMs, monotonicMs, peers } = this.#options;
+    // Before the parts are taken: their orders have the times of this clock then.
+    const sentMs = wallMs();
     const parts = this.#peers.get(name)?.unconfirmed.parts(monotonicMs(), () => ++this.#batches) ?? [];
     for (const { number, isUrgent, records } of parts) {
       const urgent = isUrgent ? { is_urgent: true } : {};
-      peers.send(name, ORDERS, { batch: number, sent_ms: wallMs(), ...urgent, records });
+      peers.send(name, ORDERS, { batch: number, sent_ms: sentMs, ...urgent, records });
     }
   }
 
   async #received(from: string, body: unknown): Promise<void> {
     const incoming = this.#peers.get(from)?.incoming ?? new Incoming();
     const isUrgent = typeof body === "object" && body !== null && "is_urgent" in body && body.is_urgent === true;
+    const arrived: Arrived = { body, connection: incoming.connection };
     // It sends the next part only after the answer, or again what was not answered in time.
     if (incoming.busy.has(isUrgent)) {
-      incoming.next.set(isUrgent, body);
+      incoming.next.set(isUrgent, arrived);
       return;
     }
     incoming.busy.add(isUrgent);
     try {
-      for (let part: unknown = body; part !== undefined; ) {
-        await this.#take(from, part);
+      for (let part: Arrived | undefined = arrived; part !== undefined; ) {
+        const answer = await this.#take(from, part.body);
+        if (answer !== null && part.connection === incoming.connection)
+          this.#options.peers.send(from, ORDERS_TAKEN, answer);
         part = incoming.next.get(isUrgent);
         incoming.next.delete(isUrgent);
       }
@@ -233,9 +247,13 @@ export class PeerExchange implements OrderExchange {
     }
   }
 
-  async #take(from: string, body: unknown): Promise<void> {
-    const { garbled, stampOf, peers } = this.#options;
-    if (!Orders.Check(body)) return garbled(from, ORDERS);
+  /** Resolves with the answer; null: it is no part. */
+  async #take(from: string, body: unknown): Promise<Taken | null> {
+    const { garbled, stampOf } = this.#options;
+    if (!Orders.Check(body)) {
+      garbled(from, ORDERS);
+      return null;
+    }
     const { batch, sent_ms: sentMs, records } = body;
     const read = records.map(sharedRecordOf);
     const known = read.filter((record) => record !== null);
@@ -246,10 +264,7 @@ export class PeerExchange implements OrderExchange {
     // A refused one would go round for ever: it stays newer than what is kept.
     const relayed = corrected.filter((record, i) => newer.has(record) && outcomes[i] !== "refused");
     this.#relay(from, relayed);
-    peers.send(from, ORDERS_TAKEN, {
-      batch,
-      outcomes: read.map((record) => (record === null ? "refused" : (outcomes.shift() ?? "unsaved"))),
-    });
+    return { batch, outcomes: read.map((record) => (record === null ? "refused" : (outcomes.shift() ?? "unsaved"))) };
   }
 
   /**

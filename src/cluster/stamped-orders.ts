@@ -113,6 +113,11 @@ export class StampedOrders {
   }
 }
 
+/** Those of tables that this build has, in the order in which ends are forgotten. */
+export function oldestFirst(stored: Iterable<StampedOrder>): StampedOrder[] {
+  return [...stored].filter(({ table }) => SHARED_TABLES.includes(table)).sort((a, b) => a.atMs - b.atMs);
+}
+
 /** Those in force are bounded by their table. */
 function bytesOf({ state, record }: StampedOrder): number {
   return state === "in_force" || record === null ? 0 : Buffer.byteLength(JSON.stringify(record) ?? "");

@@ -5,8 +5,8 @@ import type { HistoryStore } from "../storage/history-store.ts";
 /** A row of an automatic ban, and what the ban is about: equal at all brains that have the ban. */
 export interface AutomaticRow {
   readonly event: AuditEvent;
-  /** Wall clock, ms: the begin of the ban. */
-  readonly sinceMs: number;
+  /** An earlier process began the ban. */
+  readonly isRestored: boolean;
   /** Called once brains have agreed on the ids of attacks. */
   readonly subject: () => string;
 }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import type { AuditEvent } from "../audit/audit-event.ts";
+import { MESSAGE_BYTES_MAX } from "../cluster/chunks.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterAudit } from "./cluster-audit.ts";
 
@@ -20,6 +21,8 @@ let unread: string[];
 let stored: Map<string, Map<string, AuditEvent>>;
 let trails: Record<string, ServiceTrail>;
 let gone: Set<string>;
+let isStoring: boolean;
+let startedAt: (name: string) => number;
 
 function begin(isForAllBrains: boolean): void {
   stored = new Map();
@@ -31,16 +34,16 @@ function begin(isForAllBrains: boolean): void {
       ...{ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
       reach: { isGone: (brain) => gone.has(brain) },
       whenAgreed: (report) => report(),
-      startedAt: clock.wallMs(),
+      startedAt: startedAt(name),
       onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
       onDropped: () => {},
     });
     trails[name] = audit.trailOf({
       isForAllBrains,
-      recordAudit: async (event, id) => {
-        if (id === undefined) throw new Error("a row has no id");
+      storeAudit: async (event, id) => {
         if (!rows.has(id)) rows.set(id, event);
         else if (isForAllBrains) throw new Error(`${id} is written twice`);
+        return isStoring;
       },
     });
   }
@@ -52,12 +55,14 @@ const rowsAt = (name: string) => [...(stored.get(name)?.entries() ?? [])];
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 const happens = (subject = "a") => {
   for (const name of NAMES)
-    trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject, sinceMs: clock.wallMs() });
+    trailOf(name).recordAutomatic({ event: AUTOMATIC, subject: () => subject, isRestored: false });
 };
 
 beforeEach(() => {
   [clock, brains, holder] = [new ManualClock(), new JoinedBrains(...NAMES), "brain1"];
   [trails, unread, gone] = [{}, [], new Set()];
+  isStoring = true;
+  startedAt = () => clock.wallMs();
 });
 
 describe("with a database at each brain", () => {
@@ -67,6 +72,55 @@ describe("with a database at each brain", () => {
     await trailOf("brain1").recordAudit(ROW);
     expect(rowsAt("brain2")).toEqual(rowsAt("brain1"));
     expect(rowsAt("brain2").map(([, row]) => row)).toEqual([ROW]);
+  });
+
+  test("a row that is longer than others take is shortened there, and holds up no other one", async () => {
+    brains.cut("brain1", "brain2");
+    const problems = Array.from({ length: 900 }, (_, i) => `thresholds.pps: ${i} is no number`).join("\n");
+    await trailOf("brain1").recordAudit({ ...ROW, action: "config_reload", result: "error", reason: problems });
+    await trailOf("brain1").recordAudit(ROW);
+    brains.link("brain1", "brain2");
+    await settled();
+    const reasons = rowsAt("brain2").map(([, { reason }]) => reason);
+    expect([reasons[0]?.slice(0, 30), reasons[1]]).toEqual([problems.slice(0, 30), ""]);
+    expect(reasons[0]?.endsWith("… (all of it is at brain1)")).toBe(true);
+    expect(rowsAt("brain1")[0]?.[1].reason).toBe(problems);
+    expect(unread).toEqual([]);
+  });
+
+  test("rows that are long together go in several messages", async () => {
+    const sizes: number[] = [];
+    brains.cut("brain1", "brain2");
+    for (let i = 0; i < 200; i++) await trailOf("brain1").recordAudit({ ...ROW, reason: `${i} `.repeat(2000) });
+    brains.of("brain2").on("audit", (_, body) => void sizes.push(Buffer.byteLength(JSON.stringify(body))));
+    brains.link("brain1", "brain2");
+    await settled();
+    expect(rowsAt("brain2")).toHaveLength(200);
+    expect(Math.max(...sizes)).toBeLessThan(MESSAGE_BYTES_MAX);
+  });
+
+  test("a row that a build does not know waits for one that does, and the others do not", async () => {
+    brains.of("brain1").send("brain2", "audit", {
+      rows: [
+        { id: "a", event: { ...ROW, action: "later" } },
+        { id: "b", event: ROW },
+      ],
+    });
+    await settled();
+    expect(rowsAt("brain2").map(([id]) => id)).toEqual(["b"]);
+    expect(unread).toEqual(["audit of brain1"]);
+  });
+
+  test("a row counts as taken once it is stored", async () => {
+    isStoring = false;
+    await trailOf("brain1").recordAudit(ROW);
+    isStoring = true;
+    await settled();
+    stored.get("brain2")?.clear();
+    brains.cut("brain1", "brain2");
+    brains.link("brain1", "brain2");
+    await settled();
+    expect(rowsAt("brain2")).toHaveLength(1);
   });
 
   test("a row of a split is there after it, and is not sent again #audit-in-a-cluster", async () => {
@@ -82,6 +136,15 @@ describe("with a database at each brain", () => {
     expect(rowsAt("brain2")).toEqual([]);
   });
 
+  test("so is one of a ban that began after the clock of one brain was set back", async () => {
+    clock.setWall("2026-03-01T09:00:00.000Z");
+    startedAt = (name) => clock.wallMs() + (name === "brain1" ? 3_600_000 : -3_600_000);
+    begin(false);
+    happens();
+    await settled();
+    expect([rowsAt("brain1").length, rowsAt("brain2").length]).toEqual([1, 1]);
+  });
+
   test("an automatic row is one row, at all", () => {
     happens();
     happens("b");
@@ -91,7 +154,7 @@ describe("with a database at each brain", () => {
 
   test("a row of a ban that is older than the process is none of those from before", () => {
     happens();
-    const ofOlder = { event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() - 1 };
+    const ofOlder = { event: AUTOMATIC, subject: () => "a", isRestored: true };
     trailOf("brain1").recordAutomatic(ofOlder);
     expect(NAMES.map((name) => rowsAt(name).length)).toEqual([2, 2]);
   });
@@ -120,7 +183,7 @@ describe("with one database for all brains", () => {
 
   test("and by the other one when the holder is gone without it", async () => {
     brains.cut("brain1", "brain2");
-    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a", sinceMs: clock.wallMs() });
+    trailOf("brain2").recordAutomatic({ event: AUTOMATIC, subject: () => "a", isRestored: false });
     clock.advance(5000);
     expect(rowsAt("brain2")).toEqual([]);
     holder = "brain2";

@@ -12,6 +12,7 @@ import {
   AUDIT_TARGET_TYPES,
   type AuditEvent,
 } from "../audit/audit-event.ts";
+import { inChunks } from "../cluster/chunks.ts";
 import { EventKeys, hashedId, type RenamedIds } from "../cluster/joins/event-keys.ts";
 import { PendingRows } from "../cluster/joins/pending-rows.ts";
 import { oneOf } from "../schema/schema-forms.ts";
@@ -34,7 +35,10 @@ const KEPT_MAX = 10_000;
 /** A smaller difference of clocks is not corrected, ms. */
 const SKEW_MS = 1000;
 
-const Text = Type.String({ maxLength: 8192 });
+/** A failed reload names all that is wrong in the file. */
+const TEXT_MAX = 8192;
+
+const Text = Type.String({ maxLength: TEXT_MAX });
 const Row = Type.Object({
   id: Type.String({ maxLength: 64 }),
   event: Type.Object({
@@ -53,10 +57,11 @@ const Row = Type.Object({
   }),
 });
 type Row = Static<typeof Row>;
-const Body = Type.Object({ rows: Type.Array(Row, { maxItems: ROWS_OF_MESSAGE }) });
+/** Each row is read by itself: one of a newer build holds up no other one. */
+const Body = Type.Object({ rows: Type.Array(Type.Unknown(), { maxItems: ROWS_OF_MESSAGE }) });
 const Taken = Type.Object({ ids: Type.Array(Type.String({ maxLength: 64 }), { maxItems: ROWS_OF_MESSAGE }) });
 
-type Store = Pick<HistoryStore, "recordAudit" | "isForAllBrains">;
+type Store = Pick<HistoryStore, "storeAudit" | "isForAllBrains">;
 
 export class ClusterAudit {
   readonly #options: ClusterAuditOptions;
@@ -80,7 +85,9 @@ export class ClusterAudit {
     const { peers, onUnread, whenAgreed, startedAt } = this.#options;
     peers.on(KIND, (from, body) => {
       if (!Value.Check(Body, body)) return onUnread(KIND, from);
-      this.#take(from, body.rows, history);
+      const rows = body.rows.filter((row): row is Row => Value.Check(Row, row));
+      if (rows.length < body.rows.length) onUnread(KIND, from);
+      this.#take(from, rows, history);
     });
     peers.on(TAKEN, (from, body) => {
       if (Value.Check(Taken, body)) this.#pending.taken(from, body.ids);
@@ -88,25 +95,25 @@ export class ClusterAudit {
     });
     this.#once.start((entry) => {
       if (!this.#once.maySend(entry)) return;
-      void history.recordAudit(entry.event, hashedId(entry.key)).then(() => this.#once.sent([entry]));
+      void history.storeAudit(entry.event, hashedId(entry.key)).then(() => this.#once.sent([entry]));
     });
     return {
-      recordAudit: (event) => {
+      recordAudit: async (event) => {
         const id = randomUUIDv7();
         if (!history.isForAllBrains) this.#share({ id, event });
-        return history.recordAudit(event, id);
+        await history.storeAudit(event, id);
       },
-      recordAutomatic: ({ event, subject, sinceMs }) =>
+      recordAutomatic: ({ event, subject, isRestored }) =>
         whenAgreed(() => {
           // The numbers of a process that was started meanwhile begin again: its rows are not those of the one before.
-          const process = sinceMs < startedAt ? ` after ${startedAt}` : "";
+          const process = isRestored ? ` after ${startedAt}` : "";
           const what = `${event.action} ${event.result} ${event.reason.slice(0, 64)}${process}`;
           const key = this.#keys.numbered(what, subject());
           if (history.isForAllBrains) this.#once.add({ key, target: "audit", event });
           else {
             const id = hashedId(key);
             this.#share({ id, event });
-            void history.recordAudit(event, id);
+            void history.storeAudit(event, id);
           }
         }),
     };
@@ -122,22 +129,34 @@ export class ClusterAudit {
     this.#once.stop();
   }
 
-  #share(row: Row): void {
+  #share({ id, event }: Row): void {
+    const row = { id, event: { ...event, reason: shortened(event.reason, this.#options.peers.own) } };
     this.#pending.add(row);
     for (const { name } of this.#options.peers.states()) this.#say(name, [row]);
   }
 
   #say(to: string, rows: readonly Row[]): void {
     for (let from = 0; from < rows.length; from += ROWS_OF_MESSAGE)
-      this.#options.peers.send(to, KIND, { rows: rows.slice(from, from + ROWS_OF_MESSAGE) });
+      for (const some of inChunks(rows.slice(from, from + ROWS_OF_MESSAGE)))
+        this.#options.peers.send(to, KIND, { rows: some });
   }
 
-  /** A row that is there already stays as it is. */
+  /** A row that is there already stays as it is. What is not stored yet comes again with the next connection. */
   #take(from: string, rows: readonly Row[], history: Store): void {
-    const skew = this.#options.peers.states().find(({ name }) => name === from)?.skewMs ?? 0;
+    const { peers } = this.#options;
+    const skew = peers.states().find(({ name }) => name === from)?.skewMs ?? 0;
     const skewMs = Math.abs(skew) < SKEW_MS ? 0 : Math.round(skew);
-    const taken = rows.map(({ id, event }) => history.recordAudit({ ...event, wallMs: event.wallMs - skewMs }, id));
-    const ids = rows.map(({ id }) => id);
-    void Promise.all(taken).then(() => this.#options.peers.send(from, TAKEN, { ids }));
+    const taken = rows.map(async ({ id, event }) => {
+      const isStored = await history.storeAudit({ ...event, wallMs: event.wallMs - skewMs }, id);
+      return isStored ? [id] : [];
+    });
+    void Promise.all(taken).then((ids) => peers.send(from, TAKEN, { ids: ids.flat() }));
   }
+}
+
+/** @param own the brain that has all of it. */
+function shortened(text: string, own: string): string {
+  if (text.length <= TEXT_MAX) return text;
+  const rest = `… (all of it is at ${own})`;
+  return text.slice(0, TEXT_MAX - rest.length) + rest;
 }

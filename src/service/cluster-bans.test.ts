@@ -26,11 +26,13 @@ let ports: Record<Name, number>;
 let accepts: Record<Name, boolean>;
 /** How long the attack has not been held. */
 let overMs: number;
+/** As the clock of brain1 is read. */
+let onTime: () => number;
 
 function begin(policy: Partial<MitigationPolicy> = {}): void {
   clock = new ManualClock();
   brains = new JoinedBrains(...NAMES);
-  [unread, holder, overMs] = [[], "brain1", 0];
+  [unread, holder, overMs, onTime] = [[], "brain1", 0, () => 0];
   [ports, accepts] = [
     { brain1: 1, brain2: 2 },
     { brain1: true, brain2: true },
@@ -41,7 +43,11 @@ function begin(policy: Partial<MitigationPolicy> = {}): void {
 
 function engineOf(name: Name, policy: Partial<MitigationPolicy>): BanEngine {
   const foreign = new ClusterBans({
-    ...{ peers: brains.of(name), clock, timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
+    ...{ peers: brains.of(name), timers: new ManualTimers(clock), lease: { holds: () => holder === name } },
+    clock: {
+      wallMs: () => clock.wallMs() + (name === "brain1" ? onTime() : 0),
+      monotonicMs: () => clock.monotonicMs(),
+    },
     onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
   });
   const makeRules: RuleMaker = (prefix, _attacks, { action }, present) => {
@@ -114,6 +120,21 @@ describe("bans of one prefix", () => {
     }
     for (let i = 0; i < 70; i++) pass(1000);
     expect(NAMES.map((name) => engines[name].active.size)).toEqual([0, 0]);
+  });
+
+  test("do not prolong each other by a step of a clock that is noticed only as they are said", () => {
+    begin(under({ ban: { ttlSeconds: 60 } }));
+    for (const name of NAMES) attacked(name);
+    brains.cut("brain1", "brain2");
+    const stepMs = -3_600_000;
+    onTime = () => {
+      onTime = () => stepMs;
+      engines.brain1.clockStepped(stepMs, clock.wallMs() + stepMs);
+      return stepMs;
+    };
+    brains.link("brain1", "brain2");
+    engines.brain2.tick(clock.wallMs());
+    expect(Math.round((banAt("brain2").expiresAt - clock.wallMs()) / 1000)).toBe(60);
   });
 
   test("say which time they have by themselves, without what they took over", () => {

@@ -235,9 +235,11 @@ export class ClusterBans implements ForeignBans {
   }
 
   *#messages(prefixes: readonly string[], ended: readonly string[], isFirst: boolean): Generator<Body> {
+    // Before the bans are looked at: with the time they are of one clock, that may have been set just now.
+    const wallMs = this.#options.clock.wallMs();
     const rows = prefixes.flatMap((prefix) => {
       const own = this.#own.get(prefix);
-      return own === undefined ? [] : [this.#rowOf(own)];
+      return own === undefined ? [] : [this.#rowOf(own, wallMs)];
     });
     const count = Math.max(1, Math.ceil(Math.max(rows.length, ended.length) / BANS_OF_MESSAGE));
     for (let i = 0; i < count; i++) {
@@ -246,9 +248,8 @@ export class ClusterBans implements ForeignBans {
     }
   }
 
-  #rowOf({ ban, eases, rulesSinceMs }: Own): Row {
+  #rowOf({ ban, eases, rulesSinceMs }: Own, wallMs: number): Row {
     const { clock } = this.#options;
-    const wallMs = clock.wallMs();
     const { prefix, repeat, step } = ban;
     const rules = keptRules(ban);
     const timesOf = (times: Times) => ({

@@ -145,12 +145,12 @@ function windowTable({ maintenance }: Owners): OrderTables["maintenance"] {
     all: () => maintenance.orders.values(),
     beganAt: ({ createdAt }) => createdAt,
     endsAt: ({ expiresAt }) => expiresAt,
-    // What a window is open for is made of its end.
-    shifted: (order, byMs) => ({
-      ...order,
-      createdAt: order.createdAt + byMs,
-      expiresAt: order.expiresAt + (opensAt(order) === null ? byMs : 0),
-    }),
+    // One that opens later has times of the clock, of whatever brain; that it does is seen by the time of its order. What
+    // the others are open for is made of their end.
+    shifted: (order, byMs) =>
+      opensAt(order) === null
+        ? { ...order, createdAt: order.createdAt + byMs, expiresAt: order.expiresAt + byMs }
+        : order,
     adopt: (order) => maintenance.adopt(order),
     endAdopted: (order) => maintenance.endAdopted(order),
   });

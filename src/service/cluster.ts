@@ -31,7 +31,6 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
-import { ClockSteps } from "../system/clock-steps.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
@@ -40,6 +39,7 @@ import { ClusterEtcd } from "./cluster-etcd.ts";
 import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { OrderClock } from "./order-clock.ts";
 
 /** How long an answer waits for the other brains, ms. */
 const SHARED_WAIT_MS = 1000;
@@ -77,20 +77,27 @@ export class Cluster {
   readonly etcd: ClusterEtcd | null;
   readonly #parts: ClusterParts;
   readonly #exchange: PeerExchange;
+  readonly #orderClock: OrderClock;
   readonly #turns = new ClusterFaultTurns();
   readonly #listeners: ClusterFaultListener[] = [];
   /** By brain: monotonic, ms, since when its configuration differs. */
   readonly #differs = new Map<string, number>();
+  /** By brain: monotonic, ms, since when it is in reach or is not; absent: since the start. */
+  readonly #changedMs = new Map<string, number>();
+  readonly #startedMs: number;
   #sections: Record<string, string>;
   #cancel: Cancel = () => {};
 
   private constructor(section: ClusterConfig, config: Config, parts: ClusterParts) {
     const { state, clock, timers, version, random } = parts;
     this.#parts = parts;
+    this.#startedMs = clock.monotonicMs();
+    this.#orderClock = new OrderClock(clock);
+    const wallMs = () => this.#orderClock.wallMs();
     this.#sections = sectionHashes(config);
     this.register = new OrderRegister({
       own: section.name,
-      wallMs: () => clock.wallMs(),
+      wallMs,
       store: state.table("cluster_orders"),
       clockOf: (brain) => clockOf(brain, this.peers.states()),
       observer: registerObserver(parts),
@@ -99,6 +106,7 @@ export class Cluster {
       const shared = SHARED_TABLES.find((one) => one === table);
       return shared === undefined ? null : this.register.sharing(shared);
     });
+    this.register.load(state.stored.cluster_orders);
     this.peers = new ClusterLink({
       config: section,
       now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
@@ -107,9 +115,12 @@ export class Cluster {
       introduction: () => ({ version, sections: this.#sections, has_etcd: this.etcd?.answers === true }),
       observer: linkObserver(parts),
     });
+    const changed = (brain: string) => void this.#changedMs.set(brain, clock.monotonicMs());
+    this.peers.onUp(changed);
+    this.peers.onDown(changed);
     this.#exchange = new PeerExchange({
       peers: this.peers,
-      wallMs: () => clock.wallMs(),
+      wallMs,
       monotonicMs: () => clock.monotonicMs(),
       records: () => this.register.records(),
       digest: () => this.register.digest(),
@@ -120,7 +131,7 @@ export class Cluster {
     this.register.join(this.#exchange, { decides: section.etcd === null });
     this.etcd = section.etcd === null ? null : this.#openEtcd(section.name, section.etcd);
     const leaseOver = (pair: Lease) => this.etcd?.lease(pair) ?? pair;
-    this.joins = new ClusterJoins({ ...parts, peers: this.peers, leaseOver });
+    this.joins = new ClusterJoins({ ...parts, clock: this.#orderClock, peers: this.peers, leaseOver });
   }
 
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
@@ -150,14 +161,8 @@ export class Cluster {
       this.#sections = sectionHashes(next);
     });
     metrics.beforeScrape(() => metrics.cluster.set(this.#readings(), this.register.counts));
-    const steps = new ClockSteps(clock);
-    this.#cancel = timers.every(TICK_MS, () => {
-      // Orders in force move with it.
-      now();
-      const stepMs = steps.take();
-      if (stepMs !== 0) this.register.clockStepped(stepMs);
-      this.#tick();
-    });
+    this.#orderClock.follow({ orders: now, stepped: (byMs) => this.register.clockStepped(byMs) });
+    this.#cancel = timers.every(TICK_MS, () => this.#tick());
     void this.peers.start();
     metrics.beforeScrape(() => this.etcd?.fillMetrics());
     this.etcd?.start(clearance);
@@ -225,6 +230,7 @@ export class Cluster {
     const lag = this.#exchange.lagOf(name);
     return {
       ...{ name, isUp, sinceMs, skewMs, version, problem },
+      inStateMs: nowMs - (this.#changedMs.get(name) ?? this.#startedMs),
       silentMs: receivedMs === null ? null : nowMs - receivedMs,
       unconfirmed: { orders: lag.orders, oldestMs: lag.sinceMs === null ? 0 : nowMs - lag.sinceMs },
       differs: sections === null ? null : differing(this.#sections, sections),

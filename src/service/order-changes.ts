@@ -79,7 +79,7 @@ export function banOrderChange({ ban, previous }: BanChange): OrderedChange | nu
   };
 }
 
-const TAKEN_OVER = "taken over by an attack";
+export const TAKEN_OVER = "taken over by an attack";
 
 /** What its attack or a step of the clock changes is of no operator. */
 function turnOf(ban: Ban, previous: Ban | null): OrderTurn | null {

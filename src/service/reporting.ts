@@ -45,6 +45,7 @@ import { faultingTable } from "./faults.ts";
 import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
+import { isNotifiedHere } from "./order-notifier.ts";
 import { RouteChanges } from "./route-changes.ts";
 import { reachOfTenant } from "./tenant-reach.ts";
 
@@ -65,7 +66,7 @@ export interface ReportingOptions {
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   /** null or absent: this brain is alone. */
-  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins" | "peers"> | null;
+  readonly cluster?: Pick<Cluster, "onFault" | "register" | "joins" | "peers" | "lease"> | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -86,11 +87,14 @@ export class Reporting {
   readonly #routeChanges: RouteChanges;
   #cancelReadings: Cancel = () => {};
   readonly #attackHistory: AttackHistory | null;
+  /** Ids: times say nothing, since a ban that begins after the clock was set back has older ones. */
+  readonly #restoredBans: ReadonlySet<string>;
 
   constructor(options: ReportingOptions) {
     const { floodwall, history, edge } = options;
     const { config, attackLog } = floodwall;
     this.#options = options;
+    this.#restoredBans = new Set(floodwall.state.stored.bans.map(({ id }) => id));
     this.#conditions = new ConditionReadings({ floodwall, edge, diskSpace });
     this.#tenantTargets = new TenantTargets({
       store: faultingTable(floodwall.state.table("notify_targets")),
@@ -250,7 +254,7 @@ export class Reporting {
     if (ordered !== null) this.#ordersChanged([ordered]);
     const event = automaticBanEvent(change, clock.wallMs());
     const subject = () => `${ban.prefix.text} ${shownBan(ban, floodwall.attackIds).attackId ?? ban.id}`;
-    if (event !== null) trail?.recordAutomatic({ event, subject, sinceMs: ban.startedAt });
+    if (event !== null) trail?.recordAutomatic({ event, subject, isRestored: this.#restoredBans.has(ban.id) });
   }
 
   #incidentChanged(view: IncidentView): void {
@@ -259,10 +263,9 @@ export class Reporting {
 
   #ordersChanged(changes: readonly OrderedChange[]): void {
     const { cluster } = this.#options;
-    // The brain that took the order notifies.
-    if (cluster?.register.isAdopting === true) return;
+    const here = cluster == null ? changes : changes.filter((change) => isNotifiedHere(change, cluster));
     const tenancy = this.#options.tenancy();
-    this.notifier.ordersChanged(changes.map((change) => ownedBy(tenancy, change)));
+    this.notifier.ordersChanged(here.map((change) => ownedBy(tenancy, change)));
   }
 
   #ordersEnded(ends: readonly OrderEnd[]): void {

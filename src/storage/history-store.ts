@@ -154,18 +154,22 @@ export class HistoryStore implements AuditTrail {
     await within(driver.close(), HISTORY_CLOSE_MS, timers, () => {});
   }
 
+  async recordAudit(event: AuditEvent): Promise<void> {
+    await this.storeAudit(event, randomUUIDv7());
+  }
+
   /**
    * Resolves when the row is stored, when its write has failed, or after AUDIT_WAIT_MS; in the last case the row stays
-   * in the queue. @param id of the row: one that is there already stays.
+   * in the queue. Resolves with whether it is stored. @param id of the row: one that is there already stays.
    */
-  async recordAudit(event: AuditEvent, id: string = randomUUIDv7()): Promise<void> {
+  async storeAudit(event: AuditEvent, id: string): Promise<boolean> {
     const { timers, metrics, log } = this.#options;
     const written = this.#queues.audit.push({
       id,
       record: { ...event, target: canonicalTarget(event.target) },
     });
     const outcome = await within<AuditOutcome>(this.#orFailure(written), AUDIT_WAIT_MS, timers, () => "late");
-    if (outcome === "stored") return;
+    if (outcome === "stored") return true;
     if (outcome === "late") metrics.auditLate();
     this.#limiter.pass(`audit ${outcome}`, (suppressed) => {
       const { action, result, operator, target } = event;
@@ -175,6 +179,7 @@ export class HistoryStore implements AuditTrail {
           : "is lost: the store accepts no rows";
       log.error({ action, result, operator, target, suppressed }, `an audit row ${fate}`);
     });
+    return false;
   }
 
   /** While writes fail, the next attempt is at least a second away: waiting for it makes no sense. */
