@@ -122,6 +122,8 @@ export interface Backend extends ClusterSource {
   ban(order: BanOrder, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
   banPreview(order: BanOrder, by: Holder): BanPreview;
+  /** The bans that these orders would make together now. Changes nothing. */
+  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[];
   readonly orders: OrderSources;
   readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
   /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */

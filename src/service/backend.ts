@@ -267,6 +267,10 @@ export class ServiceBackend implements Backend {
     };
   }
 
+  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[] {
+    return this.#floodwall.bans.operators.previewAll(orders, this.#floodwall.now().wallMs, by);
+  }
+
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {
     const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs, by);
     return answer === null ? null : this.#answered(answer);
