@@ -118,8 +118,5 @@ export interface MitigationSections {
   /** null: nothing is dropped on this machine. */
   readonly dataplane: { readonly enabled: boolean } | null;
   /** null: no speaker. */
-  readonly bgp: {
-    readonly speaker: "managed" | "external";
-    readonly neighbors: readonly { readonly address: IpAddress; readonly name?: string }[];
-  } | null;
+  readonly bgp: { readonly neighbors: readonly { readonly address: IpAddress; readonly name?: string }[] } | null;
 }

@@ -108,15 +108,3 @@ hostgroups:
 `);
   expect(mitigationPolicy(outgoing).enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
 });
-
-test("an order for some neighbors is refused with an external speaker, which has an export policy of its own", () => {
-  const { orders } = mitigationPolicy(
-    parsed(`
-networks: [192.0.2.0/24]
-thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
-bgp: { speaker: external, grpc: "127.0.0.1:50051", router_id: 192.0.2.1, local_asn: 64500, next_hop: 192.0.2.1, neighbors: [{ address: 192.0.2.2, remote_asn: 64501 }] }
-`),
-  );
-  const order = { ...plainOrder(LIVE.address), terms: { method: "blackhole", neighbors: ["192.0.2.2"] } } as const;
-  expect(orders.faultOf(order, { operator: "noc", tenant: null })).toContain("with speaker managed only");
-});

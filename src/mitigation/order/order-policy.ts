@@ -82,8 +82,6 @@ const NEIGHBORS_NAMED = 8;
 
 function neighborFault({ terms }: BanOrder, config: MitigationSections): OrderRefusal | null {
   const all = config.bgp?.neighbors ?? [];
-  if (terms.neighbors !== undefined && config.bgp?.speaker === "external")
-    return "order: neighbors can be chosen with speaker managed only: leave them out";
   const isKnown = (text: string) => all.some(({ address, name }) => address === text || name === text);
   const unknown = terms.neighbors?.find((text) => !isKnown(text));
   if (unknown === undefined) return null;
