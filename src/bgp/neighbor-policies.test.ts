@@ -183,7 +183,7 @@ describe("a neighbor", () => {
   });
 });
 
-test("why an order reaches nobody is the reason of a neighbor that it names, not of one before it", () => {
+test("why an order reaches no neighbor is the reason of a neighbor that it names, not of one before it", () => {
   const ports = neighborPolicy({
     ...{ name: "ports", methods: ["flowspec"] },
     flowspec: { ...ANY_RULES, fields: ["protocol"], communities: null, rules: null },
