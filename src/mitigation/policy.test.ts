@@ -6,6 +6,7 @@ import type { Prefix } from "../net/prefix.ts";
 import { notAnnounced } from "./enclosing.ts";
 import { isFor, type Subject } from "./maintenance/window.ts";
 import { plainOrder } from "./order/ban-order.ts";
+import { buildOrder } from "./order/order-file.ts";
 import { mitigationPolicy } from "./policy.ts";
 import { NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 
@@ -107,4 +108,19 @@ hostgroups:
   - { name: dry, networks: [192.0.2.128/25], dry_run_directions: [incoming] }
 `);
   expect(mitigationPolicy(outgoing).enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
+});
+
+test("a neighbor that an order or a template names by its address is known in each form of that", () => {
+  const { orders } = mitigationPolicy(
+    parsed(`
+networks: [192.0.2.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+bgp: { router_id: 192.0.2.1, local_asn: 64500, next_hop: 192.0.2.1, neighbors: [{ address: "2001:DB8::2", remote_asn: 64501 }] }
+order_templates: [{ name: one, method: blackhole, neighbors: ["2001:db8:0::2"] }]
+`),
+  );
+  for (const neighbor of ["2001:DB8::2", "2001:db8::2", "2001:db8:0::2"]) {
+    const order = { prefix: LIVE, ...buildOrder({ method: "blackhole", neighbors: [neighbor] }) };
+    expect(orders.faultOf(order, { operator: "noc", tenant: null })).toBeNull();
+  }
 });
