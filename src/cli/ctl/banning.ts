@@ -42,6 +42,7 @@ const WINDOW_COLUMNS: readonly Column[] = [
   ["OPEN", (row) => row["open"]],
   ["UNTIL", (row) => row["until"]],
   ["OPENS", (row) => row["opens_at"]],
+  ["CLOSES", (row) => row["closes_at"]],
   ["HOSTGROUPS", (row) => row["hostgroups"]],
   ["PREFIXES", (row) => row["prefixes"]],
   ["WATCH ONLY", (row) => row["watch_only"]],
