@@ -183,6 +183,20 @@ describe("a neighbor", () => {
   });
 });
 
+test("why an order reaches no neighbor is the reason of a neighbor that it names, not of one before it", () => {
+  const ports = neighborPolicy({
+    ...{ name: "ports", methods: ["flowspec"] },
+    flowspec: { ...ANY_RULES, fields: ["protocol"], communities: null, rules: null },
+  });
+  const neighbors = [
+    neighbor({ name: "first" }),
+    neighbor({ address: address("192.0.2.9"), name: "second", policy: ports }),
+  ];
+  const made = new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors, communitiesAt: [] });
+  const route = { ...flow(V4, { packetLengths: exactly(40) }), neighbors: ["second"], except: ["192.0.2.9"] };
+  expect(made.problemOf(route)).toBe("its policy ports cannot match packet length");
+});
+
 describe("a route that encloses a longer prefix", () => {
   const short = { lengths: { 4: { from: 8, to: 24 }, 6: { from: 0, to: 48 } } };
   const wide = (encloses: number) => blackhole("203.0.113.0/24", { encloses });

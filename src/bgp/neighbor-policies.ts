@@ -15,6 +15,8 @@ import { type NeighborPolicy, NO_CHANGES, type RouteChanges } from "./policy-con
 import { familyOfRoute, familyText } from "./route-family.ts";
 import type { RuleRoom } from "./withheld-routes.ts";
 
+const FOR_OTHERS = "the order is for other neighbors";
+
 type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors" | "communitiesAt">;
 
 export class NeighborPolicies {
@@ -62,13 +64,14 @@ export class NeighborPolicies {
   problemOf(route: Route): string | null {
     if (!this.#isManaged)
       return route.neighbors === undefined ? null : "neighbors can be chosen with speaker managed only";
-    let first: string | null = null;
+    const refusals: string[] = [];
     for (const address of this.addresses) {
       const refusal = this.refusalAt(address, route);
       if (refusal === null) return null;
-      first ??= refusal;
+      refusals.push(refusal);
     }
-    return first;
+    // That of a neighbor that the order is for says more than that of others.
+    return refusals.find((refusal) => refusal !== FOR_OTHERS) ?? refusals[0] ?? null;
   }
 
   /** Why the neighbor is not to get the route; null: it is. */
@@ -77,11 +80,14 @@ export class NeighborPolicies {
     if (neighbor === undefined) return null;
     const { neighbors } = route;
     if (neighbors !== undefined && !neighbors.some((named) => named === address || named === neighbor.name))
-      return "the order is for other neighbors";
+      return FOR_OTHERS;
     if (neighbor.dryRun === true) return "it is in dry run";
+    const refusal = neighbor.policy === undefined ? null : refusalBy(neighbor.policy, route);
+    // What its policy cannot say comes before that it has other rules for that reason, or none.
+    if (refusal !== null) return refusal;
     if (!isForReader(route, address)) return "it has other rules, within what its policy says";
-    if (neighbor.policy !== undefined) return refusalBy(neighbor.policy, route);
-    return route.kind === "unicast" && route.encloses !== undefined ? takesNarrower(route.encloses) : null;
+    const isNarrower = neighbor.policy === undefined && route.kind === "unicast" && route.encloses !== undefined;
+    return isNarrower ? takesNarrower(route.encloses) : null;
   }
 
   /** Whether the neighbor is to get routes of the method, as far as its policy goes. */

@@ -31,6 +31,15 @@ test("a file that does what it says gets no warning", () => {
   expect(check(QUIET + bgp(""))).toEqual({ lines: [" valid"], exitCode: 0 });
 });
 
+test("nor does one whose policies say what bgp does not, or what it says is for none", () => {
+  const policies = `, communities: [], policies: [{name: own, blackhole: {communities: ["64501:666"], next_hop: 198.51.100.65}}, {name: rules, methods: [flowspec]}]`;
+  const linked =
+    "{address: 198.51.100.254, remote_asn: 64501, policy: own}, {address: 198.51.100.253, remote_asn: 64502, policy: rules}";
+  expect(check(QUIET + bgp(policies, linked))).toEqual({ lines: [" valid"], exitCode: 0 });
+  const internal = "{address: 198.51.100.254, remote_asn: 64501, local_asn: 64501}";
+  expect(check(QUIET + bgp(", local_pref: 200", internal))).toEqual({ lines: [" valid"], exitCode: 0 });
+});
+
 test("the service's own addresses inside the networks are listed with their keys", () => {
   const own = bgp("", "{address: 192.0.2.254, remote_asn: 64501, multihop_ttl: 2}").replace(
     "198.51.100.1,",

@@ -129,6 +129,8 @@ export interface Backend extends ClusterSource {
   ban(order: BanOrder, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
   banPreview(order: BanOrder, by: Holder): BanPreview;
+  /** The bans that these orders would make together now. Changes nothing. */
+  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[];
   readonly orders: OrderSources;
   readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
   /** The prefix of the ban that unban() would end now; null: none is active. */

@@ -95,9 +95,9 @@ export class ActiveBans extends CountedBans<string> {
   /** What is announced for narrower bans, as these and the policy say. */
   enclosing(policy: MitigationPolicy): EnclosingPrefixes {
     return {
-      refusalOf: (prefix, own, isDropped) =>
-        policy.enclosingRefusal(prefix, own, this.#tenantOf(own)) ??
-        this.#otherUse(prefix, own, isDropped) ??
+      refusalOf: (prefix, ban, isDropped) =>
+        policy.enclosingRefusal(prefix, ban, this.#tenantOf(ban.prefix)) ??
+        this.#otherUse(prefix, ban.prefix, isDropped) ??
         (isDropped ? this.#overFraction(prefix, policy) : null),
       nodeOf: (prefix) => this.#enclosed.nodeOf(prefix),
     };

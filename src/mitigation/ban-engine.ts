@@ -35,7 +35,7 @@ import { ReviewTurn } from "./review-turn.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
 import { isVirtualAtFirst, takingOver } from "./virtual-bans.ts";
-import { type WantedChanges, wantedChanges } from "./wanted-changes.ts";
+import { type Reach, type WantedChanges, wantedChanges } from "./wanted-changes.ts";
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
@@ -175,13 +175,12 @@ export class BanEngine {
   }
 
   /** What reconfigure() would announce and withdraw now. Nothing is changed. */
-  changesUnder(policy: MitigationPolicy, wallMs: number): WantedChanges {
+  changesUnder(policy: MitigationPolicy, wallMs: number, reach: Reach | null = null): WantedChanges {
     const before = this.#policy;
     this.#policy = policy;
     try {
-      return wantedChanges(
-        [...this.#active.values()].map((ban) => [ban, this.#applyPolicy(ban, before, wallMs, true)]),
-      );
+      const pairOf = (ban: Ban) => [ban, this.#applyPolicy(ban, before, wallMs, true)] as const;
+      return wantedChanges([...this.#active.values()].map(pairOf), reach);
     } finally {
       this.#policy = before;
     }

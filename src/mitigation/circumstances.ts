@@ -8,7 +8,7 @@ import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
 import type { DiversionSource } from "./diversion.ts";
-import type { EnclosingRefusal } from "./enclosing.ts";
+import type { EnclosedBan, EnclosingRefusal } from "./enclosing.ts";
 import type { Method } from "./escalation.ts";
 import type { ForeignBans } from "./foreign-bans.ts";
 import type { FoundRules, NeighborRules, NodeRules } from "./measure.ts";
@@ -104,8 +104,8 @@ export interface Circumstances {
 
 /** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */
 export interface EnclosingPrefixes {
-  /** null: it may be announced for a ban of `own`. @param isDropped all of its traffic would be dropped, not diverted. */
-  refusalOf(prefix: Prefix, own: Prefix, isDropped: boolean): EnclosingRefusal | null;
+  /** null: it may be announced for the ban. @param isDropped all of its traffic would be dropped, not diverted. */
+  refusalOf(prefix: Prefix, ban: EnclosedBan, isDropped: boolean): EnclosingRefusal | null;
   /** The scrub node that its traffic is diverted to already; null: none is. */
   nodeOf(prefix: Prefix): string | null;
 }

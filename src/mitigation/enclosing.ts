@@ -31,6 +31,12 @@ export function enclosingOf(prefix: Prefix, lengths: EnclosingLengths | undefine
 /** Why an enclosing prefix is not announced: begins with the prefix. */
 export type EnclosingRefusal = `${string} is not announced: ${string}`;
 
+/** The ban for which a wider prefix is to be announced: of which addresses, and whether it is virtual. */
+export interface EnclosedBan {
+  readonly prefix: Prefix;
+  readonly dryRun: boolean;
+}
+
 export function notAnnounced(prefix: Prefix, why: string): EnclosingRefusal {
   return `${prefix.text} is not announced: ${why}`;
 }

@@ -162,13 +162,10 @@ function fallbackCause(
 }
 
 /** Why the prefix that is announced for the ban is not diverted; null: it is, as far as is known. */
-function notDiverted(
-  { prefix }: PlannedBan,
-  { divert }: BanTerms,
-  { enclosing, diversions }: Circumstances,
-): string | null {
+function notDiverted(ban: PlannedBan, { divert }: BanTerms, { enclosing, diversions }: Circumstances): string | null {
+  const { prefix } = ban;
   const wider = enclosingOf(prefix, divert?.enclosing);
-  const refusal = wider === null ? null : enclosing.refusalOf(wider, prefix, false);
+  const refusal = wider === null ? null : enclosing.refusalOf(wider, ban, false);
   return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
 }
 
@@ -225,7 +222,7 @@ function measureOf(
     case "none":
       return NO_MEASURE;
     case "blackhole":
-      return blackholeOf(prefix, terms, circumstances);
+      return blackholeOf(ban, terms, circumstances);
     case "divert": {
       const notAnnounced = notDiverted(ban, terms, circumstances);
       const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
@@ -251,12 +248,13 @@ function measureOf(
   }
 }
 
-function blackholeOf(prefix: Prefix, { blackhole, ordered }: BanTerms, { enclosing }: Circumstances): Measure {
+function blackholeOf(ban: PlannedBan, { blackhole, ordered }: BanTerms, { enclosing }: Circumstances): Measure {
+  const { prefix } = ban;
   const made = (announced: Prefix) => routeOf(announced, blackhole, nextHopOf(prefix, blackhole), ordered);
   const wider = enclosingOf(prefix, blackhole?.enclosing);
   const [route, wide] = [made(prefix), wider && made(wider)];
   if (route === null || wider === null || wide === null) return { kind: "blackhole", route };
-  const refusal = enclosing.refusalOf(wider, prefix, true);
+  const refusal = enclosing.refusalOf(wider, ban, true);
   if (refusal !== null) return { kind: "blackhole", route: { ...route, notEnclosed: refusal } };
   return { kind: "blackhole", route, enclosing: { ...wide, encloses: prefix.length } };
 }

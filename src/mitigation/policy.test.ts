@@ -2,14 +2,18 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { notAnnounced } from "./enclosing.ts";
 import { isFor, type Subject } from "./maintenance/window.ts";
 import { plainOrder } from "./order/ban-order.ts";
+import { buildOrder } from "./order/order-file.ts";
 import { mitigationPolicy } from "./policy.ts";
 import { NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 
 const WIDE = prefix("192.0.2.0/24");
 const [LIVE, DRY] = [prefix("192.0.2.1/32"), prefix("192.0.2.200/32")];
+
+const real = (own: Prefix) => ({ prefix: own, dryRun: false });
 
 function parsed(text: string) {
   const loaded = parseConfig(new TextEncoder().encode(text));
@@ -32,10 +36,10 @@ const refusal = notAnnounced(WIDE, "hostgroup dry, which is in dry run or only w
 
 test("a wider prefix with a hostgroup in dry run is not announced for a real ban #announce-spared", () => {
   const policy = mitigationPolicy(config("incoming"));
-  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBe(refusal);
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
   // The virtual ban there shows what a real one would do.
-  expect(policy.enclosingRefusal(WIDE, DRY, null)).toBeNull();
-  expect(mitigationPolicy(config("outgoing")).enclosingRefusal(WIDE, LIVE, null)).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, { prefix: DRY, dryRun: true }, null)).toBeNull();
+  expect(mitigationPolicy(config("outgoing")).enclosingRefusal(WIDE, real(LIVE), null)).toBeNull();
 });
 
 test("a tenant orders no ban whose substitute, when all scrub nodes are lost, would drop the addresses of others", () => {
@@ -66,9 +70,9 @@ thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
 `),
   );
-  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBeNull();
-  expect(policy.enclosingRefusal(prefix("192.0.2.0/25"), LIVE, "theirs")).toBeNull();
-  expect(policy.enclosingRefusal(WIDE, LIVE, "theirs")).toContain("a tenant ordered the ban");
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), null)).toBeNull();
+  expect(policy.enclosingRefusal(prefix("192.0.2.0/25"), real(LIVE), "theirs")).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), "theirs")).toContain("a tenant ordered the ban");
 });
 
 test("nor one with a hostgroup that is only watched, as long as that lasts", () => {
@@ -77,13 +81,46 @@ test("nor one with a hostgroup that is only watched, as long as that lasts", () 
   const parts = {
     isWatchOnly: (subject: Subject) => isFor({ ...window, prefixes: [prefix("192.0.2.64/26")] }, subject),
   };
-  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, parts).enclosingRefusal(WIDE, LIVE, null)).toContain(
+  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, parts).enclosingRefusal(WIDE, real(LIVE), null)).toContain(
     "only watched",
   );
   let isOpen = true;
   const windows = { isWatchOnly: ({ group }: { group: string }) => isOpen && group === "dry" };
   const policy = mitigationPolicy(config(""), NOTHING_CHOSEN, windows);
-  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBe(refusal);
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
   isOpen = false;
-  expect(policy.enclosingRefusal(WIDE, LIVE, null)).toBeNull();
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), null)).toBeNull();
+});
+
+test("nor for a ban by hand that is real in a window, or of an attack in a direction that is not in dry run #announce-spared", () => {
+  const both = { isWatchOnly: () => true };
+  const policy = mitigationPolicy(config(""), NOTHING_CHOSEN, both);
+  expect(policy.enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
+  expect(policy.enclosingRefusal(WIDE, { prefix: LIVE, dryRun: true }, null)).toBeNull();
+  const own = { isWatchOnly: ({ group }: { group: string }) => group === "live" };
+  expect(mitigationPolicy(config(""), NOTHING_CHOSEN, own).enclosingRefusal(WIDE, real(LIVE), null)).toBeNull();
+  const outgoing = parsed(`
+networks: [192.0.2.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+dry_run: false
+hostgroups:
+  - { name: live, networks: [192.0.2.0/25], dry_run_directions: [incoming] }
+  - { name: dry, networks: [192.0.2.128/25], dry_run_directions: [incoming] }
+`);
+  expect(mitigationPolicy(outgoing).enclosingRefusal(WIDE, real(LIVE), null)).toBe(refusal);
+});
+
+test("a neighbor that an order or a template names by its address is known in each form of that", () => {
+  const { orders } = mitigationPolicy(
+    parsed(`
+networks: [192.0.2.0/24]
+thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+bgp: { router_id: 192.0.2.1, local_asn: 64500, next_hop: 192.0.2.1, neighbors: [{ address: "2001:DB8::2", remote_asn: 64501 }] }
+order_templates: [{ name: one, method: blackhole, neighbors: ["2001:db8:0::2"] }]
+`),
+  );
+  for (const neighbor of ["2001:DB8::2", "2001:db8::2", "2001:db8:0::2"]) {
+    const order = { prefix: LIVE, ...buildOrder({ method: "blackhole", neighbors: [neighbor] }) };
+    expect(orders.faultOf(order, { operator: "noc", tenant: null })).toBeNull();
+  }
 });

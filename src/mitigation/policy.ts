@@ -8,7 +8,7 @@ import type { AdmissionPolicy } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
-import { EnclosingBounds, type EnclosingRefusal, notAnnounced } from "./enclosing.ts";
+import { type EnclosedBan, EnclosingBounds, type EnclosingRefusal, notAnnounced } from "./enclosing.ts";
 import type { MaintenanceWindows } from "./maintenance/maintenance-windows.ts";
 import type { MitigationSections } from "./mitigation-config.ts";
 import { areOfOthers, type OrderPolicy, orderPolicy } from "./order/order-policy.ts";
@@ -17,10 +17,10 @@ import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   /**
-   * Why a wider prefix is not announced for the ban of `own` in it; null: it may be.
+   * Why a wider prefix is not announced for the ban in it; null: it may be.
    * @param tenant who ordered the ban; null: others, or an attack is in progress
    */
-  enclosingRefusal(prefix: Prefix, own: Prefix, tenant: string | null): EnclosingRefusal | null;
+  enclosingRefusal(prefix: Prefix, ban: EnclosedBan, tenant: string | null): EnclosingRefusal | null;
   readonly dryRun: boolean;
   /** Whether a hook diverts prefixes. */
   readonly isHooked: boolean;
@@ -85,13 +85,17 @@ export function mitigationPolicy(
   return {
     dryRun: config.dryRun,
     isHooked: config.diversionHook !== null,
-    enclosingRefusal: (prefix, own, tenant) => {
+    enclosingRefusal: (prefix, { prefix: own, dryRun }, tenant) => {
       const isSpared = ({ group, dryRunDirections }: BanTerms, of: Prefix) =>
         dryRunDirections.includes("incoming") || windows.isWatchOnly({ prefix: of, group, isAnyPart: true });
       const groups = enclosing.groupsIn(prefix);
+      const ownTerms = termsOf(own);
+      // A ban is real there if it is by hand in a window, or of an attack in a direction that is not in dry run.
+      const isOwnSpared = isSpared(ownTerms, own);
+      const inIt = groups.map((group) => terms[group] ?? global);
+      const others = isOwnSpared ? inIt.filter(({ group }) => group !== ownTerms.group) : inIt;
       // A virtual ban shows what a real one would do.
-      const others = isSpared(termsOf(own), own) ? [] : groups;
-      const spared = others.map((group) => terms[group] ?? global).find((each) => isSpared(each, prefix));
+      const spared = isOwnSpared && dryRun ? undefined : others.find((each) => isSpared(each, prefix));
       const isOfOthers = tenant !== null && areOfOthers(config, groups, tenant);
       const why =
         spared === undefined

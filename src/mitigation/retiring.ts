@@ -17,7 +17,7 @@ export function retiringTexts(ban: Ban): string[] | null {
 export function withoutRefused(ban: Ban, enclosing: EnclosingPrefixes): Ban {
   if (!hasRetiring(ban)) return ban;
   const isRefused = (wider: Prefix, isDropped: boolean) =>
-    wider.length < ban.prefix.length && enclosing.refusalOf(wider, ban.prefix, isDropped) !== null;
+    wider.length < ban.prefix.length && enclosing.refusalOf(wider, ban, isDropped) !== null;
   const retiring = ban.retiring.filter(
     (route) => route.kind === "flowspec" || !isRefused(route.prefix, route.isDivert !== true),
   );

@@ -252,7 +252,7 @@ function leftOutAt(measure: Measure, neighbor: string): number {
 }
 
 const NOT_ALL_RULES = "its policy allows only a part of the rules";
-const NO_RULE_FOR_IT = "its policy allows none of the rules, and no others were found within it";
+export const NO_RULE_FOR_IT = "its policy allows none of the rules, and no others were found within it";
 
 function byNeighbor(missing: readonly MissingNeighbor[]): ReadonlyMap<string, MissingNeighbor> {
   const first = new Map<string, MissingNeighbor>();

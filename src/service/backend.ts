@@ -272,6 +272,10 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
   }
 
+  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[] {
+    return this.#floodwall.bans.operators.previewAll(orders, this.#floodwall.now().wallMs, by);
+  }
+
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {
     const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs, by);
     return answer === null ? null : this.#answered(answer);

@@ -5,6 +5,7 @@
 import { haveSameOwners } from "../access/tenancy.ts";
 import type { OrderEnd } from "../audit/order-end.ts";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
+import { reachChange } from "../bgp/neighbor-reach.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import { type Attack, type AttackEvent, endAttack } from "../detection/attack/attack.ts";
@@ -159,6 +160,7 @@ export class Floodwall implements Parts {
           this.bans.changesUnder(
             mitigationPolicy(next, this.protections, this.maintenance.under(next.maintenance)),
             this.now().wallMs,
+            reachChange(this.config.bgp, next.bgp),
           ),
         ),
       apply: (next, originOf) => this.#apply(next, originOf),

@@ -4,7 +4,7 @@ import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
 import type { SourceBlockPreview } from "../http/backend.ts";
 import type { OrderEffect } from "../http/order-sources.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { type Measure, scrubbedRules } from "../mitigation/measure.ts";
+import { type FlowspecMeasure, type Measure, scrubbedRules } from "../mitigation/measure.ts";
 import type { OperatorRule, RateLimit } from "../mitigation/operator/operator-rule.ts";
 import { pairRule, rememberedByHost, ruleEffect } from "../mitigation/operator/rule-effect.ts";
 import { ANY_MATCH, type Match } from "../mitigation/rules/match.ts";
@@ -55,9 +55,8 @@ export function banEffect(
 ): OrderEffect {
   const anyOf = matchesOf(measure);
   if (anyOf.length === 0) return { kind: "unknown", reason: "nothing is dropped by a rule that is known now" };
-  const limit = measure.kind === "flowspec" ? limitOf(measure.rules) : null;
-  const action = limit === null ? "drop" : "limit";
-  const whole = { name: "ban", action, when: "always", isDryRun: false, limit, match: ANY_MATCH } as const;
+  const done = measure.kind === "flowspec" ? doneByRouters(measure) : ({ action: "drop", limit: null } as const);
+  const whole = { name: "ban", ...done, when: "always", isDryRun: false, match: ANY_MATCH } as const;
   return effectOf({ ...whole, destinations: [prefix] }, running, { isOwn, isBlocked: () => false, anyOf });
 }
 
@@ -77,12 +76,26 @@ function matchesOf(measure: Measure): readonly Match[] {
   }
 }
 
+/** What is marked goes on; what is redirected is lost to the victim, as what is dropped. */
+function doneByRouters({ rules, routers }: FlowspecMeasure): Pick<OperatorRule, "action" | "limit"> {
+  if (routers?.kind === "mark") return { action: "pass", limit: null };
+  if (routers?.kind === "redirect") return { action: "drop", limit: null };
+  const limit = routers === undefined ? limitOf(rules) : { packetsPerSecond: routers.packetsPerSecond * rules.length };
+  return limit === null ? { action: "drop", limit } : { action: "limit", limit: { ...NO_LIMIT, ...limit } };
+}
+
+const NO_LIMIT: RateLimit = {
+  packetsPerSecond: 0,
+  bytesPerSecond: 0,
+  isPerSource: false,
+  ipv4Length: 32,
+  ipv6Length: 128,
+};
+
 /** All rules have one action; the rate of each is estimated together. */
-function limitOf(rules: readonly Rule[]): RateLimit | null {
+function limitOf(rules: readonly Rule[]): Pick<RateLimit, "bytesPerSecond"> | null {
   const rates = rules.flatMap(({ action }) => (action.kind === "rate_limit" ? [action.bytesPerSecond] : []));
-  if (rates.length < rules.length) return null;
-  const bytesPerSecond = rates.reduce((sum, rate) => sum + rate, 0);
-  return { packetsPerSecond: 0, bytesPerSecond, isPerSource: false, ipv4Length: 32, ipv6Length: 128 };
+  return rates.length < rules.length ? null : { bytesPerSecond: rates.reduce((sum, rate) => sum + rate, 0) };
 }
 
 /** A virtual ban has no rules in the kernel. */

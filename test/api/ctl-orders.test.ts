@@ -1,6 +1,8 @@
 /** Orders of `floodwall ctl`: what it asks of the service, and what it prints of the answer. */
 import { expect, test } from "bun:test";
 import { ctl } from "../../src/cli/ctl/ctl.ts";
+import { orderOf } from "../../src/http/wire/ban-order.ts";
+import { prefix } from "../fixtures/networks.ts";
 
 interface Asked {
   readonly line: string;
@@ -49,6 +51,26 @@ test("all bans inside a prefix end in one order", async () => {
   for (const words of [["unban"], ["unban", "203.0.113.7", "--inside", inside]]) {
     expect(await run(words, {})).toMatchObject({ code: 2, asked: [] });
   }
+});
+
+test("more bans than one order may have end in several", async () => {
+  const bans = Array.from({ length: 101 }, (_, i) => ({ prefix: `203.0.113.${i}/32` }));
+  const list = "GET /bans?state=active&target=203.0.113.0%2F24";
+  const { code, asked } = await run(["unban", "--inside", "203.0.113.0/24"], {
+    [list]: { bans },
+    "POST /bans": { bans: [] },
+  });
+  expect(code).toBe(0);
+  const orders = asked.slice(1).map(({ body }) => (body as { unban: unknown[] }).unban);
+  expect(orders.map(({ length }) => length)).toEqual([100, 1]);
+  expect(orders.flat()).toEqual(bans);
+});
+
+test("the rules in the help of ban are what the service takes", async () => {
+  const [, written = ""] = /'(\[\{.*\}\])'/.exec((await run(["help", "ban"], {})).text) ?? [];
+  const asked = (await run(["ban", "203.0.113.7", "--rules", written], {})).asked[0]?.body as Record<string, unknown>;
+  const { ip: _, ...order } = asked;
+  expect(orderOf(prefix("203.0.113.7/32"), order, new Map())).toMatchObject({ kind: "order" });
 });
 
 test("settings of a hostgroup are set, taken back and shown", async () => {

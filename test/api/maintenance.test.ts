@@ -36,7 +36,8 @@ test("a window is opened, listed, audited, and closed at the latest after its ti
 test("a window for tonight opens at its time, and closes after its length from then on #maintenance-opens-at", async () => {
   const opensAt = fresh.clock.wallMs() + 3_600_000;
   const answer = await post({ ...WINDOW, opens_at: timestamp(opensAt) });
-  expect(answer.body).toMatchObject({ open: false, opens_at: timestamp(opensAt) });
+  const closes_at = timestamp(opensAt + WINDOW.ttl_seconds * 1000);
+  expect(answer.body).toMatchObject({ open: false, opens_at: timestamp(opensAt), closes_at });
   expect(fresh.running.audited.at(-1)?.reason).toBe(
     `watch only, for web for 600 s from ${timestamp(opensAt)}: ticket 9`,
   );

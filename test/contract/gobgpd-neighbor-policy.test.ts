@@ -109,7 +109,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       speaker.announcer.reload(bgpConfig({ neighbors: [n2, { ...n3, dryRun: true }] }));
       await until("none in dry run", async () => (await three.prefixes()).length === 0);
       expect(await two.prefixes()).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
-      const cause = "the order is for other neighbors";
+      const cause = "it is in dry run";
       await until("failed", () => speaker.announcer.routeState(other).kind === "failed");
       expect(speaker.announcer.routeState(other)).toEqual({ kind: "failed", cause });
       await speaker.announcer.stop({ withdraw: false });

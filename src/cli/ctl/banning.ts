@@ -1,4 +1,5 @@
 /** The commands that ban, unban, and open and close maintenance windows. */
+import { ORDERS_AT_ONCE_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import { type Json, Refused } from "./api.ts";
 import {
@@ -26,7 +27,7 @@ const BAN_OPTIONS: readonly CtlOption[] = [
   {
     name: "rules",
     value: "RULES",
-    help: "what is dropped, as in the configuration: '[{protocol: udp, source_ports: [19]}]'",
+    help: `what is dropped, as in the configuration: '[{protocol: udp, source_ports: ["19"]}]'`,
   },
   { name: "rate", value: "MBPS", help: "what may pass each rule, megabits per second; 0 is nothing" },
   { name: "neighbor", value: "NAMES", help: "the only neighbors that get it, names or addresses with commas between" },
@@ -41,6 +42,7 @@ const WINDOW_COLUMNS: readonly Column[] = [
   ["OPEN", (row) => row["open"]],
   ["UNTIL", (row) => row["until"]],
   ["OPENS", (row) => row["opens_at"]],
+  ["CLOSES", (row) => row["closes_at"]],
   ["HOSTGROUPS", (row) => row["hostgroups"]],
   ["PREFIXES", (row) => row["prefixes"]],
   ["WATCH ONLY", (row) => row["watch_only"]],
@@ -133,7 +135,11 @@ export const BANNING: readonly CtlCommand[] = [
     ...{ operands: "ADDRESS|PREFIX...", count: [0, ORDERS_MAX] },
     options: [
       REASON,
-      { name: "inside", value: "PREFIX", help: "all bans in it, all at once or none, in place of ADDRESS" },
+      {
+        name: "inside",
+        value: "PREFIX",
+        help: `all bans in it, ${ORDERS_AT_ONCE_MAX} at once or none of these, in place of ADDRESS`,
+      },
     ],
     ...{ summary: "ends bans", example: "unban 203.0.113.7 203.0.113.8 --reason 'ticket 7'" },
     run: (call) => {
@@ -180,14 +186,16 @@ export const BANNING: readonly CtlCommand[] = [
   },
 ];
 
-/** In one order, so that all of them end or none does. */
+/** In one order, so that all of them end or none does; more than an order may have, in several. */
 async function* unbanInside({ api, options }: CtlCall, target: string): AsyncGenerator<Answered> {
   const found = rowsOf(await api.get("/bans", { state: "active", target }), "bans");
   if (found.length === 0) throw new Refused(`no ban is in force inside ${target}`);
-  const unban = found.map(({ prefix }) => ({ prefix, ...reasonOf(options) }));
-  const answer = await api.post("/bans", { unban });
-  const ended = rowsOf(answer, "bans").map(({ prefix }) => `${plain(prefix)} unbanned`);
-  yield { answer, text: [...ended, `${ended.length} bans ended`].join("\n") };
+  const orders = found.map(({ prefix }) => ({ prefix, ...reasonOf(options) }));
+  for (let first = 0; first < orders.length; first += ORDERS_AT_ONCE_MAX) {
+    const answer = await api.post("/bans", { unban: orders.slice(first, first + ORDERS_AT_ONCE_MAX) });
+    const ended = rowsOf(answer, "bans").map(({ prefix }) => `${plain(prefix)} unbanned`);
+    yield { answer, text: [...ended, `${ended.length} bans ended`].join("\n") };
+  }
 }
 
 function windowOf(name: string, options: Options, nowMs: number): Json {

@@ -1,5 +1,5 @@
 /** Rules between the keys of `order_templates`, and with `bgp.neighbors`. */
-import { orderFindings } from "../../mitigation/order/order-file.ts";
+import { neighborText, orderFindings } from "../../mitigation/order/order-file.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
@@ -16,8 +16,10 @@ export function* orderTemplatesAreWhole({ order_templates: templates, bgp }: Fil
     if (other !== undefined) yield { path: [...path, "name"], rule: `is there already, as order_templates[${other}]` };
     else if (name !== undefined) first.set(name, i);
     for (const [at, neighbor] of (order.neighbors ?? []).entries()) {
-      const isThere = bgp?.neighbors?.some((one) => one?.address === neighbor || one?.name === neighbor) === true;
-      if (neighbor === undefined || isThere) continue;
+      if (neighbor === undefined) continue;
+      const named = neighborText(neighbor);
+      const isThere = bgp?.neighbors?.some((one) => neighborText(one?.address ?? "") === named || one?.name === named);
+      if (isThere === true) continue;
       yield {
         path: [...path, "neighbors", at],
         rule: `${neighbor} is none of bgp.neighbors: add it there, or correct it`,

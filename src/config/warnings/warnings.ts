@@ -1,5 +1,7 @@
 /** Settings that are valid but may be unintended. */
 
+import type { BgpNeighbor } from "../../bgp/bgp-config.ts";
+import { NO_CHANGES, type RouteChanges } from "../../bgp/policy-config.ts";
 import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Finding } from "../../schema/shape.ts";
 import { isLoopback } from "../../schema/text-forms.ts";
@@ -171,16 +173,28 @@ function* flowspecWarnings({ mitigations, bgp }: Config): Generator<Finding> {
 
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;
-  if (bgp.communities.length === 0) {
+  const { neighbors, localAsn: own } = bgp;
+  // Of an external speaker the neighbors are not known.
+  const hasThose = neighbors.length === 0 || neighbors.some((each) => ofBlackholes(each)?.communities === null);
+  if (bgp.communities.length === 0 && hasThose) {
     yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
   }
-  const linked = bgp.neighbors.filter(({ remoteAsn, multihopTtl }) => remoteAsn !== bgp.localAsn && multihopTtl === 0);
+  const isInternal = ({ remoteAsn, localAsn = own }: BgpNeighbor) => remoteAsn === localAsn;
+  const linked = neighbors.filter(
+    (each) => !isInternal(each) && each.multihopTtl === 0 && ofBlackholes(each)?.nextHop === null,
+  );
   if (linked.length > 0) {
     const addresses = linked.map(({ address }) => address).join(", ");
     const rule = `is not on the link to ${addresses}: without multihop there, BIRD rejects the routes and FRR leaves them inactive, and no ban shows it (docs/operations/routers.md)`;
     yield { path: ["bgp", "next_hop"], rule };
   }
-  if (bgp.localPref !== 0 && bgp.neighbors.every(({ remoteAsn }) => remoteAsn !== bgp.localAsn)) {
+  if (bgp.localPref !== 0 && !neighbors.some(isInternal)) {
     yield { path: ["bgp", "local_pref"], rule: "goes to neighbors of the same AS only, and there is none" };
   }
+}
+
+/** What blackholes have at the neighbor in place of what hostgroups say; undefined: it gets none. */
+function ofBlackholes({ policy }: BgpNeighbor): RouteChanges | undefined {
+  if (policy === undefined) return NO_CHANGES;
+  return policy.methods.includes("blackhole") ? policy.blackhole : undefined;
 }

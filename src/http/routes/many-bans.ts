@@ -1,6 +1,7 @@
 /** Many bans and unbans in one command: all of them, or none (docs/interface.md#many-bans). */
 import { type Static, Type } from "@sinclair/typebox";
 import { ORDERS_AT_ONCE_MAX } from "../../limits.ts";
+import type { BanOrder } from "../../mitigation/order/ban-order.ts";
 import type { Backend, BanView } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Call, CommandRoute, Outcome, OutcomePart } from "../route.ts";
@@ -100,7 +101,7 @@ function placed(refusal: Refusal, at: string): Refusal {
   return refusal.kind === "invalid_body" ? { ...refusal, detail: `${at}: ${refusal.detail}` } : refusal;
 }
 
-/** null: none would be refused by itself. */
+/** null: none would be refused, with the others in force. */
 function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Outcome | Refusal | null {
   const ended = unbans.map((target) => ({ name: namedText(target), of: backend.bannedPrefix(endedOf(target)) }));
   const missing = ended.find(({ of }) => of === null);
@@ -114,10 +115,9 @@ function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Ou
     const other = named.find(({ of }) => of === twice.of)?.name ?? "";
     return { kind: "invalid_body", detail: `${other} and ${twice.name} name the same ban` };
   }
-  const views = bans.map(({ order }): [ParsedOrder["order"], BanView] => [
-    order,
-    { ban: backend.banPreview(order, call.principal).ban, routeState: null },
-  ]);
+  const orders = bans.map(({ order }) => order);
+  const made = backend.bansPreview(orders, call.principal);
+  const views = made.map((ban, i): [BanOrder, BanView] => [orders[i] as BanOrder, { ban, routeState: null }]);
   const refused = views.filter(([, { ban }]) => ban.state === "rejected");
   if (refused.length === 0) return null;
   const response = jsonAnswer(409, { bans: views.map(([order, view]) => orderedToWire(call, order, view)) });

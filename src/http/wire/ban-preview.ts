@@ -2,7 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Route } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
-import { anyRouteText, routesOf } from "../../mitigation/measure.ts";
+import { anyRouteText, isForReader, routesOf } from "../../mitigation/measure.ts";
+import { NO_RULE_FOR_IT } from "../../mitigation/route-watch.ts";
 import type { BlockRefusal } from "../../sourceblock/admission.ts";
 import type { BanPreview, BgpNeighborView, BgpView } from "../backend.ts";
 import type { OrderEffect, OrderSources } from "../order-sources.ts";
@@ -81,14 +82,17 @@ function neighborsToWire(
   const routes = routesOf(measure, prefix);
   return config.neighbors.map(({ address, name }) => {
     const session = neighbors.find((one) => one.address === address);
-    const kept = routes.flatMap((route) => keptFrom(route).find(({ neighbor }) => neighbor === address) ?? []);
-    const own = routes.filter((route) => !keptFrom(route).some(({ neighbor }) => neighbor === address));
+    const read = routes.filter((route) => isForReader(route, address));
+    const kept = read.flatMap((route) => keptFrom(route).find(({ neighbor }) => neighbor === address) ?? []);
+    const own = read.filter((route) => !keptFrom(route).some(({ neighbor }) => neighbor === address));
+    const isNone = read.length === 0 && routes.length > 0;
     const isTaken = ({ kind, prefix: { family } }: Route) =>
       session?.families.includes(`ipv${family}-${kind}`) === true;
     const isUp = (session?.families.length ?? 0) > 0;
     const taken = isUp ? own.filter(isTaken) : own;
     const cause =
-      kept[0]?.cause ?? causeOf({ routes: routes.length, isShort: taken.length < own.length, isUp, session, dryRun });
+      (isNone ? NO_RULE_FOR_IT : own.length === 0 ? kept[0]?.cause : null) ??
+      causeOf({ routes: routes.length, isShort: taken.length < own.length, isUp, session, dryRun });
     return {
       neighbor: address,
       ...(name !== undefined && { name }),

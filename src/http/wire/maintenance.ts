@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
+import { openUntil as openUntilAt } from "../../mitigation/maintenance/window.ts";
 import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
 import { integer } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
@@ -82,6 +83,8 @@ export const MaintenanceWire = Type.Object(
     until: Type.Optional(Timestamp),
     /** Absent: never again. */
     opens_at: Type.Optional(Timestamp),
+    /** With `opens_at`: when it closes after that. */
+    closes_at: Type.Optional(Timestamp),
     /** Name of the token that opened it. */
     operator: Type.Optional(Type.String()),
     ...KEPT_FIELDS,
@@ -93,6 +96,7 @@ export const MaintenancesWire = Type.Object({ windows: Type.Array(MaintenanceWir
 export type MaintenancesWire = Static<typeof MaintenancesWire>;
 
 export function windowToWire({ window, order, openUntil, opensNext }: WindowView, settled = SETTLED): MaintenanceWire {
+  const closesNext = opensNext === null ? null : openUntilAt(window, opensNext);
   return {
     name: window.name,
     hostgroups: [...window.hostgroups],
@@ -105,6 +109,7 @@ export function windowToWire({ window, order, openUntil, opensNext }: WindowView
     open: openUntil !== null,
     ...(openUntil !== null && { until: timestamp(openUntil) }),
     ...(opensNext !== null && { opens_at: timestamp(opensNext) }),
+    ...(closesNext !== null && { closes_at: timestamp(closesNext) }),
     ...(order !== null && order.operator !== "" && { operator: order.operator }),
     ...savedToWire(settled),
   };

@@ -5,6 +5,7 @@ import type { IpAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { MaintenanceWindows, type WindowOrder } from "./maintenance-windows.ts";
 import { opensNext, openUntil, type Window } from "./window.ts";
+import { timeFindings } from "./window-file.ts";
 
 const PREFIX = parsePrefix("192.0.2.0/25") as Prefix;
 const INSIDE = { prefix: hostPrefix("192.0.2.1" as IpAddress), group: "global" };
@@ -69,6 +70,29 @@ describe("a window of the configuration", () => {
     expect(openUntil(weekly, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
     expect(openUntil(weekly, at("2026-03-01T01:00:00Z"))).toBeNull();
     expect(opensNext(weekly, at("2026-02-28T23:30:00Z"))).toBe(at("2026-03-07T23:00:00Z"));
+  });
+
+  test("closes at the end of the last of the days that follow each other without a gap", () => {
+    const weekend = window({ times: { kind: "weekly", days: [6, 0], fromMinute: 0, minutes: 1440 } });
+    const [saturday, sunday] = [at("2026-02-28T12:00:00Z"), at("2026-03-01T00:00:00Z")];
+    for (const wallMs of [saturday, sunday]) {
+      expect(openUntil(weekend, wallMs)).toBe(at("2026-03-02T00:00:00Z"));
+      expect(opensNext(weekend, wallMs)).toBe(at("2026-03-07T00:00:00Z"));
+    }
+    expect(openUntil(weekend, at("2026-03-02T00:00:00Z"))).toBeNull();
+    expect(opensNext(weekend, at("2026-03-02T00:00:00Z"))).toBe(at("2026-03-07T00:00:00Z"));
+    const single = window({ times: { kind: "weekly", days: [6], fromMinute: 60, minutes: 1440 } });
+    expect(openUntil(single, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
+    expect(opensNext(single, at("2026-02-28T01:00:00Z"))).toBe(at("2026-03-07T01:00:00Z"));
+  });
+
+  test("is not open all days for all of the day", () => {
+    const rules = (minutes: number) => {
+      const weekly = { days: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const, at: "01:00", minutes };
+      return [...timeFindings({ weekly: { ...weekly, days: [...weekly.days] } })].map(({ path }) => path.join("."));
+    };
+    expect(rules(1440)).toEqual(["weekly.minutes"]);
+    expect(rules(1439)).toEqual([]);
   });
 
   test("is for its prefixes and hostgroups, or without both for all", () => {

@@ -11,6 +11,7 @@ import type { Window, WindowTimes } from "./window.ts";
 const TARGETS_MAX = 64;
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 const MINUTES_MAX = 1440;
+const ALWAYS = `must be below ${MINUTES_MAX} with all days: no window is open for ever; dry_run_directions and thresholds of hostgroups are`;
 
 /** What an order has, too. */
 export const WINDOW_KEYS = {
@@ -49,7 +50,10 @@ export const WindowFile = Type.Object(
               Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }),
               "When it opens, in UTC, as `02:00`.",
             ),
-            minutes: described(integer(1, MINUTES_MAX), "How long it is open."),
+            minutes: described(
+              integer(1, MINUTES_MAX),
+              "How long it is open; with all days below 1440, so that it closes.",
+            ),
           },
           closed,
         ),
@@ -90,6 +94,8 @@ export function* timeFindings({ from, until, weekly }: Pruned<WindowFile>): Gene
     yield { path: ["weekly"], rule: "or from and until: one of them says when the window is open" };
     return;
   }
+  const isEachDay = new Set(weekly?.days).size === DAYS.length;
+  if (isEachDay && weekly?.minutes === MINUTES_MAX) yield { path: ["weekly", "minutes"], rule: ALWAYS };
   if (!isOnce) return;
   const [fromMs, untilMs] = [parseTimestamp(from ?? ""), parseTimestamp(until ?? "")];
   if (fromMs === null) yield { path: ["from"], rule: "must be a time as 2026-03-01T02:00:00Z" };

@@ -18,41 +18,46 @@ export interface Window {
 
 export type WindowTimes =
   /** Wall clock, ms. */
-  | { readonly kind: "once"; readonly fromMs: number; readonly untilMs: number }
-  /** In UTC. Days from Sunday, 0; minutes of the day. */
-  | {
-      readonly kind: "weekly";
-      readonly days: readonly number[];
-      readonly fromMinute: number;
-      readonly minutes: number;
-    };
+  { readonly kind: "once"; readonly fromMs: number; readonly untilMs: number } | Weekly;
 
-const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+/** In UTC. Days from Sunday, 0; minutes of the day. */
+interface Weekly {
+  readonly kind: "weekly";
+  readonly days: readonly number[];
+  readonly fromMinute: number;
+  readonly minutes: number;
+}
+
+const [MINUTE_MS, DAY_MS, WEEK_DAYS] = [60_000, 86_400_000, 7];
 /** 1970-01-01 was a Thursday. */
 const FIRST_DAY = 4;
 
-/** The end of the period that it is open in; null: it is not open. */
+/** When it closes, over periods that follow each other without a gap; null: it is not open. */
 export function openUntil({ times }: Window, wallMs: number): number | null {
   if (times.kind === "once") return times.fromMs <= wallMs && wallMs < times.untilMs ? times.untilMs : null;
-  const today = Math.floor(wallMs / DAY_MS);
+  let until: number | null = null;
   // It may have begun the day before.
-  const ends = [today - 1, today].flatMap((day) => {
-    const fromMs = day * DAY_MS + times.fromMinute * MINUTE_MS;
-    const untilMs = fromMs + times.minutes * MINUTE_MS;
-    return times.days.includes(weekday(day)) && fromMs <= wallMs && wallMs < untilMs ? [untilMs] : [];
-  });
-  return ends.length === 0 ? null : Math.max(...ends);
+  for (const [fromMs, untilMs] of periods(times, Math.floor(wallMs / DAY_MS) - 1)) {
+    if (fromMs <= (until ?? wallMs) && untilMs > wallMs) until = untilMs;
+  }
+  return until;
 }
 
 /** When it opens next; null: never again. While it is open, after that. */
-export function opensNext({ times }: Window, wallMs: number): number | null {
+export function opensNext(window: Window, wallMs: number): number | null {
+  const { times } = window;
   if (times.kind === "once") return times.fromMs > wallMs ? times.fromMs : null;
-  const today = Math.floor(wallMs / DAY_MS);
-  for (let day = today; day <= today + 7; day++) {
-    const fromMs = day * DAY_MS + times.fromMinute * MINUTE_MS;
-    if (times.days.includes(weekday(day)) && fromMs > wallMs) return fromMs;
-  }
-  return null;
+  const afterMs = openUntil(window, wallMs) ?? wallMs;
+  const next = periods(times, Math.floor(afterMs / DAY_MS)).find(([fromMs]) => fromMs > afterMs);
+  return next?.[0] ?? null;
+}
+
+/** Those that begin on this day, since 1970, or in the week after it. None is longer than a day. */
+function periods({ days, fromMinute, minutes }: Weekly, first: number): (readonly [fromMs: number, untilMs: number])[] {
+  return Array.from({ length: WEEK_DAYS + 1 }, (_, i) => first + i).flatMap((day) => {
+    const fromMs = day * DAY_MS + fromMinute * MINUTE_MS;
+    return days.includes(weekday(day)) ? [[fromMs, fromMs + minutes * MINUTE_MS] as const] : [];
+  });
 }
 
 function weekday(day: number): number {

@@ -1,6 +1,10 @@
 /** Ends of bans that another brain took: which bans they end here. */
 import { expect, test } from "bun:test";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { attackOn, banBy, harness, started, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
+
+import { ADMINISTRATOR } from "../../access/shares.ts";
+import { type BanOrder, plainOrder } from "./ban-order.ts";
 
 const HOUR_MS = 3_600_000;
 const by = { operator: "ann", reason: "" };
@@ -26,4 +30,15 @@ test.each([
   if (byMs !== 0) engine.clockStepped(byMs, T0 + byMs);
   engine.operators.endAdopted(PREFIX, { by, atMs: T0 + byMs + endedAfterMs }, T0 + byMs + 3000);
   expect(engine.active.size).toBe(left);
+});
+
+test("of orders that are more than a cap allows together the last are refused, and nothing is changed #many-bans-all-or-none", async () => {
+  const { engine } = harness({ maxActiveBans: 2 });
+  await banBy(engine, victim, T0);
+  const before = [...engine.active.values()];
+  const orders = ["192.0.2.51", "192.0.2.52", victim].map((target) => plainOrder(address(target)));
+  const made = () => engine.operators.previewAll(orders, T0, ADMINISTRATOR).map(({ state, reason }) => reason ?? state);
+  for (let i = 0; i < 2; i++) expect(made()).toEqual(["active", "max_active_bans reached", "active"]);
+  expect([...engine.active.values()]).toEqual(before);
+  expect(engine.preview(orders[1] as BanOrder, T0).state).toBe("active");
 });

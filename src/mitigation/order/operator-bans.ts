@@ -60,6 +60,25 @@ export class OperatorBans {
     return typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
   }
 
+  /** What each of these would be, once those before it are in force. Nothing is changed. */
+  previewAll(orders: readonly BanOrder[], wallMs: number, by: Holder): Ban[] {
+    const { active } = this.#options;
+    const tried: (readonly [made: Ban, present: Ban | null])[] = [];
+    try {
+      return orders.map((order) => {
+        const present = active.get(order.prefix.text) ?? null;
+        const made = this.preview(order, wallMs, by);
+        if (made.state === "active") {
+          tried.push([made, present]);
+          active.put(made, present);
+        }
+        return made;
+      });
+    } finally {
+      for (const [made, present] of tried.reverse()) active.put(present ?? { ...made, state: "withdrawn" });
+    }
+  }
+
   /** Ends at once the ban that is in force there. null: none is. */
   async unban(of: IpAddress | Prefix, wallMs: number, by?: Ban["endedBy"]): Promise<BanAnswer | null> {
     const { table, attacks, takeEffect } = this.#options;

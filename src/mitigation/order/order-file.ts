@@ -1,6 +1,7 @@
 /** How an operator writes what a ban by hand does: in `order_templates`, and in a command to the API. */
 import { type Static, Type } from "@sinclair/typebox";
 import { BAN_REASON_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.ts";
+import { parseAddress } from "../../net/address.ts";
 import { type Community, parseCommunity } from "../../net/community.ts";
 import { closed, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
@@ -117,9 +118,14 @@ export function buildOrder(file: OrderFile): WrittenOrder {
     ...(communities !== undefined && {
       communities: communities.map(parseCommunity).filter((one): one is Community => one !== null),
     }),
-    ...(neighbors !== undefined && { neighbors }),
+    ...(neighbors !== undefined && { neighbors: neighbors.map(neighborText) }),
   };
   return { terms, ttlSeconds: ttlSeconds ?? null, reason: reason.toWellFormed(), isDryRun: isDryRun === true };
+}
+
+/** A name, or an address in the form that neighbors have. */
+export function neighborText(text: string): string {
+  return parseAddress(text) ?? text;
 }
 
 /** Each once: a speaker keeps one of equal rules. */
