@@ -1,5 +1,6 @@
 /** The report of all attacks on a customer in a time, as a month: HTML that prints well. Times in UTC. */
 import type { AttackWire } from "../wire/attack.ts";
+import type { VolumeWire } from "../wire/attack-volume.ts";
 import { type Bar, chart } from "./chart.ts";
 import { facts, type Html, html, page, table } from "./html.ts";
 import { amount, bitRate, error, errorAtMost, packetRate, sampledShare, seconds, utc, words } from "./report-text.ts";
@@ -38,13 +39,27 @@ export function rangeReport(parts: RangeReportParts): string {
   return page(
     title,
     sections,
-    `Report of ${utc(nowMs)} by Floodwall. Days and times are in UTC; an attack counts on the day of its end.`,
+    `Report of ${utc(nowMs)} by Floodwall. Days and times are in UTC; an attack counts on the day of its end. An attack on a prefix and attacks on its hosts at the same time both count.`,
   );
 }
 
 const volumes = (attacks: readonly AttackWire[]) =>
   attacks.flatMap(({ volume }) => (volume === undefined ? [] : [volume]));
 const peakOf = ({ volume }: AttackWire) => volume?.peak_mbps ?? 0;
+
+/** The time in which at least one flood lasted: of many at once it is that of one. */
+function secondsWithAttack(floods: readonly Pick<VolumeWire, "began_at" | "duration_seconds">[]): number {
+  const spans = floods.map(({ began_at: at, duration_seconds: duration }) => {
+    const from = Date.parse(at) / 1000;
+    return { from, to: from + duration };
+  });
+  let [all, until] = [0, Number.NEGATIVE_INFINITY];
+  for (const { from, to } of spans.sort((a, b) => a.from - b.from)) {
+    all += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return all;
+}
 
 function numbersOf(attacks: readonly AttackWire[]): Html {
   const known = volumes(attacks);
@@ -57,7 +72,7 @@ function numbersOf(attacks: readonly AttackWire[]): Html {
   return facts([
     ["Attacks", String(attacks.length)],
     ["Targets", String(targets)],
-    ["Under attack", seconds(sum(({ duration_seconds: duration }) => duration))],
+    ["Under attack", seconds(secondsWithAttack(known))],
     [
       "In all",
       `${amount(

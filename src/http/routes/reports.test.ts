@@ -87,7 +87,7 @@ describe("the report of a time", () => {
   test("has all attacks of it: numbers, days, kinds, what was done and the largest #get-api-v1-report", async () => {
     const more = reported({
       id: "a2",
-      volume: { ...VOLUME, peakBps: 5e9, peakError: undefined } as never,
+      volume: { ...VOLUME, beganAt: NOON + 30_000, peakBps: 5e9, peakError: undefined } as never,
       classification: null,
     });
     server.backend.onEndedAttacks = () => [
@@ -99,7 +99,8 @@ describe("the report of a time", () => {
       "Attacks on acme, 2026-03-01 to 2026-03-31",
       "<dt>Attacks</dt><dd>2</dd>",
       "<dt>Targets</dt><dd>1</dd>",
-      "<dt>Under attack</dt><dd>3 min</dd>",
+      // Two of 90 s, of which one began 30 s after the other.
+      "<dt>Under attack</dt><dd>2 min</dd>",
       "18 M packets, 2.25 G bytes (± 9 % at most)",
       "<dt>Largest peak</dt><dd>5 Gbit/s</dd>",
       "<td>not known</td><td>1</td>",
