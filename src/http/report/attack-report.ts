@@ -105,7 +105,12 @@ function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire)
 function numbersOf(volume: VolumeWire | undefined): Html {
   if (volume === undefined) return html`<p>Not known.</p>`;
   const { peak_pps: pps, peak_mbps: mbps, peak_over_ms: overMs, peak_sampling_error: fraction } = volume;
-  const { dropped_packets: dropped, passed_packets: passed, packets } = volume;
+  const { dropped_packets: dropped, passed_packets: passed, dropped_by: by, packets } = volume;
+  // Without causes only the drops of its ban's rules are known.
+  const [ofBan, atMost] =
+    by === undefined
+      ? [", by the rules of its ban", " at most: what other causes dropped is not known of it"]
+      : ["", ""];
   const shareOf = (part: number) =>
     `${short(part)} packets, ${percent(part / Math.max(1, packets))} of the total${errorAtMost(fraction)}`;
   return facts([
@@ -113,8 +118,8 @@ function numbersOf(volume: VolumeWire | undefined): Html {
     ["Peak", `${bitRate(mbps)}${error(fraction)}, ${packetRate(pps)}${error(fraction)}, over ${Math.round(overMs)} ms`],
     ["Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(fraction)}`],
     ["Total", `${amount(packets, volume.bits)}${errorAtMost(fraction)}`],
-    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped)],
-    ["Passed here", passed === undefined ? "not known" : shareOf(passed)],
+    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped) + ofBan],
+    ["Passed here", passed === undefined ? "not known" : shareOf(passed) + atMost],
   ]);
 }
 

@@ -4,6 +4,7 @@ import { admitCallers, as, OTHER_HOST } from "../../../test/fixtures/http/caller
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { attack, ban, classification, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
+import { NO_DROPS } from "../../detection/attack/attack-volume.ts";
 import { sampleOf } from "../../detection/attack/sample.ts";
 
 let server: TestServer;
@@ -72,6 +73,24 @@ describe("the report of an attack", () => {
       "Shares of 1000 sampled packets",
     ])
       expect(text).toContain(part);
+  });
+
+  test("of an attack of which only the drops of its ban are known says that what passed is a bound", async () => {
+    const dropped = { packets: 4.5e6, bits: 4.5e9 };
+    const by = { ...NO_DROPS, rules: dropped };
+    const exact = { ...VOLUME, peakError: undefined };
+    server.backend.attacksView = {
+      active: [
+        { attack: reported({ id: "prefix", volume: { ...exact, dropped } as never }), ban: ban() },
+        { attack: reported({ id: "host", volume: { ...exact, dropped: { ...dropped, by } } as never }), ban: ban() },
+      ],
+      recent: [],
+    };
+    const half = "4.5 M packets, 50 % of the total";
+    const text = await (await get("/attacks/prefix/report")).text();
+    expect(text).toContain(`<dd>${half}, by the rules of its ban</dd>`);
+    expect(text).toContain(`<dd>${half} at most: what other causes dropped is not known of it</dd>`);
+    expect((await (await get("/attacks/host/report")).text()).split(`<dd>${half}</dd>`)).toHaveLength(3);
   });
 
   test("of a tenant has no other tenant's", async () => {
