@@ -3,6 +3,7 @@
 import type { SharedLink } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { IncidentHead, IncidentView } from "../../incident/incident-view.ts";
+import { SHARED_INCIDENTS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { timestamp } from "../../schema/timestamp.ts";
@@ -26,8 +27,6 @@ import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end
 import { visibleAttack } from "./attack-course.ts";
 
 const PATH = "/api/v1/shared-links";
-/** Of a customer. */
-const INCIDENTS_SHOWN = 100;
 
 const audit = <Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> => ({
   action: "shared_link",
@@ -176,7 +175,7 @@ async function shownBy(backend: Backend, link: SharedLink): Promise<SharedWire |
       const found: IncidentView[] = [];
       for (const view of backend.incidents.views(isWanted)) {
         if (isOf(backend, view, owner)) found.push(view);
-        if (found.length === INCIDENTS_SHOWN) break;
+        if (found.length === SHARED_INCIDENTS_MAX) break;
       }
       const rows = found.map((view) => ({ ...incidentRow(view, STRANGER), note_count: 0, open_handovers: 0 }));
       return { ...expires, incidents: rows };
