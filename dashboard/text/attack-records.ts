@@ -51,8 +51,8 @@ const CSV_COLUMNS: readonly (readonly [string, (attack: AttackWire) => Cell])[] 
 
 /**
  * Times in UTC; empty: not known.
- * @param newest of so many the rows were found, while the range has more: said in a last line, as the file may be passed on
- * without the page; null: the range has no more
+ * @param newest the number of attacks among which these were found, while the range has more: said in a last line, since
+ * the file may be passed on without the page; null: the range has no more
  */
 export function attackCsv(attacks: readonly AttackWire[], newest: number | null): string {
   const rows = attacks.map((attack) => CSV_COLUMNS.map(([, of]) => String(of(attack) ?? "")));

@@ -24,7 +24,7 @@ const ORIGINS: readonly FilterField[] = ["asn", "country", "prefix", "src_port",
 interface AttackPartsProps {
   /** Those of the range that the filter keeps. */
   readonly attacks: readonly AttackWire[];
-  /** Of so many that were read; null: of all. */
+  /** The number that was read, where the range has older ones; null: all were. */
   readonly newest: number | null;
 }
 

@@ -42,7 +42,7 @@ interface AttacksInRangeProps {
   readonly range: Range;
   /** Also some from after the range. */
   readonly attacks: readonly AttackWire[];
-  /** Of so many that were read; null: of all. */
+  /** The number that was read, where the range has older ones; null: all were. */
   readonly newest: number | null;
 }
 

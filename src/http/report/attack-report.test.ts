@@ -7,7 +7,7 @@ import { attackReport } from "./attack-report.ts";
 
 type Point = SeriesWire["points"][number];
 
-/** A point of `pps`, which begins so long after the attack. */
+/** @param afterMs from the start of the attack to that of the point. */
 function point(afterMs: number, seconds: number, pps: number): Point {
   const rates = { rate: pps, rate_max: pps, pps, pps_max: pps, mbps: 0, mbps_max: 0 };
   return { at: timestamp(NOON + afterMs), seconds, ...rates, dropped_pps: pps / 2, passed_pps: pps / 2 };
