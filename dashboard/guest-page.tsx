@@ -2,6 +2,7 @@
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import type { SharedWire } from "../src/http/wire/guest-link.ts";
 import type { IncidentRowWire, IncidentWire } from "../src/http/wire/incident.ts";
+import { SHARED_INCIDENTS_MAX } from "../src/limits.ts";
 import { serviceNow } from "./api/contact.ts";
 import { useShared } from "./api/guest-links.ts";
 import { t } from "./language.ts";
@@ -13,11 +14,12 @@ import { type Column, DataTable } from "./parts/data-table.tsx";
 import { LanguageChoice } from "./parts/language-choice.tsx";
 import { Moment } from "./parts/moment.tsx";
 import { Facts, Panel } from "./parts/panel.tsx";
+import { outcomesOf } from "./text/attack-chart.ts";
 import { volumeFacts } from "./text/attack-size.ts";
 import { summaryText } from "./text/attack-summary.ts";
 import { trendText } from "./text/customers.ts";
 import { failureText } from "./text/failure.ts";
-import { bitRate, packetRate, rateOf } from "./text/format/numbers.ts";
+import { bitRate, packetRate, plusMinus, rateOf } from "./text/format/numbers.ts";
 import { attacksText, incidentTitle, STATE_WORDS, victimsText } from "./text/incidents.ts";
 import { attackSubject } from "./text/mitigation.ts";
 import { afterFirst, entryText, entryTitle, type FoldedEntry, foldedEntries } from "./text/timeline.ts";
@@ -61,6 +63,9 @@ function Shown({ shared }: { readonly shared: SharedWire }) {
         <Panel title={t`Incidents`} isWide>
           <p>{t`Attacks: ${trendText(incidents, serviceNow())}.`}</p>
           <DataTable label={t`Incidents`} columns={INCIDENTS} rows={incidents} rowKey={({ id }) => id} />
+          {incidents.length >= SHARED_INCIDENTS_MAX && (
+            <p class="muted">{t`All of this is of the newest ${incidents.length} incidents.`}</p>
+          )}
         </Panel>
       )}
       <p class="muted">
@@ -74,9 +79,7 @@ function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shar
   const { started_at: detected, ended_at: ended, volume, active } = attack;
   const points = shared.series?.points ?? [];
   const times = points.map(({ at }) => Date.parse(at) / 1000);
-  // In packets, as far as it is known.
-  const isOfPackets = attack.metric.endsWith("pps");
-  const passed = points.map(({ passed_pps: pps }) => (isOfPackets ? (pps ?? null) : null));
+  const outcomes = outcomesOf(attack.metric, points);
   const entries = foldedEntries(shared.timeline?.entries ?? []);
   const [first] = entries;
   return (
@@ -99,8 +102,8 @@ function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shar
             times={times}
             series={[
               { label: t`Offered`, values: points.map(({ rate }) => rate), color: "--chart-rate" },
-              { label: t`Passed`, values: passed, color: "--chart-tcp" },
-            ].filter(({ values }) => values.some((value) => value !== null))}
+              ...(outcomes === null ? [] : [{ label: t`Passed`, values: outcomes.passed, color: "--chart-tcp" }]),
+            ]}
             format={(value) => rateOf(attack.metric, value)}
           />
         </Panel>
@@ -155,7 +158,9 @@ const INCIDENTS: readonly Column<IncidentRowWire>[] = [
   },
   textColumn(t`Victims`, victimsText, "medium"),
   textColumn(t`Attacks`, attacksText, "medium"),
-  numberColumn(t`Peak`, ({ peak_mbps: mbps }) => mbps, { format: bitRate }),
+  numberColumn(t`Peak`, ({ peak_mbps: mbps }) => mbps, {
+    format: (mbps, { peak_sampling_error: error }) => bitRate(mbps) + plusMinus(error),
+  }),
   momentColumn(t`Began`, ({ started_at: at }) => at),
   momentColumn(t`Ended`, ({ ended_at: at }) => at, "medium"),
 ];

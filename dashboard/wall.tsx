@@ -97,7 +97,9 @@ function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban
         <small>
           {volume?.passed_packets === undefined
             ? t`passed here: not known`
-            : t`passed here: ${scaled(volume.passed_packets)} packets`}
+            : volume.dropped_by === undefined
+              ? t`passed here: at most ${scaled(volume.passed_packets)} packets`
+              : t`passed here: ${scaled(volume.passed_packets)} packets`}
         </small>
       </span>
     </li>

@@ -105,6 +105,8 @@ export const SIGN_IN_ROLES_MAX = 1000;
 /** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */
 export const INCIDENTS_KEPT = 500;
 export const INCIDENT_MEMBERS_KEPT = 1000;
+/** Incidents of a customer in a shared link: the newest. */
+export const SHARED_INCIDENTS_MAX = 100;
 /** Notes of one incident, and characters of a note. */
 export const INCIDENT_NOTES_MAX = 32;
 export const INCIDENT_NOTE_MAX = 500;

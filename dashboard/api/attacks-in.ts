@@ -11,8 +11,8 @@ const DAY_SECONDS = 86_400;
 export interface AttacksIn {
   /** Newest first; also some that ended after the range. */
   readonly known: readonly AttackWire[];
-  /** There are older ones than are read. */
-  readonly isCut: boolean;
+  /** How many were read, where there are older ones; null: all were. */
+  readonly newest: number | null;
 }
 
 export function useAttacksIn(range: Range): AttacksIn {
@@ -35,5 +35,5 @@ export function useAttacksIn(range: Range): AttacksIn {
     const all = [...active, ...recent, ...pages.attacks];
     return [...new Map(all.map((attack) => [attack.id, attack])).values()];
   }, [value, pages]);
-  return { known, isCut: isCut && onMore === null };
+  return { known, newest: isCut && onMore === null ? known.length : null };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attackChartWords } from "./attack-chart.ts";
+import { attackChartWords, outcomesOf } from "./attack-chart.ts";
 
 test.each([
   ["pps", "pps", "All packets", 100],
@@ -15,6 +15,14 @@ test.each([
     expect(words.note === null).toBe(threshold !== null);
   },
 );
+
+test("what was dropped and passed is beside a rate of all packets or bits alone, of which it is a part", () => {
+  const point = { dropped_pps: 4, dropped_mbps: 5, passed_pps: 3, passed_mbps: 2 };
+  expect(outcomesOf("pps", [point, {}])).toEqual({ dropped: [4, null], passed: [3, null] });
+  expect(outcomesOf("mbps", [point])).toEqual({ dropped: [5], passed: [2] });
+  expect([outcomesOf("udp_pps", [point]), outcomesOf("tcp_mbps", [point])]).toEqual([null, null]);
+  expect([outcomesOf("pps", [{}]), outcomesOf("pps", [])]).toEqual([null, null]);
+});
 
 test("says that the line has other traffic than the attack's metric", () => {
   expect(attackChartWords({ metric: "tcp_syn_pps", threshold: 1 }).note).toBe(

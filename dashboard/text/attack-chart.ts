@@ -1,5 +1,6 @@
 /** The history's chart of an attack: it has the three base rates of a host, of all its traffic. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { SeriesWire } from "../../src/http/wire/attack-series.ts";
 import { t } from "../language.ts";
 import { metricName } from "./format/numbers.ts";
 import type { Base } from "./highest.ts";
@@ -22,6 +23,19 @@ export function attackChartWords({ metric, threshold }: Pick<AttackWire, "metric
     t`The line is ${metricName(base)} of all traffic: the history has no ${metricName(metric)} alone, ` +
     t`by which the attack was detected.`;
   return { base, label, threshold: null, note };
+}
+
+type Point = Partial<Pick<SeriesWire["points"][number], "dropped_pps" | "dropped_mbps" | "passed_pps" | "passed_mbps">>;
+
+/**
+ * What became of the traffic at each point; null: it is not known. Drops are known of all packets and bits, not of those
+ * of one protocol, of which more might seem to pass than came.
+ */
+export function outcomesOf(metric: string, points: readonly Point[]) {
+  if (metric !== "pps" && metric !== "mbps") return null;
+  const passed = points.map((point) => point[`passed_${metric}`] ?? null);
+  const dropped = points.map((point) => point[`dropped_${metric}`] ?? null);
+  return passed.some((rate) => rate !== null) ? { dropped, passed } : null;
 }
 
 function baseMetric(metric: string): Base {

@@ -51,10 +51,11 @@ const CSV_COLUMNS: readonly (readonly [string, (attack: AttackWire) => Cell])[] 
 
 /**
  * Times in UTC; empty: not known.
- * @param isCut says so in a last line: the file may be passed on without the page
+ * @param newest the number of attacks among which these were found, while the range has more: said in a last line, since
+ * the file may be passed on without the page; null: the range has no more
  */
-export function attackCsv(attacks: readonly AttackWire[], isCut: boolean): string {
+export function attackCsv(attacks: readonly AttackWire[], newest: number | null): string {
   const rows = attacks.map((attack) => CSV_COLUMNS.map(([, of]) => String(of(attack) ?? "")));
   const header = CSV_COLUMNS.map(([name]) => name);
-  return csvText([header, ...rows], isCut ? `the range has more attacks than the newest ${attacks.length}` : null);
+  return csvText([header, ...rows], newest === null ? null : `the range has more attacks than the newest ${newest}`);
 }

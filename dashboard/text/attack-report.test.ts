@@ -17,7 +17,7 @@ const attack = {
   volume: {
     ...{ began_at: "2026-03-01T11:59:59.900Z", duration_seconds: 12.4, packets: 1000, bits: 8e6 },
     ...{ peak_pps: 5000, peak_mbps: 40, peak_over_ms: 100, mean_pps: 2500, mean_mbps: 20 },
-    ...{ dropped_packets: 400, dropped_bits: 3e6, passed_packets: 600, passed_bits: 5e6 },
+    ...{ dropped_packets: 400, dropped_bits: 3e6, passed_packets: 600, passed_bits: 5e6, dropped_by: { rules: 400 } },
   },
 } as unknown as AttackWire;
 
@@ -66,6 +66,18 @@ Top sources, of 200 sampled packets (addresses may be forged):
 
 Attack a1, reported by Floodwall.
 `);
+});
+
+test("of sampled traffic the peak, the mean and the total have their error", () => {
+  const sampled = { ...attack, volume: { ...attack.volume, peak_sampling_error: 0.12 } } as AttackWire;
+  const text = attackReport({ attack: sampled, timeline: [], sources: null, nowMs: NOW, localTime: null });
+  for (const part of [
+    "Peak:           40.0 Mbit/s, 5.00 kpps ± 12 % (over 100 ms)",
+    "Mean:           20.0 Mbit/s, 2.50 kpps (± 12 % at most)",
+    "Total:          1.00 k packets, 1.00 MB (± 12 % at most)",
+  ]) {
+    expect(text).toContain(`${part}\n`);
+  }
 });
 
 test("a report says what is not known, and as of when an attack goes on", () => {

@@ -3,7 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
 import { t } from "../language.ts";
-import { amountText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
+import { amountText, errorAtMost, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { vectorName } from "./format/vectors.ts";
@@ -66,8 +66,8 @@ function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
   return [
     [t`Flood lasted`, secondsText(volume.duration_seconds)],
     [t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`],
-    [t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`],
-    [t`Total`, amountText(volume.packets, volume.bits)],
+    [t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(volume)}`],
+    [t`Total`, `${amountText(volume.packets, volume.bits)}${errorAtMost(volume)}`],
     [t`Passed here`, passedText(volume)],
     ...(proofs === null ? [] : [[t`Challenged`, proofs] as const]),
   ];

@@ -38,11 +38,28 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
     dropped_bits: 28e9,
     passed_packets: 101_544,
     passed_bits: 1_163_308_240,
+    dropped_by: {},
   };
   expect(volumeFacts({ ...VOLUME, ...dropped })).toEqual([
     ...facts,
     ["Dropped here", "2.50 M packets, 3.50 GB (96 %)"],
     ["Passed here", "102 k packets, 145 MB (3.9 %); what routers drop is not known here"],
+  ]);
+});
+
+test("where only the drops of its ban's rules are known, what passed is a bound, and no more is said to be known", () => {
+  const dropped = { dropped_packets: 0, dropped_bits: 0, passed_packets: 2_601_544, passed_bits: 29_163_308_240 };
+  expect(volumeFacts({ ...VOLUME, ...dropped }).slice(-3)).toEqual([
+    ["Dropped here", "0 packets, 0 B (0 %)"],
+    ["Dropped by", "rules of its ban; what other causes dropped is not known of it"],
+    ["Passed here", "2.60 M packets, 3.65 GB (100 %) at most; what other causes or routers dropped is not known of it"],
+  ]);
+});
+
+test("mean and total of sampled traffic have an error as well, which is no larger than that of the peak", () => {
+  expect(volumeFacts({ ...VOLUME, peak_sampling_error: 0.12 }).slice(1, 3)).toEqual([
+    ["Mean", "210 kpps, 2.35 Gbit/s (± 12 % at most)"],
+    ["Total", "2.60 M packets, 3.65 GB (± 12 % at most)"],
   ]);
 });
 

@@ -14,13 +14,18 @@ export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: V
   return t`${plusMinus(error)} (over ${Math.round(overMs)} ms)`.trimStart();
 }
 
+/** ` (± 12 % at most)` after means and sums: more samples than the peak has are behind them. Empty: they are exact. */
+export function errorAtMost({ peak_sampling_error: error }: VolumeWire): string {
+  return error === undefined ? "" : t` (± ${percent(error)} at most)`;
+}
+
 /** Names and values. */
 export function volumeFacts(volume: VolumeWire): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
     [t`Peak`, `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
-    [t`Mean`, `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}`],
-    [t`Total`, amountText(packets, bits)],
+    [t`Mean`, `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}${errorAtMost(volume)}`],
+    [t`Total`, `${amountText(packets, bits)}${errorAtMost(volume)}`],
     [t`Flood lasted`, secondsText(volume.duration_seconds)],
   ];
   if (dropped !== undefined && droppedBits !== undefined) {
@@ -43,9 +48,13 @@ const CAUSE_TEXTS: Readonly<Record<DropCause, string>> = {
   answered: t`answered for a proof`,
 };
 
-/** `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: the causes are not known. */
-export function causesText({ dropped_by: by, packets }: VolumeWire): string | null {
-  if (by === undefined) return null;
+/**
+ * `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: nothing was dropped, or nothing
+ * is known of it.
+ */
+export function causesText({ dropped_by: by, dropped_packets: dropped, packets }: VolumeWire): string | null {
+  if (by === undefined)
+    return dropped === undefined ? null : t`rules of its ban; what other causes dropped is not known of it`;
   const causes = (Object.keys(CAUSE_TEXTS) as DropCause[]).filter((cause) => by[cause] !== undefined);
   if (causes.length === 0) return null;
   return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, packets)}`).join(", ");
@@ -59,9 +68,12 @@ export function proofText({ challenged_packets: asked, validated_sources: proved
 
 /** How much got through this machine, which is not what reached the victim where routers drop too. */
 export function passedText(volume: VolumeWire): string {
-  const { packets, passed_packets: passed, passed_bits: bits } = volume;
+  const { packets, passed_packets: passed, passed_bits: bits, dropped_by: by } = volume;
   if (passed === undefined || bits === undefined) {
     return t`not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack`;
+  }
+  if (by === undefined) {
+    return t`${amountText(passed, bits)} (${shareText(passed, packets)}) at most; what other causes or routers dropped is not known of it`;
   }
   return t`${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
 }

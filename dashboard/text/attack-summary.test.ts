@@ -32,3 +32,12 @@ test("says what is not known, or leaves it out", () => {
   const whole = attack({ direction: "outgoing", prefix: "192.0.2.0/24", hosts: 40, sample: undefined });
   expect(summaryText(whole, null)).toBe("DNS amplification, outgoing, over 40 hosts · from port 53 · initech");
 });
+
+test("the sources of what a host sends are those who send it, as the list below says", () => {
+  const outgoing = attack({ direction: "outgoing", prefix: "192.0.2.0/24", hosts: 40, sample: undefined });
+  const senders = { total_packets: 512, top_sources: [share("192.0.2.7", 256)] };
+  expect(summaryText(outgoing, { ...senders, distinct_sources: 40 })).toContain(
+    " · 40 sources in 512 sampled packets, the largest 50 % · ",
+  );
+  expect(summaryText(outgoing, senders)).toContain(" · largest of the sources 192.0.2.7, 50 % · ");
+});

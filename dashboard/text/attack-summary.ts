@@ -26,7 +26,7 @@ export function summaryText(attack: AttackWire, sources: Sources | null): string
   const parts = [
     `${kind}${direction === "outgoing" ? t`, outgoing` : ""}${prefix === undefined ? "" : t`, over ${hosts ?? t`many`} hosts`}`,
     portsText(attack),
-    sources === null ? "" : sourcesText(sources, direction === "outgoing"),
+    sources === null ? "" : sourcesText(sources),
     customerText(attack),
   ];
   return parts.filter((part) => part !== "").join(" · ");
@@ -49,19 +49,13 @@ function mainPort(ports: readonly Share[], total: number): string | null {
   return most?.key ?? null;
 }
 
-function sourcesText(
-  { total_packets: total, top_sources: top, distinct_sources: distinct }: Sources,
-  isOutgoing: boolean,
-) {
+/** Also of an outgoing attack: those who send it. */
+function sourcesText({ total_packets: total, top_sources: top, distinct_sources: distinct }: Sources) {
   const [largest] = top;
   if (largest === undefined || total === 0) return "";
   const share = percent(largest.packets / total);
-  if (distinct === undefined) {
-    return isOutgoing
-      ? t`largest of the receivers ${largest.key}, ${share}`
-      : t`largest of the sources ${largest.key}, ${share}`;
-  }
+  if (distinct === undefined) return t`largest of the sources ${largest.key}, ${share}`;
   if (distinct === 1) return t`one source, ${largest.key}`;
-  const what = formFor(distinct, isOutgoing ? "receiver|receivers" : "source|sources");
+  const what = formFor(distinct, "source|sources");
   return t`${wholeNumber(distinct)} ${what} in ${wholeNumber(total)} sampled packets, the largest ${share}`;
 }

@@ -16,6 +16,13 @@ test("shares of samples are weighed by the rate of their attack, and added up", 
   ]);
 });
 
+test("an attack that is over weighs by its mean rate: its last rates are those of the calm at its end", () => {
+  const over = { ...attack("over", 3, { a: 50 }), active: false, volume: { mean_pps: 4000 } } as unknown as AttackWire;
+  const lasting = { ...over, active: true, rates: { pps: 1000 } } as unknown as AttackWire;
+  expect(busiest([over], "sources").map(({ pps }) => pps)).toEqual([2000]);
+  expect(busiest([lasting], "sources").map(({ pps }) => pps)).toEqual([500]);
+});
+
 test("no more than a few are shown, and an attack without a sample has none", () => {
   const many = Object.fromEntries(Array.from({ length: BUSIEST_SHOWN + 1 }, (_, i) => [`s${i}`, i + 1]));
   expect(busiest([attack("one", 100, many)], "sources").length).toBe(BUSIEST_SHOWN);

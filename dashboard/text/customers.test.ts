@@ -48,10 +48,14 @@ test("incidents of a tenant in the hostgroup are the tenant's", () => {
 });
 
 test("incidents are added up by the day on which they began", () => {
-  const days = byDay([incident(0), incident(3, { peak_mbps: 40 }), incident(3, { attacks: 5 })]);
-  expect(days.map(({ incidents, attacks, peakMbps }) => [incidents, attacks, peakMbps])).toEqual([
-    [1, 2, 10],
-    [2, 7, 40],
+  const days = byDay([
+    incident(0),
+    incident(3, { peak_mbps: 40, peak_sampling_error: 0.1 }),
+    incident(3, { attacks: 5 }),
+  ]);
+  expect(days.map(({ incidents, attacks, peakMbps, peakError }) => [incidents, attacks, peakMbps, peakError])).toEqual([
+    [1, 2, 10, undefined],
+    [2, 7, 40, 0.1],
   ]);
   expect((days[0]?.day ?? "") > (days[1]?.day ?? "")).toBe(true);
 });

@@ -16,6 +16,8 @@ export interface Day {
   readonly attacks: number;
   /** The highest of them. */
   readonly peakMbps: number;
+  /** Of that one, a fraction of it; undefined: it is exact. */
+  readonly peakError: number | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -49,12 +51,16 @@ export function incidentsOf({ kind }: Customer, incidents: readonly IncidentRowW
 export function byDay(incidents: readonly IncidentRowWire[]): Day[] {
   const days = Map.groupBy(incidents, ({ started_at: at }) => dayOf(Date.parse(at)));
   return [...days]
-    .map(([day, own]) => ({
-      day,
-      incidents: own.length,
-      attacks: own.reduce((sum, { attacks }) => sum + attacks, 0),
-      peakMbps: Math.max(...own.map(({ peak_mbps: peak }) => peak)),
-    }))
+    .map(([day, own]) => {
+      const highest = own.reduce((most, one) => (one.peak_mbps > most.peak_mbps ? one : most));
+      return {
+        day,
+        incidents: own.length,
+        attacks: own.reduce((sum, { attacks }) => sum + attacks, 0),
+        peakMbps: highest.peak_mbps,
+        peakError: highest.peak_sampling_error,
+      };
+    })
     .sort((a, b) => (a.day < b.day ? 1 : -1));
 }
 

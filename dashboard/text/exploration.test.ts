@@ -4,6 +4,7 @@ import {
   explorationOf,
   filteredExploration,
   ignoredTerms,
+  isNamedByFilter,
   LINES_MAX,
   seriesPath,
   sumOf,
@@ -109,6 +110,22 @@ describe("the filter in the explorer", () => {
     expect(kept("by=hostgroup&only=web,dns", "hostgroup!=web")).toEqual(["dns"]);
     expect(kept("by=asn&only=AS1 A%252C B", "asn=AS1")).toEqual(["AS1 A, B"]);
     expect(kept("by=protocol", "hostgroup=web")).toEqual(["web"]);
+  });
+
+  test("is shown also where none of it is among the chosen, as the busiest are chosen at first", () => {
+    expect(kept("by=hostgroup&only=dns,mail", "hostgroup=web")).toEqual(["web"]);
+    expect(kept("by=hostgroup&only=web", "hostgroup!=web")).toEqual([]);
+  });
+
+  test("that names what can be shown needs no choice of the busiest", () => {
+    const named = (filter: string) => isNamedByFilter("hostgroup", parseFilter(filter), ["dns", "web"]);
+    expect([named("hostgroup=web"), named("hostgroup=WEB;hostgroup=dns")]).toEqual([true, true]);
+    expect([named(""), named("hostgroup!=web"), named("hostgroup=other"), named("country=web")]).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   test("of other fields than those of the rates is said to be ignored", () => {

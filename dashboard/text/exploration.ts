@@ -148,11 +148,19 @@ export function filteredExploration(exploration: Exploration, filter: readonly T
   if (by !== "protocol") {
     const own = filter.filter(({ field }) => field === by);
     const wanted = own.filter(({ isExcluded }) => !isExcluded).map(({ value }) => value);
-    const names = only.length === 0 ? wanted.slice(0, LINES_MAX) : only;
-    return { ...exploration, only: names.filter((name) => isKept(own, () => [name])) };
+    const kept = only.filter((name) => isKept(own, () => [name]));
+    if (kept.length > 0) return { ...exploration, only: kept };
+    return { ...exploration, only: wanted.filter((name) => isKept(own, () => [name])).slice(0, LINES_MAX) };
   }
   const { hostgroup } = totalScope(filter);
   return hostgroup === null ? exploration : { ...exploration, only: [hostgroup] };
+}
+
+/** Whether the filter names lines to show, so that none have to be chosen. @param known those that there are */
+export function isNamedByFilter(by: Grouping, filter: readonly Term[], known: readonly string[]): boolean {
+  const wanted = filter.filter(({ field, isExcluded }) => field === by && !isExcluded);
+  const names = new Set(known.map((name) => name.toLowerCase()));
+  return wanted.length > 0 && wanted.every(({ value }) => names.has(value.toLowerCase()));
 }
 
 /** What of the filter a chart with this grouping cannot show. */

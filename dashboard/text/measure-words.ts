@@ -109,11 +109,16 @@ export function lackText(measure: Measure): string | null {
   return [...causes, ...(error === undefined ? [] : [error])].join("; ") || null;
 }
 
-/** Packets, where known. */
-export function droppedPackets(measure: Measure): number | undefined {
+/**
+ * Packets that it drops, or would drop in dry run; undefined: not known.
+ * @param attack of the ban, if it is the only one: what all views of it say, by whatever cause
+ */
+export function effectPackets(measure: Measure, attack: AttackWire | undefined): number | undefined {
   switch (measure.kind) {
-    case "ban":
-      return measure.ban.dropped_packets;
+    case "ban": {
+      const { dry_run: isDry, would_drop_packets: would, dropped_packets: dropped } = measure.ban;
+      return isDry || would !== undefined ? would : (attack?.volume?.dropped_packets ?? dropped);
+    }
     case "rule":
       return undefined;
     case "block":
@@ -125,18 +130,24 @@ export function droppedPackets(measure: Measure): number | undefined {
   }
 }
 
+function isOnlyCounted(measure: Measure): boolean {
+  if (measure.kind === "node") return measure.node.report?.dry_run === true;
+  return measure.kind === "ban" && measure.ban.would_drop_packets !== undefined;
+}
+
 /**
  * Packets that were dropped and that passed, where known.
- * @param attack of the ban, if it is the only one
+ * @param attack as above
  */
 export function effectText(measure: Measure, attack: AttackWire | undefined): string {
-  const dropped = attack?.volume?.dropped_packets ?? droppedPackets(measure);
+  const dropped = effectPackets(measure, attack);
   if (dropped === undefined) return "–";
-  if (measure.kind === "node") {
-    return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? t`would be dropped` : t`dropped`}`;
-  }
-  const passed = attack?.volume?.passed_packets;
-  return t`${scaled(dropped)} dropped${passed === undefined ? "" : t`, ${scaled(passed)} passed`}`;
+  if (isOnlyCounted(measure)) return `${scaled(dropped)} ${t`would be dropped`}`;
+  if (measure.kind === "node") return `${scaled(dropped)} ${t`dropped`}`;
+  const { passed_packets: passed, dropped_by: by } = attack?.volume ?? {};
+  // Without causes only the drops of the ban are known, and what passed is a bound.
+  const bound = by === undefined ? "≤ " : "";
+  return t`${scaled(dropped)} dropped${passed === undefined ? "" : t`, ${bound + scaled(passed)} passed`}`;
 }
 
 /** The operator or cause that ordered it. */

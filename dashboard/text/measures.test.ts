@@ -3,7 +3,16 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banWire } from "../../test/fixtures/ban-wire.ts";
-import { effectText, holderText, lackText, ownerText, searchText, stateOrder, wantedText } from "./measure-words.ts";
+import {
+  effectPackets,
+  effectText,
+  holderText,
+  lackText,
+  ownerText,
+  searchText,
+  stateOrder,
+  wantedText,
+} from "./measure-words.ts";
 import { blockOperators, chosenOf, isLiftable, liftVerb, type Measure, measuresOf } from "./measures.ts";
 
 const ban = (changes: Partial<BanWire> = {}) => banWire({ announcement: "announced", ...changes });
@@ -86,7 +95,7 @@ test("what is not as wanted is before what is", () => {
 });
 
 test("the effect has both numbers where both are known, and a node in dry run drops nothing", () => {
-  const attack = { volume: { passed_packets: 30 } } as AttackWire;
+  const attack = { volume: { passed_packets: 30, dropped_by: {} } } as AttackWire;
   expect(effectText(ofBan({ dropped_packets: 1200 }), attack)).toBe("1.20 k dropped, 30 passed");
   expect(effectText(ofBan({ dropped_packets: 1200 }), undefined)).toBe("1.20 k dropped");
   expect(effectText(ofBan(), attack)).toBe("–");
@@ -117,4 +126,31 @@ test("is found by what the list shows", () => {
   for (const word of ["192.0.2.1", "blackhole", "announced", "192.0.2.249", "noc"]) expect(text).toContain(word);
   const [, ofRule] = measuresOf({ ...none, bans: [ban({ flowspec: [rule] })] });
   expect(searchText(ofRule as Measure)).toContain("192.0.2.1/32");
+});
+
+test("the list is ordered by the packets that it shows", () => {
+  const dropped = (packets: number) =>
+    ({ volume: { packets: 9000, dropped_packets: packets, passed_packets: 0, dropped_by: {} } }) as AttackWire;
+  const rows = [
+    [ofBan({ dropped_packets: 7 }), dropped(4000)],
+    [ofBan(), dropped(1500)],
+    [ofBan({ dropped_packets: 20 }), undefined],
+    [ofBan(), undefined],
+  ] as const;
+  expect(rows.map(([row, attack]) => effectText(row, attack).split(" dropped")[0])).toEqual([
+    "4.00 k",
+    "1.50 k",
+    "20",
+    "–",
+  ]);
+  expect(rows.map(([row, attack]) => effectPackets(row, attack))).toEqual([4000, 1500, 20, undefined]);
+});
+
+test("a ban in dry run drops nothing, whatever other measures drop of its attack", () => {
+  const attack = {
+    volume: { packets: 9000, dropped_packets: 4000, passed_packets: 5000, dropped_by: {} },
+  } as AttackWire;
+  const [dry, counting] = [ofBan({ dry_run: true }), ofBan({ dry_run: true, would_drop_packets: 700 })];
+  expect([effectText(dry, attack), effectPackets(dry, attack)]).toEqual(["–", undefined]);
+  expect([effectText(counting, attack), effectPackets(counting, attack)]).toEqual(["700 would be dropped", 700]);
 });

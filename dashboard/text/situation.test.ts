@@ -56,6 +56,19 @@ test("a live service says which hostgroups are in dry run", () => {
   expect(modeOf({ hostgroups, dry_run: true })).toBe("warn: DRY RUN: nothing is announced or dropped");
 });
 
+test("attacks of which it is not known whether routers filter are not said to be not stopped", () => {
+  const [one, two] = [
+    { ...ban, announcement: "speaker_down" },
+    { ...ban, target: "203.0.113.8", prefix: "203.0.113.8/32", announcement: "speaker_down" },
+  ] as [BanWire, BanWire];
+  const worst = "worst: Not known whether routers have the route";
+  expect(textsOf({ active: [attack, other], bans: [one, two] })[1]).toBe(`danger: 2 attacks, 2 not known, ${worst}`);
+  const third = { target: "203.0.113.9", active: true } as AttackWire;
+  expect(textsOf({ active: [attack, third, other], bans: [one, two] })[1]).toBe(
+    "danger: 3 attacks, 1 not stopped, 2 not known, worst: No ban",
+  );
+});
+
 test("attacks are as well off as the worst of them", () => {
   const held = { ...ban, announcement: "announced", reached: { neighbors: 2, of: 2 } } as BanWire;
   const lacking = { ...held, reached: { neighbors: 1, of: 2 } };

@@ -59,15 +59,26 @@ function modePart({ dry_run: isDry, hostgroups }: StatusWire | TenantStatusWire)
 
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {
   if (active.length === 0) return { name: "attacks", tone: "ok", text: t`No attack` };
-  const standings = active.map((attack) => standingOf(attack, banOf(attack, bans)));
-  const worst = worstOf(standings);
+  const all = active.map((attack) => {
+    const ban = banOf(attack, bans);
+    return { ...standingOf(attack, ban), isUnknown: isUnknown(ban) };
+  });
+  const [standings, unknown] = [all.filter((one) => !one.isUnknown), all.filter((one) => one.isUnknown)];
+  const worst = worstOf([...standings, ...unknown]);
   // An attack in progress is never without a mark, however well it is stopped.
   const tone = worst.tone === "danger" ? "danger" : "warn";
-  const all = counted(active.length, "attack");
-  if (active.length === 1) return { name: "attacks", tone, text: `${all}: ${worst.text}` };
+  const number = counted(active.length, "attack");
+  if (active.length === 1) return { name: "attacks", tone, text: `${number}: ${worst.text}` };
   const alike = standings.filter((standing) => standing.tone === worst.tone).length;
-  const part = { danger: t`, ${alike} not stopped`, warn: t`, ${alike} stopped in part`, info: "", ok: "" }[worst.tone];
-  return { name: "attacks", tone, text: t`${all}${part}, worst: ${worst.text}` };
+  const parts = { danger: t`, ${alike} not stopped`, warn: t`, ${alike} stopped in part`, info: "", ok: "" };
+  const known = alike === 0 ? "" : parts[worst.tone];
+  const part = unknown.length === 0 ? known : known + t`, ${unknown.length} not known`;
+  return { name: "attacks", tone, text: t`${number}${part}, worst: ${worst.text}` };
+}
+
+/** A speaker that does not answer does not say whether routers filter. */
+function isUnknown(ban: BanWire | undefined): boolean {
+  return ban?.state === "active" && !ban.dry_run && ban.announcement === "speaker_down" && ban.node_idle !== true;
 }
 
 function bgpPart(bgp: StatusWire["bgp"]): SituationPart {

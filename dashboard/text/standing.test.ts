@@ -6,7 +6,7 @@ import { standingOf } from "./standing.ts";
 const attack = (packets = 1000, passed?: number) =>
   ({
     active: true,
-    volume: { packets, ...(passed === undefined ? {} : { passed_packets: passed }) },
+    volume: { packets, ...(passed === undefined ? {} : { passed_packets: passed, dropped_by: {} }) },
   }) as AttackWire;
 const ban = (changes: Partial<BanWire> = {}) =>
   ({ state: "active", method: "blackhole", dry_run: false, ...changes }) as BanWire;
@@ -72,6 +72,13 @@ describe("how far an attack is stopped", () => {
       ban({ dropped_packets: 7 }),
       "ok",
       "Packets are stopped here",
+    ],
+    [
+      "its ban, of a prefix of which other drops are not known",
+      { active: true, volume: { packets: 1000, passed_packets: 600 } } as AttackWire,
+      ban({ dropped_packets: 400 }),
+      "warn",
+      "40 % stopped here by its ban",
     ],
     ["nearly all is not all", attack(100_000, 1), ban(), "ok", "99.9 % stopped here"],
     ["half of it", attack(1000, 500), ban(), "warn", "50 % stopped here"],

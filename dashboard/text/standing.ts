@@ -106,7 +106,9 @@ export function idleText({ node }: BanWire): string {
 function stoppedPart(attack: AttackWire, route: Standing | null): Standing | null {
   const share = stoppedShare(attack);
   if (share === null || (share === 0 && route !== null)) return null;
-  const text = t`${stoppedText(share)} stopped here`;
+  // Without causes only the drops of its ban's rules are known.
+  const isOfBan = attack.volume?.dropped_by === undefined;
+  const text = isOfBan ? t`${stoppedText(share)} stopped here by its ban` : t`${stoppedText(share)} stopped here`;
   if (share >= STOPPED_ENOUGH) return { tone: "ok", text };
   if (share < STOPPED_SOME && route?.tone !== "ok") return { tone: "danger", text };
   return { tone: "warn", text };

@@ -33,6 +33,16 @@ test("a rate has its unit, by its metric", () => {
   expect([newFlowRate(0, false), newFlowRate(12, true)]).toEqual(["0 new flows/s", "at least 12 new flows/s"]);
 });
 
+test("a share that is nearly all is not all, and with its rest it is the whole", () => {
+  expect([percent(0.996), percent(0.004)]).toEqual(["99.6 %", "0.4 %"]);
+  expect([percent(0.9949), percent(0.99996), percent(1 - 1e-12), percent(1.2)]).toEqual([
+    "99 %",
+    "99.9 %",
+    "100 %",
+    "120 %",
+  ]);
+});
+
 test("whole numbers, shares and factors", () => {
   expect(wholeNumber(1_234_567)).toBe("1\u202f234\u202f567");
   expect([percent(0), percent(0.004), percent(0.5), percent(1)]).toEqual(["0 %", "0.4 %", "50 %", "100 %"]);

@@ -71,10 +71,13 @@ export function wholeNumber(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** `43 %`, `0.3 %`. */
+/** `43 %`, `0.3 %`, `99.6 %`: 100 % is all, as beside 0.4 % that passed. */
 export function percent(share: number): string {
   const value = share * 100;
-  return `${value > 0 && value < 9.95 ? decimal(value, 1) : Math.round(value)} %`;
+  if (value > 0 && value < 9.95) return `${decimal(value, 1)} %`;
+  // Sums of fractions are not exact.
+  if (value >= 99.5 && value < 100 - 1e-6) return `${decimal(Math.floor(10 * value + 1e-6) / 10, 1)} %`;
+  return `${Math.round(value)} %`;
 }
 
 /** The error of an estimate after its value: ` ± 12 %`; of an exact one nothing. */

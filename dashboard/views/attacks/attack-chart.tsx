@@ -8,6 +8,7 @@ import { Button } from "../../parts/button.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { outcomesOf } from "../../text/attack-chart.ts";
 import { earlyPeakNote } from "../../text/attack-marks.ts";
 import { plusMinus, rateOf } from "../../text/format/numbers.ts";
 import type { Span } from "../../text/format/ranges.ts";
@@ -164,14 +165,13 @@ function valuesText(lines: readonly Series[], index: number, metric: string): st
 }
 
 function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] {
-  const known = knownOf(metric);
+  const outcomes = outcomesOf(metric, points);
   const constant = (label: string, color: string, value: number): Series => ({
     label,
     color,
     values: points.map(() => value),
     form: "dashed",
   });
-  const areDropsKnown = known !== null && points.some((point) => point[known.passed] !== undefined);
   return [
     { label: t`Offered`, color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
     {
@@ -179,23 +179,13 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
       color: "--chart-rate",
       values: points.map(({ rate_max: highest }) => highest),
     },
-    ...(areDropsKnown
-      ? [
-          {
-            label: t`Dropped here`,
-            color: "--chart-icmp",
-            values: points.map((point) => point[known.dropped] ?? null),
-          },
-          { label: t`Passed`, color: "--chart-tcp", values: points.map((point) => point[known.passed] ?? null) },
-        ]
-      : []),
+    ...(outcomes === null
+      ? []
+      : [
+          { label: t`Dropped here`, color: "--chart-icmp", values: outcomes.dropped },
+          { label: t`Passed`, color: "--chart-tcp", values: outcomes.passed },
+        ]),
     constant(t`Threshold`, "--chart-threshold", threshold),
     ...(baseline === undefined ? [] : [constant(t`Normal`, "--chart-baseline", baseline)]),
   ];
-}
-
-/** Drops are known for all packets and bits, not for those of one protocol. */
-function knownOf(metric: string) {
-  if (metric === "pps") return { dropped: "dropped_pps", passed: "passed_pps" } as const;
-  return metric === "mbps" ? ({ dropped: "dropped_mbps", passed: "passed_mbps" } as const) : null;
 }

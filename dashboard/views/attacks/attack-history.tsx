@@ -101,7 +101,7 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
         <FindField placeholder={t`address, kind, customer`} />
         <Button
           isDisabled={state === "reading"}
-          onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}
+          onClick={() => saveCsv("attacks", attackCsv(found, isWhole ? null : attacks.length))}
         >{t`Export as CSV`}</Button>
         <p class="muted" role="status">
           {rows.length === attacks.length

@@ -105,7 +105,11 @@ const SIZE: readonly Column<Row>[] = [
     width: "medium",
   }),
   numberColumn(t`Total`, ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
-  numberColumn(t`Passed`, ({ attack }) => passedShare(attack.volume), { format: percent, width: "wide" }),
+  numberColumn(t`Passed`, ({ attack }) => passedShare(attack.volume), {
+    // Without causes only the drops of its ban are known, and this is a bound.
+    format: (share, { attack }) => `${attack.volume?.dropped_by === undefined ? "≤ " : ""}${percent(share)}`,
+    width: "wide",
+  }),
 ];
 
 const EFFECT: Column<Row> = {

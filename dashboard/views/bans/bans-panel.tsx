@@ -30,7 +30,8 @@ export const BAN_COLUMNS: readonly Column<BanWire>[] = [
     key: "dropped",
     title: t`Dropped here`,
     cell: (ban) => {
-      const packets = attackOfBan(ban)?.volume?.dropped_packets ?? ban.dropped_packets;
+      // In dry run it drops nothing, whatever other measures drop of its attack.
+      const packets = ban.dry_run ? undefined : (attackOfBan(ban)?.volume?.dropped_packets ?? ban.dropped_packets);
       return packets === undefined ? "–" : t`${scaled(packets)} packets`;
     },
     isNumber: true,

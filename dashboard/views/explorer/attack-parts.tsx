@@ -24,10 +24,11 @@ const ORIGINS: readonly FilterField[] = ["asn", "country", "prefix", "src_port",
 interface AttackPartsProps {
   /** Those of the range that the filter keeps. */
   readonly attacks: readonly AttackWire[];
-  readonly isCut: boolean;
+  /** The number that was read, where the range has older ones; null: all were. */
+  readonly newest: number | null;
 }
 
-export function AttackParts({ attacks, isCut }: AttackPartsProps) {
+export function AttackParts({ attacks, newest }: AttackPartsProps) {
   const asked = place.value.query.get("attacks_by");
   const by = FIELDS.find(([field]) => field === asked)?.[0] ?? "asn";
   const rows = useMemo(() => attackShares(attacks, by, ROWS), [attacks, by]);
@@ -45,7 +46,7 @@ export function AttackParts({ attacks, isCut }: AttackPartsProps) {
         />
         <p class="muted" role="status">
           {counted(attacks.length, "attack")}
-          {isCut && t`; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
+          {newest !== null && t`; the range has older ones than the newest ${wholeNumber(newest)}`}
         </p>
       </div>
       {rows.length === 0 ? (

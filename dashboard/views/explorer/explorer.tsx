@@ -66,7 +66,7 @@ const ALL = "";
 export function Explorer() {
   const range = chosenRange();
   const filter = chosenFilter();
-  const { known, isCut } = useAttacksIn(range);
+  const { known, newest } = useAttacksIn(range);
   const offered = useMemo(() => knownValues(known), [known]);
   const kept = useMemo(
     () => within(attacksKept(filter, known), rangeSpan(range, serviceNow())),
@@ -78,9 +78,9 @@ export function Explorer() {
         <FilterBar known={offered} />
         <SavedViews />
       </Panel>
-      <TrafficPanel attacks={kept} isCut={isCut} />
+      <TrafficPanel attacks={kept} newest={newest} />
       {isUnscoped() && <OriginsPanel />}
-      <AttackParts attacks={kept} isCut={isCut} />
+      <AttackParts attacks={kept} newest={newest} />
     </>
   );
 }
@@ -88,10 +88,11 @@ export function Explorer() {
 interface TrafficPanelProps {
   /** Those of the range that the filter keeps. */
   readonly attacks: readonly AttackWire[];
-  readonly isCut: boolean;
+  /** The number that was read, where the range has older ones; null: all were. */
+  readonly newest: number | null;
 }
 
-function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
+function TrafficPanel({ attacks, newest }: TrafficPanelProps) {
   const range = chosenRange();
   const filter = chosenFilter();
   const chosen = filteredExploration({ ...explorationOf(place.value.query), range }, filter);
@@ -173,7 +174,7 @@ function TrafficPanel({ attacks, isCut }: TrafficPanelProps) {
           }
         </Show>
       )}
-      <p class="muted">{tx`Tinted: attacks of the range and filter${isCut && t`, the newest ${wholeNumber(attacks.length)}`}. Drag across the chart to choose a time range.`}</p>
+      <p class="muted">{tx`Tinted: attacks of the range and filter${newest !== null && t`, the newest ${wholeNumber(newest)}`}. Drag across the chart to choose a time range.`}</p>
       <NotApplied terms={ignoredTerms(by, filter)} />
     </Panel>
   );

@@ -8,11 +8,14 @@ import { groupRates } from "../../api/running.ts";
 import { t } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { chosenFilter } from "../../parts/filter-bar.tsx";
 import { chosenRange } from "../../parts/range-choice.tsx";
 import { place, setQuery } from "../../router.ts";
 import {
   type Exploration,
   GROUPINGS,
+  type Grouping,
+  isNamedByFilter,
   isPart,
   LINES_MAX,
   namesOf,
@@ -42,6 +45,7 @@ function GroupChoice({ by, only, direction }: ChoiceProps & { readonly by: "prot
   const isOne = by === "protocol";
   return (
     <Names
+      by={by}
       label={isOne ? t`Only of the hostgroup` : t`Hostgroup`}
       what={t`hostgroup`}
       only={only}
@@ -58,6 +62,7 @@ function HostChoice({ only }: Pick<ChoiceProps, "only">) {
   const known = value.kind === "ready" ? value.data.hosts.map(({ target }) => target) : [];
   return (
     <Names
+      by="host"
       label={t`Address`}
       what={t`host`}
       only={only}
@@ -78,6 +83,7 @@ function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: Par
   const known = value.kind === "ready" ? value.data.parts.map(({ key }) => key) : [];
   return (
     <Names
+      by={by}
       label={GROUPINGS[by]}
       what={GROUPINGS[by].toLowerCase()}
       only={only}
@@ -88,6 +94,7 @@ function PartChoice({ by, only }: Pick<ChoiceProps, "only"> & { readonly by: Par
 }
 
 interface NamesProps {
+  readonly by: Grouping;
   readonly label: string;
   readonly what: string;
   readonly only: readonly string[];
@@ -98,7 +105,7 @@ interface NamesProps {
   readonly faultOf: (name: string) => string | null;
 }
 
-function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps) {
+function Names({ by, label, what, only, known, isOne = false, faultOf }: NamesProps) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string | null>(null);
   const isFull = only.length >= (isOne ? 1 : LINES_MAX);
@@ -111,7 +118,7 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
   useEffect(() => {
     if (isOne || wasChosen.current || known.length === 0) return;
     wasChosen.current = true;
-    chooseBusiest();
+    if (!isNamedByFilter(by, chosenFilter(), known)) chooseBusiest();
   }, [known.length]);
   const add = () => {
     const name = typed.trim();

@@ -12,16 +12,16 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { vectorName } from "../../text/format/vectors.ts";
+import { attacksOn } from "../../text/of-host.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
   {
     key: "kind",
     title: t`Kind`,
-    cell: ({ id, classification }) => (
-      <a href={linkTo(["attacks", id])}>
-        {classification === undefined ? t`Not known` : vectorName(classification.type)}
-      </a>
-    ),
+    cell: ({ id, classification, prefix }) => {
+      const kind = classification === undefined ? t`Not known` : vectorName(classification.type);
+      return <a href={linkTo(["attacks", id])}>{prefix === undefined ? kind : t`${kind} on ${prefix}`}</a>;
+    },
   },
   {
     key: "state",
@@ -44,7 +44,7 @@ export function HostAttacks({ target }: { readonly target: string }) {
     <Panel title={t`Attacks on this host`} isWide>
       <Show loaded={attacks.value} what={t`attacks`}>
         {({ active, recent }) => {
-          const own = [...active, ...recent].filter((attack) => attack.target === target);
+          const own = attacksOn(target, [...active, ...recent]);
           return own.length === 0 ? (
             <Empty
               title={t`No attack`}

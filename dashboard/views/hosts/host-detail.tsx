@@ -31,6 +31,7 @@ import {
   rateOf,
 } from "../../text/format/numbers.ts";
 import { hostStanding } from "../../text/host-standing.ts";
+import { bansOn, ownBanOf } from "../../text/of-host.ts";
 import { ladderText } from "../../text/settings.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
@@ -123,8 +124,7 @@ function groupOf(host: HostWire | undefined): HostgroupRatesWire | undefined {
 
 function Actions({ target, refusal }: OwnHostProps) {
   const { value } = bans;
-  const own = value.kind === "ready" ? value.data.filter((each) => each.target === target) : [];
-  const ban = own.find(({ state }) => state === "active");
+  const ban = value.kind === "ready" ? ownBanOf(target, value.data) : undefined;
   return (
     <div class="panel-actions">
       <CopyAddress address={target} />
@@ -231,12 +231,11 @@ function HostBans({ target }: { readonly target: string }) {
     <Panel title={t`Bans of this host`} isWide>
       <Show loaded={bans.value} what={t`bans`}>
         {(all) => {
-          const own = all.filter((ban) => ban.target === target);
-          if (own.length === 0)
+          const newestFirst = bansOn(target, all);
+          if (newestFirst.length === 0)
             return (
               <Empty title={t`Not banned`}>{t`There is no active ban, and none in the list of ended bans.`}</Empty>
             );
-          const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
           return <DataTable label={t`Bans of this host`} columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
         }}
       </Show>

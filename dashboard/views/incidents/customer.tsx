@@ -14,7 +14,7 @@ import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { byDay, type Customer, customerPath, type Day, incidentsOf, trendText } from "../../text/customers.ts";
-import { bitRate } from "../../text/format/numbers.ts";
+import { bitRate, plusMinus } from "../../text/format/numbers.ts";
 import type { Sort } from "../../text/table-order.ts";
 import { ACTIVE_COLUMNS, INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
@@ -87,7 +87,9 @@ const DAY_COLUMNS: readonly Column<Day>[] = [
   { key: "day", title: t`Day`, cell: ({ day }) => day },
   numberColumn(t`Incidents`, ({ incidents }) => incidents),
   numberColumn(t`Attacks`, ({ attacks }) => attacks),
-  numberColumn(t`Peak`, ({ peakMbps }) => peakMbps, { format: bitRate }),
+  numberColumn(t`Peak`, ({ peakMbps }) => peakMbps, {
+    format: (rate, { peakError }) => bitRate(rate) + plusMinus(peakError),
+  }),
 ];
 
 function Seen({ customer: { kind, name } }: { readonly customer: Customer }) {

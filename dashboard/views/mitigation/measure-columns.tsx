@@ -15,7 +15,7 @@ import { nextStep } from "../../text/bans.ts";
 import { capital, methodName } from "../../text/format/words.ts";
 import {
   begunAt,
-  droppedPackets,
+  effectPackets,
   effectText,
   endsAt,
   holderText,
@@ -43,7 +43,7 @@ export const ORDERS: Readonly<Record<string, (measure: Measure) => number | stri
   wanted: wantedText,
   state: stateOrder,
   held: holderText,
-  effect: (measure) => droppedPackets(measure) ?? -1,
+  effect: (measure) => effectPackets(measure, attackOf(measure)) ?? -1,
   owner: ownerText,
   why: whyText,
   ends: (measure) => endsAt(measure) ?? "~",
@@ -163,7 +163,11 @@ function Holder({ measure }: { readonly measure: Measure }) {
 }
 
 function effectCell(measure: Measure): string {
-  return effectText(measure, measure.kind === "ban" ? attackOfBan(measure.ban) : undefined);
+  return effectText(measure, attackOf(measure));
+}
+
+function attackOf(measure: Measure) {
+  return measure.kind === "ban" ? attackOfBan(measure.ban) : undefined;
 }
 
 /** An order leads to its audit rows, what an attack caused to the attack. */

@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ attack: { volume } }) =>
       volume?.passed_packets === undefined
         ? "–"
-        : `${scaled(volume.passed_packets)} (${percent(volume.passed_packets / Math.max(1, volume.packets))})`,
+        : `${volume.dropped_by === undefined ? "≤ " : ""}${scaled(volume.passed_packets)} (${percent(volume.passed_packets / Math.max(1, volume.packets))})`,
     isNumber: true,
     width: "medium",
   },

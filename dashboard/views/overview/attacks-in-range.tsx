@@ -42,10 +42,11 @@ interface AttacksInRangeProps {
   readonly range: Range;
   /** Also some from after the range. */
   readonly attacks: readonly AttackWire[];
-  readonly isCut: boolean;
+  /** The number that was read, where the range has older ones; null: all were. */
+  readonly newest: number | null;
 }
 
-export function AttacksInRange({ range, attacks, isCut }: AttacksInRangeProps) {
+export function AttacksInRange({ range, attacks, newest }: AttacksInRangeProps) {
   const rows = useMemo(() => within(attacks, rangeSpan(range, serviceNow())), [range, attacks]);
   return (
     <Panel title={t`Attacks ${titleRange(range)}`} isWide>
@@ -55,7 +56,7 @@ export function AttacksInRange({ range, attacks, isCut }: AttacksInRangeProps) {
         <>
           <p class="muted">
             {counted(rows.length, "attack")}
-            {isCut && t`; the range has older ones than the newest ${wholeNumber(attacks.length)}`}
+            {newest !== null && t`; the range has older ones than the newest ${wholeNumber(newest)}`}
           </p>
           <DataTable
             label={t`Attacks in this range`}

@@ -47,7 +47,11 @@ export function Overview() {
   return (
     <div class="overview">
       <SituationLine />
-      {isNow ? <AttacksNow filter={filter} /> : <AttacksInRange range={range} attacks={known} isCut={inRange.isCut} />}
+      {isNow ? (
+        <AttacksNow filter={filter} />
+      ) : (
+        <AttacksInRange range={range} attacks={known} newest={inRange.newest} />
+      )}
       <Panel title={t`Traffic ${titleRange(range)}`} isWide actions={<RangeChoice />}>
         <FilterBar known={offered} />
         <Show loaded={groupRates.state.value} what={t`rates`} onRetry={() => void groupRates.refresh()}>

@@ -69,7 +69,7 @@ export interface TrafficNowProps {
 
 export function TrafficNow({ history, range, attacks, hostgroup }: TrafficNowProps) {
   const unit = UNITS.find(([name]) => name === place.value.query.get("unit"))?.[0] ?? "pps";
-  const { known, isCut } = attacks;
+  const { known, newest } = attacks;
   const past = (direction: Direction) => {
     const loaded = history[direction];
     return loaded.kind === "ready" && loaded.data.available ? loaded.data : null;
@@ -95,7 +95,7 @@ export function TrafficNow({ history, range, attacks, hostgroup }: TrafficNowPro
         />
         <span class="muted">
           {past("incoming") !== null &&
-            t`Tinted: attacks${isCut ? t`, the newest ${wholeNumber(known.length)}` : ""}. Drag across a chart to choose a time range.`}
+            t`Tinted: attacks${newest === null ? "" : t`, the newest ${wholeNumber(newest)}`}. Drag across a chart to choose a time range.`}
         </span>
       </div>
       <div class={isSilent ? "" : "pair"}>

@@ -130,11 +130,11 @@ describe("a suspect", () => {
     let dropped: DroppedAmount | null = before;
     const meters = metersWith(() => dropped);
     meters.suspect("incoming 192.0.2.1", SUSPECT);
-    meters.addToSuspect("incoming 192.0.2.1", counted(500));
+    meters.addToSuspect("incoming 192.0.2.1", counted(700));
     dropped = outcomes(1000);
     meters.adopt("incoming 192.0.2.1", ATTACK);
     dropped = outcomes(1200);
-    tick(meters, ATTACK, counted(500, { endMs: 100 }));
+    tick(meters, ATTACK, counted(700, { endMs: 100 }));
     expect(meters.volumeOf(ATTACK)?.dropped?.packets).toBe(expected);
   });
 
@@ -250,6 +250,19 @@ describe("what was dropped", () => {
       return meters.volumeOf(ATTACK)?.dropped?.packets;
     });
     expect(sums).toEqual([0, 50, 4000, 4000]);
+  });
+
+  test("is counted once where it was not known for a while whose it was", () => {
+    const readings = [0, 100, null, 160, 20].map((packets) => (packets === null ? null : { packets, bits: 0 }));
+    let dropped: DroppedAmount | null = { packets: 0, bits: 0 };
+    const meters = metersWith(() => dropped);
+    const sums = readings.map((reading, i) => {
+      dropped = reading;
+      tick(meters, ATTACK, counted(500, { endMs: 1000 * (i + 1) }));
+      return meters.volumeOf(ATTACK)?.dropped?.packets;
+    });
+    // Counters that are lower are of another ban, which counts from zero.
+    expect(sums).toEqual([0, 100, 100, 160, 180]);
   });
 
   test("is not known where no part reports it", () => {

@@ -100,7 +100,10 @@ interface Measured {
   readonly sampled: SampledSpan;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
+  /** At the last reading at which it was known. */
   dropped: DroppedAmount | null;
+  /** It was at the last reading of all. */
+  isDroppedKnown: boolean;
   /** What was counted by the drops of the ban's rules since the outcomes by destination were last known. */
   ofRules: Amount;
   /** Wall clock, ms: the end of the last span. */
@@ -300,12 +303,12 @@ export class AttackMeters {
     const spanMs = measured.droppedAtMs === 0 ? 0 : endMs - measured.droppedAtMs;
     const isDue = Math.abs(spanMs) >= DROPPED_EVERY_MS;
     // The drops of rules are as old as a second; outcomes by destination are of this tick.
-    const areOfRules = measured.dropped !== null && measured.dropped.by === undefined;
+    const areOfRules = measured.isDroppedKnown && measured.dropped?.by === undefined;
     if (isDue || !areOfRules || spanMs === 0) {
       const dropped = this.#droppedOf(attack, attack);
       if (dropped !== null) this.#addDrops(attack, measured, dropped);
       else if (isDue) measured.series.settle();
-      if (dropped === null) measured.dropped = null;
+      measured.isDroppedKnown = dropped !== null;
     }
     if (isDue || spanMs === 0) this.#compareWithThreshold(attack, measured, { endMs, spanMs, targets });
   }
@@ -324,12 +327,10 @@ export class AttackMeters {
     const { endMs, spanMs, targets } = reading;
     const { offered, offeredToOne, droppedOfMetric } = measured;
     measured.droppedAtMs = endMs;
-    measured.offered = 0;
-    measured.offeredToOne = 0;
-    measured.droppedOfMetric = 0;
+    [measured.offered, measured.offeredToOne, measured.droppedOfMetric] = [0, 0, 0];
     const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
     const isOverThreshold =
-      measured.dropped !== null &&
+      measured.isDroppedKnown &&
       spanMs > 0 &&
       (isAbove(offered - droppedOfMetric, targets) || isAbove(offeredToOne - droppedOfMetric, 1));
     measured.overThresholdSinceMs = isOverThreshold ? (measured.overThresholdSinceMs ?? endMs - spanMs) : null;
@@ -364,6 +365,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const unread = {
     readAtMs: null,
     dropped: null,
+    isDroppedKnown: false,
     ofRules: NOTHING,
     endMs: 0,
     droppedAtMs: 0,

@@ -53,6 +53,40 @@ test("what is dropped after a flood is no part of it, unless another flood of th
   expect(meter.volume).toMatchObject({ packets: 318, dropped: { packets: 209, by: { rules: { packets: 209 } } } });
 });
 
+describe("where only the drops of a ban's rules are known", () => {
+  const dropped = (packets: number) => ({ packets, bits: 1000 * packets });
+  const calm = (meter: VolumeMeter, endMs: number, spanMs: number) =>
+    meter.add({ packets: 9, bits: 9000, endMs, spanMs }, false);
+
+  test("no more is dropped of a flood than it has", () => {
+    const meter = measured([0, 100, 100, 9]);
+    meter.drop(dropped(260));
+    expect(meter.volume).toMatchObject({ packets: 209, bits: 209_000, dropped: { packets: 209, bits: 209_000 } });
+  });
+
+  test("what is dropped long after a flood is no part of it, unless another flood of the attack follows", () => {
+    const meter = measured([0, 100, 100, 9]);
+    meter.drop(dropped(100));
+    calm(meter, 11_000, 600);
+    meter.drop(dropped(50));
+    expect(meter.volume).toMatchObject({ packets: 209, dropped: { packets: 150 } });
+    calm(meter, 13_500, 2500);
+    meter.drop(dropped(9));
+    expect(meter.volume).toMatchObject({ packets: 209, dropped: { packets: 150 } });
+    meter.add({ packets: 100, bits: 1e5, endMs: 13_600, spanMs: 100 }, true);
+    expect(meter.volume).toMatchObject({ packets: 327, dropped: { packets: 159 } });
+  });
+});
+
+test("no more is dropped by all causes than a flood has, and the causes add up", () => {
+  const meter = measured([0, 100, 100, 9]);
+  const by = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, { packets: 60, bits: 60_000 }]));
+  meter.drop({ packets: 360, bits: 360_000, by } as DroppedAmount);
+  const known = meter.volume?.dropped;
+  expect(known).toMatchObject({ packets: 209, bits: 209_000 });
+  expect(DROP_CAUSES.map((cause) => known?.by?.[cause].packets)).toEqual([60, 60, 60, 29, 0, 0]);
+});
+
 test("the highest rates may be of different ticks", () => {
   const meter = measured([100, 200]);
   meter.add({ packets: 60, bits: 900_000, endMs: 10_400, spanMs: 200 }, true);

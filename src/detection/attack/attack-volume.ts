@@ -70,6 +70,8 @@ interface Tick extends CountedSpan {
 }
 
 export const NOTHING: Amount = { packets: 0, bits: 0 };
+/** The counters of a ban's rules, where nothing else is known, are as old as this at most, ms. */
+const RULES_READ_MS = 2000;
 export const NO_DROPS = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, NOTHING])) as Record<DropCause, Amount>;
 
 export class VolumeMeter {
@@ -119,9 +121,9 @@ export class VolumeMeter {
     }
   }
 
-  /** By cause it is of the tick that was added last; otherwise of up to a second, and may be of the flood. */
+  /** By cause it is of the tick that was added last; otherwise of up to RULES_READ_MS, and may be of the flood. */
   drop(dropped: DroppedAmount): void {
-    if (this.#calm !== null && dropped.by !== undefined) {
+    if (this.#calm !== null && (dropped.by !== undefined || this.#calm.spanMs > RULES_READ_MS)) {
       this.#calmDropped = plusDropped(this.#calmDropped ?? NOTHING, dropped);
       return;
     }
@@ -147,18 +149,18 @@ export class VolumeMeter {
       isHigher ? ofHighest(this.#ppsDeviation) : ofEarlier,
       isMore ? ofHighest(this.#bpsDeviation) : ofEarlier,
     );
-    const { packets, bits } = plus({ packets: this.#packets, bits: this.#bits }, earlier ?? NOTHING);
+    const all = plus({ packets: this.#packets, bits: this.#bits }, earlier ?? NOTHING);
+    const since = dropped === this.#dropped && dropped !== null;
+    const droppedInAll = since ? plusDropped(dropped, earlier?.dropped ?? NOTHING) : dropped;
     return {
-      packets,
-      bits,
+      ...all,
       beganAt: earlier?.beganAt ?? this.#beganAt,
       durationMs: this.#durationMs() + (earlier?.durationMs ?? 0),
       peakPps: isHigher ? this.#peakPps : earlier.peakPps,
       peakBps: Math.max(this.#peakBps, earlier?.peakBps ?? 0),
       peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
       ...(peakError > 0 && { peakError }),
-      dropped:
-        dropped === this.#dropped && dropped !== null ? plusDropped(dropped, earlier?.dropped ?? NOTHING) : dropped,
+      dropped: droppedInAll === null ? null : atMost(droppedInAll, all),
     };
   }
 
@@ -231,6 +233,25 @@ export function plus(a: Amount, b: Amount): Amount {
 
 export function plusDropped(a: DroppedAmount, b: DroppedAmount): DroppedAmount {
   return combined(a, b, (x, y) => x + y);
+}
+
+/**
+ * The first and the last packets that were dropped may be of ticks that are no part of a flood: no more were dropped of it
+ * than it has. Of the causes the last ones are shortened.
+ */
+function atMost(dropped: DroppedAmount, all: Amount): DroppedAmount {
+  const [packets, bits] = [Math.min(dropped.packets, all.packets), Math.min(dropped.bits, all.bits)];
+  if (packets === dropped.packets && bits === dropped.bits) return dropped;
+  if (dropped.by === undefined) return { ...dropped, packets, bits };
+  const left = { packets, bits };
+  const by = { ...NO_DROPS };
+  for (const cause of DROP_CAUSES) {
+    const of = dropped.by[cause];
+    by[cause] = { packets: Math.min(left.packets, of.packets), bits: Math.min(left.bits, of.bits) };
+    left.packets -= by[cause].packets;
+    left.bits -= by[cause].bits;
+  }
+  return { ...dropped, packets, bits, by };
 }
 
 /** The drops since `before`; never negative. */

@@ -77,19 +77,13 @@ function mitigationOf({ method, ban_state: state, dry_run: isDryRun }: AttackWir
   return isDryRun ? `${how}; in dry run: nothing was announced` : how;
 }
 
-/** The points of a long attack are joined, the highest rate of each bar stays. */
+/** The highest rate of each time stays. */
 function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire): Html {
   const isBits = metric.endsWith("mbps");
   const textOf = isBits ? bitRate : packetRate;
-  const each = Math.ceil(points.length / BARS_MAX);
-  const bars: Bar[] = [];
-  for (let i = 0; i < points.length; i += each) {
-    const joined = points.slice(i, i + each);
-    const of = (value: (point: (typeof points)[number]) => number) => Math.max(...joined.map(value));
-    const dropped = of((point) => (isBits ? point.dropped_mbps : point.dropped_pps) ?? 0);
-    const label = (joined[0]?.at ?? "").slice(11, 19);
-    bars.push({ label, value: of(({ mbps_max: mbps, pps_max: pps }) => (isBits ? mbps : pps)), part: dropped });
-  }
+  const bars = barsOf(points, ({ mbps_max: mbps, pps_max: pps, dropped_mbps: droppedMbps, dropped_pps: dropped }) =>
+    isBits ? [mbps, droppedMbps ?? 0] : [pps, dropped ?? 0],
+  );
   const errors = points.flatMap(({ max_sampling_error: fraction }) => (fraction === undefined ? [] : [fraction]));
   const isOfAll = metric === "pps" || metric === "mbps";
   const line = isOfAll ? { value: threshold, text: "threshold" } : null;
@@ -102,10 +96,42 @@ function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire)
   return bars.length === 0 ? drawn : html`${drawn}<p class="note">${legend}</p>`;
 }
 
+type Point = SeriesWire["points"][number];
+
+/** Of equal times: the points of the first minutes are shorter than later ones. @param of value and part of a point */
+function barsOf(points: readonly Point[], of: (point: Point) => readonly [number, number]): Bar[] {
+  const spans = points.map((point) => {
+    const from = Date.parse(point.at);
+    return { from, to: from + 1000 * point.seconds, of: of(point) };
+  });
+  const [begin, end] = [spans[0]?.from ?? 0, Math.max(...spans.map(({ to }) => to))];
+  const count = Math.min(BARS_MAX, points.length);
+  const widthMs = Math.max(1, (end - begin) / Math.max(1, count));
+  const bars = Array.from({ length: count }, (_, i) => {
+    const label = new Date(begin + i * widthMs).toISOString().slice(11, 19);
+    return { label, value: 0, part: 0 };
+  });
+  for (const { from, to, of: values } of spans) {
+    // A clock that was set back must not lose the point.
+    const first = Math.max(0, Math.min(count - 1, Math.floor((from - begin) / widthMs)));
+    const last = Math.max(first, Math.min(count - 1, Math.ceil((to - begin) / widthMs) - 1));
+    for (const bar of bars.slice(first, last + 1)) {
+      bar.value = Math.max(bar.value, values[0]);
+      bar.part = Math.max(bar.part, values[1]);
+    }
+  }
+  return bars;
+}
+
 function numbersOf(volume: VolumeWire | undefined): Html {
   if (volume === undefined) return html`<p>Not known.</p>`;
   const { peak_pps: pps, peak_mbps: mbps, peak_over_ms: overMs, peak_sampling_error: fraction } = volume;
-  const { dropped_packets: dropped, passed_packets: passed, packets } = volume;
+  const { dropped_packets: dropped, passed_packets: passed, dropped_by: by, packets } = volume;
+  // Without causes only the drops of its ban's rules are known.
+  const [ofBan, atMost] =
+    by === undefined
+      ? [", by the rules of its ban", " at most: what other causes dropped is not known of it"]
+      : ["", ""];
   const shareOf = (part: number) =>
     `${short(part)} packets, ${percent(part / Math.max(1, packets))} of the total${errorAtMost(fraction)}`;
   return facts([
@@ -113,8 +139,8 @@ function numbersOf(volume: VolumeWire | undefined): Html {
     ["Peak", `${bitRate(mbps)}${error(fraction)}, ${packetRate(pps)}${error(fraction)}, over ${Math.round(overMs)} ms`],
     ["Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(fraction)}`],
     ["Total", `${amount(packets, volume.bits)}${errorAtMost(fraction)}`],
-    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped)],
-    ["Passed here", passed === undefined ? "not known" : shareOf(passed)],
+    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped) + ofBan],
+    ["Passed here", passed === undefined ? "not known" : shareOf(passed) + atMost],
   ]);
 }
 

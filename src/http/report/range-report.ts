@@ -38,7 +38,7 @@ export function rangeReport(parts: RangeReportParts): string {
   return page(
     title,
     sections,
-    `Report of ${utc(nowMs)} by Floodwall. Days and times are in UTC; an attack counts on the day of its end.`,
+    `Report of ${utc(nowMs)} by Floodwall. Days and times are in UTC; an attack counts on the day of its end. An attack on a prefix and attacks on its hosts at the same time both count.`,
   );
 }
 
@@ -73,16 +73,22 @@ function numbersOf({ attacks, fromMs, toMs }: RangeReportParts): Html {
   ]);
 }
 
-/** How long at least one attack was going on, within the time. */
+/** How long at least one flood lasted, within the time: of many at once it is that of one. */
 function underAttackMs(attacks: readonly AttackWire[], { fromMs, toMs }: { fromMs: number; toMs: number }): number {
-  const spans = attacks.map(({ started_at: begin, ended_at: end = begin }) => [Date.parse(begin), Date.parse(end)]);
   let [sumMs, doneMs] = [0, fromMs];
-  for (const [beginMs = 0, endMs = 0] of spans.toSorted(([a = 0], [b = 0]) => a - b)) {
+  for (const [beginMs, endMs] of attacks.map(floodOf).sort(([a], [b]) => a - b)) {
     const untilMs = Math.min(endMs, toMs);
     sumMs += Math.max(0, untilMs - Math.max(beginMs, doneMs));
     doneMs = Math.max(doneMs, untilMs);
   }
   return sumMs;
+}
+
+/** Where its size is not known, from its detection to its end. */
+function floodOf({ volume, started_at: start, ended_at: end = start }: AttackWire): readonly [number, number] {
+  if (volume === undefined) return [Date.parse(start), Date.parse(end)];
+  const beginMs = Date.parse(volume.began_at);
+  return [beginMs, beginMs + 1000 * volume.duration_seconds];
 }
 
 function daysOf({ attacks, fromMs, toMs }: RangeReportParts): Html {

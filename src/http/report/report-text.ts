@@ -15,8 +15,11 @@ export function error(fraction: number | undefined): string {
   return fraction === undefined ? "" : ` ± ${percent(fraction)}`;
 }
 
+/** `43 %`, `0.39 %`, `99.6 %`: 100 % is all. */
 export function percent(fraction: number): string {
   const value = 100 * fraction;
+  // Sums of fractions are not exact.
+  if (value >= 99.5 && value < 100 - 1e-6) return `${(Math.floor(10 * value + 1e-6) / 10).toFixed(1)} %`;
   return `${value >= 10 ? Math.round(value) : Number(value.toPrecision(2))} %`;
 }
 

@@ -3,6 +3,7 @@
 import type { SharedLink } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { IncidentView, ListedIncident } from "../../incident/incident-view.ts";
+import { SHARED_INCIDENTS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { timestamp } from "../../schema/timestamp.ts";
@@ -27,8 +28,6 @@ import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end
 import { visibleAttack } from "./attack-course.ts";
 
 const PATH = "/api/v1/shared-links";
-/** Of a customer. */
-const INCIDENTS_SHOWN = 100;
 
 const audit = <Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> => ({
   action: "shared_link",
@@ -201,7 +200,7 @@ class CustomerIncidents implements Reader<ListedIncident> {
 
   see({ head, view: viewOf }: ListedIncident): void {
     const { kind, key, owner } = this.#link;
-    if (this.#rows.length === INCIDENTS_SHOWN || (kind === "tenant" ? head.tenant : head.group) !== key) return;
+    if (this.#rows.length === SHARED_INCIDENTS_MAX || (kind === "tenant" ? head.tenant : head.group) !== key) return;
     const view = viewOf();
     if (isOf(this.#backend, view, owner)) {
       this.#rows.push({ ...incidentRow(view, STRANGER), note_count: 0, open_handovers: 0 });

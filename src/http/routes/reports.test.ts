@@ -4,6 +4,7 @@ import { admitCallers, as, OTHER_HOST } from "../../../test/fixtures/http/caller
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { attack, ban, classification, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
+import { NO_DROPS } from "../../detection/attack/attack-volume.ts";
 import { sampleOf } from "../../detection/attack/sample.ts";
 
 let server: TestServer;
@@ -81,6 +82,24 @@ describe("the report of an attack", () => {
     expect(await (await get("/attacks/a1/report")).text()).toContain("<td>100 % ± 56 %</td>");
   });
 
+  test("of an attack of which only the drops of its ban are known says that what passed is a bound", async () => {
+    const dropped = { packets: 4.5e6, bits: 4.5e9 };
+    const by = { ...NO_DROPS, rules: dropped };
+    const exact = { ...VOLUME, peakError: undefined };
+    server.backend.attacksView = {
+      active: [
+        { attack: reported({ id: "prefix", volume: { ...exact, dropped } as never }), ban: ban() },
+        { attack: reported({ id: "host", volume: { ...exact, dropped: { ...dropped, by } } as never }), ban: ban() },
+      ],
+      recent: [],
+    };
+    const half = "4.5 M packets, 50 % of the total";
+    const text = await (await get("/attacks/prefix/report")).text();
+    expect(text).toContain(`<dd>${half}, by the rules of its ban</dd>`);
+    expect(text).toContain(`<dd>${half} at most: what other causes dropped is not known of it</dd>`);
+    expect((await (await get("/attacks/host/report")).text()).split(`<dd>${half}</dd>`)).toHaveLength(3);
+  });
+
   test("of a tenant has no other tenant's", async () => {
     expect((await get("/attacks/a1/report", "tenantViewer")).status).toBe(200);
     expect((await get("/attacks/other/report", "tenantViewer")).status).toBe(404);
@@ -94,7 +113,7 @@ describe("the report of a time", () => {
   test("has all attacks of it: numbers, days, kinds, what was done and the largest #get-api-v1-report", async () => {
     const more = reported({
       id: "a2",
-      volume: { ...VOLUME, peakBps: 5e9, peakError: undefined } as never,
+      volume: { ...VOLUME, beganAt: NOON + 30_000, peakBps: 5e9, peakError: undefined } as never,
       classification: null,
     });
     server.backend.onEndedAttacks = () => [
@@ -106,8 +125,8 @@ describe("the report of a time", () => {
       "Attacks on acme, 2026-03-01 to 2026-03-31",
       "<dt>Attacks</dt><dd>2</dd>",
       "<dt>Targets</dt><dd>1</dd>",
-      // Both at once.
-      "<dt>Under attack</dt><dd>90 s</dd>",
+      // Two of 90 s, of which one began 30 s after the other.
+      "<dt>Under attack</dt><dd>2 min</dd>",
       "18 M packets, 2.25 G bytes (± 9 % at most)",
       "<dt>Largest peak</dt><dd>5 Gbit/s</dd>",
       "<td>not known</td><td>1</td>",
@@ -135,10 +154,14 @@ describe("the report of a time", () => {
   });
 
   test("counts the time with at least one attack, within the time of the report", async () => {
-    const lasting = (id: string, fromHour: number, toHour: number) => ({
-      attack: reported({ id, startedAt: NOON + fromHour * 3_600_000, endedAt: NOON + toHour * 3_600_000 }),
-      ban: null,
-    });
+    const lasting = (id: string, fromHour: number, toHour: number) => {
+      const beganAt = NOON + fromHour * 3_600_000;
+      const volume = { ...VOLUME, beganAt, durationMs: (toHour - fromHour) * 3_600_000 } as never;
+      return {
+        attack: reported({ id, startedAt: beganAt, endedAt: NOON + (toHour + 1) * 3_600_000, volume }),
+        ban: null,
+      };
+    };
     server.backend.onEndedAttacks = () => [
       lasting("a", -100, 1),
       lasting("b", 0.5, 2),

@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test";
+import { attack, NOON } from "../../../test/fixtures/views.ts";
+import { timestamp } from "../../schema/timestamp.ts";
+import { attackToWire } from "../wire/attack.ts";
+import type { SeriesWire } from "../wire/attack-series.ts";
+import { attackReport } from "./attack-report.ts";
+
+type Point = SeriesWire["points"][number];
+
+/** @param afterMs from the start of the attack to that of the point. */
+function point(afterMs: number, seconds: number, pps: number): Point {
+  const rates = { rate: pps, rate_max: pps, pps, pps_max: pps, mbps: 0, mbps_max: 0 };
+  return { at: timestamp(NOON + afterMs), seconds, ...rates, dropped_pps: pps / 2, passed_pps: pps / 2 };
+}
+
+function chartOf(points: Point[]) {
+  const wire = attackToWire({ attack: attack(), ban: null });
+  const text = attackReport({
+    attack: wire,
+    series: { available: true, id: wire.id, metric: "pps", threshold: 1, started_at: wire.started_at, points },
+    timeline: { id: wire.id, entries: [] },
+    sources: { available: false } as never,
+    nowMs: NOON,
+  });
+  return {
+    labels: [...text.matchAll(/text-anchor="(?:start|middle|end)">(\d\d:\d\d:\d\d)</g)].map(([, label]) => label),
+    heights: [...text.matchAll(/height="([\d.]+)" fill="#7aa7d9"/g)].map(([, height]) => Math.round(Number(height))),
+  };
+}
+
+test("the bars of the chart are of equal times, also where the first minutes have more points", () => {
+  const ticks = Array.from({ length: 1000 }, (_, i) => point(100 * i, 0.1, 100));
+  const { labels, heights } = chartOf([...ticks, point(100_000, 500, 50)]);
+  expect(labels).toEqual(["12:00:00", "12:04:55", "12:09:55"]);
+  expect([heights.length, heights.filter((height) => height === 166).length]).toEqual([120, 20]);
+  expect(new Set(heights.slice(20))).toEqual(new Set([83]));
+});
+
+test("few points are a bar each, and a time without points has none", () => {
+  expect(chartOf([point(0, 1, 100), point(1000, 1, 50)]).heights).toEqual([166, 83]);
+  expect(chartOf([point(0, 1, 100), point(1000, 1, 50), point(8000, 1, 100)]).heights).toEqual([166, 0, 166]);
+  expect(chartOf([]).heights).toEqual([]);
+});
