@@ -67,9 +67,8 @@ import type { ReloadOutcome, ReloadPreview, SettingsOutcome } from "./reload-vie
 import type { SignInSource } from "./routes/sign-in.ts";
 import type { Settled } from "./wire/saved.ts";
 
-/** The views are made one by one, since there may be ten thousand. */
+/** In no order; the views are made one by one, since there may be ten thousand. */
 export interface BanTable {
-  /** In no order. */
   readonly bans: readonly Ban[];
   readonly viewOf: (ban: Ban) => BanView;
 }

@@ -121,7 +121,7 @@ test("an attack that a reload gives to another tenant ends for the first without
     const next = attackEvent({ ...beta, kind });
     const problem = { type: "attack", id: "a1" } as const;
     expect(router.leave(next)).toEqual({ problem, targets: ["acme/pager"], tenant: "acme" });
-    // The end of what it was never told of is not told to it.
+    // It got no message of the begin, and so none of the end.
     expect(router.targetsOf(next)).toEqual(kind === "attack_ended" ? [] : ["beta/hook"]);
     expect(router.leave(next)).toBeNull();
   }
