@@ -13,8 +13,8 @@
  *   TIME(slot, form, element)                 a form of the slots `start` and `end`
  *
  * Elements have the numbers and meanings of IANA's registry (RFC 7012; NetFlow v9 has the same, RFC 3954, 8), and the
- * names in the comments; reverse(), vmware() and cisco() are those of enterprises, see flow_elements.h. All others are stepped
- * over. Of several elements of a line, the first in a record holds. 0: not known.
+ * names in the comments; reverse(), vmware() and cisco() are those of enterprises, see flow_elements.h. All others are
+ * stepped over. Of several elements of a line, the first in a record holds. 0: not known.
  */
 #ifndef NUMBER
 #define NUMBER(...)
