@@ -75,7 +75,7 @@ describe("a night shift asks", () => {
     await factOf(page, "Peak", /kpps, .*bit\/s \(over \d+ ms\)/);
     await factOf(page, "Mean", /kpps/);
     await factOf(page, "Total", /packets, /);
-    await factOf(page, "Passed here", /packets, .*what routers drop is not known here/);
+    await factOf(page, "Passed here", /packets, .* at most; what other causes or routers dropped is not known of it/);
     await picture(page, "question-when-and-how-much");
   });
 
