@@ -5,5 +5,8 @@ export type WithoutNulls<T> = { [K in keyof T as null extends T[K] ? never : K]:
 };
 
 export function omitNulls<T extends object>(fields: T): WithoutNulls<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as WithoutNulls<T>;
+  const kept: Partial<T> = {};
+  // Without lists of entries, since it is called for each object of an answer.
+  for (const key of Object.keys(fields) as (keyof T)[]) if (fields[key] !== null) kept[key] = fields[key];
+  return kept as unknown as WithoutNulls<T>;
 }
