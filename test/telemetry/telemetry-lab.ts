@@ -35,6 +35,8 @@ const FLOOD = {
 } as const;
 /** When the first records of all flows have come and been spread. */
 const RATES_AFTER_MS = 5000;
+/** By then the services have started: until then their compilers take the cores that the exporter needs. */
+const SETTLED_MS = 6000;
 /** Of the mirror's rate, beside the sampling's error: windows of both begin at different moments. */
 const RATE_SLACK = 0.1;
 
@@ -202,6 +204,7 @@ async function flood(exporter: ExporterKind, sampling: number) {
       undo,
     });
     world.mirrorUplink();
+    await Bun.sleep(SETTLED_MS);
     const sending = world.send(FLOOD);
     const began = performance.timeOrigin + performance.now();
     const routed = eventually(() => world.bird.hasRoute(`${VICTIM}/32`), "", 1000 * FLOOD.seconds + 2000, 2).then(
