@@ -1,6 +1,6 @@
 /** Addresses that no packet on the Internet comes from (RFC 6890, 5771, 1112, 4291). */
 import { addressFromBytes, addressToBytes, type IpAddress } from "./address.ts";
-import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains } from "./prefix.ts";
+import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains, prefixCovers } from "./prefix.ts";
 
 const SPECIAL = [
   "0.0.0.0/8",
@@ -34,7 +34,7 @@ export function bogons(): readonly Prefix[] {
 
 /** The fewest prefixes that contain all of IPv6 but these. */
 function outside(excluded: readonly Prefix[], within: Prefix = canonicalPrefix("::/0")): Prefix[] {
-  if (excluded.some((prefix) => prefix.length <= within.length && prefixContains(prefix, within.address))) return [];
+  if (excluded.some((prefix) => prefixCovers(prefix, within))) return [];
   if (!excluded.some((prefix) => prefixContains(within, prefix.address))) return [within];
   const bytes = addressToBytes(within.address);
   bytes[within.length >> 3] = (bytes[within.length >> 3] ?? 0) | (0x80 >> (within.length & 7));

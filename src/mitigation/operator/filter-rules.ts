@@ -3,7 +3,7 @@
  * is on disk before it takes effect, and ends at once, whatever the disk does. Times are wall clock, ms.
  */
 import { FILTER_RULE_ORDERS_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
 import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { hiddenRules } from "./hidden-rules.ts";
@@ -241,7 +241,5 @@ function hasSets({ match }: OperatorRule, sets: readonly string[]): boolean {
 }
 
 function liesInNetworks({ destinations }: OperatorRule, networks: readonly Prefix[]): boolean {
-  return destinations.every((prefix) =>
-    networks.some((network) => network.length <= prefix.length && prefixContains(network, prefix.address)),
-  );
+  return destinations.every((prefix) => networks.some((network) => prefixCovers(network, prefix)));
 }
