@@ -10,7 +10,16 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { hasLooked, isSameForEach, isSameMeasure, type Measure, NO_MEASURE, routeKey, routesOf } from "./measure.ts";
+import {
+  hasLooked,
+  isSameForEach,
+  isSameMeasure,
+  type Measure,
+  measureText,
+  NO_MEASURE,
+  routeKey,
+  routesOf,
+} from "./measure.ts";
 import { type BanOrder, hasTerms, type OrderedTerms } from "./order/ban-order.ts";
 
 export interface Ban {
@@ -368,4 +377,9 @@ export function haveRoutesChanged(ban: Ban, previous: Ban): boolean {
     ban.retiring !== previous.retiring ||
     ban.retiringDiversion !== previous.retiringDiversion
   );
+}
+
+/** `192.0.2.1/32 next-hop 192.0.2.254`; where there is no route yet, or no speaker: `192.0.2.1/32 blackhole`. */
+export function doingText({ measure, prefix, method }: Ban): string {
+  return measureText(measure) || `${prefix.text} ${method}`;
 }
