@@ -86,10 +86,7 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
   return addressFamily(hop) === prefix.family ? null : `next hop ${nextHop} is not of the family of ${prefix.text}`;
 }
 
-/** For a route without a routeProblem(). */
-export function toPath(route: Route, instance: number) {
-  return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
-}
+export type AnnouncedPath = PathName & { readonly attributes: PathAttributes };
 
 /** A route as it is sent. */
 export interface SendableRoute {
@@ -103,8 +100,11 @@ export function sendable(route: Route, marks = NO_MARKS): SendableRoute {
   return { route, attributes: attributesOf(route), marks };
 }
 
-/** toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once. */
-export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<PathChange> {
+/**
+ * The path of each route, which has no routeProblem(), with its marks, lazily; equal parts share one object, which is encoded
+ * once.
+ */
+export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<AnnouncedPath> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
   for (const { route, attributes: text, marks } of routes) {
@@ -114,21 +114,16 @@ export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Ite
       attributes = pathAttributes(route, marks);
       known.set(shared, attributes);
     }
-    const nlri = nlriOf(route, components);
-    yield { family: familyOfRoute(route), nlri, identifier: identifierOf(instance), attributes };
+    yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
   }
 }
 
 function pathName(family: RouteFamily, nlri: Nlri, instance: number): PathName {
-  return { family, nlri, identifier: identifierOf(instance) };
-}
-
-function identifierOf(instance: number): number {
-  return FLOODWALL * 2 ** INSTANCE_BITS + instance;
+  return { family, nlri, identifier: FLOODWALL * 2 ** INSTANCE_BITS + instance };
 }
 
 /** @param known cache of components by text: most rules of one attack differ only in the prefix. */
-function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
+function nlriOf(route: Route, known: Map<string, Component>): Nlri {
   if (route.kind === "unicast") return prefixNlri(route.prefix);
   const components = componentsOf(route.rule).map((component) => {
     if ("prefix" in component) return component;
