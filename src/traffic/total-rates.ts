@@ -1,6 +1,6 @@
 /** Sums of rates over an interval, of all hostgroups, each tenant and each hostgroup: what was sent, and the peaks. */
 import { type HostRows, ROW_WEIGHTS } from "./host-rows.ts";
-import { type Direction, METRICS, type Metric } from "./rates.ts";
+import { BYTES_PER_MEGABIT, type Direction, METRICS, type Metric } from "./rates.ts";
 import { TOTAL_PROTOCOLS, type TotalProtocol, type TotalRow, type TotalScope, totalSeries } from "./traffic-history.ts";
 
 export interface SummedGroup {
@@ -20,9 +20,6 @@ interface Sums {
   readonly highest: number[];
   readonly variances: number[];
 }
-
-/** Weights of bytes are of counts of bytes. */
-const BYTES_PER_MEGABIT = 125_000;
 
 interface SummedRate {
   readonly direction: Direction;
