@@ -34,7 +34,7 @@ export interface Ban {
   readonly manual: boolean;
   /** Name of the token of the last operator who ordered it; absent on an open API and for automatic bans. */
   readonly operator?: string;
-  /** What that operator ordered in place of the hostgroup's terms; absent: nothing. */
+  /** The terms that this operator ordered in place of the hostgroup's; absent: none. */
   readonly ordered?: OrderedTerms;
   /** Why; absent: not said. */
   readonly orderReason?: string;
@@ -42,7 +42,7 @@ export interface Ban {
   readonly reordered?: number;
   /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
   readonly isVirtualOrder?: true;
-  /** Who ended it by an order, and why. Absent: the service did. */
+  /** The operator who ended it, and the reason. Absent: the service did. */
   readonly endedBy?: { readonly operator: string; readonly reason: string };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
@@ -155,7 +155,7 @@ interface Refreshed {
   readonly by: Holder;
   readonly order: Pick<BanOrder, "terms" | "ttlSeconds" | "reason">;
   readonly isVirtual: boolean;
-  /** Of the terms from now on. */
+  /** The ladder of the terms from now on. */
   readonly escalation: Ladder | null;
 }
 
@@ -210,7 +210,7 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
     ...(ban.manual && { reordered: (ban.reordered ?? 0) + 1 }),
     escalation,
     dryRun: isVirtual,
-    // What was virtual has no routes that could retire.
+    // A virtual ban has no routes that could retire.
     ...(ban.dryRun && !isVirtual && hasTerms(order.terms) && { measure: NO_MEASURE }),
   };
 }
@@ -248,7 +248,7 @@ export function isReal({ state, dryRun }: Pick<Ban, "state" | "dryRun">): boolea
   return state === "active" && !dryRun;
 }
 
-/** Whose share the ban takes; null: no share, as no caller ordered it. */
+/** The holder whose share the ban takes; null: no share, as no caller ordered it. */
 export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
 }

@@ -20,7 +20,7 @@ export function widthFault(prefix: Prefix, shortest: ShortestPrefix): string | n
   return `is wider than /${most}: correct it, or set ${key} of the set if it is meant`;
 }
 
-/** Of the first prefix that is too wide; null: none is. */
+/** The fault of the first prefix that is too wide; null: none is. */
 export function columnsFault({ addresses, lengths }: PrefixColumns, shortest: ShortestPrefix): string | null {
   for (let row = 0; row < lengths.length; row++) {
     const mapped = lengths[row] ?? 0;

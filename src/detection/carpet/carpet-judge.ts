@@ -358,7 +358,7 @@ function extent(
   return { rates: Array.from(sums.rates), carpet };
 }
 
-/** Of the configured length. */
+/** The number of leaves, prefixes of the configured length. */
 function leavesIn({ isIpv4, length }: Block, carpet: CarpetPolicy["carpet"]): number {
   if (carpet === null) return 1;
   return 2 ** Math.max(0, (isIpv4 ? carpet.prefixV4 : carpet.prefixV6) - length);

@@ -22,7 +22,7 @@ export const EXACT: RowWeights = { column: [0, 0], from: 0 };
 /** A rate is judged by the number of samples that it was estimated from. */
 export interface Samples {
   readonly seen: number;
-  /** What a rate of exactly the threshold gives on average. */
+  /** The mean number that a rate of exactly the threshold gives. */
   readonly expected: number;
 }
 
@@ -63,7 +63,7 @@ export class SamplingRule {
     return perRate === Number.POSITIVE_INFINITY ? null : { seen: rate * perRate, expected: threshold * perRate };
   }
 
-  /** Of the rate; 0: the metric is exact. */
+  /** The variance of the rate; 0: the metric is exact. */
   variance(metric: number, rate: number, weights: RowWeights): number {
     return rate / samplesPerRate(metric, weights, this.#windowSeconds);
   }

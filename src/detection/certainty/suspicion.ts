@@ -20,7 +20,7 @@ export interface SuspicionPolicy {
 export interface Estimate {
   /** Index of the first metric above its threshold; -1: none. */
   readonly crossed: number;
-  /** Of the first that is so with the stated confidence. */
+  /** The same for the first metric that is so with the stated confidence. */
   readonly certain: number;
   /** null: the metric is exact. */
   readonly samples: (metric: number) => Samples | null;

@@ -79,7 +79,7 @@ export class Detector {
   readonly active = new ActiveAttacks();
   readonly raised = new RaisedThresholds();
   readonly meters: AttackMeters;
-  /** Of hosts and hostgroups. */
+  /** Has hosts and hostgroups as subjects. */
   readonly #suspicion: Suspicion;
   /** The hosts that are above a threshold by their estimated rates, but not certainly. */
   #doubted = new AddressIndex();

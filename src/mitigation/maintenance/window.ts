@@ -8,7 +8,7 @@ export interface Window {
   readonly hostgroups: readonly string[];
   /** Attacks are detected and recorded, and their bans are virtual. */
   readonly watchOnly: boolean;
-  /** Of attacks and bans there, nothing is notified. */
+  /** No attack and no ban there is notified. */
   readonly quiet: boolean;
   /** By which thresholds of new attacks are multiplied; 1: they stay. */
   readonly thresholdFactor: number;

@@ -143,7 +143,7 @@ export class FilterRules {
     return { kind: "done", view, isSaved: outcome.isSaved };
   }
 
-  /** What order() would answer now. Changes nothing, and counts no refusal. */
+  /** The answer that order() would give now. Changes nothing, and counts no refusal. */
   preview(order: RuleOrder, rule: OperatorRule): RuleOrderPreview {
     const others = this.#all().filter(({ order: one }) => one?.name !== rule.name);
     const rules = [rule, ...others.map((one) => one.rule)];
@@ -162,7 +162,7 @@ export class FilterRules {
     return saved;
   }
 
-  /** What callers ordered, also what is not in force, by name. */
+  /** The orders of callers, also those that are not in force, by name. */
   get orders(): ReadonlyMap<string, RuleOrder> {
     return this.#orders.all;
   }
