@@ -91,7 +91,7 @@ export type AnnouncedPath = PathName & { readonly attributes: PathAttributes };
 /** A route as it is sent. */
 export interface SendableRoute {
   readonly route: Route;
-  /** Of attributesOf(). */
+  /** The result of attributesOf(). */
   readonly attributes: string;
   readonly marks: Marks;
 }

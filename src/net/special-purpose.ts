@@ -23,7 +23,7 @@ const SPECIAL = [
 /** All that IANA has given out for unicast, and what translates IPv4. */
 const GLOBAL_IPV6 = ["2000::/3", "64:ff9b::/96"].map(canonicalPrefix);
 
-/** What neighbors on a link send to one another: they never come from beyond it, and IPv6 does not work without them. */
+/** Neighbors on a link use these: they never come from beyond it, and IPv6 does not work without them. */
 const LINK_IPV6 = ["::/128", "fe80::/10"].map(canonicalPrefix);
 
 /** Sources that no packet from beyond the link has; without overlap. */

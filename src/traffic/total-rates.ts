@@ -11,7 +11,7 @@ export interface SummedGroup {
 interface Sums {
   readonly series: string;
   readonly direction: Direction;
-  /** Of a group: where its pps, mbps and flows_per_sec are; -1: it has none. */
+  /** Places of a group's pps, mbps and flows_per_sec; -1: it has none. */
   readonly metrics: readonly number[];
   /** The rows of its hostgroups. */
   readonly groups: readonly number[];
@@ -69,7 +69,7 @@ export class TotalRates {
     }
   }
 
-  /** Of the sum of these groups' rates: their errors are independent. */
+  /** The variance of the sum of these groups' rates: their errors are independent. */
   #variance(rows: HostRows, { direction, metric, ofBytes }: SummedRate, groups: readonly number[]): number {
     const at = (direction === "incoming" ? 0 : ROW_WEIGHTS.length / 2) + (ofBytes ? 1 : 0);
     let sum = 0;

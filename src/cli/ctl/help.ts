@@ -1,4 +1,4 @@
-/** What `floodwall ctl help` prints, and the manual page: both from the commands. */
+/** The output of `floodwall ctl help`, and the manual page: both from the commands. */
 
 import { columns } from "../commands.ts";
 import type { CtlCommand, CtlOption } from "./command.ts";
