@@ -177,7 +177,7 @@ void printNames() {
 }
 
 void printReportedFields() {
-  say("Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): their place in its record, and bytes.");
+  say("Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): place in its record, and bytes.");
   std::printf("export const REPORTED_FIELDS = {\n");
 #define IN_SAMPLE(name, ...) \
   std::printf("  %s: { at: %zu, bytes: %zu },\n", #name, offsetof(sample_record, name), sizeof(sample_record::name));

@@ -266,7 +266,7 @@ export const SAMPLE_RECORD = {
   packetBytes: 154,
   ttl: 192,
 } as const;
-/** Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): their place in its record, and bytes. */
+/** Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): place in its record, and bytes. */
 export const REPORTED_FIELDS = {
   exporter: { at: 194, bytes: 2 },
   input: { at: 196, bytes: 4 },
