@@ -114,16 +114,21 @@ export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Ite
       attributes = pathAttributes(route, marks);
       known.set(shared, attributes);
     }
-    yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
+    const nlri = nlriOf(route, components);
+    yield { family: familyOfRoute(route), nlri, identifier: identifierOf(instance), attributes };
   }
 }
 
 function pathName(family: RouteFamily, nlri: Nlri, instance: number): PathName {
-  return { family, nlri, identifier: FLOODWALL * 2 ** INSTANCE_BITS + instance };
+  return { family, nlri, identifier: identifierOf(instance) };
+}
+
+function identifierOf(instance: number): number {
+  return FLOODWALL * 2 ** INSTANCE_BITS + instance;
 }
 
 /** @param known cache of components by text: most rules of one attack differ only in the prefix. */
-function nlriOf(route: Route, known: Map<string, Component>): Nlri {
+function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
   if (route.kind === "unicast") return prefixNlri(route.prefix);
   const components = componentsOf(route.rule).map((component) => {
     if ("prefix" in component) return component;

@@ -8,7 +8,7 @@ import { INCIDENT_NOTES_MAX } from "../limits.ts";
 export const INCIDENT_VERDICTS = ["real", "expected", "false_alarm"] as const;
 export type IncidentVerdict = (typeof INCIDENT_VERDICTS)[number];
 
-/** The person who did something, and the time: wall clock, ms. */
+/** Who did something, and when: wall clock, ms. */
 export interface Deed {
   readonly by: Holder;
   readonly atMs: number;

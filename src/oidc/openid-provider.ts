@@ -21,7 +21,7 @@ export interface OpenIdProviderOptions {
   readonly onRead: (error: string | null) => void;
 }
 
-/** Time limit of one request to the provider, s. */
+/** Of one request to the provider, s. */
 const TIMEOUT_SECONDS = 10;
 /** How often the document is read while it can be used, and while it cannot, ms. */
 export const REFRESH_MS = 60_000;
@@ -98,7 +98,7 @@ export class OpenIdProvider implements IdentityProvider {
       const said = tokens.claims();
       if (said === undefined) throw new ProviderFault("invalid_answer", "the provider sent no ID token");
       if (client.serverMetadata().userinfo_endpoint === undefined) return { claims: said, client: of };
-      // For providers that put groups there alone. Signed claims take precedence.
+      // Of providers that put groups there alone. What is signed takes precedence.
       const more = await oidc.fetchUserInfo(client, tokens.access_token, said.sub);
       return { claims: { ...more, ...said }, client: of };
     } catch (cause) {
@@ -134,7 +134,7 @@ export class OpenIdProvider implements IdentityProvider {
       if (config.clientSecretEnv !== null && secret === null)
         return `the variable ${config.clientSecretEnv} is not set`;
       const server = await readProvider(config);
-      // The client's cache, like the provider's keys, stays.
+      // What the client keeps, like the provider's keys, stays.
       const isSame = JSON.stringify(server) === JSON.stringify(this.#known?.server);
       if (isLatest() && !isSame) this.#known = knownOf(server, this.#config ?? config, secret);
       return null;

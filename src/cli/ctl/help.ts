@@ -1,6 +1,4 @@
-/** The output of `floodwall ctl help`, and the manual page: both from the commands. */
-
-import { columns } from "../commands.ts";
+/** What `floodwall ctl help` prints, and the manual page: both from the commands. */
 import type { CtlCommand, CtlOption } from "./command.ts";
 
 const usageOf = ({ name, operands }: CtlCommand) => `floodwall ctl ${name}${operands === "" ? "" : ` ${operands}`}`;
@@ -62,6 +60,11 @@ ${escaped(EXITS.replace("exit codes: ", "").replace(/\n */g, " "))}.
 
 function optionLines(options: readonly CtlOption[]): string[] {
   return columns(options.map((each) => [wordsOf(each), each.help] as const));
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }
 
 function escaped(text: string): string {

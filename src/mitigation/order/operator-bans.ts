@@ -60,7 +60,7 @@ export class OperatorBans {
     return typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
   }
 
-  /** The ban of each of these, once those before it are in force. Nothing is changed. */
+  /** What each of these would be, once those before it are in force. Nothing is changed. */
   previewAll(orders: readonly BanOrder[], wallMs: number, by: Holder): Ban[] {
     const { active } = this.#options;
     const tried: (readonly [made: Ban, present: Ban | null])[] = [];
@@ -92,7 +92,7 @@ export class OperatorBans {
     return { ban: withdrawn, isSaved: await saved };
   }
 
-  /** The ban that an operator ordered for the prefix and that is in force; null: none. */
+  /** What an operator ordered for the prefix and is in force; null: nothing. */
   present(prefix: string): Ban | null {
     const ban = this.#options.active.get(prefix);
     return ban?.manual === true ? ban : null;
