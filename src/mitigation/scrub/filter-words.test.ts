@@ -4,10 +4,8 @@ import { filterWords } from "./filter-words.ts";
 import type { ScrubFilter } from "./scrub-filter.ts";
 
 function filterOf(scrub: string): ScrubFilter {
-  const [mitigation] = configOf(
-    `${base}dataplane: {interfaces: [eth0]}\nmitigation: scrub\nscrub: ${scrub}\n`,
-  ).mitigations;
-  return mitigation?.scrub as ScrubFilter;
+  const lines = `dataplane: {interfaces: [eth0]}\nmitigation: scrub\nscrub: ${scrub}\n`;
+  return configWith(lines).mitigations[0]?.scrub as ScrubFilter;
 }
 
 test("a filter that asks for no proof and has no limit has no words", () => {
