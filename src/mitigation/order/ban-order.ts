@@ -1,4 +1,4 @@
-/** An operator's order of a ban: the prefix, and terms in place of those of the configuration. Pure. */
+/** A ban as an operator orders it: the prefix, and terms in place of those of the configuration. Pure. */
 
 import type { IpAddress } from "../../net/address.ts";
 import { type Community, communityText } from "../../net/community.ts";
