@@ -1,6 +1,6 @@
 /** The whole service without listener and history, in the process of a bench. */
+
 import { join } from "node:path";
-import { parseConfig } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
 import { openLog } from "../src/observability/log.ts";
 import type { Metrics } from "../src/observability/metrics.ts";
@@ -9,6 +9,7 @@ import { StateDatabase } from "../src/storage/state-database.ts";
 import type { StateStore } from "../src/storage/state-store.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { systemTimers } from "../src/system/timers.ts";
+import { configOf } from "../test/fixtures/config/parsed-config.ts";
 import { localStore } from "../test/fixtures/storage/memory-state.ts";
 
 /**
@@ -21,10 +22,9 @@ export function bareFloodwall(
   metrics: Metrics,
   state: StateStore = localStore(new StateDatabase(join(directory, "state")), systemTimers),
 ): Floodwall {
-  const loaded = parseConfig(new TextEncoder().encode(`${text}\nstate_dir: ${directory}/state\n`));
-  if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
+  const config = configOf(`${text}\nstate_dir: ${directory}/state\n`);
   return new Floodwall({
-    config: loaded.config,
+    config,
     configPath: "",
     state,
     native: loadAddon(),

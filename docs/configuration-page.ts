@@ -12,6 +12,7 @@ import {
   type ReferenceKey,
   type ReferenceSchema,
 } from "./configuration-keys.ts";
+import { nameOf, type ReferenceMapping, type ReferenceRow, type Repeat, repeatsIn } from "./configuration-repeats.ts";
 
 export interface Chapter {
   readonly title: string;
@@ -54,6 +55,7 @@ systemctl reload floodwall                             # applies the file as a w
 - **Change** is how a changed value takes effect: \`reload\` (SIGHUP, or \`POST /api/v1/config/reload\`) or \`restart\`. A reload
   names keys that wait for a restart in its answer and in the log; until then the running values stay.
 - \`floodwall schema\` prints the keys as a JSON Schema [for editors](operations/customers.md).
+- Keys that two mappings have in common are described at one of them, and the other one refers to it.
 - A path such as \`networks[]\` is a list; \`hostgroups[].name\` is the key \`name\` of each of its items.
 
 Complete files: [\`mirror.yaml\`](../deploy/mirror.yaml), [\`inline.yaml\`](../deploy/inline.yaml),
@@ -62,7 +64,45 @@ Complete files: [\`mirror.yaml\`](../deploy/mirror.yaml), [\`inline.yaml\`](../d
 `;
 
 export function configurationPage(): string {
-  return [INTRODUCTION, ...CHAPTERS.flatMap((chapter) => [...chapterText(chapter)])].join("\n");
+  // Throws where a key has no meaning.
+  for (const { schema } of CHAPTERS) keysOf(schema);
+  const placed = CHAPTERS.flatMap((chapter) => sectionsOf(chapter.schema).map((section) => ({ chapter, section })));
+  const named = placed.map(({ section }) => section.name);
+  const sections = placed.map(({ chapter, section }, i) => {
+    const before = named.slice(0, i).filter((name) => name === section.name).length;
+    const anchor = before === 0 ? section.name : `${section.name}-${before}`;
+    return { chapter, section, anchor, rows: section.keys.map((key) => rowOf(key, chapter)) };
+  });
+  const mappings = new Map(sections.map((placed) => [placed.section, mappingsOf(placed)] as const));
+  const repeats = repeatsIn([...mappings.values()].flat());
+  const text = sections.flatMap(({ chapter, section, rows }) => {
+    const own = (mappings.get(section) ?? []).flatMap((mapping) => {
+      const repeat = repeats.get(mapping);
+      return repeat === undefined ? [] : [[mapping.path, repeat] as const];
+    });
+    const title = section.name === "" ? [`## ${chapter.title}\n`] : [];
+    return [...title, ...sectionText({ chapter, section, rows, repeats: new Map(own) })];
+  });
+  return [INTRODUCTION, ...text].join("\n");
+}
+
+interface PlacedSection {
+  readonly chapter: Chapter;
+  readonly section: Section;
+  readonly rows: readonly ReferenceRow[];
+}
+
+/** The section itself and the mappings inside of it, outer ones first. */
+function mappingsOf({ section, anchor, rows }: PlacedSection & { readonly anchor: string }): ReferenceMapping[] {
+  if (section.name === "") return [];
+  const inner = rows.filter(({ type }) => type.includes("mapping")).map(({ path }) => path);
+  const whole = section.items === null ? section.name : `${section.name}[]`;
+  return [whole, ...inner].map((path) => ({
+    ...{ path, anchor, isSection: path === whole },
+    rows: rows.flatMap((row) => {
+      return row.path.startsWith(`${path}.`) ? [{ ...row, path: row.path.slice(path.length + 1) }] : [];
+    }),
+  }));
 }
 
 /** The keys that are no section come first. */
@@ -97,22 +137,33 @@ export function sectionsOf(schema: ReferenceSchema): Section[] {
   return [whole, ...sections];
 }
 
-function* chapterText(chapter: Chapter): Generator<string> {
-  // Throws where a key has no meaning.
-  keysOf(chapter.schema);
-  yield `## ${chapter.title}\n`;
-  for (const section of sectionsOf(chapter.schema)) yield* sectionText(section, chapter);
+type Repeats = ReadonlyMap<string, Repeat>;
+
+function* sectionText({ section, chapter, rows, repeats }: PlacedSection & { repeats: Repeats }): Generator<string> {
+  const { name, items, description, keys, examples } = section;
+  if (name !== "") yield `### ${name}\n`;
+  const whole = repeats.get(items === null ? name : `${name}[]`);
+  yield `${[description, ...presenceText(section, chapter), ...repeatText(whole)].join(" ")}\n`;
+  for (const example of examples) yield `\`\`\`yaml\n${exampleText(section, example)}\`\`\`\n`;
+  const shown = rows.filter((row) => !isRepeated(row, repeats));
+  if (keys.length === 0 || shown.length === 0) return;
+  yield "| Key | Type | Default | Allowed | Change | Meaning |\n|---|---|---|---|---|---|";
+  for (const row of shown) yield rowText(row, repeats.get(row.path));
+  yield "";
 }
 
-function* sectionText(section: Section, chapter: Chapter): Generator<string> {
-  const { name, description, keys, examples } = section;
-  if (name !== "") yield `### ${name}\n`;
-  yield `${[description, ...presenceText(section, chapter)].join(" ")}\n`;
-  for (const example of examples) yield `\`\`\`yaml\n${exampleText(section, example)}\`\`\`\n`;
-  if (keys.length === 0) return;
-  yield "| Key | Type | Default | Allowed | Change | Meaning |\n|---|---|---|---|---|---|";
-  for (const key of keys) yield rowText(key, chapter);
-  yield "";
+function isRepeated({ path }: ReferenceRow, repeats: Repeats): boolean {
+  return [...repeats].some(([outer, { names }]) => {
+    return path.startsWith(`${outer}.`) && names.has(nameOf({ path: path.slice(outer.length + 1) }));
+  });
+}
+
+function* repeatText(repeat: Repeat | undefined): Generator<string> {
+  if (repeat === undefined) return;
+  const { names, of, isWhole, needsRestart } = repeat;
+  const keys = isWhole ? "Its keys" : [...names].map((name) => `\`${name}\``).join(", ");
+  const verb = names.size === 1 && !isWhole ? "is that" : "are those";
+  yield `${keys} ${verb} of [\`${of.path}\`](#${of.anchor})${needsRestart ? "; a change needs a restart" : ""}.`;
 }
 
 /** The text in a file: with the name of the section above it. */
@@ -131,10 +182,14 @@ function* presenceText({ name, items, fallback }: Section, chapter: Chapter): Ge
     yield "Adding or removing this section needs a restart.";
 }
 
-function rowText({ path, type, fallback, allowed, meaning }: ReferenceKey, chapter: Chapter): string {
+function rowOf({ path, type, fallback, allowed, meaning }: ReferenceKey, chapter: Chapter): ReferenceRow {
   const change = chapter.changeTime(path.replaceAll("[]", ""));
   const changed = change.kind === "partly" ? `reload; restart for ${change.restart}` : change.kind;
-  const cells = [`\`${path}\``, type, fallbackText(fallback), allowed, changed, meaning];
+  return { path, type, fallback: fallbackText(fallback), allowed, change: changed, meaning };
+}
+
+function rowText({ path, type, fallback, allowed, change, meaning }: ReferenceRow, repeat: Repeat | undefined): string {
+  const cells = [`\`${path}\``, type, fallback, allowed, change, [meaning, ...repeatText(repeat)].join(" ")];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 

@@ -12,6 +12,7 @@ import { describeProblem } from "../src/schema/problem.ts";
 import { described } from "../src/schema/schema-forms.ts";
 import { keysOf } from "./configuration-keys.ts";
 import { CHAPTERS, type Chapter, configurationPage, exampleText, sectionsOf } from "./configuration-page.ts";
+import { type ReferenceRow, repeatsIn } from "./configuration-repeats.ts";
 
 // The keys are many, and each is loaded twice.
 setDefaultTimeout(60_000);
@@ -78,6 +79,28 @@ test("a key without a description is refused by its path", () => {
   expect(() => keysOf(file)).toThrow("without a description in the schema: nodes[].silent");
 });
 
+const row = (path: string, changes: Partial<ReferenceRow> = {}): ReferenceRow => ({
+  ...{ path, type: "integer", fallback: "`1`", allowed: "", change: "reload", meaning: `What ${path} is.` },
+  ...changes,
+});
+const [A, B, C] = [row("a"), row("b[]"), row("b[].c")];
+const section = (path: string, ...rows: ReferenceRow[]) => ({ path, anchor: path, isSection: true, rows });
+const inner = (...rows: ReferenceRow[]) => ({ path: "groups[].one", anchor: "groups", isSection: false, rows });
+
+test.each([
+  ["the same keys", [A, B, C], "a b, all"],
+  ["inherited keys", [A, B, C].map((each) => ({ ...each, fallback: "inherited" })), "a b, all"],
+  ["keys that a restart alone applies", [A, B, C].map((each) => ({ ...each, change: "restart" })), "a b, all, restart"],
+  ["one more key", [A, B, C, row("d")], "a b"],
+  ["a key that means something else", [row("a", { meaning: "Another." }), B, C, row("d")], null],
+  ["a key of a list that differs", [A, B, row("b[].c", { allowed: "1 to 2" })], null],
+])("a mapping with %s is described by the section of its name", (_, rows, expected) => {
+  const [one, group] = [section("one", A, B, C), inner(...rows)];
+  const repeat = repeatsIn([group, one]).get(group);
+  const words = repeat && [[...repeat.names].join(" "), repeat.isWhole && "all", repeat.needsRestart && "restart"];
+  expect(words?.filter(Boolean).join(", ") ?? null).toBe(expected);
+});
+
 test("every key that a reload leaves for a restart is a key of the file", () => {
   const known = keysOf(ConfigFile).map(({ path }) => path.replaceAll("[]", ""));
   expect(RESTART_KEY_NAMES.filter((key) => !known.includes(key))).toEqual([]);
@@ -93,7 +116,7 @@ describe.each(CHAPTERS.map((chapter) => [chapter.title, chapter] as const))("%s"
   });
 
   test("the loader uses the printed defaults, and other values make a difference", () => {
-    const rows = [...defaultsOf(title)];
+    const rows = [...defaultsOf(chapter)];
     expect(rows.length).toBeGreaterThan(5);
     const faults = rows.map((row) => faultOf(chapter, row)).filter((fault) => fault !== null);
     expect(faults).toEqual([]);
@@ -107,16 +130,12 @@ interface PrintedDefault {
   readonly choices: readonly unknown[];
 }
 
-/** Of a chapter, those that are printed as a value and not in words. */
-function* defaultsOf(title: string): Generator<PrintedDefault> {
-  const chapter = PAGE.split("\n## ").find((text) => text.startsWith(title)) ?? "";
-  for (const row of chapter.matchAll(/^\| `(.+?)` \| [^|]+ \| `([^`]+)` \| ([^|]*) \|/gm)) {
-    const [, path = "", value = "", allowed = ""] = row;
-    yield {
-      path,
-      value: parse(value),
-      choices: [...allowed.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => parse(text)),
-    };
+/** Of a chapter, those that are printed as a value and not in words, also of keys that the page describes elsewhere. */
+function* defaultsOf({ schema }: Chapter): Generator<PrintedDefault> {
+  for (const { path, fallback, allowed } of sectionsOf(schema).flatMap(({ keys }) => keys)) {
+    if (fallback.kind !== "value") continue;
+    const choices = [...allowed.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => parse(text));
+    yield { path, value: fallback.value, choices };
   }
 }
 

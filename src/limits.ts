@@ -64,7 +64,7 @@ export const VICTIMS_PER_SOURCE = 8;
 /** The longest duration of a source block, seconds, and the maximum length of its reason, characters. */
 export const SOURCE_BLOCK_SECONDS_MAX = 86_400;
 export const SOURCE_BLOCK_REASON_MAX = 1000;
-/** Of the reason of a command to ban or unban. */
+/** Characters of the reason of a command to ban or unban. */
 export const BAN_REASON_MAX = 200;
 /** Maintenance windows that operators opened, their longest duration, seconds, and characters of a reason. */
 export const MAINTENANCE_ORDERS_MAX = 50;
@@ -74,7 +74,7 @@ export const MAINTENANCE_AHEAD_SECONDS_MAX = 2_592_000;
 export const MAINTENANCE_REASON_MAX = 200;
 /** Bans and unbans in one command. */
 export const ORDERS_AT_ONCE_MAX = 100;
-/** Of the end of a filter rule or a protection. */
+/** Characters of the reason of the end of a filter rule or a protection. */
 export const ORDER_END_REASON_MAX = 200;
 /** Orders that wait for the disk at once; further ones are refused. */
 export const STATE_ORDERS_MAX = 1024;
@@ -98,7 +98,7 @@ export const SHARED_LINK_REASON_MAX = 200;
 export const SESSIONS_MAX = 1024;
 export const SESSIONS_PER_USER = 8;
 export const SIGN_INS_AT_ONCE_MAX = 32;
-/** Of those, from one address, or one IPv6 /64: behind a proxy all come from one. */
+/** Sign-ins from one address, or one IPv6 /64: behind a proxy all come from one. */
 export const SIGN_INS_PER_PEER = 8;
 /** Lines of `api.oidc.roles`. */
 export const SIGN_IN_ROLES_MAX = 1000;

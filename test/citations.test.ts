@@ -50,6 +50,16 @@ function missingPaths({ path, text }: SourceFile, isThere: (path: string) => boo
   return named.filter((name) => !READERS_OWN.test(name) && !isThere(name)).map((name) => `${path}: ${name}`);
 }
 
+/** `admit()` in `src/mitigation/admission.ts`, `Backend` (`src/http/backend.ts`): a name, and the file that has it. */
+const PLACED =
+  /`#?(\w+)(?:\(\))?`\s+(?:(?:in|of)\s+|\()`((?:src|addon|dashboard|test|bench|deploy|setup)\/[\w./-]+\.\w+)`/g;
+
+function misplacedNames({ path, text }: SourceFile, read: ReadFile): string[] {
+  return [...text.matchAll(PLACED)].flatMap(([, name = "", file = ""]) =>
+    new RegExp(`\\b${name}\\b`).test(read(file) ?? "") ? [] : [`${path}: ${name} is not in ${file}`],
+  );
+}
+
 /** Documents of others are numbered for good. */
 const NUMBERED_FOR_GOOD = /\bRFC \d+|HTML Standard|Semantic Versioning/;
 const SECTION = /\bsections? \d/i;
@@ -100,6 +110,11 @@ test("every file that a Markdown file names is there, and each has its anchors o
   expect(anchors.filter((anchor, i) => anchors.indexOf(anchor) !== i)).toEqual([]);
 });
 
+test("every name that a Markdown file places in a file of the source is there", () => {
+  expect(markdown.flatMap(({ text }) => [...text.matchAll(PLACED)]).length).toBeGreaterThan(30);
+  expect(markdown.flatMap((file) => misplacedNames(file, onDisk))).toEqual([]);
+});
+
 test("no comment and no test cites a numbered section, and no test file is named after one", () => {
   const written = tree.filter(({ path }) => /\.(ts|tsx|css|h|c|cpp|sh|yaml)$|Makefile$/.test(path));
   expect(written.filter(isTest).length).toBeGreaterThan(100);
@@ -137,6 +152,15 @@ test("the path of a file that is gone", () => {
   const text = "See `src/gone.ts`, `src/there.ts` and `src/notify/NAME.ts`.";
   expect(missingPaths({ path: "docs/a.md", text }, (path) => path === "src/there.ts")).toEqual([
     "docs/a.md: src/gone.ts",
+  ]);
+});
+
+test("a name that is not where a document says it is", () => {
+  const text = "`admit()` in `src/a.ts`, `Backend`\n(`src/a.ts`), `#make` of `src/a.ts`, `BackendView` in `src/a.ts`.";
+  expect(misplacedNames({ path: "docs/a.md", text }, () => "function admit() {} interface BackendViews {}")).toEqual([
+    "docs/a.md: Backend is not in src/a.ts",
+    "docs/a.md: make is not in src/a.ts",
+    "docs/a.md: BackendView is not in src/a.ts",
   ]);
 });
 

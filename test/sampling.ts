@@ -3,6 +3,7 @@
  * threshold, the time to detect an attack by its factor, and to end it, with the real detector on simulated samples.
  * SEED makes others, CONFIDENCE another setting, YEARS how long each host is watched for false alarms.
  */
+import { configOf } from "./fixtures/config/parsed-config.ts";
 import {
   alarmsPerYear,
   detectionTimes,
@@ -10,7 +11,6 @@ import {
   expectedAlarmsPerYear,
   learnedOverTrue,
 } from "./fixtures/sampling-runs.ts";
-import { configOf } from "./fixtures/views.ts";
 import { textTable } from "./text-table.ts";
 
 const seed = Number(process.env["SEED"] ?? 1);

@@ -45,7 +45,7 @@ struct filter_pair {
   };
   /* The expiry, as filter_coarse_expiry() returns it. 0: the place is unused. Only the owner of the maps writes it. */
   __u32 expires;
-  /* What the pair's own CPU counted since it last added to filter_pair_rows: that CPU's number plus 1, packets, and in
+  /* Counts of the pair's own CPU since it last added to filter_pair_rows: that CPU's number plus 1, packets, and in
    * the highest bits bytes. It is the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU
    * writes needs no locked instruction, of which a drop would pay for two. Once the pair is in force, only the program
    * writes it. */
@@ -170,7 +170,7 @@ enum filter_set_kind {
 
 struct filter_entry {
   struct ip_address address;
-  /* What any packet has that the rule matches: of its traits, where the mask has bits, these. Most rules that do not
+  /* Any packet that the rule matches has these: of its traits, where the mask has bits, these. Most rules that do not
    * match are passed over by it, here where the rules of one destination lie one after the other. */
   struct filter_traits mask;
   struct filter_traits wanted;
@@ -192,7 +192,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 40);
 #define FILTER_ANY_LENGTH 255
 
 struct filter_set {
-  /* Of prefixes, and of rules for any destination, which come first among the entries. */
+  /* Prefixes, and rules for any destination, which come first among the entries. */
   __u32 entries;
   __u32 any_entries;
   /* Where its buckets and entries begin, and how many buckets there are, a power of two. */

@@ -41,7 +41,7 @@ IN_RECORD(output, 32, input, 14)                // egressInterface
 IN_SAMPLE(sourceAs, 32, destinationAs, 16)      // bgpSourceAsNumber: AS of the source in the exporter's routing table
 IN_RECORD(destinationAs, 32, sourceAs, 17)      // bgpDestinationAsNumber
 
-// What counts.
+// Counted amounts.
 NUMBER(packets, 2)                              // packetDeltaCount: since the flow's last record
 NUMBER(bytes, 1)                                // octetDeltaCount: of layer 3
 NUMBER(totalPackets, 86)                        // packetTotalCount: since the flow began
@@ -62,7 +62,7 @@ NUMBER(reverseTotalPackets, reverse(86))
 NUMBER(reverseTotalBytes, reverse(85))
 NUMBER(reverseTcpFlags, reverse(6))
 
-// What the packets say. Of an element that a template has once more, the second is of the packet within a tunnel.
+// Fields of the packets. If a template has an element twice, the second is of the packet within a tunnel.
 NUMBER(protocol, 4)                             // protocolIdentifier
 NUMBER(sourcePort, 7)                           // sourceTransportPort
 NUMBER(destinationPort, 11)                     // destinationTransportPort
@@ -94,7 +94,7 @@ PART(server4, 4, cisco(12237))
 PART(frame, 0, 104, 315)                        // layer2packetSectionData, dataLinkFrameSection
 PART(ipPacket, 0, 313)                          // ipHeaderPacketSection
 
-// Of the flow.
+// Fields of the flow.
 NUMBER(flowId, 148)                             // flowId
 NUMBER(endReason, 136)                          // flowEndReason
 NUMBER(event, 233, 40005)                       // firewallEvent, and Cisco's number before 233 was assigned
@@ -137,7 +137,7 @@ NUMBER(samplingSize, 309)                       // samplingSize
 NUMBER(samplingPopulation, 310)                 // samplingPopulation
 NUMBER(samplingProbability, 311)                // samplingProbability
 
-// Of records of options.
+// Fields of records of options.
 NUMBER(scopeInterface)                          // an interface that is a scope
 NUMBER(scopeTemplate, 145)                      // templateId
 NUMBER(scopeDomain, 149)                        // observationDomainId

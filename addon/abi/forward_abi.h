@@ -13,7 +13,7 @@
 
 #define FORWARD_SCHEMA 1
 #define FORWARD_TUNNELS_MAX 64u
-/* Of each family, of networks and tunnels together. */
+/* For each family, of networks and tunnels together. */
 #define FORWARD_PREFIXES_MAX 262144u
 /* Interfaces that frames arrive on, and those that they may leave by. */
 #define FORWARD_PORTS_MAX 4096u
@@ -55,7 +55,7 @@ enum forward_outcome {
   FORWARD_OUTCOMES = 22,
 };
 
-/* Of one CPU. */
+/* Counts of one CPU. */
 struct forward_stats {
   struct filter_count outcomes[FORWARD_OUTCOMES];
   /* Segments whose MSS was lowered; they have an outcome as well. */
@@ -81,7 +81,7 @@ enum forward_tunnel_kind {
 struct forward_tunnel {
   struct ip_address local;
   struct ip_address remote;
-  /* Of GRE the key, of VXLAN the VNI with the reserved byte behind it. */
+  /* The key of GRE, or the VNI of VXLAN with the reserved byte behind it. */
   __u32 key;
   __u16 port;
   /* In host order: of the packet within, and the largest MSS of its segments by family. */
@@ -93,7 +93,7 @@ struct forward_tunnel {
   __u8 has_key;
   /* Bytes that a frame grows by. */
   __u8 headers;
-  /* Of the Ethernet header within VXLAN. */
+  /* MAC address in the Ethernet header within VXLAN. */
   __u8 destination_mac[6];
   __u8 source_mac[6];
   __u8 reserved[4];
@@ -125,16 +125,16 @@ FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 32);
 
 /* The way of packets to one destination that arrive on one interface, as one CPU looked it up last. */
 struct forward_route {
-  /* Of IPv4 the last word alone. */
+  /* For IPv4 the last word alone. */
   struct ip_address destination;
   __u64 kept_until_ns;
   __u32 generation;
   __u32 ingress;
   __u32 egress;
   __u8 arrival_mac[6];
-  /* Of the route; a longer packet takes a look-up. */
+  /* MTU of the route; a longer packet takes a look-up. */
   __u16 mtu;
-  /* What the Ethernet header begins with as it leaves: the neighbor's MAC address, and that of the interface. */
+  /* The begin of the Ethernet header as it leaves: the neighbor's MAC address, and that of the interface. */
   __u32 macs[3];
   __u8 is_ipv4;
   __u8 reserved[7];
@@ -146,7 +146,7 @@ struct forward_route_set {
   struct forward_route routes[2];
 };
 
-/* Of each CPU. Of a thousand destinations nine in ten have room beside each other. */
+/* For each CPU. Nine in ten of a thousand destinations have room beside each other. */
 #define FORWARD_ROUTE_SET_BITS 11
 #define FORWARD_ROUTE_SETS (1u << FORWARD_ROUTE_SET_BITS)
 
@@ -157,7 +157,7 @@ struct forward_settings {
   __u32 reserved;
   /* How often a CPU leaves a packet to the kernel for its neighbor's sake; 0: never. */
   __u64 refresh_ns;
-  /* What one answer costs; 0: they are not limited. */
+  /* Cost of one answer; 0: they are not limited. */
   __u64 answer_cost_ns;
   /* How long a CPU keeps a route; 0: not at all. */
   __u64 keep_ns;

@@ -76,7 +76,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct inline_row) == 72);
 /* Rows come in chunks, which the reader adds as a lane fills up. */
 #define INLINE_CHUNK_BITS 12
 #define INLINE_CHUNK_ROWS (1u << INLINE_CHUNK_BITS)
-/* What fits beside the tag of a way. */
+/* The largest number that fits beside the tag of a way. */
 #define INLINE_ROWS_MAX 0xfffffeu
 
 struct inline_lane {
@@ -208,7 +208,7 @@ struct inline_settings {
   __u32 host_seed[INLINE_HOST_SEED_WORDS];
   /* CPUs that the maps have room for. */
   __u32 cpus;
-  /* Of each lane. Buckets are a power of two; far ones may be none. */
+  /* For each lane. Buckets are a power of two; far ones may be none. */
   __u32 near_buckets;
   __u32 far_buckets;
   __u32 chunks;

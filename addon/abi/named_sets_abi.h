@@ -22,7 +22,7 @@
 
 struct sets_line {
   union {
-    /* Of the index. */
+    /* Targets of the index. */
     __u32 index[SETS_INDEX_TARGETS];
     struct {
       __u32 targets[SETS_LINE_TARGETS];
@@ -35,7 +35,7 @@ struct sets_line {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct sets_line) == 64);
 
-/* Of a target: it is the number of a line, not of a class; and that line asks about the next piece. */
+/* In a target: it is the number of a line, not of a class; and that line asks about the next piece. */
 #define SETS_IS_LINE 0x80000000u
 #define SETS_NEXT_PIECE_BIT 30
 #define SETS_NEXT_PIECE (1u << SETS_NEXT_PIECE_BIT)

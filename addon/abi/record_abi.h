@@ -23,7 +23,7 @@ struct sample_record {
   __u8 verdict;
   /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
   __u8 is_made;
-  /* What the frame's headers say, so that a reader of many records need not decode each: from here to `ttl`; addresses
+  /* Fields of the frame's headers, so that a reader of many records need not decode each: from here to `ttl`; addresses
    * in the mapped form. What RECORD_PORTS or RECORD_TCP_FLAGS does not announce is 0. */
   __u8 protocol;
   /* Packets that it stands for: those of its worker that it was drawn from, times the sampling rate. */
@@ -40,7 +40,7 @@ struct sample_record {
   __u8 source[16];
   __u8 destination[16];
   __u8 ttl;
-  /* What its exporter reported beside that; 0: not known. */
+  /* Fields that its exporter reported beside that; 0: not known. */
 #define IN_SAMPLE(name, bits, ...) __u##bits name;
 #include "flow_fields_abi.h"
 };
@@ -53,7 +53,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) % 8 == 0);
 #define RECORD_FIRST_FRAGMENT 4
 #define RECORD_LATER_FRAGMENT 8
 
-/* Whose samples are wanted: those of the addresses that agree with `address` in its first `length` bits, or of a
+/* The hosts whose samples are wanted: the addresses that agree with `address` in the first `length` bits, or of a
  * group. */
 struct sample_place {
   __u8 address[16];
@@ -75,7 +75,7 @@ struct profile_record {
   __u16 destination_port;
   /* As in sample_record; at most 65,535. */
   __u16 packet_bytes;
-  /* Of the frame beyond the packet; at most 255. */
+  /* Bytes of the frame beyond the packet; at most 255. */
   __u8 frame_bytes;
   __u8 ttl;
   __u8 protocol;
@@ -107,7 +107,7 @@ struct rule_record {
   double expires_at_ms;
   /* Rate of a limit, of all learned sources together, or of each source; 0: none. */
   double bytes_per_second;
-  /* Of each source; 0: none. */
+  /* Limit of each source; 0: none. */
   double packets_per_second;
   /* Addresses in the mapped form, and the lengths of that form. */
   __u8 destination[16];

@@ -39,7 +39,7 @@ enum filter_action {
   FILTER_VALIDATE_TRANSPARENT = 4,
   /* Passes, whatever the rules that follow say. */
   FILTER_PASS = 5,
-  /* Of each source, what is beyond `byte_cost` and `packet_cost` is dropped (allowance_abi.h); the rules that follow
+  /* Packets of each source beyond `byte_cost` and `packet_cost` are dropped (allowance_abi.h); the rules that follow
    * decide about the rest. */
   FILTER_LIMIT_SOURCE = 6,
   /* DNS queries of sources that have not proved their address are answered with the advice to use TCP, where they can
@@ -59,7 +59,7 @@ enum filter_action {
 };
 
 #define FILTER_PORT_RANGES 5
-/* Of protocol P bit P % 32 of word P / 32. */
+/* Protocol P is bit P % 32 of word P / 32. */
 #define FILTER_PROTOCOL_WORDS 8
 
 /* A rule: on the first cache line all that most packets are held against, on the last what they change. What it
@@ -84,7 +84,7 @@ struct filter_rule {
   struct ip_address destination;
   /* Cost of a byte, in 2^-16 ns. */
   __u64 byte_cost;
-  /* Of FILTER_LIMIT_SOURCE, FILTER_LIMIT_DESTINATION and FILTER_LIMIT_ALL what a packet costs, in units of
+  /* For FILTER_LIMIT_SOURCE, FILTER_LIMIT_DESTINATION and FILTER_LIMIT_ALL: the cost of a packet in units of
    * allowance_abi.h, and how much of an address is a source. */
   __u32 packet_cost;
   __u8 limit_length;

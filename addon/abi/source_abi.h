@@ -42,8 +42,8 @@ enum source_state {
 
 /* One cache line. */
 #define SOURCE_WAYS 8u
-/* Of them, those that learned sources have from the ones that prove their address later: a botnet's real addresses can
- * take the ways of each other, and of what was learned beyond half. The other half is not kept from learned sources by
+/* The part of them that learned sources keep from those that prove their address later: a botnet's real addresses can
+ * take the ways of each other, and of learned sources beyond half. The other half is not kept from learned sources by
  * number, since these never take the way of one that is validated. */
 #define SOURCE_LEARNED_WAYS 4u
 

@@ -29,7 +29,7 @@ namespace floodwall::binding {
 /// The contents of a Uint8Array, valid while the call lasts.
 [[nodiscard]] std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key);
 
-/// What a Float64Array holds, valid while the call lasts.
+/// The numbers of a Float64Array, valid while the call lasts.
 [[nodiscard]] std::span<double> doublesOf(const Napi::Object& object, const char* key);
 
 /// The index of the string in `names`.

@@ -37,7 +37,7 @@ std::vector<LearnedGroup> groupsOf(const Napi::Value& value) {
   return groups;
 }
 
-/// Of a file: what another build or hand wrote.
+/// From a file: another build or a hand may have written it.
 std::uint32_t directionsArgument(const Napi::CallbackInfo& info, std::size_t index) {
   const std::uint32_t directions = uint32Argument(info, index, "directions");
   if (directions != 1 && directions != 2) throw Napi::RangeError::New(info.Env(), "directions must be 1 or 2");

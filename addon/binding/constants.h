@@ -76,12 +76,12 @@ inline constexpr std::uint32_t kFilterSourcesMax = 1U << 24;
 /// Prefixes of all named sets together.
 inline constexpr std::uint32_t kNamedPrefixesMax = 2'000'000;
 
-/// Of a pair: wall time of the expiry, packets, bytes.
+/// Columns of a pair: wall time of the expiry, packets, bytes.
 inline constexpr std::size_t kPairColumns = 3;
-/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets
+/// Columns of a rule: wall time of the expiry, packets and bytes that it matched, and that it dropped, packets
 /// and bytes that it answered, and sources that proved their address.
 inline constexpr std::size_t kRuleColumns = 8;
-/// Of a watched destination: packets and bytes of each outcome.
+/// Columns of a watched destination: packets and bytes of each outcome.
 inline constexpr std::size_t kOutcomeColumns = 2 * std::size_t{OUTCOMES};
 
 }  // namespace floodwall::binding

@@ -19,7 +19,7 @@ Napi::Value newHandle(const Napi::FunctionReference& constructor, std::shared_pt
   return constructor.New({Napi::External<std::shared_ptr<Slot>>::New(constructor.Env(), &slot)});
 }
 
-/// Of a capture, whose sender is not there: a replay repeats itself.
+/// For a capture, whose sender is not there: a replay repeats itself.
 constexpr std::uint64_t kReplaySeed = 0x46574c31;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is known of exporters and of their receiver, as the objects of native-flow.d.ts.
+// The status of exporters and of their receiver, as the objects of native-flow.d.ts.
 #pragma once
 
 #include <napi.h>

@@ -1,4 +1,4 @@
-// What an engine's hosts teach: a slice of a pass over all of them, on the caller's thread or on one of the pool.
+// Learning from an engine's hosts: a slice of a pass over all of them, on the caller's thread or on one of the pool.
 #include "arguments.h"
 #include "baselines_handle.h"
 #include "engine_handle.h"

@@ -9,7 +9,7 @@ FILTER_MAP(filter_bucket) outcome_ways SEC(".maps");
 FILTER_MAP(ip_address) outcome_destinations SEC(".maps");
 /* As filter_hits: rows of a stripe lie together. */
 FILTER_MAP(outcome_row) outcome_rows SEC(".maps");
-/* What was kept from other destinations; rows of a stripe lie together. */
+/* Packets that were kept from other destinations; rows of a stripe lie together. */
 FILTER_MAP(outcome_early) outcome_early SEC(".maps");
 
 /* The number of the destination's row, plus 1; 0: it is not watched. */
@@ -27,8 +27,8 @@ static __always_inline __u32 find_watched(const struct ip_address* destination, 
   return 0;
 }
 
-/* Of the drops of a CPU by one verdict one in OUTCOME_EARLY_EVERY is counted early, for all of them: most are of what
- * is always dropped, and must not cost more for what may become an attack. A power of two. */
+/* One in OUTCOME_EARLY_EVERY drops of a CPU by one verdict is counted early, for all of them: most are of traffic that
+ * is always dropped, and must not cost more for traffic that may become an attack. A power of two. */
 enum { OUTCOME_EARLY_EVERY = 16 };
 
 static __always_inline int is_early_due(__u64 drops) { return (drops & (OUTCOME_EARLY_EVERY - 1)) == 0; }

@@ -17,7 +17,7 @@ static __always_inline __u64 half_mask(__u32 bits) {
   return bpf_cpu_to_be64(~0ull << (64 - (bits < 64 ? bits : 64)));
 }
 
-/* Of the part of the address that is a source for the rule, and of the rule. */
+/* Hash of the part of the address that is a source for the rule, and of the rule. */
 static __always_inline __u64 allowance_hash(const struct filter_head* head, const struct packet* packet,
                                             const struct filter_rule* rule, __u32 number) {
   const __u32 length = rule->limit_length;

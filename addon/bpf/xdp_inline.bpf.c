@@ -170,7 +170,7 @@ __noinline int is_ours(struct packet* packet) {
   return settings.counts_outgoing && may_be_in_network(&packet->source) && find_network(&packet->source);
 }
 
-// What becomes of a frame's packet: bytes of the frame that are not the packet's own; what parse_packet says of it; and
+// The reading of a frame's packet: bytes of the frame that are not the packet's own; the result of parse_packet; and
 // whether it was in a tunnel: then `around` has the outermost packet.
 #define TAKEN_BYTES 0xffffu
 #define TAKEN_ERROR_SHIFT 16
@@ -223,7 +223,7 @@ __noinline __u32 parse_inner(struct xdp_md* ctx, struct packet* packet) {
   return take_apart(ctx, packet);
 }
 
-// What the packet carries that was not taken apart. ERSPAN is taken for GRE, as which it comes.
+// The encapsulation that was not taken apart. ERSPAN is taken for GRE, as which it comes.
 static __always_inline __u32 carried_by(struct xdp_md* ctx, const struct packet* packet, __u32 error) {
   if (error == INLINE_NOT_IP) {
     const __u8* type = (const __u8*)(long)ctx->data + bounded(packet->network_at - 2, 0xff);
@@ -312,7 +312,7 @@ static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu
   const __u32 lane = settings.counts_outgoing ? 2 * cpu : cpu;
   struct place to = locate(&packet->destination, lane);
   struct place from = {.is_foreign = 1};
-  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours.
+  // Traffic to one of ours is not outgoing: anyone can send it in the name of another of ours.
   if (settings.counts_outgoing && to.is_foreign) from = locate(&packet->source, lane + 1);
   if (to.is_foreign && from.is_foreign) {
     own->foreign_packets++;

@@ -101,7 +101,7 @@ void printBounds() {
   say("The largest number of a CPU that a worker can be pinned to, and of a queue.");
   number("CPU_NUMBER_MAX", kCpuMax);
   number("QUEUE_NUMBER_MAX", kQueueMax);
-  say("Of a source of frames that are a sample of the traffic: one in this number at most.");
+  say("Sampling rate of a source of frames: one in this number at most.");
   number("SAMPLING_RATE_MAX", kFrameSamplingRateMax);
   say("UDP ports at which a source takes VXLAN apart, and the one where no others are named.");
   number("VXLAN_PORTS_MAX", VXLAN_PORTS_MAX);
@@ -132,7 +132,7 @@ void printBounds() {
   number("LENGTH_RANGES_MAX", DETAILS_LENGTHS);
   say("Entries of the operator's rules: each has one for each destination.");
   number("OPERATOR_ENTRIES_MAX", FILTER_OPERATOR_ENTRIES);
-  say("Of the filter's pinned maps: others are replaced.");
+  say("Version of the filter's pinned maps: others are replaced.");
   number("FILTER_SCHEMA", FILTER_SCHEMA);
   say("Tunnels that packets can be forwarded into.");
   number("FORWARD_TUNNELS_MAX", FORWARD_TUNNELS_MAX);
@@ -144,13 +144,13 @@ void printNames() {
   names("METRICS", kMetricNames);
   say("Why a frame is counted to no host.");
   names("PARSE_ERRORS", kParseErrorNames);
-  say("What a frame can be that is not IP.");
+  say("Kinds of frames that are not IP.");
   names("NOT_IP_KINDS", kNotIpKindNames);
-  say("What packets can be taken out of.");
+  say("Encapsulations that packets can be taken out of.");
   names("ENCAPSULATIONS", kEncapsulationNames);
-  say("What the filter decides: exactly one for each packet.");
+  say("Verdicts of the filter: exactly one for each packet.");
   names("FILTER_VERDICTS", kVerdicts);
-  say("What a rule of the filter does, in the order of their numbers in RULE_RECORD.");
+  say("Actions of a rule of the filter, in the order of their numbers in RULE_RECORD.");
   names("RULE_ACTIONS", kRuleActions);
   say("Values of options and states, see native.d.ts.");
   names("CLOCKS", kClocks);
@@ -162,10 +162,10 @@ void printNames() {
   names("FILTER_ORIGINS", kFilterOrigins);
   names("FILTER_ENDS", kFilterEnds);
   names("PINNED_STATES", kPinnedStates);
-  say("What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels.");
+  say("Outcomes of a passed packet where it is forwarded: exactly one; and kinds of tunnels.");
   names("FORWARD_OUTCOMES", kForwardOutcomes);
   names("TUNNEL_KINDS", kTunnelKinds);
-  say("Of flow telemetry: see native-flow.d.ts.");
+  say("Flow telemetry: see native-flow.d.ts.");
   names("FLOW_PROTOCOLS", kFlowProtocolNames);
   names("FLOW_DIRECTIONS", kRuleDirections);
   names("FLOW_LEFT_OUT", kLeftOutNames);
@@ -177,7 +177,7 @@ void printNames() {
 }
 
 void printReportedFields() {
-  say("What an exporter reported of a sampled header (abi/flow_fields_abi.h): where its record has it, and its bytes.");
+  say("Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): place in its record, and bytes.");
   std::printf("export const REPORTED_FIELDS = {\n");
 #define IN_SAMPLE(name, ...) \
   std::printf("  %s: { at: %zu, bytes: %zu },\n", #name, offsetof(sample_record, name), sizeof(sample_record::name));
@@ -207,7 +207,7 @@ void printRecords() {
                            {"packetBytes", offsetof(sample_record, packet_bytes)},
                            {"ttl", offsetof(sample_record, ttl)}});
   printReportedFields();
-  say("What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source.");
+  say("headerBits of a record: which fields are known, which fragment it is, and the family of a profile's source.");
   object("HEADER_BITS", {{"ports", RECORD_PORTS},
                          {"tcpFlags", RECORD_TCP_FLAGS},
                          {"firstFragment", RECORD_FIRST_FRAGMENT},
@@ -264,7 +264,7 @@ void printRecords() {
                          {"protocols", offsetof(rule_record, protocols)},
                          {"rangeBytes", sizeof(filter_ports)},
                          {"rangeTo", offsetof(filter_ports, to)}});
-  say("What few rules ask for beside that (filter_details): its size, where its fields begin.");
+  say("Fields that few rules have beside that (filter_details): their size, and where they begin.");
   object("DETAILS_RECORD", {{"bytes", sizeof(filter_details)},
                             {"asks", offsetof(filter_details, asks)},
                             {"ttlFrom", offsetof(filter_details, ttl_from)},
@@ -300,7 +300,7 @@ void printRecords() {
                             {"destinationLength", offsetof(operator_entry_record, destination_length)}});
   say("The length of a prefix that a rule does not have.");
   number("RULE_NO_PREFIX", RECORD_NO_PREFIX);
-  say("What a rule asks of a packet beside its addresses and ports.");
+  say("Conditions of a rule on a packet beside its addresses and ports.");
   object("RULE_ASKS", {{"protocol", FILTER_ASKS_PROTOCOL},
                        {"fragment", FILTER_ASKS_FRAGMENT},
                        {"flags", FILTER_ASKS_FLAGS},

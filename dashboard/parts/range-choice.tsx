@@ -23,6 +23,7 @@ import { spanFault } from "../text/time-span.ts";
 import { shifted, zoomed } from "../text/zoom.ts";
 import { Button } from "./button.tsx";
 import { Segments } from "./field.tsx";
+import { timeOf } from "./span-fields.tsx";
 import { TimeField } from "./time-field.tsx";
 
 const OWN = "own";
@@ -88,8 +89,4 @@ function Between({ span }: { readonly span: Span }) {
       <TimeField label={t`To`} time={timeOf(span.to)} fault={odd.to ?? null} onChange={take("to")} />
     </>
   );
-}
-
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }

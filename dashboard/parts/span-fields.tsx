@@ -33,7 +33,8 @@ export function spanOf(query: URLSearchParams): TimeSpan {
     : { kind: "between", from: timeOf(chosen.from), to: timeOf(chosen.to) };
 }
 
-function timeOf(seconds: number): string {
+/** RFC 3339. */
+export function timeOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }
 

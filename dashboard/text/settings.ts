@@ -4,7 +4,7 @@ import type { StatusWire } from "../../src/http/wire/status.ts";
 import { t } from "../language.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
-import { methodName } from "./format/words.ts";
+import { capital, methodName } from "./format/words.ts";
 
 /** `FlowSpec, after 5 min Blackhole`. */
 export function ladderText({ ban, mitigation, escalation }: HostgroupConfigWire): string {
@@ -61,10 +61,6 @@ export function problemLines(text: string): ProblemLine[] {
       const [, key = null, rule = rest] = (at === null ? null : KEY.exec(rest)) ?? [];
       return { at, key, rule };
     });
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What operators set over the configuration: `packets 9.00 kpps, FlowSpec, never bans 203.0.113.7 (by anna)`. */

@@ -8,7 +8,7 @@ import { enclosingPrefix } from "../net/prefix.ts";
 
 /** Attempts that have asked, until they expire; over it the oldest is forgotten, and its code is of no use twice. */
 export const USED_ATTEMPTS_MAX = 8192;
-/** Of one peer, by IPv6. */
+/** Length of the IPv6 prefix of one peer. */
 const PEER_BITS = 64;
 
 export class AttemptsAtOnce {

@@ -23,11 +23,11 @@ export interface BrowserSessionsOptions {
   readonly clock: { wallMs(): number; monotonicMs(): number };
   readonly onEnd: (id: string, end: SessionEnd) => void;
   readonly store: Pick<RecordTable<KeptSession>, "queue" | "save">;
-  /** Of an earlier process. */
+  /** The sessions of an earlier process. */
   readonly kept: readonly KeptSession[];
 }
 
-/** Of an identity provider. */
+/** The client of an identity provider. */
 export type Client = Pick<SignInConfig, "issuer" | "clientId">;
 
 export interface SessionView {
@@ -56,7 +56,7 @@ interface Session {
   /** Wall clock, ms: to be shown. */
   readonly createdAt: number;
   seenAt: number;
-  /** Of an earlier process: its age is by the wall clock too, which may have been wrong at the start. */
+  /** From an earlier process: its age is by the wall clock too, which may have been wrong at the start. */
   readonly isRestored: boolean;
   /** Monotonic clock, ms. */
   readonly openedMs: number;
@@ -65,7 +65,7 @@ interface Session {
   current: string;
   next: string | null;
   before: { readonly digest: string; readonly untilMs: number } | null;
-  /** What it meant by a configuration. */
+  /** Its meaning by a configuration. */
   meant: Meaning;
 }
 

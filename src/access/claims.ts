@@ -1,4 +1,4 @@
-/** What an identity provider says of a user, and the rights that the configuration gives for it. */
+/** The claims of an identity provider about a user, and the rights that the configuration gives for them. */
 import { TEXT_FORMS } from "../schema/text-forms.ts";
 import type { Principal } from "./principal.ts";
 import type { ClaimedRole, SignInConfig } from "./sign-in-config.ts";
@@ -25,7 +25,7 @@ export function userName(claims: Claims, { nameClaim }: Pick<SignInConfig, "name
   return subject === null || !isName(subject) ? null : USER + SUBJECT + subject;
 }
 
-/** Who the user is, whatever the name: a provider gives it to one user alone (OpenID Connect Core 1.0, ID Token). */
+/** The user, whatever the name: a provider gives it to one user alone (OpenID Connect Core 1.0, ID Token). */
 export function subjectOf(claims: Claims): string | null {
   const { sub } = claims;
   return typeof sub === "string" && sub !== "" ? sub : null;

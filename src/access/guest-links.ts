@@ -115,7 +115,7 @@ export class SharedLinks {
   }
 }
 
-/** Of a service that keeps none. */
+/** For a service that keeps none. */
 export function noSharedLinks(): SharedLinks {
   const nothing = { callers: () => NO_TENANTS, save: async () => {}, newId: () => "", wallMs: () => 0 };
   return new SharedLinks({ ...nothing, isAllowed: () => false, randomBytes: (count) => new Uint8Array(count) });

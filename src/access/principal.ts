@@ -13,7 +13,7 @@ export interface Principal {
   readonly node: string | null;
   /** Id of the shared link that is its only right; absent: it has a token. */
   readonly link?: string;
-  /** Of the user, which the provider gives to no other; absent: the caller has a token. */
+  /** The subject of the user, which the provider gives to no other; absent: the caller has a token. */
   readonly subject?: string;
   /** Id of the browser session in which its user signed in; absent: it has a token. */
   readonly session?: string;

@@ -6,7 +6,7 @@
 import type { Principal } from "./principal.ts";
 import type { TokenConfig } from "./token-config.ts";
 
-/** Who fills a place. */
+/** The caller that fills a place. */
 export type Holder = Pick<Principal, "operator" | "tenant">;
 
 export const ADMINISTRATOR: Holder = { operator: "", tenant: null };
@@ -28,7 +28,7 @@ export function callersOf(tokens: readonly Pick<TokenConfig, "tenant">[]): Calle
   return { tenants: byTenant.size, tokensOf: (tenant) => byTenant.get(tenant)?.length ?? 0 };
 }
 
-/** Of the configuration in force. @param tokens another list when it changes. */
+/** The callers of the configuration in force. @param tokens another list when it changes. */
 export function callersNow(tokens: () => readonly Pick<TokenConfig, "tenant">[]): () => Callers {
   let known: { readonly of: readonly unknown[]; readonly callers: Callers } | null = null;
   return () => {
@@ -50,7 +50,7 @@ export interface Room {
 /** `full`: there is no room for any caller. `over_share`: the caller has taken what is its own. */
 export type Overrun = "full" | "over_share";
 
-/** Of one tenant, and of one of its tokens. At least one, so that a share is never nothing while there is room. */
+/** The shares of one tenant and of one of its tokens. At least one, so that none is nothing while there is room. */
 export function sharesOf(
   { capacity, reserve = Math.ceil(capacity / 4), perTenantMax = Number.POSITIVE_INFINITY }: Room,
   { tenants, tokensOf }: Callers,

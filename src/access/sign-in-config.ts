@@ -8,7 +8,7 @@ export interface SignInConfig {
   readonly clientSecretEnv: string | null;
   /** Scheme, host and port by which browsers reach the dashboard, without a slash at the end. */
   readonly publicUrl: string;
-  /** Of the provider, for the button. */
+  /** The name of the provider, for the button. */
   readonly label: string;
   readonly scopes: readonly string[];
   /** The claim that names the user in the audit trail and in orders. */
@@ -29,7 +29,7 @@ export interface ClaimedRole {
 
 export const CALLBACK_PATH = "/api/v1/sign-in/callback";
 
-/** What must be registered at the provider. */
+/** The URI that must be registered at the provider. */
 export function redirectUri({ publicUrl }: Pick<SignInConfig, "publicUrl">): string {
   return `${publicUrl}${CALLBACK_PATH}`;
 }

@@ -18,7 +18,7 @@ export type SignInFailure =
   | "provider_away"
   /** By the provider or its user. */
   | "denied"
-  /** What the provider sent is not an answer to this sign-in, or not from it. */
+  /** The provider's message is not an answer to this sign-in, or not from it. */
   | "invalid_answer"
   | "no_role"
   | "no_name"
@@ -56,7 +56,7 @@ export interface IdentityProvider {
   readonly error: string | null;
   /** Where the browser goes to sign in; null: the provider is not known yet. Never waits for the provider. */
   urlFor(secrets: AttemptSecrets): Promise<Way | null>;
-  /** What the provider says of the user. Rejects with a ProviderFault. @param answer parameters of the callback */
+  /** The provider's claims about the user. Rejects with a ProviderFault. @param answer parameters of the callback */
   claims(answer: string, secrets: AttemptSecrets): Promise<SaidClaims>;
   /** Where the user ends the session with the provider itself; null: it has no such page. */
   readonly signOutUrl: string | null;
@@ -97,7 +97,7 @@ export type FinishAnswer =
 
 /** For how long a user may be at the provider, ms. */
 export const ATTEMPT_MS = 10 * 60_000;
-/** Of state, nonce and verifier: 43 characters, the least that RFC 7636 takes. */
+/** For state, nonce and verifier: 43 characters, the least that RFC 7636 takes. */
 const SECRET_BYTES = 32;
 
 export class SignIn {

@@ -8,6 +8,6 @@ export interface TokenConfig {
   readonly role: "viewer" | "operator" | "agent";
   /** null: not bound to a tenant. */
   readonly tenant: string | null;
-  /** Of `edge.nodes` or `scrubbing.nodes`; null: not bound to a node. */
+  /** A node of `edge.nodes` or `scrubbing.nodes`; null: not bound to a node. */
   readonly node: string | null;
 }

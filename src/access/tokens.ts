@@ -19,7 +19,7 @@ export type Meaning =
   /** The secret belongs to several tokens with different rights. */
   | { readonly kind: "ambiguous_secret"; readonly names: readonly string[] };
 
-/** What a bearer header can carry: visible ASCII. A comma would mean that a proxy joined two headers. */
+/** A bearer header can carry visible ASCII. A comma would mean that a proxy joined two headers. */
 const SECRET = /^[!-+\--~]+$/;
 
 export function canBePresented(secret: string): boolean {
@@ -31,7 +31,7 @@ const DIGEST_WORDS = 8;
 
 /** Tokens that have a secret, and the digests of these one after the other. */
 interface Table {
-  /** What the table was made from: the list of tokens, and the version of the secrets. */
+  /** The table was made from these: the list of tokens, and the version of the secrets. */
   readonly of: readonly TokenConfig[];
   readonly version: number;
   readonly tokens: readonly TokenConfig[];

@@ -89,7 +89,7 @@ export interface AuditFilters {
   readonly action: AuditAction | null;
   readonly result: AuditResult | null;
   readonly operator: string | null;
-  /** Of the caller, beside the tenant that the query is for. */
+  /** The tenant of the caller, beside the tenant that the query is for. */
   readonly tenant: string | null;
   /** Matches the target, or the source or victim of `source->victim`; of a prefix each address and prefix inside it. */
   readonly target: Target | null;

@@ -40,7 +40,7 @@ interface SignalReload {
   readonly dryRun: boolean;
 }
 
-/** What a reload that took effect changed: `changed: ban, thresholds; thresholds: pps: 1000 → 2000`. */
+/** The changes of a reload that took effect: `changed: ban, thresholds; thresholds: pps: 1000 → 2000`. */
 export function reloadText(changed: readonly string[], changes: readonly string[]): string {
   return changed.length === 0 ? "" : [`changed: ${changed.join(", ")}`, ...changes].join("; ");
 }

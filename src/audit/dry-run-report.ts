@@ -32,7 +32,7 @@ export interface MarkSums {
 
 export interface DryRunReport {
   readonly sums: MarkSums;
-  /** Of bans whose attack is known, by name. */
+  /** Sums of bans whose attack is known, by name. */
   readonly hostgroups: readonly { readonly name: string; readonly sums: MarkSums }[];
   /** The newest first. */
   readonly rows: readonly MarkedBan[];
@@ -41,10 +41,10 @@ export interface DryRunReport {
 }
 
 export interface ReportSources {
-  /** Of the actions ban and unban, in any order. */
+  /** Events of the actions ban and unban, in any order. */
   readonly events: readonly AuditEvent[];
   readonly attacks: readonly Attack[];
-  /** Of an incident, by its id. */
+  /** The mark of an incident, by its id. */
   readonly markOf: (incident: string) => Mark | null;
   readonly isTruncated: boolean;
 }

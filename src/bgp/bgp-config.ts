@@ -1,4 +1,4 @@
-/** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
+/** The section `bgp`: the speaker, its neighbors, and the terms of blackhole routes. */
 import type { CommunitiesAt } from "../mitigation/announcer.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
@@ -8,7 +8,7 @@ export interface BgpConfig {
   readonly speaker: "managed" | "external";
   /** Socket path or host:port of the external speaker; null when managed. */
   readonly grpc: string | null;
-  /** Of this service among those that use the speaker; null: one that is kept in the state directory. */
+  /** Number of this service among those that use the speaker; null: one that is kept in the state directory. */
   readonly instance: number | null;
   readonly localAsn: number;
   readonly routerId: IpAddress;

@@ -1,4 +1,4 @@
-/** What the speaker and its sessions are doing, for people. */
+/** The status of the speaker and its sessions, for people. */
 import type { BgpConfig } from "./bgp-config.ts";
 import type { RouteFamily } from "./route-family.ts";
 import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";

@@ -1,4 +1,4 @@
-/** What the speaker must know of neighbors and their policies before a route with marks is announced to it. */
+/** The terms of neighbors and their policies that the speaker must have before a route with marks is announced to it. */
 import type { IpAddress } from "../net/address.ts";
 import type { Community } from "../net/community.ts";
 import type { Mark } from "./neighbor-mark.ts";

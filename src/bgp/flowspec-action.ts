@@ -1,4 +1,4 @@
-/** What routers do with packets that a rule matches, as extended communities (RFC 8955, 7, and the drafts named here). */
+/** Actions of routers on packets that a rule matches, as extended communities (RFC 8955, 7, and the drafts named here). */
 import type { RouterAction } from "../mitigation/rules/action.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { type ExtendedCommunity, ipv4Number, parseCommunity } from "../net/community.ts";
@@ -11,7 +11,7 @@ const TYPE = {
   /** Redirect to an IPv4 next hop (draft-ietf-idr-flowspec-redirect-ip). */
   nextHop: 0x010c,
 } as const;
-/** What redirect (0x80, 0x81, 0x82, with subtype 8) adds to the type of a route target with the same administrator. */
+/** A redirect (0x80, 0x81, 0x82, subtype 8) adds this to the type of a route target with the same administrator. */
 const REDIRECT = 0x8008 - 0x0002;
 const UINT16 = 2 ** 16;
 

@@ -10,11 +10,12 @@ import {
   neighbor,
   PEER_ASN,
   SPEAKER_ASN,
+  toPath,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
 import { communitiesOf } from "../../test/fixtures/networks.ts";
 import { exactly, type Range } from "../net/range.ts";
-import { instanceOf, sendable, toPath, toPaths } from "./route-path.ts";
+import { instanceOf, sendable, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;

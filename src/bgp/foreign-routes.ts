@@ -13,11 +13,11 @@ export interface ForeignRoute {
   readonly family: RouteFamily;
   /** The prefix, or what the rule matches. */
   readonly text: string;
-  /** Of a unicast route; "": none. */
+  /** The next hop of a unicast route; "": none. */
   readonly nextHop: string;
   /** Joined by spaces. */
   readonly communities: string;
-  /** Of a rule, bytes per second; 0 discards; null: another action, or a unicast route. */
+  /** The rate of a rule, bytes per second; 0 discards; null: another action, or a unicast route. */
   readonly rateBytes: number | null;
   /** The instance of another Floodwall service; null: not of one. */
   readonly instance: number | null;

@@ -24,12 +24,12 @@ export class LearnedLimits {
     this.#listeners.push(listener);
   }
 
-  /** What another brain found. */
+  /** Takes the limits that another brain found. */
   take(limits: readonly RouteLimit[]): void {
     for (const limit of limits) if (this.#isNeighbor(limit.neighbor)) this.#others.set(nameOf(limit), limit);
   }
 
-  /** What the speaker knows now. */
+  /** Takes the limits that the speaker knows now. */
   found(known: readonly RouteLimit[]): void {
     const before = new Set(this.#known.map(textOf));
     this.#known = known;

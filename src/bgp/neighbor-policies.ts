@@ -22,7 +22,7 @@ type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors" | "commun
 export class NeighborPolicies {
   readonly #isManaged: boolean;
   readonly #localAsn: number;
-  /** Of the neighbors for which routes can be marked. */
+  /** Addresses of the neighbors for which routes can be marked. */
   readonly addresses: readonly string[];
   readonly #communitiesAt: BgpConfig["communitiesAt"];
   readonly #neighbors: ReadonlyMap<string, BgpNeighbor>;
@@ -83,7 +83,7 @@ export class NeighborPolicies {
       return FOR_OTHERS;
     if (neighbor.dryRun === true) return "it is in dry run";
     const refusal = neighbor.policy === undefined ? null : refusalBy(neighbor.policy, route);
-    // What its policy cannot say comes before that it has other rules for that reason, or none.
+    // A limit of its policy is named before the other rules that it has for that reason.
     if (refusal !== null) return refusal;
     if (!isForReader(route, address)) return "it has other rules, within what its policy says";
     const isNarrower = neighbor.policy === undefined && route.kind === "unicast" && route.encloses !== undefined;
@@ -131,7 +131,7 @@ export class NeighborPolicies {
     return [...byMark.values()];
   }
 
-  /** What a route of the method may have there; null: its own. */
+  /** The choices for a route of the method there; null: its own. */
   #choicesOf(policy: NeighborPolicy, method: RouteMethod): readonly RouteChanges["communities"][] {
     const own = [null, changesOf(policy, method).communities];
     if (method === "flowspec") return own;

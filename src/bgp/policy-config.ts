@@ -1,4 +1,4 @@
-/** What the section `bgp.policies` says of the neighbors that name a policy. */
+/** The section `bgp.policies`: the neighbors that name a policy. */
 import type { RouteMethod } from "../mitigation/announcer.ts";
 import type { FlowspecSupport } from "../mitigation/rules/flowspec-support.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -12,7 +12,7 @@ export interface NeighborPolicy {
   readonly name: string;
   readonly families: readonly RouteFamily[];
   readonly methods: readonly RouteMethod[];
-  /** Of the prefixes of blackholes and diverts, by address family. */
+  /** Lengths of the prefixes of blackholes and diverts, by address family. */
   readonly lengths: Readonly<Record<4 | 6, Range>>;
   readonly blackhole: RouteChanges;
   readonly divert: RouteChanges;

@@ -1,4 +1,4 @@
-/** What becomes of rules that are kept back: log, count, the file over a restart, and listeners such as other brains. */
+/** The effects of rules that are kept back: log, count, the file over a restart, and listeners such as other brains. */
 import { messageOf } from "../system/error-message.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent } from "./route-quarantine.ts";

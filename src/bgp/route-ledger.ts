@@ -31,7 +31,7 @@ interface RouteTerms {
   readonly attributes: string;
   /** Why the route cannot be sent; null: it can. */
   readonly problem: string | null;
-  /** Of the neighbors that are not to get it by their policies. */
+  /** Marks of the neighbors that are not to get it by their policies. */
   readonly marks: Marks;
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow, INSTANCE, toPath } from "../../test/fixtures/bgp/bgp.ts";
 import { communitiesOf, prefix } from "../../test/fixtures/networks.ts";
 import { parseAddress } from "../net/address.ts";
 import { exactly } from "../net/range.ts";
 import { WITHOUT_INSTANCE } from "./instance.ts";
 import { markOf } from "./neighbor-mark.ts";
-import { attributesOf, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import { attributesOf, keyOf, routeProblem, toOwnPath, toWithdrawal } from "./route-path.ts";
 import type { PathAttributes } from "./speaker/speaker-client.ts";
 
 const V4 = "203.0.113.9/32";

@@ -86,15 +86,12 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
   return addressFamily(hop) === prefix.family ? null : `next hop ${nextHop} is not of the family of ${prefix.text}`;
 }
 
-/** For a route without a routeProblem(). */
-export function toPath(route: Route, instance: number) {
-  return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
-}
+export type AnnouncedPath = PathName & { readonly attributes: PathAttributes };
 
 /** A route as it is sent. */
 export interface SendableRoute {
   readonly route: Route;
-  /** Of attributesOf(). */
+  /** The result of attributesOf(). */
   readonly attributes: string;
   readonly marks: Marks;
 }
@@ -103,8 +100,11 @@ export function sendable(route: Route, marks = NO_MARKS): SendableRoute {
   return { route, attributes: attributesOf(route), marks };
 }
 
-/** toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once. */
-export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<PathChange> {
+/**
+ * The path of each route, which has no routeProblem(), with its marks, lazily; equal parts share one object, which is encoded
+ * once.
+ */
+export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<AnnouncedPath> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
   for (const { route, attributes: text, marks } of routes) {

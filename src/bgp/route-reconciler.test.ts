@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { INSTANCE, neighbor } from "../../test/fixtures/bgp/bgp.ts";
+import { INSTANCE, neighbor, toPath } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { Route } from "../mitigation/announcer.ts";
@@ -7,7 +7,7 @@ import { hostPrefix } from "../net/prefix.ts";
 import { nextTurn } from "../system/timers.ts";
 import { markOf } from "./neighbor-mark.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
-import { keyOfPath, toPath } from "./route-path.ts";
+import { keyOfPath } from "./route-path.ts";
 import { RouteReconciler, type RouteReconcilerOptions } from "./route-reconciler.ts";
 import type { SpeakerClient } from "./speaker/speaker-client.ts";
 

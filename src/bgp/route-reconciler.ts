@@ -353,7 +353,7 @@ export class RouteReconciler {
     this.#options.onChange();
   }
 
-  /** Of two equal routes of two services the speaker sends one, which is as good as ours. */
+  /** If two services have equal routes, the speaker sends one of them, which serves both. */
   #isOurRoute(path: ListedName): boolean {
     const instance = instanceOf(path);
     if (instance === null || instance === this.#options.owner.instance) return instance !== null;

@@ -45,7 +45,7 @@ async function withMachine(report: CheckReport): Promise<Omit<CheckReport, "chec
   };
 }
 
-/** Of the identity provider, if people sign in by one. */
+/** Items about the identity provider, if people sign in by one. */
 async function providerItems(checked: CheckedRole): Promise<Item[]> {
   const { oidc, envFile } = checked.role === "service" ? checked.config.api : { oidc: null, envFile: null };
   if (oidc === null) return [];

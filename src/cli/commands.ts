@@ -2,7 +2,7 @@
 
 export interface Command {
   readonly name: string;
-  /** What stands after the name in the usage; empty: nothing. */
+  /** The operands after the name in the usage; empty: none. */
   readonly operands: string;
   readonly summary: string;
   /** Each with its placeholder and meaning. */

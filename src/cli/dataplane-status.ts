@@ -10,7 +10,7 @@ import { describeProblem } from "../schema/problem.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface DataplaneStatusOptions {
-  /** Of the service or of a scrub node; null: the default pin path of both. */
+  /** File of the service or of a scrub node; null: the default pin path of both. */
   readonly configPath: string | null;
   readonly format: "text" | "json";
   readonly print: (line: string) => void;

@@ -18,7 +18,7 @@ export interface ReplayOptions {
   readonly capture: string;
   readonly format: "text" | "json";
   readonly isSuggesting: boolean;
-  /** Of the choice of sampled packets. */
+  /** Seed of the choice of sampled packets. */
   readonly seed: number;
   readonly print: (line: string) => void;
 }

@@ -32,7 +32,7 @@ import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import { KeptFiles } from "../system/kept-file.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
-import { processSignals } from "../system/signals.ts";
+import { processSignals, stopSignal } from "../system/signals.ts";
 import { systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 
@@ -207,12 +207,5 @@ function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {
     maxPrefixes: ALLOWLIST_MAX,
     maxSources,
     forward: forwardPlan(dataplane),
-  });
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    processSignals.on("SIGTERM", resolve);
-    processSignals.on("SIGINT", resolve);
   });
 }

@@ -20,7 +20,7 @@ import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import type { FileFault } from "../system/file-fault.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
-import { processSignals } from "../system/signals.ts";
+import { processSignals, stopSignal } from "../system/signals.ts";
 import { dropUselessCapabilities } from "./rights.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
@@ -109,11 +109,4 @@ function settingsFaults(configPath: string, problems: readonly ConfigProblem[]):
   const effect =
     "what the API set for these hostgroups is not in force, but for their never-banned addresses; set it again, or mend the configuration and reload";
   return [{ key: "state_dir", error: first ?? "", effect }];
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    processSignals.on("SIGTERM", resolve);
-    processSignals.on("SIGINT", resolve);
-  });
 }

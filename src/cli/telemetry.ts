@@ -24,7 +24,7 @@ export interface TelemetryOptions {
   readonly seconds: number;
   readonly format: "text" | "json";
   readonly print: (line: string) => void;
-  /** Of how it goes, for the terminal. */
+  /** Reports progress to the terminal. */
   readonly progress: (line: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** What the section `cluster` says: this brain, the other brains, and how they reach each other. */
+/** The section `cluster`: this brain, the other brains, and how they reach each other. */
 import type { IpAddress } from "../net/address.ts";
 import type { EtcdConfig } from "./etcd-config.ts";
 
@@ -13,7 +13,7 @@ export interface OtherBrain {
 }
 
 export interface ClusterConfig {
-  /** Of this brain; its certificate has it. */
+  /** The name of this brain; its certificate has it. */
   readonly name: string;
   readonly listen: SocketAddress;
   /** Paths of PEM files. */

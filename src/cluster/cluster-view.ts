@@ -1,4 +1,4 @@
-/** What a brain shows of its cluster. */
+/** The view of a brain on its cluster. */
 import type { StampedCounts } from "./stamped-orders.ts";
 
 export interface BrainView {
@@ -29,7 +29,7 @@ export interface WaitingOrder {
   readonly sinceMs: number;
 }
 
-/** What a pair without etcd has not: said wherever the cluster is shown. */
+/** The abilities that a pair without etcd lacks: stated wherever the cluster is shown. */
 export const LACKS = ["acme_slots", "one_notification_in_a_split"] as const;
 export type Lack = (typeof LACKS)[number];
 
@@ -74,7 +74,7 @@ export interface ClusterReport extends ClusterView {
   readonly faults: readonly ClusterFault[];
 }
 
-/** What has become of an order at the other brains. */
+/** The state of an order at the other brains. */
 export interface OrderKept {
   readonly isShared: boolean;
   /** Brains that have not confirmed it. */

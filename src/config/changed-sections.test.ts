@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configOf } from "../../test/fixtures/views.ts";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { changedSections } from "./changed-sections.ts";
 
 const PLAIN = `networks: [192.0.2.0/24]

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 
 type Section = readonly [name: string, read: (config: Config) => unknown];
 
-/** What is derived from several sections is left out. A hostgroup changes with what it inherits, too. */
+/** Without values that are derived from several sections. A hostgroup changes with what it inherits, too. */
 const SECTIONS: readonly Section[] = [
   ["dry_run", ({ dryRun }) => dryRun],
   ["networks", ({ networks }) => networks],

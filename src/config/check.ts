@@ -20,7 +20,7 @@ import { zonesWarnings } from "./zones/warnings.ts";
 
 export interface CheckEnvironment {
   readonly read: ReadVariable;
-  /** Of `api.env_file`. */
+  /** Reads the file of `api.env_file`. */
   readonly readFile: (path: string) => EnvLines;
   /** Findings in other files that the configuration names; absent: these files are not read. */
   readonly fileFindings?: (config: Config) => readonly Finding[];

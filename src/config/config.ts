@@ -64,7 +64,7 @@ export interface Config {
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */
   readonly scrubbing: ScrubbingConfig | null;
-  /** What diverts prefixes to a scrubbing center; null: routes alone do. */
+  /** The hook that diverts prefixes to a scrubbing center; null: routes alone do. */
   readonly diversionHook: HookConfig | null;
   /** null: no edge nodes. */
   readonly edge: EdgeConfig | null;

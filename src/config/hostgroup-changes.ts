@@ -1,4 +1,4 @@
-/** What differs between two versions of a hostgroup, by key: `web: thresholds.pps: 1000 → 2000`. */
+/** Differences between two versions of a hostgroup, by key: `web: thresholds.pps: 1000 → 2000`. */
 import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { GroupMitigation } from "../mitigation/mitigation-config.ts";
 import { METRICS, type Thresholds } from "../traffic/rates.ts";

@@ -3,7 +3,7 @@ import { ConfigFile, Group } from "./sections/schema.ts";
 
 type Schema = Record<string, unknown>;
 
-/** Of the whole file, or of a file of one customer that it includes. */
+/** The schema of the whole file, or of a file of one customer that it includes. */
 export function jsonSchema(of: "configuration" | "customer"): Schema {
   const { $schema, ...rest } = {
     $schema: "http://json-schema.org/draft-07/schema#",

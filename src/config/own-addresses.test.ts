@@ -1,11 +1,12 @@
 /** Every key of the configuration that can hold an address is own infrastructure, or is stated here not to be. */
+
 import { describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { pathText } from "../schema/problem.ts";
 import { FORMAT_PREFIX } from "../schema/schema-forms.ts";
 import { ownText } from "../traffic/own-infrastructure.ts";
-import { parseConfig } from "./load/load.ts";
 import { ownAddresses } from "./own-addresses.ts";
 import { ConfigFile } from "./sections/schema.ts";
 
@@ -124,12 +125,6 @@ const OTHER = CONFIG.replace("speaker: external", "speaker: managed")
   )
   .replace(/ {2}nodes: .*/, '  next_hop: 10.0.1.20\n  next_hop6: "2001:db8::20"')
   .replace(/ {4}bgp: .*/, '    scrubbing: { next_hop: 10.0.1.22, next_hop6: "2001:db8::22" }');
-
-function configOf(text: string) {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
 
 describe("the own addresses of a configuration", () => {
   test("are in every key that can hold an address, or the key is stated not to be own", () => {

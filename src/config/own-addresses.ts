@@ -77,7 +77,7 @@ function* namedAddresses(config: Named): Generator<OwnAddress> {
   yield* servers(config);
 }
 
-/** What sends to the service, and both ends of the tunnels by which packets come and go on. */
+/** Senders to the service, and both ends of the tunnels by which packets come and go on. */
 function* senders({ capture, telemetry, dataplane }: Named): Generator<OwnAddress> {
   for (const [i, { address, from }] of (capture?.tunnels ?? []).entries()) {
     yield one(address, ["capture", "tunnels", i, "address"]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { unbannableFor, withdrawnAs } from "../mitigation/admission.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
-import { parseConfig } from "./load/load.ts";
 import { ownAddresses } from "./own-addresses.ts";
 
 const CONFIG = `
@@ -26,12 +26,6 @@ bgp:
   next_hop: 10.0.1.65
   neighbors: [{ address: 10.0.1.3, remote_asn: 64500 }, { address: 203.0.113.3, remote_asn: 64501 }]
 `;
-
-function configOf(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
 
 const prefix = (text: string) => parsePrefix(text) as Prefix;
 const refusalOf = (text: string, config: Config) => unbannableFor(prefix(text), mitigationPolicy(config));

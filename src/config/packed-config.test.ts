@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { isFrozen } from "../../test/fixtures/frozen.ts";
 import { addressFromBytes } from "../net/address.ts";
 import type { Config } from "./config.ts";
-import { loadConfigOrThrow, parseConfig } from "./load/load.ts";
+import { loadConfigOrThrow } from "./load/load.ts";
 import { packConfig, unpackConfig } from "./packed-config.ts";
 
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
@@ -13,12 +14,6 @@ const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
 async function moved(config: Config, turn: () => Promise<void> = async () => {}): Promise<Config> {
   const { packed, buffers } = packConfig(config);
   return unpackConfig(structuredClone(packed, { transfer: buffers }), turn);
-}
-
-function parsed(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
 }
 
 describe("a configuration that went through another thread", () => {
@@ -43,7 +38,7 @@ hostgroups: [{name: web, networks: [10.0.1.0/25, "2001:db8:1::/48"]}]
 `;
     let turns = 0;
     const turn = async () => void turns++;
-    const [before, after] = [parsed(text), await moved(parsed(text), turn)];
+    const [before, after] = [configOf(text), await moved(configOf(text), turn)];
     expect(turns).toBeGreaterThan(1);
     for (let i = 0; i < 5000; i++) {
       const ip = addressFromBytes(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, i >> 8, i & 255, 1));

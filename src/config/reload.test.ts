@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
-import { parseConfig } from "./load/load.ts";
 import { keepRestartKeys, restartKeys } from "./reload.ts";
 
 const BASE = `networks: [192.0.2.0/24]
@@ -14,20 +14,14 @@ bgp:
   neighbors: [{address: 192.0.2.1, remote_asn: 64501}]
 `;
 
-function config(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
-  return loaded.config;
-}
-
 function changedBase(from: string, to: string): Config {
   const changed = BASE.replace(from, to);
   if (changed === BASE) throw new Error(`${from} is not in the base`);
-  return config(changed);
+  return configOf(changed);
 }
 
 test("the same file again needs no restart", () => {
-  expect(restartKeys(config(BASE), config(BASE))).toEqual([]);
+  expect(restartKeys(configOf(BASE), configOf(BASE))).toEqual([]);
 });
 
 describe("a restart is needed for", () => {
@@ -65,7 +59,7 @@ describe("a restart is needed for", () => {
     ["router_id: 192.0.2.10", "router_id: 192.0.2.11", ["bgp.router_id"]],
     ["router_id: 192.0.2.10", "router_id: 192.0.2.10\n  listen: 192.0.2.10:179", ["bgp.listen"]],
   ])("%s → %s, and until then the running value is kept", (from, to, keys) => {
-    const [running, next] = [config(BASE), changedBase(from, to)];
+    const [running, next] = [configOf(BASE), changedBase(from, to)];
     expect(restartKeys(running, next)).toEqual(keys);
     expect(restartKeys(running, keepRestartKeys(running, next))).toEqual([]);
   });
@@ -73,13 +67,13 @@ describe("a restart is needed for", () => {
   test("another size of the history in ClickHouse, by its own key", () => {
     const clickhouse = `${BASE}storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:8123"}}\n`;
     const smaller = clickhouse.replace("driver:", "max_bytes: 16777216, driver:");
-    expect(restartKeys(config(clickhouse), config(smaller))).toEqual(["storage.max_bytes"]);
+    expect(restartKeys(configOf(clickhouse), configOf(smaller))).toEqual(["storage.max_bytes"]);
   });
 
   test("a section that comes or goes, named once", () => {
-    const without = config(BASE.slice(0, BASE.indexOf("bgp:")));
-    expect(restartKeys(config(BASE), without)).toEqual(["bgp"]);
-    expect(restartKeys(without, config(BASE))).toEqual(["bgp"]);
+    const without = configOf(BASE.slice(0, BASE.indexOf("bgp:")));
+    expect(restartKeys(configOf(BASE), without)).toEqual(["bgp"]);
+    expect(restartKeys(without, configOf(BASE))).toEqual(["bgp"]);
   });
 });
 
@@ -97,12 +91,12 @@ describe("a reload applies", () => {
     ["next_hop: 192.0.2.66", "next_hop: 192.0.2.67\n  communities: [no-export]\n  local_pref: 1"],
     ["remote_asn: 64501", "remote_asn: 64502, port: 1790"],
   ])("%s → %s", (from, to) => {
-    expect(restartKeys(config(BASE), changedBase(from, to))).toEqual([]);
+    expect(restartKeys(configOf(BASE), changedBase(from, to))).toEqual([]);
   });
 });
 
 test("the capacity of the links is shown again at once", () => {
-  const [running, next] = [config(BASE), changedBase("capture: {", "capture: {link_mbps: 40000, ")];
+  const [running, next] = [configOf(BASE), changedBase("capture: {", "capture: {link_mbps: 40000, ")];
   expect(keepRestartKeys(running, next).capture).toMatchObject({
     maxHosts: running.capture?.maxHosts,
     linkMbps: 40_000,
@@ -111,8 +105,8 @@ test("the capacity of the links is shown again at once", () => {
 });
 
 test("keys that need a restart keep their running values, all others are taken over", () => {
-  const running = config(`${BASE}state_dir: /var/lib/one\ndetection: {tick_ms: 50}`);
-  const next = config(
+  const running = configOf(`${BASE}state_dir: /var/lib/one\ndetection: {tick_ms: 50}`);
+  const next = configOf(
     `${BASE.replace("asn: 64500", "asn: 64600\n  local_pref: 5")}state_dir: /var/lib/two\nstorage: {driver: none}\ndetection: {sustain_ms: 7}`,
   );
   const kept = keepRestartKeys(running, next);
@@ -127,29 +121,29 @@ test("keys that need a restart keep their running values, all others are taken o
 });
 
 test("a speaker that stays until the restart keeps its blackholes, and one that comes with it brings them then", () => {
-  const without = config(BASE.slice(0, BASE.indexOf("bgp:")));
-  const kept = keepRestartKeys(config(BASE), without);
+  const without = configOf(BASE.slice(0, BASE.indexOf("bgp:")));
+  const kept = keepRestartKeys(configOf(BASE), without);
   expect(kept.mitigations[0]?.blackhole).toMatchObject({ nextHop: "192.0.2.66" });
-  expect(keepRestartKeys(without, config(BASE)).mitigations[0]?.blackhole).toBeNull();
-  const moved = config(BASE.replace("192.0.2.66", "192.0.2.67"));
-  expect(keepRestartKeys(config(BASE), moved).mitigations[0]?.blackhole).toMatchObject({ nextHop: "192.0.2.67" });
+  expect(keepRestartKeys(without, configOf(BASE)).mitigations[0]?.blackhole).toBeNull();
+  const moved = configOf(BASE.replace("192.0.2.66", "192.0.2.67"));
+  expect(keepRestartKeys(configOf(BASE), moved).mitigations[0]?.blackhole).toMatchObject({ nextHop: "192.0.2.67" });
 });
 
 test("what hosts send is counted from the start of the process: thresholds for it come with a restart, and go live", () => {
-  const counting = config(`${BASE}thresholds_outgoing: {pps: 7}`);
-  expect(restartKeys(config(BASE), counting)).toEqual(["thresholds_outgoing"]);
-  const kept = keepRestartKeys(config(BASE), counting);
+  const counting = configOf(`${BASE}thresholds_outgoing: {pps: 7}`);
+  expect(restartKeys(configOf(BASE), counting)).toEqual(["thresholds_outgoing"]);
+  const kept = keepRestartKeys(configOf(BASE), counting);
   expect(kept.hostgroups.map(({ thresholdsOutgoing }) => thresholdsOutgoing)).toEqual([null]);
-  expect(restartKeys(counting, config(BASE))).toEqual([]);
-  const ended = keepRestartKeys(counting, config(BASE));
+  expect(restartKeys(counting, configOf(BASE))).toEqual([]);
+  const ended = keepRestartKeys(counting, configOf(BASE));
   expect(ended.hostgroups[0]?.thresholdsOutgoing).toBeNull();
   // It is still counted, so that thresholds may come back.
   expect(restartKeys(ended, counting)).toEqual([]);
 });
 
 test("an API on a routable address is not opened: its tokens stay until the address changes", () => {
-  const closed = (host: string) => config(`${BASE}api: {listen: "${host}:8080", token_env: API_TOKEN}`);
-  const open = config(BASE);
+  const closed = (host: string) => configOf(`${BASE}api: {listen: "${host}:8080", token_env: API_TOKEN}`);
+  const open = configOf(BASE);
   expect(restartKeys(closed("192.0.2.9"), open)).toEqual(["api.listen", "api.tokens"]);
   const kept = keepRestartKeys(closed("192.0.2.9"), open);
   expect(kept.api).toEqual(closed("192.0.2.9").api);
@@ -158,7 +152,7 @@ test("an API on a routable address is not opened: its tokens stay until the addr
 });
 
 describe("the data plane", () => {
-  const filtering = (keys: string, rest = "") => config(`${BASE}dataplane: {interfaces: [eth0]${keys}}\n${rest}`);
+  const filtering = (keys: string, rest = "") => configOf(`${BASE}dataplane: {interfaces: [eth0]${keys}}\n${rest}`);
 
   test.each([
     [", interfaces: [eth7]", "dataplane.interfaces"],
@@ -168,7 +162,7 @@ describe("the data plane", () => {
     [", forward: redirect", "dataplane.forward"],
     [", limits: {max_dynamic_rules: 400}", "dataplane.limits.max_dynamic_rules"],
   ])("needs a restart for %s", (keys, name) => {
-    const next = keys.includes("interfaces") ? config(`${BASE}dataplane: {${keys.slice(2)}}`) : filtering(keys);
+    const next = keys.includes("interfaces") ? configOf(`${BASE}dataplane: {${keys.slice(2)}}`) : filtering(keys);
     expect(restartKeys(filtering(""), next)).toEqual([name]);
     expect(keepRestartKeys(filtering(""), next).dataplane).toEqual(filtering("").dataplane);
   });
@@ -180,8 +174,8 @@ describe("the data plane", () => {
   });
 
   test("that comes or goes waits for the restart", () => {
-    expect(keepRestartKeys(config(BASE), filtering("")).dataplane).toBeNull();
-    expect(keepRestartKeys(filtering(""), config(BASE)).dataplane).toEqual(filtering("").dataplane);
+    expect(keepRestartKeys(configOf(BASE), filtering("")).dataplane).toBeNull();
+    expect(keepRestartKeys(filtering(""), configOf(BASE)).dataplane).toEqual(filtering("").dataplane);
   });
 
   test("keeps the bound of bans that it has slots for until it has more", () => {
@@ -204,10 +198,10 @@ describe("the data plane", () => {
 });
 
 test("own addresses are those of the keys that wait for a restart, and new ones of all others", () => {
-  const next = config(
+  const next = configOf(
     BASE.replace("router_id: 192.0.2.10", "router_id: 192.0.2.11").replace("192.0.2.1,", "192.0.2.2,"),
   );
   const named = ({ own }: Config) => own.addresses().map(ownText);
   expect(named(next)).toEqual(["192.0.2.11", "192.0.2.2", "192.0.2.66", "100::1"]);
-  expect(named(keepRestartKeys(config(BASE), next))).toEqual(["192.0.2.10", "192.0.2.2", "192.0.2.66", "100::1"]);
+  expect(named(keepRestartKeys(configOf(BASE), next))).toEqual(["192.0.2.10", "192.0.2.2", "192.0.2.66", "100::1"]);
 });

@@ -45,7 +45,7 @@ function sections(config: Config): Readonly<Record<string, unknown>> {
   };
 }
 
-/** What routes are like: not by which session they go. */
+/** The form of routes, without the session by which they go. */
 function routesOf({ nextHop, nextHop6, communities, localPref, policies }: BgpConfig): unknown {
   return { nextHop, nextHop6, communities, localPref, policies };
 }

@@ -1,4 +1,4 @@
-/** What the section `capture` says: where packets come from. */
+/** The section `capture`: where packets come from. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Encapsulation } from "../traffic/encapsulation.ts";
@@ -9,12 +9,12 @@ export interface CaptureConfig {
   readonly tunnels: readonly CaptureTunnel[];
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
-  /** Of the capture file. */
+  /** Encapsulations in the capture file. */
   readonly decapsulate: readonly Encapsulation[];
-  /** Of all packets: UDP ports that VXLAN goes to. */
+  /** UDP ports that VXLAN goes to, for all packets. */
   readonly vxlanPorts: readonly number[];
   readonly maxHosts: number;
-  /** Of all links together; null: not known. */
+  /** Rate of all links together; null: not known. */
   readonly linkMbps: number | null;
   /** Whether outgoing traffic is counted as well: only if `thresholds_outgoing` is set, since it takes memory. */
   readonly countOutgoing: boolean;
@@ -30,7 +30,7 @@ export interface CaptureInterface {
   readonly zeroCopy: "auto" | "on" | "off";
   /** The CPU for each queue's worker in turn; empty: not pinned. */
   readonly cpus: readonly number[];
-  /** What packets are taken out of. */
+  /** Encapsulations that packets are taken out of. */
   readonly decapsulate: readonly Encapsulation[];
   /** One frame in this number is mirrored. */
   readonly samplingRate: number;

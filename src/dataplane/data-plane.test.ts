@@ -4,13 +4,13 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
-import { parseConfig } from "../config/load/load.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
@@ -28,13 +28,7 @@ thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 dataplane: { interfaces: [eth0], pin_path: /nowhere/pins, allowlist: [198.51.100.53] }
 `;
 
-function loadConfigText(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
-
-const edited = (text: string, ...[from, to]: [string, string]) => loadConfigText(text.replace(from, to));
+const edited = (text: string, ...[from, to]: [string, string]) => configOf(text.replace(from, to));
 const dry = () => edited(CONFIG, "dry_run: false", "dry_run: true");
 
 let clock: ManualClock;
@@ -45,7 +39,7 @@ let plane: DataPlane;
 /** What the named sets are: none, some, or some that could not be made. */
 let sets: NamedSets | null | Error;
 
-function make(config: Config = loadConfigText(CONFIG)): DataPlane {
+function make(config: Config = configOf(CONFIG)): DataPlane {
   const timers = new ManualTimers(clock);
   plane = new DataPlane({
     kernel,
@@ -114,7 +108,7 @@ describe("named sets", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     kernel.setsHeld = promise;
     sets = { ...made };
-    plane.reconfigure(loadConfigText(CONFIG));
+    plane.reconfigure(configOf(CONFIG));
     clock.advance(900);
     // The event loop goes on, and the rules wait.
     expect(order().slice(2)).toEqual(["exchange named sets"]);
@@ -123,7 +117,7 @@ describe("named sets", () => {
     clock.advance(1000);
     expect(order().slice(3)).toEqual(["set rules"]);
     plane.reconfigure(dry());
-    plane.reconfigure(loadConfigText(CONFIG));
+    plane.reconfigure(configOf(CONFIG));
     expect(order().slice(4)).toEqual(["set named sets", "set rules"]);
   });
 
@@ -175,7 +169,7 @@ describe("the data plane", () => {
     expect(kernel.calls).toEqual(["close eth0", "close detach", "open sources"]);
     expect([plane.isUp(), plane.filter]).toEqual([false, null]);
     bans = [ban()];
-    plane.reconfigure(loadConfigText(CONFIG));
+    plane.reconfigure(configOf(CONFIG));
     expect(kernel.calls.slice(3)).toEqual(["open", "set rules", "pairs", "close eth0", "attach", "open sources"]);
     expect(kernel.rules).toHaveLength(1);
     expect(events).toEqual(["up", "down detach", "up"]);
@@ -229,9 +223,9 @@ describe("the data plane", () => {
   test("passes everything to addresses that the service itself needs", () => {
     const bgp = "bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [NEIGHBOR] }";
     const neighbor = (address: string) => bgp.replace("NEIGHBOR", `{ address: ${address}, remote_asn: 64501 }`);
-    make(loadConfigText(CONFIG + neighbor("198.51.100.7"))).start();
+    make(configOf(CONFIG + neighbor("198.51.100.7"))).start();
     expect(kernel.whitelist).toContain("198.51.100.7/32");
-    plane.reconfigure(loadConfigText(CONFIG + neighbor("192.0.2.8")));
+    plane.reconfigure(configOf(CONFIG + neighbor("192.0.2.8")));
     const own = ["192.0.2.1/32", "192.0.2.8/32", "192.0.2.66/32", "100::1/128"];
     expect(kernel.whitelist).toEqual(["192.0.2.53/32", ...own]);
   });
@@ -276,7 +270,7 @@ describe("standing rules", () => {
   ])("are in the kernel beside those of bans: %s, %s", (networks, hostgroups) => {
     const text = `${CONFIG.replace("networks: [192.0.2.0/24]", networks)}mitigation: scrub\n${hostgroups}\n`;
     bans = [ban()];
-    make(loadConfigText(text)).start();
+    make(configOf(text)).start();
     expect(events).toEqual(["up"]);
     expect(kernel.rules.map(({ rule }) => rule.action.kind)).toEqual(["discard", "learn"]);
   });

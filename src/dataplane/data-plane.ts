@@ -95,7 +95,7 @@ const ATTACH_RETRY_MS = 30_000;
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
   readonly #rules: DataPlaneRules;
-  /** What becomes of the packets to attacked hosts. */
+  /** The outcomes of the packets to attacked hosts. */
   readonly outcomes = new OutcomeCounts();
   #config: DataPlaneSections;
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */

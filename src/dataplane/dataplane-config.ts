@@ -1,4 +1,4 @@
-/** What the section `dataplane` says: where XDP drops packets, how much it may hold, and how what passes goes on. */
+/** The section `dataplane`: where XDP drops packets, how much it may hold, and how passed packets go on. */
 import type { TUNNEL_KINDS } from "../native/constants.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -12,9 +12,9 @@ export interface DataplaneConfig {
   readonly xdpMode: "auto" | "native" | "generic";
   /** Directory in the BPF file system in which maps and links outlive the process. */
   readonly pinPath: string;
-  /** What happens to blocks and rules in force when the service stops. */
+  /** The fate of blocks and rules in force when the service stops. */
   readonly onExit: "keep" | "detach";
-  /** Who forwards what passes. */
+  /** The part of the machine that forwards passed packets. */
   readonly forward: Forward;
   /** Only with `redirect`. */
   readonly tunnels: readonly Tunnel[];
@@ -35,13 +35,13 @@ export interface Tunnel {
   /** Both of one family. */
   readonly local: IpAddress;
   readonly remote: IpAddress;
-  /** Of GRE, null for none; of VXLAN the VNI. */
+  /** The key of GRE, null for none; the VNI of VXLAN. */
   readonly key: number | null;
-  /** Of VXLAN. */
+  /** For VXLAN. */
   readonly port: number;
-  /** Of VXLAN the far end's, as `02:00:5e:10:00:01`; null: of another kind. */
+  /** The far end's MAC address of VXLAN, as `02:00:5e:10:00:01`; null: of another kind. */
   readonly mac: string | null;
-  /** Of the packet within, bytes. */
+  /** MTU of the packet within, bytes. */
   readonly mtu: number;
   /** The largest MSS that its segments may have, by family. */
   readonly mss: { readonly 4: number; readonly 6: number };

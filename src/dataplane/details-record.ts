@@ -1,4 +1,4 @@
-/** What few rules ask for, in a record of its own in which it crosses to the addon (addon/abi/details_abi.h). */
+/** The fields that few rules have, in a record of its own in which it crosses to the addon (addon/abi/details_abi.h). */
 import type { SetBitOf } from "../mitigation/rules/kernel-rule.ts";
 import type { Match, PayloadPattern } from "../mitigation/rules/match.ts";
 import { DETAILS_ASKS as ASKS, DETAILS_RECORD as AT, LENGTH_RANGES_MAX } from "../native/constants.ts";

@@ -19,7 +19,7 @@ export class EncapsulatedTraffic {
   #before: Counts = { received: 0, encapsulated: {} };
   #warning: string | null = null;
 
-  /** What the last look with enough traffic found; null: all is well. */
+  /** The finding of the last look with enough traffic; null: all is well. */
   get warning(): string | null {
     return this.#warning;
   }

@@ -22,7 +22,7 @@ interface Receiver {
   readonly name: string;
   readonly listen: FlowListen;
   source: FlowSource | null;
-  /** What its exporters said, until it is open; null: nothing. */
+  /** The saved state of its exporters, until it is open; null: none. */
   saved: Uint8Array | null;
 }
 
@@ -70,7 +70,7 @@ export class FlowReceivers {
     };
   }
 
-  /** What exporters said, for a process after this one. */
+  /** The state of the exporters, for a process after this one. */
   saved(): SavedExporters {
     return new Map(
       this.#receivers.flatMap(({ name, source, saved }) => {

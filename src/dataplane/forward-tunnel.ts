@@ -1,4 +1,4 @@
-/** What forwards the packets that pass, as the addon takes it. */
+/** The plan for passed packets, in the form of the addon. */
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import type { Tunnel } from "./dataplane-config.ts";

@@ -26,7 +26,7 @@ import { RULE_BYTES, writePrefix, writeRule } from "./rule-record.ts";
 export type { FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
 
 export interface FilterOptions extends Omit<NativeOptions, "forward"> {
-  /** What forwards the packets that pass; null or absent: the kernel alone. */
+  /** The plan for passed packets; null or absent: the kernel alone forwards. */
   readonly forward?: ForwardPlan | null;
 }
 

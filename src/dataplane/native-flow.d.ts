@@ -1,4 +1,4 @@
-/** What the addon offers for flow telemetry; the conventions are those of native.d.ts. */
+/** The addon's side of flow telemetry; the conventions are those of native.d.ts. */
 
 import type {
   FLOW_DIRECTIONS,
@@ -25,7 +25,7 @@ export interface FlowSourceOptions {
   /** The CPU for each thread in turn; empty: not pinned. */
   readonly cpus: readonly number[];
   readonly exporters: readonly ExporterRule[];
-  /** What saved() of an earlier process gave; null: nothing. If the bytes are damaged, the part before the damage is taken. */
+  /** Bytes of saved() of an earlier process; null: none. If they are damaged, the part before the damage is taken. */
   readonly saved: Uint8Array | null;
 }
 
@@ -49,11 +49,11 @@ export interface ExporterRule {
    */
   readonly external: readonly string[] | null;
   readonly internal: readonly string[] | null;
-  /** Of the rules of a site only the first counts whose exporters are not silent; the others are only watched. */
+  /** Only the first rule of a site counts whose exporters are not silent; the others are only watched. */
   readonly site: string | null;
   /** Without a datagram for this long an exporter is silent, and the next one of its site counts. */
   readonly silentAfterMs: number;
-  /** What sampled headers are taken out of, of ENCAPSULATIONS. */
+  /** Encapsulations that sampled headers are taken out of, of ENCAPSULATIONS. */
   readonly decapsulate: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export interface FlowReceiverStatus {
   readonly bytes: number;
   /** Datagrams lost because the receive buffer was full. */
   readonly overruns: number;
-  /** Of all threads together: the buffer that the kernel granted, and how much of it waits to be read. */
+  /** For all threads together: the buffer that the kernel granted, and how much of it waits to be read. */
   readonly receiveBuffer: number;
   readonly receiveBufferUsed: number;
   /** Datagrams of addresses that no rule names, and the addresses that were seen last, 16 bytes each. */
@@ -78,7 +78,7 @@ export interface FlowReceiverStatus {
   readonly unspreadRecords: number;
 }
 
-/** What ExporterReading says, as the addon has it. */
+/** An ExporterReading, as the addon has it. */
 export interface ExporterStatus
   extends Omit<ExporterReading, "listen" | "address" | "name" | "undecoded" | "waitingBytes"> {
   /** 16 bytes. */
@@ -95,7 +95,7 @@ export interface ExporterStatus
   readonly waitingForTemplate: number;
   /** The templates that were missed, by the first reasons. */
   readonly missingTemplates: readonly Undecoded[];
-  /** What else was not understood, by the first reasons. */
+  /** The other records that were not understood, by the first reasons. */
   readonly undecoded: readonly Undecoded[];
   /** All of both. */
   readonly undecodedByKind: Readonly<Record<(typeof FLOW_UNDECODED)[number], number>>;
@@ -105,7 +105,7 @@ export interface ExporterStatus
   readonly samplings: readonly (Sampling & { readonly origin: (typeof SAMPLING_ORIGINS)[number] })[];
   /** The interfaces that were seen first, at most EXPORTER_INTERFACES_MAX. */
   readonly interfaces: readonly (InterfaceReading & { readonly role: (typeof INTERFACE_ROLES)[number] })[];
-  /** What an operator should do something about: an unknown sampling rate; null: nothing. */
+  /** A fault that an operator should mend, such as an unknown sampling rate; null: none. */
   readonly error: string | null;
 }
 

@@ -91,7 +91,7 @@ export interface QueueStats {
   readonly parseErrors: Readonly<Record<string, number>>;
   /** Packets that carry others which were not looked at, by what they are; the keys are ENCAPSULATIONS. */
   readonly encapsulated: Readonly<Record<string, number>>;
-  /** What the frames of `not_ip` were; the keys are NOT_IP_KINDS. Not known of an inline source. */
+  /** The frames of `not_ip` by kind; the keys are NOT_IP_KINDS. Not known for an inline source. */
   readonly notIp: Readonly<Record<string, number>>;
   /**
    * The same by Ethernet type: `0x0806`; of LLC frames by their destination service access point: `llc_0x42`. Those of
@@ -105,7 +105,7 @@ export interface QueueStats {
   readonly droppedKernel: number;
   /** Sampled headers that did not fit; their packets were counted. */
   readonly lostSamples: number;
-  /** Of a mirror tunnel: packets of senders that are not configured. */
+  /** Packets of senders that a mirror tunnel's configuration does not have. */
   readonly refused: number;
 }
 
@@ -115,7 +115,7 @@ export interface SourceStatus {
    * retried about once a second, a damaged capture file is not.
    */
   readonly state: (typeof SOURCE_STATES)[number];
-  /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
+  /** The mode in use, for example "native, copy mode, 4 queues, real-time priority". */
   readonly mode: string;
   readonly error: string | null;
   readonly queues: readonly QueueStats[];

@@ -201,13 +201,13 @@ export interface TunnelOptions {
   /** Both of one family. */
   readonly local: Uint8Array;
   readonly remote: Uint8Array;
-  /** Of GRE, null for none; of VXLAN the VNI. */
+  /** The key of GRE, null for none; the VNI of VXLAN. */
   readonly key: number | null;
-  /** Of VXLAN; otherwise not used. */
+  /** For VXLAN; otherwise not used. */
   readonly port: number;
   /** 6 bytes, of VXLAN: the far end's; otherwise zeros. */
   readonly mac: Uint8Array;
-  /** Of the packet within, bytes; and the largest MSS of its segments, IPv4 and IPv6. */
+  /** MTU of the packet within, bytes; and the largest MSS of its segments, IPv4 and IPv6. */
   readonly mtu: number;
   readonly mss4: number;
   readonly mss6: number;

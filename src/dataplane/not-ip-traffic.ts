@@ -22,7 +22,7 @@ export class NotIpTraffic {
   #before: Counts = { received: 0, unread: 0, etherTypes: {} };
   #warning: string | null = null;
 
-  /** What the last look with enough traffic found; null: all is well. */
+  /** The finding of the last look with enough traffic; null: all is well. */
   get warning(): string | null {
     return this.#warning;
   }

@@ -1,4 +1,4 @@
-/** What the kernel dropped for source blocks, by the name of the pair: of all at most once a second, or of a few now. */
+/** The drops of the kernel for source blocks, by the name of the pair: all at most once a second, or a few now. */
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { Dropped } from "./data-plane-rules.ts";
 import type { FilterPairRow, KernelFilter } from "./kernel-filter.ts";
@@ -14,7 +14,7 @@ type Reading = Pick<KernelFilter, "readPairs" | "readPairsOf">;
 export class PairCounts {
   readonly #monotonicMs: () => number;
   #all: { readonly untilMs: number; readonly counts: Counts } | null = null;
-  /** Of the pairs that were removed last: their counts go with them. */
+  /** Counts of the pairs that were removed last, which end with them. */
   #removed: Counts = new Map();
 
   constructor(monotonicMs: () => number) {
@@ -41,7 +41,7 @@ export class PairCounts {
     this.#removed = countsOf(filter.readPairsOf(pairs));
   }
 
-  /** Of these alone: as they are now, or were when they were removed last. */
+  /** The counts of these alone: as they are now, or were when they were removed last. */
   last(filter: Reading, pairs: readonly Pair[]): Counts {
     return new Map([...this.#removed, ...countsOf(filter.readPairsOf(pairs))]);
   }

@@ -1,8 +1,8 @@
-/** What the operator's rules matched in the kernel. Pure. */
+/** The counts of the operator's rules in the kernel. Pure. */
 import type { OperatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { FilterRuleRow } from "./kernel-filter.ts";
 
-/** What a rule of the operator matched since it is in force, and of that dropped. Bytes of frames. */
+/** The traffic that a rule of the operator matched since it is in force, and the part that was dropped. Bytes of frames. */
 export interface RuleCounts {
   readonly packets: number;
   readonly bytes: number;

@@ -1,11 +1,11 @@
 /** What the real kernel does, packet by packet, by the rules of scrubbed hostgroups and of bans. */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { scrubsOfAcceptedRates } from "../../test/fixtures/scrub/accepted-rates.ts";
-import { parseConfig } from "../config/load/load.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import { toKernelRules } from "../mitigation/rules/kernel-rules.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
@@ -23,9 +23,7 @@ let filter: KernelFilter;
 
 function config(text: string) {
   const common = "networks: [203.0.113.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
-  const loaded = parseConfig(new TextEncoder().encode(`${common}dataplane: {interfaces: [eth0]}\n${text}`));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
+  return configOf(`${common}dataplane: {interfaces: [eth0]}\n${text}`);
 }
 
 const passes = (src: string, dst: string, payload: ReturnType<typeof udp>) =>

@@ -15,7 +15,7 @@ import type { HookAnswer, HookRequest } from "./hook.ts";
 import { type HookTurn, HookTurns } from "./hook-turns.ts";
 
 export interface DiversionsOptions {
-  /** Of the configuration in force; null: none. */
+  /** The hook of the configuration in force; null: none. */
   readonly hook: () => HookConfig | null;
   readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;
   /** When the last of these bans ends, by their prefixes, if nothing prolongs it; null: none is in force. Wall clock, ms. */
@@ -366,7 +366,7 @@ export class Diversions implements Diverter {
     if (running.diversion === diversion) running.isSaved = true;
   }
 
-  /** Of the present state, also for others that ask before the write begins. */
+  /** Saves the present state, also for others that ask before the write begins. */
   #save(): Promise<void> {
     this.#waiting ??= this.#written.then(() => {
       this.#waiting = null;

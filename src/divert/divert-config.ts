@@ -1,4 +1,4 @@
-/** What `scrubbing.hook` says: what diverts a prefix to a scrubbing center in place of a route, or beside it. */
+/** The key `scrubbing.hook`: the diversion of a prefix to a scrubbing center in place of a route, or beside it. */
 
 export type HookTarget =
   | { readonly kind: "command"; readonly command: string }
@@ -7,9 +7,9 @@ export type HookTarget =
 
 export interface HookConfig {
   readonly target: HookTarget;
-  /** Of one request. */
+  /** Time limit of one request. */
   readonly timeoutSeconds: number;
-  /** Of a request to begin or to confirm that failed, before the diversion has failed. */
+  /** Failed requests to begin or to confirm, after which the diversion has failed. */
   readonly attempts: number;
   /** How long a diversion may take until it is confirmed; 0: what the hook has begun is confirmed. */
   readonly confirmSeconds: number;

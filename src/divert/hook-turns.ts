@@ -6,7 +6,7 @@ export type HookTurn = HookRequest["action"] | "check";
 
 /** Requests at once. */
 export const ASKED_AT_ONCE = 8;
-/** Of one action. Those that wait go on in this order. */
+/** Maxima by action. Those that wait go on in this order. */
 const AT_ONCE_OF = { begin: ASKED_AT_ONCE, confirm: 6, end: ASKED_AT_ONCE / 2, check: 2 } as const;
 
 const TURNS: readonly HookTurn[] = ["begin", "confirm", "end", "check"];

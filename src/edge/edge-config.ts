@@ -1,11 +1,11 @@
-/** What the section `edge` says: the edge nodes, and their zones. */
+/** The section `edge`: the edge nodes, and their zones. */
 import type { Zone } from "./zones/zone.ts";
 
 export interface EdgeConfig {
   readonly nodes: readonly EdgeNodeConfig[];
   /** null: there are no zones. */
   readonly zonesFile: string | null;
-  /** Of the zones file, by name. */
+  /** The zones of the zones file, by name. */
   readonly zones: readonly Zone[];
   /** False: the zones file could not be used at the start, and nothing good of it was kept; `zones` is empty. */
   readonly areZonesKnown: boolean;

@@ -12,7 +12,7 @@ export interface Edge {
   readonly feed: ZoneFeed;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
-  /** What nodes call: `acme`, and in a cluster what its brains agree on. */
+  /** The calls of nodes: `acme`, and in a cluster the agreement of its brains. */
   readonly issuance: AgreedIssuance;
   /** The nodes' reports. */
   readonly reports: EdgeReports;

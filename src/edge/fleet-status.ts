@@ -87,7 +87,7 @@ export function fleetTotals({ alive, reports }: Fleet): FleetTotals {
   return { alive: alive.size, reporting: reports.size, zonesCut, certsCut };
 }
 
-/** What an alive node reports about a zone that it serves, or about another zone. */
+/** The report of an alive node about a zone that it serves, or about another zone. */
 export interface NodeClaim {
   readonly node: string;
   readonly report: EdgeReport;

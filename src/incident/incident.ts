@@ -67,7 +67,7 @@ export const NO_PEAKS: Peaks = { packets: NO_RATE, bits: NO_RATE };
 export interface IncidentKey {
   /** Owner of the victims; null: no tenant, and the customer is the hostgroup. */
   readonly tenant: string | null;
-  /** Of the first attack. */
+  /** The hostgroup of the first attack. */
   readonly group: string;
   readonly direction: Direction;
   /** null: not known yet, or never: samples are off. */
@@ -83,12 +83,12 @@ export interface Incident extends IncidentKey {
   readonly attacks: number;
   /** The attacks, oldest first, up to INCIDENT_MEMBERS_KEPT. */
   readonly members: readonly Member[];
-  /** Of ended attacks. */
+  /** Sums of ended attacks. */
   readonly ended: Sums;
   readonly peaks: Peaks;
   /** The attack with the most bits per second. */
   readonly worst: { readonly id: string; readonly bps: number } | null;
-  /** What people wrote and decided. */
+  /** Texts and decisions of people. */
   readonly work: Work;
 }
 

@@ -47,7 +47,7 @@ export interface IncidentsOptions {
   /** By id. */
   readonly store: RecordTable<Incident>;
   readonly newId: () => string;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly ownerOf: OwnerOf;
   readonly callers: () => Callers;
   /** Capacity of all links together; null: not known. */
@@ -289,7 +289,7 @@ export class Incidents {
     return entry;
   }
 
-  /** Of the customer that has most, so that attacks on one do not take those of the others. */
+  /** Removes one of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
     for (const own of this.#ofCustomer.bySize()) {
       const oldest = own.find((entry) => this.#stateOf(entry) === "closed");

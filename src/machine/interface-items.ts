@@ -116,7 +116,7 @@ function* mergingItems(about: string, need: InterfaceNeed, found: InterfaceFindi
   );
 }
 
-/** What the filter answers, and the fast path sends on, goes out without the tag that it never saw. */
+/** Answers of the filter, and packets of the fast path, go out without the tag that it never saw. */
 function* vlanItems(about: string, { uses }: InterfaceNeed, { name, rxVlan, vlanDevices }: InterfaceFindings) {
   if (!uses.includes("filter") || rxVlan !== true || vlanDevices === 0) return;
   const text = "VLAN tags are taken off before XDP sees them: answers to unknown sources leave without";

@@ -73,7 +73,7 @@ export interface InterfaceFindings {
   readonly vlanDevices: number;
   /** null: the kernel does not report it (before Linux 6.3). */
   readonly xdpFeatures: readonly XdpFeature[] | null;
-  /** What prevents native XDP; a remedy has its command in backticks. */
+  /** Obstacles to native XDP; a remedy has its command in backticks. */
   readonly nativeObstacles: readonly { readonly found: string; readonly remedy: string | null }[];
   /** The attached XDP program; reading its name needs CAP_SYS_ADMIN. */
   readonly attached: { readonly id: number; readonly name: string | null; readonly isGeneric: boolean } | null;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { interfaceFindings, interfaceNeed, machineNeeds } from "../../test/fixtures/dataplane/machine.ts";
-import { parseConfig } from "../config/load/load.ts";
 import { loadScrubAgent } from "../config/scrub-agent-config.ts";
 import { needsKernel, needsOf, needsOfNode, programsFor } from "./needs.ts";
 
@@ -8,9 +8,7 @@ const THRESHOLDS = { pps: 100_000, mbps: 1000, flows_per_sec: 20_000 };
 
 function needs(sections: object) {
   const document = { networks: ["192.0.2.0/24"], thresholds: THRESHOLDS, ...sections };
-  const loaded = parseConfig(new TextEncoder().encode(JSON.stringify(document)));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return needsOf(loaded.config);
+  return needsOf(configOf(JSON.stringify(document)));
 }
 
 const captured = (capture: object, more: object = {}) =>

@@ -1,4 +1,4 @@
-/** What a configuration needs from the machine: interfaces and their uses, kernel programs, other programs. */
+/** The needs of a configuration on the machine: interfaces and their uses, kernel programs, other programs. */
 import type { Encapsulation } from "../traffic/encapsulation.ts";
 import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
 
@@ -13,7 +13,7 @@ export interface InterfaceNeed {
   /** Queues captured as a mirror port; null: all of them. */
   readonly queues: readonly number[] | null;
   readonly zeroCopy: "auto" | "on" | "off";
-  /** What the inline counter takes apart; absent: nothing. */
+  /** Encapsulations that the inline counter takes apart; absent: none. */
   readonly decapsulate?: readonly Encapsulation[];
   /** The configuration keys that name it, for the remedy if it does not exist. */
   readonly keys: readonly string[];
@@ -31,7 +31,7 @@ interface CapturedInterface {
   readonly decapsulate: readonly Encapsulation[];
 }
 
-/** What the section `dataplane` says of the machine. */
+/** The part of the section `dataplane` that concerns the machine. */
 interface FilteredInterfaces {
   readonly enabled: boolean;
   readonly interfaces: readonly string[];

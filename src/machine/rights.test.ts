@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import { parseConfig } from "../config/load/load.ts";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { needsOf } from "./needs.ts";
 import { uselessCapabilities } from "./rights.ts";
 
 const BASE = { networks: ["203.0.113.0/24"], thresholds: { pps: 1, mbps: 1, flows_per_sec: 1 } };
 
 function uselessFor(file: object, ports: readonly number[] = []): string {
-  const loaded = parseConfig(new TextEncoder().encode(JSON.stringify({ ...BASE, ...file })));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return uselessCapabilities(needsOf(loaded.config), ports).join(" ").replaceAll("CAP_", "");
+  return uselessCapabilities(needsOf(configOf(JSON.stringify({ ...BASE, ...file }))), ports)
+    .join(" ")
+    .replaceAll("CAP_", "");
 }
 
 const TELEMETRY = { listen: [{ port: 2055 }], exporters: [{ address: "192.0.2.1", name: "edge1" }] };

@@ -56,7 +56,7 @@ export class ActiveBans extends CountedBans<string> {
   #enter(ban: Ban): void {
     this.#hold(ban, 1);
     const wider = this.#enclosed.newlyDropped(ban);
-    // What was counted of bans within it is in its addresses.
+    // The addresses of bans within it are counted in its own.
     if (wider !== null) this.#addresses[wider.family] += this.#addedBy(wider);
     this.#enclosed.enter(ban);
     this.#blocks.add(ban.prefix, addressesOf(ban));
@@ -92,7 +92,7 @@ export class ActiveBans extends CountedBans<string> {
     return addressesIn(wider) - counted - this.#enclosed.addressesDroppedIn(wider);
   }
 
-  /** What is announced for narrower bans, as these and the policy say. */
+  /** The prefixes that are announced for narrower bans, as these and the policy say. */
   enclosing(policy: MitigationPolicy): EnclosingPrefixes {
     return {
       refusalOf: (prefix, ban, isDropped) =>
@@ -103,13 +103,13 @@ export class ActiveBans extends CountedBans<string> {
     };
   }
 
-  /** Who moves the traffic of others only as far as it is theirs. An attack is mitigated as the hostgroup says. */
+  /** A tenant moves the traffic of others only as far as it is theirs. An attack is mitigated as the hostgroup says. */
   #tenantOf(own: Prefix): string | null {
     const ban = this.get(own.text);
     return ban === undefined || ban.heldBy.length > 0 ? null : (holderOf(ban)?.tenant ?? null);
   }
 
-  /** What the prefix is announced for, by another method: a speaker keeps one route of it. */
+  /** The use of the prefix by another method: a speaker keeps one route of it. */
   #otherUse(wider: Prefix, own: Prefix, isDropped: boolean): EnclosingRefusal | null {
     const itself = this.get(wider.text);
     const isUnicast = itself?.measure.kind === "blackhole" || itself?.measure.kind === "divert";

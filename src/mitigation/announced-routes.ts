@@ -13,7 +13,7 @@ interface Candidate {
   readonly route: UnicastRoute;
 }
 
-/** What announces bans, and what diverts for them. */
+/** The parts that announce bans and divert for them. */
 interface Carriers {
   readonly announcer: Announcer | null;
   readonly diversions: Diverter;

@@ -44,7 +44,7 @@ export interface AttackAdmission {
   readonly replaced: readonly { readonly ban: Ban; readonly reason: string }[];
 }
 
-/** Of the ban that the attack has. */
+/** The ban that the attack has. */
 interface PresentBan {
   /** It has only watched, and takes a place now. */
   readonly isClimbing?: boolean;
@@ -100,7 +100,7 @@ export class BanAdmission {
     return isFull ? { kind: "refused", reason: OVER_ADDRESSES } : admission;
   }
 
-  /** Whose share an order takes. A ban that the administrator ordered stays the administrator's. */
+  /** The holder whose share an order takes. A ban that the administrator ordered stays the administrator's. */
   shareOf(prefix: Prefix, by: Holder): Holder {
     const present = this.#tables.active.get(prefix.text);
     return present !== undefined && holderOf(present)?.tenant === null ? { ...by, tenant: null } : by;

@@ -174,7 +174,7 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** What reconfigure() would announce and withdraw now. Nothing is changed. */
+  /** The routes that reconfigure() would announce and withdraw now. Nothing is changed. */
   changesUnder(policy: MitigationPolicy, wallMs: number, reach: Reach | null = null): WantedChanges {
     const before = this.#policy;
     this.#policy = policy;

@@ -10,7 +10,16 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { hasLooked, isSameForEach, isSameMeasure, type Measure, NO_MEASURE, routeKey, routesOf } from "./measure.ts";
+import {
+  hasLooked,
+  isSameForEach,
+  isSameMeasure,
+  type Measure,
+  measureText,
+  NO_MEASURE,
+  routeKey,
+  routesOf,
+} from "./measure.ts";
 import { type BanOrder, hasTerms, type OrderedTerms } from "./order/ban-order.ts";
 
 export interface Ban {
@@ -25,7 +34,7 @@ export interface Ban {
   readonly manual: boolean;
   /** Name of the token of the last operator who ordered it; absent on an open API and for automatic bans. */
   readonly operator?: string;
-  /** What that operator ordered in place of the hostgroup's terms; absent: nothing. */
+  /** The terms that this operator ordered in place of the hostgroup's; absent: none. */
   readonly ordered?: OrderedTerms;
   /** Why; absent: not said. */
   readonly orderReason?: string;
@@ -33,7 +42,7 @@ export interface Ban {
   readonly reordered?: number;
   /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
   readonly isVirtualOrder?: true;
-  /** Who ended it by an order, and why. Absent: the service did. */
+  /** The operator who ended it, and the reason. Absent: the service did. */
   readonly endedBy?: { readonly operator: string; readonly reason: string };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
@@ -146,7 +155,7 @@ interface Refreshed {
   readonly by: Holder;
   readonly order: Pick<BanOrder, "terms" | "ttlSeconds" | "reason">;
   readonly isVirtual: boolean;
-  /** Of the terms from now on. */
+  /** The ladder of the terms from now on. */
   readonly escalation: Ladder | null;
 }
 
@@ -201,7 +210,7 @@ function refreshed(ban: Ban, { by, ttlSeconds, order, isVirtual, escalation }: R
     ...(ban.manual && { reordered: (ban.reordered ?? 0) + 1 }),
     escalation,
     dryRun: isVirtual,
-    // What was virtual has no routes that could retire.
+    // A virtual ban has no routes that could retire.
     ...(ban.dryRun && !isVirtual && hasTerms(order.terms) && { measure: NO_MEASURE }),
   };
 }
@@ -239,7 +248,7 @@ export function isReal({ state, dryRun }: Pick<Ban, "state" | "dryRun">): boolea
   return state === "active" && !dryRun;
 }
 
-/** Whose share the ban takes; null: no share, as no caller ordered it. */
+/** The holder whose share the ban takes; null: no share, as no caller ordered it. */
 export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
 }
@@ -368,4 +377,9 @@ export function haveRoutesChanged(ban: Ban, previous: Ban): boolean {
     ban.retiring !== previous.retiring ||
     ban.retiringDiversion !== previous.retiringDiversion
   );
+}
+
+/** `192.0.2.1/32 next-hop 192.0.2.254`; where there is no route yet, or no speaker: `192.0.2.1/32 blackhole`. */
+export function doingText({ measure, prefix, method }: Ban): string {
+  return measureText(measure) || `${prefix.text} ${method}`;
 }

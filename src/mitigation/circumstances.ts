@@ -20,14 +20,14 @@ import type { RungState } from "./rung-clock.ts";
 /** The configuration for one prefix. */
 export interface BanTerms extends GroupMitigation {
   readonly group: string;
-  /** What an operator ordered for the prefix beside its method and rate; absent: nothing. */
+  /** The extras that an operator ordered for the prefix beside its method and rate; absent: none. */
   readonly ordered?: OrderedExtras;
 }
 
 export interface OrderedExtras {
   /** Empty: rules are found, as without an order. */
   readonly rules: readonly Match[];
-  /** Of FlowSpec routes; null: none. */
+  /** The communities of FlowSpec routes; null: none. */
   readonly communities: readonly Community[] | null;
   /** Names or addresses of the neighbors that get the routes; null: all of them. */
   readonly neighbors: readonly string[] | null;
@@ -102,7 +102,7 @@ export interface Circumstances {
   };
 }
 
-/** What other bans, and the configuration, say of a prefix that is to be announced for narrower ones. */
+/** The say of other bans and of the configuration about a prefix that is to be announced for narrower ones. */
 export interface EnclosingPrefixes {
   /** null: it may be announced for the ban. @param isDropped all of its traffic would be dropped, not diverted. */
   refusalOf(prefix: Prefix, ban: EnclosedBan, isDropped: boolean): EnclosingRefusal | null;

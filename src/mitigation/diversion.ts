@@ -24,7 +24,7 @@ export interface Diversion {
   readonly since: number;
   /** Failed attempts of the present request. */
   readonly attempts: number;
-  /** Of the last one, or why it was lost; null: none has failed. */
+  /** The error of the last one, or why it was lost; null: none has failed. */
   readonly error: string | null;
   /** When it was first requested. Wall clock, ms; absent in files of older builds. */
   readonly begunAt?: number;
@@ -46,7 +46,7 @@ export interface WantedDiversion {
   readonly bans: readonly string[];
 }
 
-/** What bans know of the hook. */
+/** The part of the hook that bans know. */
 export interface DiversionSource {
   /** Why the prefix is not diverted by it for now; null: it is, or may be. */
   faultOf(prefix: Prefix): string | null;
@@ -65,7 +65,7 @@ export const NO_HOOK: Diverter = {
   want: () => {},
 };
 
-/** What bans want diverted by the hook, each prefix once, also until another measure has taken its place. */
+/** The prefixes that bans want diverted by the hook, each once, also until another measure has taken its place. */
 export function wantedDiversions(bans: Iterable<Ban>): readonly WantedDiversion[] {
   const wanted = new Map<string, { readonly prefix: Prefix; readonly bans: string[] }>();
   for (const ban of bans) {

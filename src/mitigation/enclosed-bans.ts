@@ -121,7 +121,7 @@ function isDropping(ban: Ban): boolean {
   return ban.measure.kind === "blackhole" && ban.isVirtualOrder !== true;
 }
 
-/** Of two that began at once the one with the smaller address, whatever their order in a table. */
+/** If two began at once, the one with the smaller address is older, whatever their order in a table. */
 export function isOlder(ban: Ban, than: Ban): boolean {
   if (ban.startedAt !== than.startedAt) return ban.startedAt < than.startedAt;
   return ban.prefix.text < than.prefix.text;

@@ -9,7 +9,7 @@ import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 
 export interface EnclosingLength {
-  /** Of what is announced. */
+  /** The length that is announced. */
   readonly length: number;
   /** Prefixes of this length and shorter ones are announced as they are. At least `length`. */
   readonly upTo: number;
@@ -43,7 +43,7 @@ export function notAnnounced(prefix: Prefix, why: string): EnclosingRefusal {
 
 export const OVER_FRACTION = "with it more addresses would be banned than ban.max_banned_fraction allows";
 
-/** Whose traffic moves with that of a ban, for which a wider prefix is announced. */
+/** The traffic that moves with that of a ban for which a wider prefix is announced. */
 export interface MovedAlong {
   readonly prefix: Prefix;
   /** Names of those that have addresses in it. */

@@ -1,4 +1,4 @@
-/** What the bans of other brains mean for those of this one. None of it is waited for. */
+/** The effect of other brains' bans on those of this one. None of it is waited for. */
 import type { Ban } from "./ban.ts";
 import type { Rule } from "./rules/rule.ts";
 

@@ -64,12 +64,12 @@ export interface NeighborRules extends NodeRules {
   readonly neighbors: readonly string[];
 }
 
-/** What rules are announced with. */
+/** The terms that rules are announced with. */
 export interface RuleTerms {
   readonly localPref: number;
   /** Absent: none. */
   readonly communities?: readonly Community[];
-  /** What routers do in place of the rules' own action, which scrub nodes and this machine follow. Absent: that. */
+  /** The action of routers in place of the rules' own, which scrub nodes and this machine follow. Absent: that. */
   readonly routers?: RouterAction;
   /** Names or addresses of the neighbors that an operator ordered. Absent: all. */
   readonly neighbors?: readonly string[];
@@ -258,7 +258,7 @@ function isSameTerms(a: RuleTerms, b: RuleTerms): boolean {
   return a.localPref === b.localPref && textOf(a) === textOf(b);
 }
 
-/** What some nodes and neighbors have instead, and for whom a route is: a change of that is not reported. */
+/** Ignores what some nodes and neighbors have instead, and for whom a route is: a change of that is not reported. */
 export function isSameForEach(a: Measure, b: Measure): boolean {
   if (a.kind === "divert" && b.kind === "divert") {
     return a.nodeRules === b.nodeRules && isSameRoute(a.route, b.route) && a.notAnnounced === b.notAnnounced;

@@ -1,4 +1,4 @@
-/** What the configuration says of bans: by which method and terms, of each hostgroup, and how many at most. */
+/** The sections about bans: by which method and terms, for each hostgroup, and how many at most. */
 import type { TokenConfig } from "../access/token-config.ts";
 import type { CarpetConfig } from "../detection/carpet/carpet-config.ts";
 import type { Hostgroup } from "../detection/hostgroup.ts";
@@ -37,9 +37,9 @@ export interface GroupMitigation {
 
 export interface FlowspecConfig {
   readonly action: RuleAction;
-  /** What routers do in place of `action`. Absent: that. */
+  /** The action of routers in place of `action`. Absent: that. */
   readonly routers?: RouterAction;
-  /** Of the rules that are announced. Absent: none. */
+  /** The communities of the rules that are announced. Absent: none. */
   readonly communities?: readonly Community[];
   /** Whether rules match sources if these are concentrated. */
   readonly sourceAnchored: boolean;
@@ -75,7 +75,7 @@ export interface RouteTerms {
   readonly communitiesAt?: readonly CommunitiesAt[];
   /** 0: not set. */
   readonly localPref: number;
-  /** Of diverts in place of a ban's own prefix; of blackholes for neighbors that do not take it. Absent: none. */
+  /** Lengths of diverts in place of a ban's prefix, and of blackholes for neighbors that do not take it. Absent: none. */
   readonly enclosing?: EnclosingLengths;
 }
 

@@ -17,7 +17,7 @@ export interface NewBan {
   /** null: an operator requested it. */
   readonly attack: Attack | null;
   readonly dryRun: boolean;
-  /** Of the operator. */
+  /** The terms of the operator. */
   readonly ordered?: OrderedTerms;
   /** The last ended ban of the prefix. */
   readonly last: Ban | null;

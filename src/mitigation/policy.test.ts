@@ -1,7 +1,8 @@
 /** The configuration as the ban engine sees it. */
+
 import { expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { parseConfig } from "../config/load/load.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { notAnnounced } from "./enclosing.ts";
 import { isFor, type Subject } from "./maintenance/window.ts";
@@ -15,14 +16,8 @@ const [LIVE, DRY] = [prefix("192.0.2.1/32"), prefix("192.0.2.200/32")];
 
 const real = (own: Prefix) => ({ prefix: own, dryRun: false });
 
-function parsed(text: string) {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
-
 function config(dryRun: string) {
-  return parsed(`
+  return configOf(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 dry_run: false
@@ -45,7 +40,7 @@ test("a wider prefix with a hostgroup in dry run is not announced for a real ban
 test("a tenant orders no ban whose substitute, when all scrub nodes are lost, would drop the addresses of others", () => {
   const policyOf = (instead: string) =>
     mitigationPolicy(
-      parsed(`
+      configOf(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 mitigation: divert
@@ -64,7 +59,7 @@ hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
 
 test("nor one with addresses of others for a ban that a tenant ordered, as by a reload that adds it #announce-tenant", () => {
   const policy = mitigationPolicy(
-    parsed(`
+    configOf(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 hostgroups: [{ name: theirs, networks: [192.0.2.0/25], tenant: theirs }]
@@ -99,7 +94,7 @@ test("nor for a ban by hand that is real in a window, or of an attack in a direc
   expect(policy.enclosingRefusal(WIDE, { prefix: LIVE, dryRun: true }, null)).toBeNull();
   const own = { isWatchOnly: ({ group }: { group: string }) => group === "live" };
   expect(mitigationPolicy(config(""), NOTHING_CHOSEN, own).enclosingRefusal(WIDE, real(LIVE), null)).toBeNull();
-  const outgoing = parsed(`
+  const outgoing = configOf(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 dry_run: false
@@ -112,7 +107,7 @@ hostgroups:
 
 test("a neighbor that an order or a template names by its address is known in each form of that", () => {
   const { orders } = mitigationPolicy(
-    parsed(`
+    configOf(`
 networks: [192.0.2.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 bgp: { router_id: 192.0.2.1, local_asn: 64500, next_hop: 192.0.2.1, neighbors: [{ address: "2001:DB8::2", remote_asn: 64501 }] }

@@ -1,4 +1,4 @@
-/** What stays of a ban's previous measure until the present one is announced. Pure. */
+/** The part of a ban's previous measure that stays until the present one is announced. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import { type Ban, hasRetiring, withoutDiversion } from "./ban.ts";
 import type { EnclosingPrefixes } from "./circumstances.ts";

@@ -88,7 +88,7 @@ export class RouteWatch {
     return state?.kind === "announced" ? atNeighbors(this.#announcer, ban) : state;
   }
 
-  /** Of the neighbors that have the same routes, those that are best off: a ban acts where it has all of its routes. */
+  /** The state at the best of the neighbors with the same routes: a ban acts where it has all of its routes. */
   #stateOf(measure: Measure, routes: readonly Route[]): RouteState | null {
     const states = audiences(measure, routes).flatMap((each) => worstOf(this.#states(each)) ?? []);
     const best = WORST_FIRST.findLast((kind) => states.some((candidate) => candidate.kind === kind));
@@ -167,7 +167,7 @@ export class RouteWatch {
   }
 }
 
-/** What was announced before can be withdrawn once the hook has confirmed the diversion. A failed one is planned otherwise. */
+/** Earlier announcements can be withdrawn once the hook has confirmed the diversion. A failed one is planned otherwise. */
 function hookStatus({ kind }: RouteState): RoutesStatus {
   const isDone = kind === "announced";
   return { ...NOT_TRIED, isOut: isDone, isSettled: isDone };
@@ -204,7 +204,7 @@ function audiences(measure: Measure, routes: readonly Route[]): readonly (readon
     .filter(({ length }) => length > 0);
 }
 
-/** Who has an announced ban, who has not, and why. */
+/** The neighbors that have an announced ban, those that have not, and why. */
 function atNeighbors(announcer: Announcer, { measure, prefix }: Ban): RouteState {
   const routes = routesOf(measure, prefix).map((route) => ({
     route,

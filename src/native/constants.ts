@@ -21,7 +21,7 @@ export const PROFILED_HOSTS_MAX = 32_768;
 /** The largest number of a CPU that a worker can be pinned to, and of a queue. */
 export const CPU_NUMBER_MAX = 1023;
 export const QUEUE_NUMBER_MAX = 4095;
-/** Of a source of frames that are a sample of the traffic: one in this number at most. */
+/** Sampling rate of a source of frames: one in this number at most. */
 export const SAMPLING_RATE_MAX = 1_000_000;
 /** UDP ports at which a source takes VXLAN apart, and the one where no others are named. */
 export const VXLAN_PORTS_MAX = 4;
@@ -55,7 +55,7 @@ export const PATTERNS_MAX = 2;
 export const LENGTH_RANGES_MAX = 8;
 /** Entries of the operator's rules: each has one for each destination. */
 export const OPERATOR_ENTRIES_MAX = 16_384;
-/** Of the filter's pinned maps: others are replaced. */
+/** Version of the filter's pinned maps: others are replaced. */
 export const FILTER_SCHEMA = 13;
 /** Tunnels that packets can be forwarded into. */
 export const FORWARD_TUNNELS_MAX = 64;
@@ -97,7 +97,7 @@ export const PARSE_ERRORS = [
   "truncated_ipv6",
   "bad_ipv6_header",
 ] as const;
-/** What a frame can be that is not IP. */
+/** Kinds of frames that are not IP. */
 export const NOT_IP_KINDS = [
   "arp",
   "lldp",
@@ -111,9 +111,9 @@ export const NOT_IP_KINDS = [
   "fcoe",
   "other",
 ] as const;
-/** What packets can be taken out of. */
+/** Encapsulations that packets can be taken out of. */
 export const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
-/** What the filter decides: exactly one for each packet. */
+/** Verdicts of the filter: exactly one for each packet. */
 export const FILTER_VERDICTS = [
   "pass_not_ip",
   "pass_malformed",
@@ -136,7 +136,7 @@ export const FILTER_VERDICTS = [
   "answer_rst",
   "answer_truncated",
 ] as const;
-/** What a rule of the filter does, in the order of their numbers in RULE_RECORD. */
+/** Actions of a rule of the filter, in the order of their numbers in RULE_RECORD. */
 export const RULE_ACTIONS = [
   "discard",
   "rate_limit",
@@ -170,7 +170,7 @@ export const XDP_FEATURES = [
 export const FILTER_ORIGINS = ["made", "adopted", "replaced"] as const;
 export const FILTER_ENDS = ["keep", "detach"] as const;
 export const PINNED_STATES = ["healthy", "detached", "missing", "wrong_schema"] as const;
-/** What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels. */
+/** Outcomes of a passed packet where it is forwarded: exactly one; and kinds of tunnels. */
 export const FORWARD_OUTCOMES = [
   "redirected",
   "tunneled",
@@ -196,7 +196,7 @@ export const FORWARD_OUTCOMES = [
   "kernel_refresh",
 ] as const;
 export const TUNNEL_KINDS = ["gre", "ipip", "vxlan"] as const;
-/** Of flow telemetry: see native-flow.d.ts. */
+/** Flow telemetry: see native-flow.d.ts. */
 export const FLOW_PROTOCOLS = ["netflow5", "netflow9", "ipfix", "sflow5"] as const;
 export const FLOW_DIRECTIONS = ["ingress", "egress", "both"] as const;
 export const FLOW_LEFT_OUT = [
@@ -266,13 +266,13 @@ export const SAMPLE_RECORD = {
   packetBytes: 154,
   ttl: 192,
 } as const;
-/** What an exporter reported of a sampled header (abi/flow_fields_abi.h): where its record has it, and its bytes. */
+/** Fields that an exporter reported of a sampled header (abi/flow_fields_abi.h): place in its record, and bytes. */
 export const REPORTED_FIELDS = {
   exporter: { at: 194, bytes: 2 },
   input: { at: 196, bytes: 4 },
   sourceAs: { at: 200, bytes: 4 },
 } as const;
-/** What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source. */
+/** headerBits of a record: which fields are known, which fragment it is, and the family of a profile's source. */
 export const HEADER_BITS = {
   ports: 1,
   tcpFlags: 2,
@@ -339,7 +339,7 @@ export const RULE_RECORD = {
   rangeBytes: 4,
   rangeTo: 2,
 } as const;
-/** What few rules ask for beside that (filter_details): its size, where its fields begin. */
+/** Fields that few rules have beside that (filter_details): their size, and where they begin. */
 export const DETAILS_RECORD = {
   bytes: 248,
   asks: 0,
@@ -381,7 +381,7 @@ export const OPERATOR_ENTRY = {
 } as const;
 /** The length of a prefix that a rule does not have. */
 export const RULE_NO_PREFIX = 255;
-/** What a rule asks of a packet beside its addresses and ports. */
+/** Conditions of a rule on a packet beside its addresses and ports. */
 export const RULE_ASKS = {
   protocol: 1,
   fragment: 2,

@@ -48,7 +48,7 @@ const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
   ["graceful-shutdown", 0xffff0000],
 ]);
 
-/** What parseCommunity() takes, for error texts and documents. */
+/** The forms that parseCommunity() takes, for error texts and documents. */
 export const COMMUNITY_FORMS = [
   `65535:666, or one of ${[...WELL_KNOWN.keys()].join(", ")}`,
   "extended: rt:65000:100 or soo:65000:100, each with an AS number or an IPv4 address, or ext: with 16 hexadecimal digits",
@@ -58,7 +58,7 @@ export const COMMUNITY_FORMS = [
 /** Subtypes of RFC 4360, sections 4 and 5. */
 const SUBTYPES = { rt: 0x02, soo: 0x03 } as const;
 
-/** Whose number the value of an extended community begins with, at the index of its type (RFC 4360, 3.1 and 3.2, RFC 5668). */
+/** Kinds of the number that an extended community begins with, by its type (RFC 4360, 3.1 and 3.2, RFC 5668). */
 const ADMINISTRATORS = ["two_octet_as", "ipv4", "four_octet_as"] as const;
 /** The type has this bit set where the community does not leave the AS (RFC 7153). */
 const NON_TRANSITIVE = 0x40;

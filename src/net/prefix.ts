@@ -88,6 +88,11 @@ export function prefixContains(prefix: Prefix, ip: IpAddress): boolean {
   return sameBits(addressToBytes(prefix.address), addressToBytes(ip), mappedLength(prefix));
 }
 
+/** Whether all of `inner` lies in `outer`. */
+export function prefixCovers(outer: Prefix, inner: Prefix): boolean {
+  return outer.length <= inner.length && prefixContains(outer, inner.address);
+}
+
 /** prefixContains() for many addresses: 0.1 µs each. */
 export function prefixMatcher(prefix: Prefix): (ip: IpAddress) => boolean {
   const [wanted, bits] = [addressToBytes(prefix.address), mappedLength(prefix)];

@@ -1,6 +1,6 @@
 /** Addresses that no packet on the Internet comes from (RFC 6890, 5771, 1112, 4291). */
 import { addressFromBytes, addressToBytes, type IpAddress } from "./address.ts";
-import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains } from "./prefix.ts";
+import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains, prefixCovers } from "./prefix.ts";
 
 const SPECIAL = [
   "0.0.0.0/8",
@@ -23,7 +23,7 @@ const SPECIAL = [
 /** All that IANA has given out for unicast, and what translates IPv4. */
 const GLOBAL_IPV6 = ["2000::/3", "64:ff9b::/96"].map(canonicalPrefix);
 
-/** What neighbors on a link send to one another: they never come from beyond it, and IPv6 does not work without them. */
+/** Neighbors on a link use these: they never come from beyond it, and IPv6 does not work without them. */
 const LINK_IPV6 = ["::/128", "fe80::/10"].map(canonicalPrefix);
 
 /** Sources that no packet from beyond the link has; without overlap. */
@@ -34,7 +34,7 @@ export function bogons(): readonly Prefix[] {
 
 /** The fewest prefixes that contain all of IPv6 but these. */
 function outside(excluded: readonly Prefix[], within: Prefix = canonicalPrefix("::/0")): Prefix[] {
-  if (excluded.some((prefix) => prefix.length <= within.length && prefixContains(prefix, within.address))) return [];
+  if (excluded.some((prefix) => prefixCovers(prefix, within))) return [];
   if (!excluded.some((prefix) => prefixContains(within, prefix.address))) return [within];
   const bytes = addressToBytes(within.address);
   bytes[within.length >> 3] = (bytes[within.length >> 3] ?? 0) | (0x80 >> (within.length & 7));

@@ -1,4 +1,4 @@
-/** What a list is searched by: an address, or all addresses of a prefix. */
+/** The key by which a list is searched: an address, or all addresses of a prefix. */
 import { type IpAddress, parseAddress } from "./address.ts";
 import { canonicalPrefix, type Prefix, parsePrefixLoosely, prefixContains, prefixMatcher } from "./prefix.ts";
 

@@ -122,7 +122,7 @@ export interface SyslogConfig {
   readonly facility: number;
 }
 
-/** What a route inherits of the one around it is in it. */
+/** A route has in it the keys that it inherits of the one around it. */
 export interface NotifyRoute {
   /** The keys of it in the configuration. */
   readonly place: ConfigPath;
@@ -147,7 +147,7 @@ export interface RouteMatch {
   readonly hostgroups?: ReadonlySet<string>;
   readonly events?: ReadonlySet<EventKind>;
   readonly severity?: Severity;
-  /** Of attacks and bans; of others this does not hold. */
+  /** For attacks and bans; others are not compared with it. */
   readonly minPps?: number;
   readonly minMbps?: number;
   readonly hours?: Hours;

@@ -20,7 +20,7 @@ export interface OrderChange {
   /** Empty: not known, or not said. */
   readonly operator: string;
   readonly reason: string;
-  /** Of who ordered it; null: an administrator, or not known. */
+  /** The tenant that ordered it; null: an administrator, or not known. */
   readonly by: Tenant;
   /** Why it ended, as in `expired`; empty: it is in force. */
   readonly end: string;
@@ -39,7 +39,7 @@ export interface Orders {
   readonly operator: string;
   /** The tenant of the operator; null: an administrator, or not known. */
   readonly by: Tenant;
-  /** Of the first. */
+  /** The reason of the first. */
   readonly reason: string;
   readonly end: string;
   readonly expiresAt: number | null;

@@ -12,7 +12,7 @@ export const FOUND_AGAIN_MS = 300_000;
 /** Longer than a fault must last to be found, ms. */
 const MARGIN_MS = 60_000;
 
-/** Of kinds that an earlier build knew there are none. */
+/** Kinds that an earlier build knew have none. */
 const EXPORTER_TIMES: Readonly<Record<string, { readonly beginMs: number } | undefined>> = FAULT_TIMES;
 
 interface Waiting {

@@ -12,7 +12,7 @@ import { isAtLeast, severityOf } from "./severity.ts";
 const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
-/** What the conditions of routes look at. */
+/** The fields that the conditions of routes look at. */
 export interface RoutedEvent {
   readonly kind: EventKind;
   readonly severity: Severity;

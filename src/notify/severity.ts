@@ -8,7 +8,7 @@ import type { NotifyEvent } from "./event.ts";
 const CRITICAL_TIMES = 10;
 
 interface KindTraits {
-  /** Of events of the kind the most urgent: most kinds have one alone. */
+  /** The most urgent of the events of the kind: most kinds have one alone. */
   readonly worst: Severity;
   /** null: there is nothing to do, or it depends on the event. */
   readonly advice: string | null;
@@ -16,7 +16,7 @@ interface KindTraits {
 
 const INFO: KindTraits = { worst: "info", advice: null };
 type PlainKind = Exclude<EventKind, ConditionKind | ConditionEnd>;
-/** Of all kinds but those of conditions, which have a table of their own. */
+/** All kinds but those of conditions, which have a table of their own. */
 const KINDS: Readonly<Record<PlainKind, KindTraits>> = {
   attack_started: { worst: "critical", advice: null },
   attack_changed: { worst: "critical", advice: null },
@@ -74,7 +74,7 @@ export function severityOf(event: NotifyEvent): Severity {
   }
 }
 
-/** Of events of the kind, the most urgent. */
+/** The most urgent of the events of the kind. */
 export function worstSeverityOf(kind: EventKind): Severity {
   return traitsOf(kind).worst;
 }

@@ -72,7 +72,7 @@ export function templateValues(event: NotifyEvent, context: WireContext): Templa
   return new Map(
     Object.entries(VALUES).map(([name, read]) => {
       const value = read(event, context);
-      // Of the values these alone are several lines, and each of them is one.
+      // These values alone are several lines, and each of them is one.
       return [name, name === "details" ? value : value && shown(value)];
     }),
   );

@@ -1,4 +1,4 @@
-/** What a tenant may know of an event: the same as the API shows it of the attack, the ban or the order. Pure. */
+/** The part of an event that a tenant may know: the same as the API shows it of the attack, ban or order. Pure. */
 import { attackOfTenant } from "../http/wire/attack.ts";
 import { namelessBan } from "../http/wire/ban.ts";
 import type { NotifyEvent } from "./event.ts";

@@ -42,7 +42,7 @@ export class FilterRuleMetrics extends MetricGroup {
   }
 }
 
-/** What each rule matched and dropped, on the machine of the service or on a scrub node. Labels are names of rules: at most 125. */
+/** Counts of each rule, on the machine of the service or on a scrub node. Labels are names of rules: at most 125. */
 export class FilterRuleCounts extends MetricGroup {
   readonly #packets;
   readonly #bytes;

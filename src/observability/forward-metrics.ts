@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import { MetricGroup } from "./metric-group.ts";
 
 export interface ForwardReading {
-  /** Of a closed set. */
+  /** Labels are of a closed set. */
   readonly outcomes: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
   readonly clamped: number;
   readonly egress: readonly string[];

@@ -1,4 +1,4 @@
-/** What the groups of metrics are made with: each of their metrics is one declaration. */
+/** The base of the groups of metrics: each of their metrics is one declaration. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export abstract class MetricGroup {

@@ -21,7 +21,7 @@ export class PrefixSetMetrics extends MetricGroup {
     "set",
   );
 
-  /** Of all sets; others are not shown any more. */
+  /** Takes the readings of all sets; others are not shown any more. */
   set(readings: readonly PrefixSetReading[]): void {
     this.#prefixes.reset();
     this.#age.reset();

@@ -35,7 +35,7 @@ export interface ScrubAgentReading {
   readonly forward: ForwardReading | null;
   /** Destinations and attacked addresses that this node's own rules are not tried for, since there is no room. */
   readonly localLeftOut: number;
-  /** Of this node's own rules, by name. */
+  /** Counts of this node's own rules, by name. */
   readonly localCounts: ReadonlyMap<string, Omit<FilterRuleReading, "name">>;
 }
 

@@ -16,7 +16,7 @@ const LINE_FEED = 0x0a;
 const SHOWN_CHARACTERS_MAX = 40;
 
 export interface ListBounds {
-  /** Of prefixes. */
+  /** Maximum number of prefixes. */
   readonly most: number;
   readonly shortest: ShortestPrefix;
 }

@@ -1,4 +1,4 @@
-/** What the list `prefix_sets` says of a named set: where its prefixes come from, and what a file must fulfil. */
+/** An item of the list `prefix_sets`: where the prefixes of a named set come from, and which checks a file must pass. */
 
 /** Sets that need no file. */
 export const BUILT_IN_SETS = ["bogons"] as const;
@@ -21,7 +21,7 @@ export type PrefixSetSource =
     }
   | { readonly kind: "builtin"; readonly set: BuiltInSet };
 
-/** What a file must fulfil to be used. */
+/** The checks that a file must pass to be used. */
 export interface SetChecks {
   /** The shortest length of a prefix, by family. */
   readonly shortest: { readonly ipv4: number; readonly ipv6: number };

@@ -60,7 +60,7 @@ export interface WantedSets {
 export interface PrefixSetView {
   readonly config: PrefixSetConfig;
   readonly prefixes: number;
-  /** Of the file that the prefixes are from; null: there are none, and the set is not in force. */
+  /** Hash of the file that the prefixes are from; null: there are none, and the set is not in force. */
   readonly hash: string | null;
   /** Wall time; null: a built-in set, or none. */
   readonly fileChangedMs: number | null;
@@ -76,7 +76,7 @@ interface OwnedSet {
   readonly content: SetContent | null;
   readonly readMs: number | null;
   readonly error: string | null;
-  /** Of the file when it was last tried, and when that was (monotonic). */
+  /** Stamp of the file when it was last tried, and when that was (monotonic). */
   readonly triedStamp: string | null;
   readonly triedMs: number;
 }
@@ -104,7 +104,7 @@ export class PrefixSets {
   #last: Promise<unknown> = Promise.resolve();
   #look: Promise<void> | null = null;
   #cancel: () => void = () => {};
-  /** What is on disk, or being written, by the name of the set. */
+  /** The hash that is on disk, or being written, by the name of the set. */
   readonly #onDisk = new Map<string, string>();
   #keptNames: string | null = null;
 
@@ -350,7 +350,7 @@ export class PrefixSets {
   }
 }
 
-/** What stampOf() says, by path. */
+/** The answers of stampOf(), by path. */
 type Stamps = ReadonlyMap<string, string>;
 
 interface Taking {

@@ -1,6 +1,6 @@
 /** How wide the prefixes of a set may be: one that is too wide, most often half a line, contains users without number. Pure. */
 import { ADDRESS_BYTES, addressFromBytes, isMappedAt, MAPPED_BITS } from "../net/address.ts";
-import { canonicalPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
+import { canonicalPrefix, type Prefix, prefixCovers } from "../net/prefix.ts";
 import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { bogons } from "../net/special-purpose.ts";
 
@@ -16,11 +16,11 @@ const WITHOUT_USERS = [...bogons(), canonicalPrefix("8000::/1")];
 /** null: it is not too wide. */
 export function widthFault(prefix: Prefix, shortest: ShortestPrefix): string | null {
   const [most, key] = prefix.family === 4 ? [shortest.ipv4, "shortest_prefix"] : [shortest.ipv6, "shortest_prefix6"];
-  if (prefix.length >= most || WITHOUT_USERS.some((one) => contains(one, prefix))) return null;
+  if (prefix.length >= most || WITHOUT_USERS.some((one) => prefixCovers(one, prefix))) return null;
   return `is wider than /${most}: correct it, or set ${key} of the set if it is meant`;
 }
 
-/** Of the first prefix that is too wide; null: none is. */
+/** The fault of the first prefix that is too wide; null: none is. */
 export function columnsFault({ addresses, lengths }: PrefixColumns, shortest: ShortestPrefix): string | null {
   for (let row = 0; row < lengths.length; row++) {
     const mapped = lengths[row] ?? 0;
@@ -38,8 +38,4 @@ function prefixAt(addresses: Uint8Array, row: number, mapped: number): Prefix {
   const family = address.includes(":") ? 6 : 4;
   const length = family === 4 ? mapped - MAPPED_BITS : mapped;
   return { text: `${address}/${length}`, address, length, family };
-}
-
-function contains(outer: Prefix, inner: Prefix): boolean {
-  return outer.length <= inner.length && prefixContains(outer, inner.address);
 }

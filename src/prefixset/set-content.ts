@@ -108,7 +108,7 @@ function emptyText(name: string, source: PrefixSetSource): string {
     : `${path} has no prefix: a set without any is more often a failed download than wanted; remove the set if it is`;
 }
 
-/** What is read is what the stamp is of: both are of one open file, which did not change meanwhile. */
+/** The bytes and the stamp are of one open file, which did not change meanwhile. */
 function readWhole(source: FileSource): { readonly bytes: Buffer; readonly file: ReadFile } {
   const { path, kind } = source;
   const most = kind === "list" ? PREFIX_LIST_BYTES_MAX : ORIGIN_FILE_BYTES_MAX;

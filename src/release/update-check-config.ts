@@ -1,4 +1,4 @@
-/** What the section `update_check` says. */
+/** The section `update_check`. */
 
 export interface UpdateCheckConfig {
   /** null: off. */

@@ -36,7 +36,7 @@ export type ReplayLine =
         readonly total: number;
         readonly lasting: number;
         readonly refused: number;
-        /** Of all attacks together. */
+        /** Packets of all attacks together. */
         readonly packets: number;
         readonly bits: number;
         /** The highest that one attack had. */
@@ -55,7 +55,7 @@ export interface PacketsWire {
   readonly untracked: number;
   readonly foreign: number;
   readonly parse_errors: Readonly<Record<string, number>>;
-  /** What `not_ip` has, by Ethernet type; absent if all was IP. */
+  /** The packets of `not_ip`, by Ethernet type; absent if all was IP. */
   readonly ether_types?: Readonly<Record<string, number>>;
 }
 

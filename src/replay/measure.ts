@@ -17,7 +17,7 @@ import { openReplayEngine, replayOptions, replayTable } from "./run.ts";
 export const SUGGEST_ROWS_MAX = 65_536;
 export const SUGGEST_HOSTS_MAX = 65_536;
 
-/** What a configuration would have detected. All of it is false alarms if the capture has only normal traffic. */
+/** The detections of a configuration. All are false alarms if the capture has only normal traffic. */
 export interface Alarms {
   readonly attacks: number;
   /** Hosts, and hostgroups that are judged as a whole, by direction; at most SUGGEST_HOSTS_MAX are counted. */

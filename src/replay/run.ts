@@ -48,11 +48,11 @@ export interface PacketTotals {
   readonly foreign: number;
   /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;
-  /** What `not_ip` has, by Ethernet type: see QueueStats. */
+  /** The packets of `not_ip`, by Ethernet type: see QueueStats. */
   readonly etherTypes: Readonly<Record<string, number>>;
 }
 
-/** Of all attacks together; the peaks are the highest that one attack had. */
+/** The size of all attacks together; the peaks are the highest that one attack had. */
 export interface AttacksSize {
   readonly packets: number;
   readonly bits: number;
@@ -84,7 +84,7 @@ export interface ReplayRunOptions {
   readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
-  /** Of the choice of sampled packets if there are many: the same seed repeats a run. Default: 0, as a service has. */
+  /** Seed of the choice of sampled packets if there are many: the same seed repeats a run. Default: 0, as a service has. */
   readonly seed?: number;
 }
 
@@ -106,7 +106,7 @@ export function openReplayEngine(native: Native, config: Config): Engine {
   return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
 }
 
-/** What packets of a capture are taken out of: all that those of any source are, by the configured ports. */
+/** The encapsulations of a capture: all that those of any source are, by the configured ports. */
 export function replayOptions({ capture }: Config): Decapsulation {
   const kinds = [capture, ...(capture?.interfaces ?? []), ...(capture?.tunnels ?? [])].flatMap(
     (source) => source?.decapsulate ?? [],

@@ -3,8 +3,7 @@ import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Reading } from "../detection/attack/attack-reading.ts";
 import type { Share } from "../detection/attack/sample.ts";
 import { bitsText, countText, volumeText } from "../detection/attack/volume-text.ts";
-import type { Ban } from "../mitigation/ban.ts";
-import { measureText } from "../mitigation/measure.ts";
+import { doingText } from "../mitigation/ban.ts";
 import { etherTypesText } from "../traffic/ether-types.ts";
 import { type Metric, round } from "../traffic/rates.ts";
 import type { AttacksSize, BanEvent, ReplayEvent, ReplayTotals } from "./run.ts";
@@ -91,10 +90,6 @@ function banLine({ change, ban }: BanEvent): string {
   if (ban.state === "withdrawn") return `ban withdrawn   ${ban.prefix.text}  ${ban.reason}`;
   if (ban.state === "rejected") return `ban refused     ${ban.prefix.text}  ${ban.reason}`;
   return `${change === "changed" ? "ban changed" : "ban"}`.padEnd(16) + doingText(ban);
-}
-
-function doingText({ measure, prefix, method }: Ban): string {
-  return measureText(measure) || `${prefix.text} ${method}`;
 }
 
 function rateText(metric: Metric, rate: number): string {

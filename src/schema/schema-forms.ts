@@ -31,7 +31,7 @@ export function list<Item extends TSchema>(item: Item, maxItems: number, options
   return Type.Array(item, { maxItems, ...(options.atLeastOne ? { minItems: 1 } : { default: [] }) });
 }
 
-/** What the reference (docs/configuration.md) says about a key in addition to its schema and description. */
+/** Notes for the reference (docs/configuration.md) about a key in addition to its schema and description. */
 export interface ReferenceNotes {
   /** Valid values; a test loads each of them. */
   readonly examples?: readonly unknown[];

@@ -191,7 +191,7 @@ function publicUrlRule(text: string): string | null {
   return text === origin ? null : `must be scheme, host and port alone, as browsers write them: ${origin}`;
 }
 
-/** What goes by it can be read and changed on the way. */
+/** Plain traffic can be read and changed on the way. */
 function plainHttpRule(text: string): string | null {
   const { protocol, hostname } = new URL(text);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -241,7 +241,7 @@ export function parseHexBytes(text: string): number[] | null {
   return isWhole ? [...Buffer.from(digits, "hex")] : null;
 }
 
-/** Of an interface of a router (ifIndex or ifName), whose names have spaces and slashes: `Ethernet 1/2`. */
+/** An interface of a router (ifIndex or ifName), whose names have spaces and slashes: `Ethernet 1/2`. */
 function isInterfacePattern(text: string): boolean {
   const range = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(text);
   if (range === null) return /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/.test(text) && !/^\d+-/.test(text);

@@ -1,10 +1,10 @@
-/** What the section `scrubbing` says: the scrub nodes, and which traffic goes to each. */
+/** The section `scrubbing`: the scrub nodes, and which traffic goes to each. */
 import type { IpAddress } from "../net/address.ts";
 
 export interface ScrubbingConfig {
   readonly nodes: readonly ScrubNodeConfig[];
   readonly selection: NodeSelection;
-  /** What happens to diverted bans while no node can take their traffic. */
+  /** The fate of diverted bans while no node can take their traffic. */
   readonly onAllNodesLost: OnAllNodesLost;
   /** For people, of the next hops of the section; absent: none. */
   readonly nextHopName?: string;

@@ -8,7 +8,7 @@ export interface AttackIds {
   /** With the id and the start that all brains show. */
   shown(attack: Attack): Attack;
   shownId(own: string): string;
-  /** Of the attack that is shown with this id; the same one if it is not known. */
+  /** The own id of the attack that is shown with this id; the same one if it is not known. */
   ownIdOf(shown: string): string;
   /**
    * Calls `report` once brains that see an attack begin at the same time have agreed on its id; in the order of the calls.
@@ -18,7 +18,7 @@ export interface AttackIds {
   agreeNow(): void;
 }
 
-/** Of one brain alone. */
+/** The ids of one brain alone. */
 export const OWN_IDS: AttackIds = {
   newId: () => randomUUIDv7(),
   shown: (attack) => attack,

@@ -4,9 +4,8 @@
  */
 import type { Attack, AttackEvent, AttackMitigation } from "../detection/attack/attack.ts";
 import { type TimelineEntry, withEntry } from "../detection/attack/timeline.ts";
-import { type Ban, type BanChange, banChangeKind, rungLeft } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, banChangeKind, doingText, rungLeft } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
-import { measureText } from "../mitigation/measure.ts";
 import { round } from "../traffic/rates.ts";
 
 type Bans = Pick<BanEngine, "active" | "routeState">;
@@ -162,8 +161,4 @@ function entryOf(change: BanChange): Pick<TimelineEntry, "kind" | "text"> | null
 /** The ban of a spread attack follows it to another prefix. */
 function hasMoved({ ban, previous }: BanChange): boolean {
   return previous !== null && ban.prefix.text !== previous.prefix.text;
-}
-
-function doingText({ measure, prefix, method }: Ban): string {
-  return measureText(measure) || `${prefix.text} ${method}`;
 }

@@ -15,7 +15,7 @@ export interface ServiceTrail extends AuditTrail {
   recordAutomatic(row: AutomaticRow): void;
 }
 
-/** What several brains have together. */
+/** The trail that several brains have together. */
 interface SharedTrail {
   readonly joins: { trailOf(history: HistoryStore): ServiceTrail };
 }

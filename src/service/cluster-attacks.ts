@@ -39,7 +39,7 @@ const Row = Type.Object({
   joined_id: Id,
   direction: Type.String({ maxLength: 16 }),
   target: Type.String({ maxLength: 256 }),
-  /** Of a prefix. */
+  /** Bits of a prefix. */
   bits: Type.Optional(Type.String({ maxLength: 128, pattern: "^[01]*$" })),
   /** Wall clock of the sender, ms. */
   started_ms: Type.Number(),

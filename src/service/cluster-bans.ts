@@ -59,7 +59,7 @@ type Body = Static<typeof Body>;
 interface Foreign {
   /** Until then there is a ban. */
   readonly activeMs: number;
-  /** Of its own. */
+  /** Expiry of its own ban. */
   readonly expiresMs: number;
   readonly holdMs: number | null;
   readonly repeat: number;

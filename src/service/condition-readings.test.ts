@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { source } from "../../test/fixtures/dataplane/capture-views.ts";
-import { configOf } from "../../test/fixtures/views.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DiversionView } from "../mitigation/diversion.ts";
 import type { Liveness } from "../nodes/node-presence.ts";

@@ -1,10 +1,11 @@
 /** Faults of the files that a configuration names, other than the zones file. */
-import { LinkFileError, readLinkFiles } from "../cluster/link/certificate.ts";
+import { readLinkFiles } from "../cluster/link/certificate.ts";
 import type { Config } from "../config/config.ts";
 import { originFindings } from "../geo/origins.ts";
-import { readTlsPair, TlsFileError } from "../http/server/tls-files.ts";
+import { readTlsPair } from "../http/server/tls-files.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
 import type { Finding } from "../schema/shape.ts";
+import { PemFileError } from "../system/pem-files.ts";
 
 /** All of them, for an operator who checks a configuration. A start and a reload do not depend on them. */
 export function fileFindings(config: Config): Finding[] {
@@ -17,21 +18,19 @@ export function quickFileFindings({ samples, api }: Config): Finding[] {
 }
 
 function linkFindings(cluster: Config["cluster"]): Finding[] {
-  try {
-    if (cluster !== null) readLinkFiles(cluster);
-    return [];
-  } catch (cause) {
-    if (!(cause instanceof LinkFileError)) throw cause;
-    return [{ path: ["cluster", cause.key], rule: cause.message }];
-  }
+  return cluster === null ? [] : pemFindings(["cluster"], () => readLinkFiles(cluster));
 }
 
 function tlsFindings(files: Config["api"]["tls"]): Finding[] {
+  return files === null ? [] : pemFindings(["api", "tls"], () => readTlsPair(files));
+}
+
+function pemFindings(section: readonly string[], read: () => unknown): Finding[] {
   try {
-    if (files !== null) readTlsPair(files);
+    read();
     return [];
   } catch (cause) {
-    if (!(cause instanceof TlsFileError)) throw cause;
-    return [{ path: ["api", "tls", cause.key], rule: cause.message }];
+    if (!(cause instanceof PemFileError)) throw cause;
+    return [{ path: [...section, cause.key], rule: cause.message }];
   }
 }

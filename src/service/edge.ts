@@ -30,7 +30,7 @@ export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
   readonly state: StateStore;
   readonly masters: ClearanceStore;
-  /** Of the brains of a cluster; null or absent: this service gives slots by itself. */
+  /** The agreement of the brains of a cluster; null or absent: this service gives slots by itself. */
   readonly agreement?: SlotAgreement | null;
   /** Absent: storage is off. */
   readonly history?: EdgeHistoryStore | null;

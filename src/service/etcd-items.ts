@@ -1,4 +1,4 @@
-/** What `floodwall check --here` says of the etcd of a cluster, as it can be used from this machine. */
+/** Items of `floodwall check --here` about the etcd of a cluster, as it can be used from this machine. */
 import { EtcdCalls } from "../cluster/etcd/etcd-calls.ts";
 import { ETCD_REMEDIES } from "../cluster/etcd/etcd-fault.ts";
 import { lookAtMembers, type MemberFindings } from "../cluster/etcd/etcd-look.ts";

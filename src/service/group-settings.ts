@@ -27,7 +27,7 @@ export class GroupSettingsStore {
   /** Settles when the latest order is over: the file has one writer. */
   #last: Promise<unknown> = Promise.resolve();
   #isOrdering = false;
-  /** What the file had when it was read, and how it looked then. */
+  /** The settings of the file when it was read, and how it looked then. */
   #read: { readonly look: string; readonly settings: ByGroup } | null = null;
 
   constructor(options: GroupSettingsOptions) {

@@ -11,7 +11,7 @@ import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface SharedLinksParts {
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly api: () => ApiConfig;
   /** Default: those of `api`. */
   readonly callers?: () => readonly Pick<TokenConfig, "tenant">[];

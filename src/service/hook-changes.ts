@@ -1,4 +1,4 @@
-/** What a reload changes for the prefixes that the scrubbing hook diverts. Pure. */
+/** The changes of a reload for the prefixes that the scrubbing hook diverts. Pure. */
 import type { HookConfig } from "../divert/divert-config.ts";
 import type { Diversion } from "../mitigation/diversion.ts";
 import { type DiversionChanges, NO_DIVERSION_CHANGES } from "../mitigation/wanted-changes.ts";

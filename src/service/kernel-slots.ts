@@ -9,7 +9,7 @@ export interface KernelSlots {
   readonly ofChoices: Pick<ProtectionsOptions, "callers" | "slots">;
 }
 
-/** What holds once an order is given: the configuration in force, and the room that source blocks leave. */
+/** The state that an order must fit: the configuration in force, and the room that source blocks leave. */
 interface Present {
   readonly config: () => Config;
   readonly room: () => Room;

@@ -1,4 +1,4 @@
-/** What is called by parts that are built before it. Where parts do not call one another in a circle, none is needed. */
+/** A part that is called by parts that are built before it. Where parts do not call in a circle, none is needed. */
 export class Late<Value extends object> {
   readonly #name: string;
   #value: Value | null = null;

@@ -81,7 +81,7 @@ export function banOrderChange({ ban, previous }: BanChange): OrderedChange | nu
 
 export const TAKEN_OVER = "taken over by an attack";
 
-/** What its attack or a step of the clock changes is of no operator. */
+/** Changes by its attack or a step of the clock are of no operator. */
 function turnOf(ban: Ban, previous: Ban | null): OrderTurn | null {
   if (!ban.manual) return ban.state === "active" && previous?.manual === true ? "ended" : null;
   if (ban.state === "withdrawn") return previous?.state === "active" ? "ended" : null;

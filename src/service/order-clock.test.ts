@@ -1,9 +1,10 @@
 /** A brain whose clock is set while an order of another one is on its way: the running service, and no connection. */
+
 import { expect, test } from "bun:test";
+import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { TestEdge } from "../../test/fixtures/edge/edge.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
-import { parseConfig } from "../config/load/load.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
@@ -23,8 +24,7 @@ cluster:
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
 function brain() {
-  const loaded = parseConfig(new TextEncoder().encode(FILE));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded));
+  const config = configOf(FILE);
   const clock = new ManualClock();
   const parts = {
     clock,
@@ -33,11 +33,11 @@ function brain() {
   };
   const { store } = memoryStore();
   const opened = { ...parts, metrics: new Metrics("1"), state: store, environment: { read: () => null } };
-  const cluster = Cluster.open(loaded.config, {
+  const cluster = Cluster.open(config, {
     ...{ ...opened, version: "1", limiter: new Limiter(clock), random: () => 0.5 },
   });
   if (cluster === null) throw new Error("the file has a cluster");
-  const floodwall = new Floodwall({ ...opened, config: loaded.config, configPath: "/none", native: null });
+  const floodwall = new Floodwall({ ...opened, config, configPath: "/none", native: null });
   const edge = new TestEdge(clock, parts.timers);
   cluster.start(floodwall, Object.assign(edge, { onPublished: () => {}, clearance: () => null }));
   return { clock, cluster, floodwall };

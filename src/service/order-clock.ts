@@ -8,7 +8,7 @@ import { ClockSteps } from "../system/clock-steps.ts";
 export interface ClockFollowers {
   /** Orders in force: moves them, if the clock was set. */
   readonly orders: () => void;
-  /** What is kept of orders beside those in force, after them. */
+  /** Moves the times that are kept of orders beside those in force, after them. */
   readonly stepped: (byMs: number) => void;
 }
 

@@ -1,10 +1,11 @@
 /** What a ban would take, by what routers do with the packets of its rules. */
+
 import { expect, test } from "bun:test";
 import { flow } from "../../test/fixtures/bgp/bgp.ts";
+import { configWith } from "../../test/fixtures/config/parsed-config.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ban } from "../../test/fixtures/views.ts";
-import { parseConfig } from "../config/load/load.ts";
 import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
 import type { RouterAction } from "../mitigation/rules/action.ts";
 import { banEffect } from "./order-effects.ts";
@@ -19,14 +20,11 @@ const HEADER: MinuteHeader = {
 };
 
 function droppedPps(routers: RouterAction): number | null {
-  const loaded = parseConfig(
-    new TextEncoder().encode("networks: [192.0.2.0/24]\nthresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }\n"),
-  );
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
+  const config = configWith("");
   const minute = () => ({ headers: Array.from({ length: 100 }, () => HEADER), seconds: 10 });
   const rules = [flow(VICTIM.text).rule];
   const measure = { kind: "flowspec", rules, matchesAll: true, basis: "", localPref: 0, routers } as const;
-  const running = { config: loaded.config, bans: { active: new Map() }, packetPath: { minute } };
+  const running = { config, bans: { active: new Map() }, packetPath: { minute } };
   const effect = banEffect({ ...ban(), prefix: VICTIM, measure }, running, () => true);
   return effect.kind === "known" ? effect.effect.dropped.pps : null;
 }

@@ -1,4 +1,4 @@
-/** What an order would have done to the last minute's traffic, as the running service knows it. */
+/** The effect that an order would have had on the last minute's traffic, as the running service knows it. */
 import { ADMINISTRATOR } from "../access/shares.ts";
 import type { MinuteHeader } from "../detection/attack/minute-sample.ts";
 import type { SourceBlockPreview } from "../http/backend.ts";
@@ -47,7 +47,7 @@ export function sourceBlockPreview(
   };
 }
 
-/** What a ban's measure would take: a blackhole or a divert all traffic, rules what they match. */
+/** The traffic that a ban's measure would take: a blackhole or a divert all traffic, rules their matches. */
 export function banEffect(
   { prefix, measure }: Ban,
   running: Running,
@@ -76,7 +76,7 @@ function matchesOf(measure: Measure): readonly Match[] {
   }
 }
 
-/** What is marked goes on; what is redirected is lost to the victim, as what is dropped. */
+/** Marked packets go on; redirected ones are lost to the victim, as dropped ones. */
 function doneByRouters({ rules, routers }: FlowspecMeasure): Pick<OperatorRule, "action" | "limit"> {
   if (routers?.kind === "mark") return { action: "pass", limit: null };
   if (routers?.kind === "redirect") return { action: "drop", limit: null };
@@ -106,7 +106,7 @@ function bannedIn(bans: Iterable<Ban>): PrefixTable {
 interface Seen {
   readonly isOwn: (host: IpAddress) => boolean;
   readonly isBlocked: (one: MinuteHeader) => boolean;
-  /** Of a ban, which routers carry out. Absent: the data plane of this machine does, by the rule's own match. */
+  /** Rules of a ban, which routers carry out. Absent: the data plane of this machine does, by the rule's own match. */
   readonly anyOf?: readonly Match[];
 }
 

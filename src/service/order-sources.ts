@@ -1,4 +1,4 @@
-/** What orders of bans are judged by and shown with, of the running service. */
+/** The sources by which orders of bans are judged and shown, from the running service. */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { OrderSources } from "../http/order-sources.ts";
 import { receivedServices } from "../mitigation/protection/received-services.ts";

@@ -26,7 +26,7 @@ export interface ReloaderOptions<Opened> {
   readonly endedBy: (next: Config) => readonly DisallowedBan[];
   /** Opens the files that it names. A rejection refuses the reload. */
   readonly open: (next: Config) => Promise<Opened>;
-  /** What bans in force would announce and withdraw under it. Nothing is changed. */
+  /** The routes that bans in force would announce and withdraw under it. Nothing is changed. */
   readonly wantedUnder: (next: Config) => WantedChanges;
   /** Puts a configuration in force. Everything that can fail was done before. */
   readonly apply: (next: Config, opened: Opened) => void;
@@ -50,7 +50,7 @@ export class Reloader<Opened> {
   /** A reload that has not started: it also answers all requests that arrive before it starts. */
   #waiting: Promise<ReloadOutcome> | null = null;
   #isStopped = false;
-  /** Of the configuration in force, which are in the log. */
+  /** Warnings about the configuration in force, which are in the log. */
   #warned: ReadonlySet<string>;
   /** Keys of the last successful reload that keep their running values until a restart. */
   needsRestart: readonly string[] = [];
@@ -72,7 +72,7 @@ export class Reloader<Opened> {
     return reload;
   }
 
-  /** What a reload would change now; nothing is changed. Files that the configuration names are not opened. */
+  /** The changes of a reload now; nothing is changed. Files that the configuration names are not opened. */
   async preview(): Promise<ReloadPreview> {
     const { configPath, reader, running, endedBy, wantedUnder } = this.#options;
     if (this.#isStopped) return STOPPING;

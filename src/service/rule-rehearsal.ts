@@ -51,7 +51,7 @@ const ATTACKS: readonly Packet[] = [
     [udp, null, null, null, 0],
   ] as const),
 ];
-/** Of several services, each round those of one. */
+/** Users of several services, each round those of one. */
 const USERS: readonly (readonly Packet[])[] = [
   [
     [tcp, null, 443, 60, 0x02],
@@ -101,7 +101,7 @@ export function* rehearsals(rounds = ROUNDS): Generator<void> {
 }
 
 const ETHERNET_BYTES = 14;
-/** Of a length that is drawn. */
+/** Bounds of a length that is drawn. */
 const BYTES_MIN = 60;
 const BYTES_DRAWN = 1400;
 

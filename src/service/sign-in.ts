@@ -16,7 +16,7 @@ import type { Timers } from "../system/timers.ts";
 import type { FileFaults } from "./file-faults.ts";
 
 export interface SignInParts {
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly api: () => Pick<ApiConfig, "oidc" | "callers">;
   readonly isDryRun: () => boolean;
   readonly state: Pick<StateStore, "table" | "stored">;
@@ -96,7 +96,7 @@ function signInEvent(
   return { ...always, ...at, ...caller, target: user, result, reason };
 }
 
-/** Of a service without a provider. */
+/** For a service without a provider. */
 export function noSignIn(): SignIn {
   const nothing = { config: () => null, randomBytes: (count: number) => new Uint8Array(count) };
   const clock = { wallMs: () => 0, monotonicMs: () => 0 };

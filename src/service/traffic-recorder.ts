@@ -26,7 +26,7 @@ export interface TrafficRecorderOptions {
   readonly floodwall: Floodwall;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
-  /** Of a cluster; null: there is one brain. */
+  /** The lease in a cluster; null: there is one brain. */
   readonly lease: Lease | null;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -57,7 +57,7 @@ function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): 
   });
 }
 
-/** Of several databases each brain writes its own. */
+/** If there are several databases, each brain writes its own. */
 function storeOf(
   history: HistoryStore,
   { lease, clock }: TrafficRecorderOptions,

@@ -8,7 +8,7 @@ import { holderOf, type Pair, type SourceBlock } from "./source-block.ts";
 export class BlockIndex implements OrderIndex<SourceBlock> {
   readonly #bySource = new Map<IpAddress, Map<IpAddress, SourceBlock>>();
   readonly #callers: () => Callers;
-  /** Of rules in the kernel. */
+  /** The shares of rules in the kernel. */
   readonly #rules: Shares;
 
   constructor(callers: () => Callers, rules: Shares) {

@@ -245,7 +245,7 @@ export class SourceBlocks {
     return this.#orders.all.size;
   }
 
-  /** Of the slots that callers fill. */
+  /** The room of the slots that callers fill. */
   get room(): Room {
     return { capacity: slotsFor(this.#policy, this.#filterRuleSlots()) };
   }

@@ -5,7 +5,7 @@
 import type { Ban } from "../mitigation/ban.ts";
 import { type Community, communityText, parseCommunity } from "../net/community.ts";
 
-/** Of routes; nothing else in a ban has this name. */
+/** The key of routes; nothing else in a ban has this name. */
 const KEY = "communities";
 
 export function recordOfBan(ban: Ban): string {

@@ -5,7 +5,7 @@ export interface KeptNotification {
   /** Unique: of the event and the target. */
   readonly id: string;
   readonly target: string;
-  /** Of the event; null: of none. */
+  /** The tenant of the event; null: of none. */
   readonly tenant: string | null;
   /** Wall clock, ms. */
   readonly sinceMs: number;
@@ -23,7 +23,7 @@ export interface EventRecord {
 export interface NotifiedProblem {
   /** Its key: events of one problem have the same. */
   readonly id: string;
-  /** Of the begin; null: of none. */
+  /** The tenant of the begin; null: of none. */
   readonly tenant: string | null;
   /** With the time when each got the last event, wall clock, ms. */
   readonly targets: readonly (readonly [target: string, atMs: number])[];

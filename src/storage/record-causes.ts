@@ -18,7 +18,7 @@ export const RECORD_BUDGETS: Readonly<Record<RecordCause, { readonly bytes: numb
   attacks: { bytes: 2e9, share: 0.1 },
 };
 
-/** What a row takes beside its texts, with its places in indexes: an estimate. */
+/** Bytes of a row beside its texts, with its places in indexes: an estimate. */
 export const ROW_BYTES = 400;
 
 /** The cause of a row of the table `audit`, in SQL of all databases. */

@@ -31,7 +31,7 @@ export interface StateStoreOptions {
   readonly timers: Pick<Timers, "after">;
 }
 
-/** What takes the orders of a table to the other brains of a cluster. */
+/** The way by which orders of a table reach the other brains of a cluster. */
 type SharingOf = (table: StateTable) => TableSharing<object> | null;
 
 /** A write failed: commands are refused, and what is in force stays queued. */

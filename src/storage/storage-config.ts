@@ -1,4 +1,4 @@
-/** What the section `storage` says: where the history is kept, and for how long. */
+/** The section `storage`: where the history is kept, and for how long. */
 
 export interface StorageConfig {
   /** null: storage is off. */
@@ -13,7 +13,7 @@ export type StorageDriver =
       readonly kind: "clickhouse";
       readonly url: string;
       readonly database: string;
-      /** Of the tables of traffic and edge history. */
+      /** Bytes of the tables of traffic and edge history. */
       readonly maxBytes: number;
       /** Names of environment variables; null: none. */
       readonly usernameEnv: string | null;

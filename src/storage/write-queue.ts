@@ -23,7 +23,7 @@ export interface WriteQueueOptions<T> {
   /** How long a batch that is not full waits for more before it is written, ms. */
   readonly gatherMs: number;
   readonly timers: Pick<Timers, "after">;
-  /** Whose record it is: in a full queue one of the owner with the most is dropped. Absent: no owner. */
+  /** The owner of a record: in a full queue one of the owner with the most is dropped. Absent: no owner. */
   readonly tenantOf?: (record: T) => Tenant;
   readonly write: (records: readonly T[]) => Promise<void>;
   readonly onFault: (cause: unknown) => void;

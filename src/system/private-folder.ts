@@ -17,7 +17,7 @@ export function makePrivateFolder(folder: string): void {
   }
 }
 
-/** What belongs to another user is left as its owner has it. */
+/** A file of another user is left as its owner has it. */
 function close(path: string, mode: number): void {
   const stats = statSync(path);
   if (stats.uid === process.getuid?.() && (stats.mode & 0o077) !== 0) chmodSync(path, mode);

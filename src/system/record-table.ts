@@ -30,7 +30,7 @@ export interface RecordTable<R> {
   readonly sharing?: TableSharing<R>;
 }
 
-/** What changes by itself, such as the end of an order whose time is over, each brain does on its own. */
+/** Changes by themselves, such as the end of an order whose time is over, each brain makes on its own. */
 export interface TableSharing<R> {
   /** A caller's order is written next: call this in the same turn before, so that both are on disk or neither. */
   begins(key: string, record: R): SharedBegin;

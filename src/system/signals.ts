@@ -14,3 +14,11 @@ export const processSignals: Signals = {
     return () => process.off(signal, handler);
   },
 };
+
+/** Resolves at the first one that stops the service. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    processSignals.on("SIGTERM", resolve);
+    processSignals.on("SIGINT", resolve);
+  });
+}

@@ -18,7 +18,7 @@ export interface OrderTimes<R> {
   readonly staysAtWallTime?: (order: R) => boolean;
 }
 
-/** What the owner keeps of the orders in force beside the table. */
+/** The index that the owner keeps of the orders in force beside the table. */
 export interface OrderIndex<R> {
   put(order: R, before: R | null): void;
   remove(order: R): void;
@@ -46,7 +46,7 @@ export interface StandingOrdersOptions<R, Refusal, End> {
 export interface Placing<R, Refusal> {
   /** Called again after the write, since the tables may have changed meanwhile. */
   readonly decide: () => Decision<R, Refusal>;
-  /** What follows from the order, which is in the table by then. It may end the order again, and reject. */
+  /** The effect of the order, which is in the table by then. It may end the order again, and reject. */
   readonly takeEffect: (order: R) => void | Promise<void>;
 }
 

@@ -55,11 +55,11 @@ function has(words: readonly string[], word: string): boolean {
 /** The targets that tenants may set. */
 export interface TenantTargetRules {
   readonly kinds: ReadonlySet<TenantKind>;
-  /** Of each. */
+  /** The places of each tenant. */
   readonly places: TargetPlaces;
-  /** Of one tenant, beside those of each. */
+  /** The places of one tenant, beside those of each. */
   readonly placesOf: ReadonlyMap<string, TargetPlaces>;
-  /** Of translators (RFC 6052), beside the well-known one. */
+  /** Prefixes of translators (RFC 6052), beside the well-known one. */
   readonly nat64: readonly Prefix[];
 }
 

@@ -15,7 +15,7 @@ import {
   tenantTargetOf,
 } from "./tenant-target.ts";
 
-/** Of one tenant, and of all: as many tenants as there may be tokens have all of theirs. */
+/** Maxima of one tenant, and of all: as many tenants as there may be tokens have all of theirs. */
 export const TENANT_TARGETS_PER_TENANT = 8;
 export const TENANT_TARGETS_MAX = TENANT_TARGETS_PER_TENANT * TOKENS_MAX;
 
@@ -31,7 +31,7 @@ export type TenantTargetRefusal = (typeof TENANT_TARGET_REFUSALS)[number];
 export interface TenantTargetsOptions {
   readonly store: RecordTable<TargetRecord>;
   readonly stored: Iterable<TargetRecord>;
-  /** Of the configuration in force; null: tenants may set none. */
+  /** By the configuration in force; null: tenants may set none. */
   readonly rules: () => TenantTargetRules | null;
   /** A target was set, replaced or removed. @param target null: it is not in force any more. */
   readonly onChange: (id: string, target: TenantTarget | null) => void;
@@ -46,7 +46,7 @@ export type TargetAnswer =
 export class TenantTargets {
   readonly #options: TenantTargetsOptions;
   readonly #orders: StandingOrders<TargetRecord, TenantTargetRefusal, "removed">;
-  /** What `of` allows; null: not looked yet. */
+  /** The targets that `of` allows; null: not looked yet. */
   #inForce: { readonly of: TenantTargetRules | null; readonly targets: Map<string, TenantTarget> } | null = null;
 
   constructor(options: TenantTargetsOptions) {

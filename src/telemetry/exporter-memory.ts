@@ -59,7 +59,7 @@ export class ExporterMemory {
   }
 }
 
-/** What exporters said to an earlier process; nothing where that cannot be read. */
+/** The state of exporters in an earlier process; none where that cannot be read. */
 export function rememberedBy(keeper: ExporterKeeper, onFault: (cause: unknown) => void): SavedExporters {
   try {
     return keeper.load();

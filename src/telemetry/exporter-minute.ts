@@ -1,4 +1,4 @@
-/** What an exporter did in the last minute, from readings of its counters. Pure: the caller keeps the marks. */
+/** The work of an exporter in the last minute, from readings of its counters. Pure: the caller keeps the marks. */
 import type { ExporterReading, InterfaceCounts, InterfaceReading } from "./exporter-reading.ts";
 
 /** Counters of one reading that later ones are compared with. */
@@ -14,7 +14,7 @@ export interface Totals {
   readonly records: number;
   readonly counted: number;
   readonly leftOut: number;
-  /** What was not understood, and of that what has no template. */
+  /** Undecoded parts, and those among them that have no template. */
   readonly undecoded: number;
   readonly withoutTemplate: number;
   readonly unknownRateRecords: number;
@@ -26,7 +26,7 @@ export interface Totals {
   readonly untrackedFlows: number;
   readonly lostRecords: number;
   readonly lostDatagrams: number;
-  /** Of all interfaces that are known, by which they came in. */
+  /** Traffic by the interfaces that are known, by which it came in. */
   readonly packets: number;
   readonly bytes: number;
 }
@@ -85,7 +85,7 @@ export function between(from: Mark, to: Mark): Totals {
   };
 }
 
-/** Of each interface of the later one. */
+/** Counts of each interface of the later one. */
 export function interfacesBetween(from: Mark, to: Mark): readonly InterfaceReading[] {
   const before = new Map((from.interfaces ?? []).map((one) => [one.index, one]));
   return (to.interfaces ?? []).map((now) => {
@@ -99,7 +99,7 @@ export function interfacesBetween(from: Mark, to: Mark): readonly InterfaceReadi
   });
 }
 
-/** Of what should have come, 0 to 1; what an agent could not sample is lost as well. */
+/** The lost share of the records sent, 0 to 1; samples that an agent could not take are lost as well. */
 export function lossOf({ records, lostRecords, datagrams, lostDatagrams, droppedSamples }: Totals): number {
   const share = (lost: number, came: number) => (lost === 0 ? 0 : lost / (lost + came));
   return Math.max(share(lostRecords, records), share(lostDatagrams, datagrams), share(droppedSamples, records));

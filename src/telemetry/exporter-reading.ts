@@ -1,4 +1,4 @@
-/** What the packet counter says of one exporter at one moment. All counters begin with the process, or with the exporter. */
+/** A reading of one exporter by the packet counter. All counters begin with the process, or with the exporter. */
 import type { IpAddress } from "../net/address.ts";
 
 export interface ExporterReading {
@@ -7,7 +7,7 @@ export interface ExporterReading {
   readonly address: IpAddress;
   /** By which samples name it, from 1 on. */
   readonly number: number;
-  /** Of its entry in the configuration; null: there is none. */
+  /** The name of its entry in the configuration; null: there is none. */
   readonly name: string | null;
   readonly protocols: readonly string[];
   readonly datagrams: number;
@@ -39,7 +39,7 @@ export interface ExporterReading {
   readonly reportIntervalMs: number;
   /** Understood, and no traffic of IP, by kind. */
   readonly notForUs: Readonly<Record<string, number>>;
-  /** What was sent and never came, by its sequence numbers. */
+  /** Records that were sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
   readonly lostDatagrams: number;
   readonly reordered: number;
@@ -56,7 +56,7 @@ export interface ExporterReading {
   readonly keptSets: number;
   readonly recoveredSets: number;
   readonly waitingBytes: number;
-  /** What was not understood; and the first reasons, which name version, set or field. */
+  /** Parts that were not understood; and the first reasons, which name version, set or field. */
   readonly undecodedByKind: Readonly<Record<string, number>>;
   readonly undecoded: readonly Undecoded[];
   /** Its clock minus ours; null: it has not said its time. */
@@ -91,7 +91,7 @@ export interface InterfaceReading extends InterfaceCounts {
   readonly role: string;
 }
 
-/** Of all its records, counted or not. Packets and bytes are multiplied by the sampling rate. */
+/** Counts of all its records, counted or not. Packets and bytes are multiplied by the sampling rate. */
 export interface InterfaceCounts {
   readonly recordsIn: number;
   readonly packetsIn: number;

@@ -1,4 +1,4 @@
-/** What is kept of an exporter between readings, and how a reading changes it. Pure: `now` is an argument. */
+/** The record of an exporter between readings, and how a reading changes it. Pure: `now` is an argument. */
 import {
   EXPORTER_FAULTS,
   type ExporterTerms,
@@ -99,7 +99,7 @@ export function minuteOf(marks: readonly Mark[], now: Mark): Totals | null {
   return totalsOver(marks, now, MINUTE_MS);
 }
 
-/** Of this time at least, if the marks reach back that far. */
+/** The totals of this time at least, if the marks reach back that far. */
 function totalsOver(marks: readonly Mark[], now: Mark, ageMs: number): Totals | null {
   const from = markBefore(marks, now.atMs, ageMs);
   return from === null || now.atMs - from.atMs < LEAST_MS ? null : between(from, now);

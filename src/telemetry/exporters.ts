@@ -17,7 +17,7 @@ export const EXPORTER_STATES = ["ok", "standby", "waiting", ...EXPORTER_FAULTS] 
 export type ExporterState = (typeof EXPORTER_STATES)[number];
 
 export interface ExporterView {
-  /** Of its entry in the configuration; null: the entry is gone. */
+  /** The name of its entry in the configuration; null: the entry is gone. */
   readonly name: string | null;
   /** A prefix for an entry with one of which no exporter sent a datagram. */
   readonly address: string;
@@ -43,13 +43,13 @@ export interface ReceivedView {
   readonly readAtMs: number;
   /** Over the last ten seconds or more, per second; null: it is known for less. */
   readonly rates: ExporterRates | null;
-  /** Of each interface of the reading, in the same order, as above. */
+  /** Rates of each interface of the reading, in the same order, as above. */
   readonly interfaceRates: readonly InterfaceRates[] | null;
-  /** Of what should have come in the last minute, 0 to 1; null: it is known for less than ten seconds. */
+  /** The lost share of the records in the last minute, 0 to 1; null: it is known for less than ten seconds. */
   readonly loss: number | null;
 }
 
-/** Of all its records, counted or not; packets and bits multiplied by the sampling rate. */
+/** Rates of all its records, counted or not; packets and bits multiplied by the sampling rate. */
 export interface ExporterRates {
   readonly datagrams: number;
   readonly records: number;

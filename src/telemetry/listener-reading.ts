@@ -1,4 +1,4 @@
-/** What a port that takes flow records says of itself at one moment. */
+/** A reading of a port that takes flow records. */
 import type { IpAddress } from "../net/address.ts";
 
 export interface ListenerReading {
@@ -11,7 +11,7 @@ export interface ListenerReading {
   readonly bytes: number;
   /** Datagrams that did not fit into the receive buffer. */
   readonly overruns: number;
-  /** Of all threads together: bytes that the kernel granted, and how many of them wait to be read. */
+  /** For all threads together: bytes that the kernel granted, and how many of them wait to be read. */
   readonly receiveBuffer: number;
   readonly receiveBufferUsed: number;
   /** Datagrams of addresses that are no exporter of the configuration, and the addresses that were seen last. */

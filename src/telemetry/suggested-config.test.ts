@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { configWith } from "../../test/fixtures/config/parsed-config.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { checkConfigText } from "../../test/fixtures/telemetry/checked-config.ts";
 import { exporterReading, interfaceReading, listenerReading } from "../../test/fixtures/telemetry/exporters.ts";
 import { durationText } from "./duration-text.ts";
 import { suggestedConfig } from "./suggested-config.ts";
@@ -21,7 +21,7 @@ const readings = [
 
 test("the suggested lines load, and name each port and address once", () => {
   const lines = suggestedConfig(readings);
-  const { telemetry } = checkConfigText(lines.join("\n"));
+  const { telemetry } = configWith(lines.join("\n"));
   expect(telemetry?.listen.map(({ address: at, port }) => `${at} ${port}`)).toEqual([":: 2055", "0.0.0.0 6343"]);
   expect(telemetry?.exporters.map(({ name, direction }) => `${name} ${direction}`)).toEqual([
     "exporter-192.0.2.1 ingress",
@@ -41,7 +41,7 @@ test("the lines that were commented out load too", () => {
   const text = suggestedConfig(readings)
     .map((line) => line.replace(/# (sampling_rate|interfaces)/, "$1"))
     .join("\n");
-  const exporters = checkConfigText(text).telemetry?.exporters;
+  const exporters = configWith(text).telemetry?.exporters;
   expect(exporters?.map(({ external, samplingRate }) => [external, samplingRate])).toEqual([
     [["17"], null],
     [null, 1000],

@@ -1,4 +1,4 @@
-/** What the section `telemetry` says: where flow records are received, from whom, and which of them count. */
+/** The section `telemetry`: where flow records are received, from whom, and which of them count. */
 import type { FLOW_DIRECTIONS } from "../native/constants.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -15,7 +15,7 @@ export interface FlowListen {
   readonly address: IpAddress;
   readonly port: number;
   readonly threads: number;
-  /** Of each thread's socket. */
+  /** Buffer of each thread's socket. */
   readonly receiveBufferBytes: number;
   /** The CPU for each thread in turn; empty: not pinned. */
   readonly cpus: readonly number[];

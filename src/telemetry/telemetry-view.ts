@@ -1,4 +1,4 @@
-/** What is shown of flow telemetry. */
+/** The view of flow telemetry. */
 import type { ExporterView } from "./exporters.ts";
 import type { ListenerReading } from "./listener-reading.ts";
 

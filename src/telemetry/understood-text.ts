@@ -1,4 +1,4 @@
-/** What would be understood of an exporter, in lines for people. */
+/** The parts of an exporter's datagrams that would be understood, in lines for people. */
 import { beliefsOf } from "./beliefs.ts";
 import { durationText } from "./duration-text.ts";
 import type { ExporterReading, InterfaceReading, Sampling } from "./exporter-reading.ts";
@@ -49,7 +49,7 @@ export function exporterLines(reading: ExporterReading, seconds: number): readon
   ];
 }
 
-/** What a port received and could not take. */
+/** Datagrams that a port received and could not take. */
 export function listenerLines({ listen, overruns, refused, withoutRoom }: ListenerReading): readonly string[] {
   return [
     ...(overruns > 0 ? [`${listen} lost ${count(overruns, "datagram")}, since its receive buffer was full`] : []),
@@ -160,7 +160,7 @@ function count(value: number, one: string): string {
   return `${value.toLocaleString("en-US")} ${one}${value === 1 ? "" : "s"}`;
 }
 
-/** What an exporter sent may hold anything. */
+/** An exporter's text may hold anything. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, "?");
 }

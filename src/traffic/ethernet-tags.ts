@@ -28,7 +28,7 @@ const TIME_BYTES: ReadonlyMap<number, number> = new Map([
   [0x20, 6],
 ]);
 
-/** What follows the header and its tags, and where it begins; null: the frame ends before, or has too many tags. */
+/** The type behind the header and its tags, and where it begins; null: the frame ends before, or has too many tags. */
 export function readEthernet(frame: Uint8Array): { readonly type: number; readonly at: number } | null {
   if (frame.length < ETHERNET_BYTES) return null;
   let at = ETHERNET_BYTES;

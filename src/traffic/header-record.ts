@@ -8,7 +8,7 @@ import type { PacketVerdict } from "./packet-outcome.ts";
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 /** Records are copied word by word: a view of each would cost ten times as much. */
 export const HEADER_RECORD_WORDS = HEADER_RECORD_BYTES / 4;
-/** Of a record whose frame has no IP header. */
+/** The address in a record whose frame has no IP header. */
 const UNSPECIFIED = addressFromBytes(new Uint8Array(ADDRESS_BYTES));
 
 /** The part of the packet counter that is used. */

@@ -1,15 +1,15 @@
-/** What the exporter of flow telemetry that sampled a packet says of it: where it came into the network, and more. */
+/** The report of an exporter about a packet that it sampled: where it came into the network, and more. */
 import { REPORTED_FIELDS } from "../native/constants.ts";
 
 /** The numbers in a sampled packet's record. */
 export interface IngressKey {
   /** In the table of exporters, from 1 on. */
   readonly exporter: number;
-  /** Of the exporter's interface (ifIndex); 0: not known. */
+  /** Number of the exporter's interface (ifIndex); 0: not known. */
   readonly input: number;
 }
 
-/** What an exporter reports of a packet: the lines IN_SAMPLE of addon/abi/flow_fields_abi.h, which say what each field is. */
+/** A field that an exporter reports of a packet: the lines IN_SAMPLE of addon/abi/flow_fields_abi.h define each. */
 export type ReportedField = keyof typeof REPORTED_FIELDS;
 
 /** Those that do not say where it came into the network. */

@@ -6,9 +6,9 @@ import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { addressBits, clearHostBits, mappedLength, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 
-/** Of more prefixes it is not looked up whether they leave no address of a wider one to others. */
+/** With more prefixes it is not looked up whether they leave no address of a wider one to others. */
 const COMPARED_MAX = 512;
-/** Of a double. */
+/** Exact bits of a double. */
 const EXACT_BITS = 52;
 
 /** The configured prefixes for the addon, replaced as a whole; the longest match wins. */

@@ -34,6 +34,9 @@ export function round(rate: number): number {
   return Math.round(rate * 1000) / 1000;
 }
 
+/** Metrics of bytes are in megabits. */
+export const BYTES_PER_MEGABIT = 125_000;
+
 /** As orders have rates; equal ones have equal texts. */
 export function mbpsText(bytesPerSecond: number): string {
   return `${Number(((bytesPerSecond * 8) / 1e6).toPrecision(12))} Mbit/s`;

@@ -24,7 +24,7 @@ export const RAISED_MAX = 4;
 export interface MarkedPeak {
   readonly group: string;
   readonly direction: Direction;
-  /** Of the hostgroup as a whole, and not of one host. */
+  /** For the hostgroup as a whole, and not for one host. */
   readonly isTotal: boolean;
   /** Marked as expected or as a false alarm. Otherwise as real. */
   readonly isFalse: boolean;
@@ -45,7 +45,7 @@ export interface Raised {
 
 export interface SuggestedFor {
   readonly name: string;
-  /** Of a sum over all hosts, which is judged in place of each. */
+  /** For a sum over all hosts, which is judged in place of each. */
   readonly isTotal: boolean;
   readonly judgesOutgoing: boolean;
 }
@@ -86,7 +86,7 @@ export interface SuggestionTerms {
   /** The name of the hostgroup of a host; null: it is in none of the networks now. */
   readonly groupOf: (host: string) => string | null;
   readonly margin: number;
-  /** Of the same days. */
+  /** Peaks of the same days. */
   readonly marked: readonly MarkedPeak[];
 }
 

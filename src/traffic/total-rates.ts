@@ -1,6 +1,6 @@
 /** Sums of rates over an interval, of all hostgroups, each tenant and each hostgroup: what was sent, and the peaks. */
 import { type HostRows, ROW_WEIGHTS } from "./host-rows.ts";
-import { type Direction, METRICS, type Metric } from "./rates.ts";
+import { BYTES_PER_MEGABIT, type Direction, METRICS, type Metric } from "./rates.ts";
 import { TOTAL_PROTOCOLS, type TotalProtocol, type TotalRow, type TotalScope, totalSeries } from "./traffic-history.ts";
 
 export interface SummedGroup {
@@ -11,7 +11,7 @@ export interface SummedGroup {
 interface Sums {
   readonly series: string;
   readonly direction: Direction;
-  /** Of a group: where its pps, mbps and flows_per_sec are; -1: it has none. */
+  /** Places of a group's pps, mbps and flows_per_sec; -1: it has none. */
   readonly metrics: readonly number[];
   /** The rows of its hostgroups. */
   readonly groups: readonly number[];
@@ -20,9 +20,6 @@ interface Sums {
   readonly highest: number[];
   readonly variances: number[];
 }
-
-/** Weights of bytes are of counts of bytes. */
-const BYTES_PER_MEGABIT = 125_000;
 
 interface SummedRate {
   readonly direction: Direction;
@@ -72,7 +69,7 @@ export class TotalRates {
     }
   }
 
-  /** Of the sum of these groups' rates: their errors are independent. */
+  /** The variance of the sum of these groups' rates: their errors are independent. */
   #variance(rows: HostRows, { direction, metric, ofBytes }: SummedRate, groups: readonly number[]): number {
     const at = (direction === "incoming" ? 0 : ROW_WEIGHTS.length / 2) + (ofBytes ? 1 : 0);
     let sum = 0;

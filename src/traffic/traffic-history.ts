@@ -53,7 +53,7 @@ export interface TotalRow {
 export const TOTAL_PROTOCOLS = ["udp", "tcp", "icmp"] as const;
 export type TotalProtocol = (typeof TOTAL_PROTOCOLS)[number];
 
-/** Whose hosts are added up: all, those of a tenant, or those of a hostgroup. */
+/** The hosts that are added up: all, those of a tenant, or those of a hostgroup. */
 export type TotalScope =
   | { readonly kind: "all" }
   | { readonly kind: "tenant"; readonly name: string }
@@ -77,7 +77,7 @@ export interface TrafficQuery {
   readonly stepSeconds: number;
 }
 
-/** Of all snapshots that begin in a bucket. A bucket in which the host never occurs has no point. */
+/** All snapshots that begin in a bucket. A bucket in which the host never occurs has no point. */
 export interface TrafficPoint {
   /** Start of the bucket, seconds since the epoch. */
   readonly atSeconds: number;

@@ -88,7 +88,7 @@ export class TrafficParts {
     const records = this.#records;
     const count = headers.readSamples(this.#anywhere, records.bytes, 0);
     const first = this.#firstOf(count, elapsedMs);
-    // Of a busy counter the newest headers may be those of a few ticks, and stand for the rest of the second. Ages are
+    // The newest headers of a busy counter may be those of a few ticks, and stand for the rest of the second. Ages are
     // whole ticks.
     const spanMs =
       count < HEADERS_READ || first === count ? elapsedMs : Math.min(elapsedMs, records.ageMs(first) + 100);

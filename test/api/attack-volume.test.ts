@@ -1,4 +1,5 @@
 /** What attacks amount to (docs/interface.md#volume), as the addon counts: floods of every length at every phase of a tick. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +8,8 @@ import { loadAddon } from "../../src/dataplane/addon.ts";
 import type { Attack } from "../../src/detection/attack/attack.ts";
 import { runReplay } from "../../src/replay/run.ts";
 import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { configOf } from "../fixtures/config/parsed-config.ts";
 import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
-import { configOf } from "../fixtures/views.ts";
 
 const START_MS = 1_700_000_000_000;
 const QUIET_MS = 2500;

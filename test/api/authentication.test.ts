@@ -1,12 +1,14 @@
 /** Who may call, statement by statement (docs/interface.md#authentication), against the listener as it runs. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TokenConfig } from "../../src/access/token-config.ts";
 import { parseConfig } from "../../src/config/load/load.ts";
 import { PAGE_TEXT } from "../fixtures/browser/dashboard-files.ts";
+import { configOf } from "../fixtures/config/parsed-config.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, TestServer } from "../fixtures/http/http.ts";
 import { RawHttp } from "../fixtures/http/raw-http.ts";
-import { ban, configOf } from "../fixtures/views.ts";
+import { ban } from "../fixtures/views.ts";
 
 const { ACME_HOST, as, bearer } = callers;
 const UNAUTHORIZED = '{"error":"missing or invalid bearer token"}';

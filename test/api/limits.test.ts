@@ -1,10 +1,12 @@
 /** The limits of the API (docs/interface.md#limits): what is within each of them, and what is one beyond. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/load/load.ts";
 import { AttackLog } from "../../src/detection/attack/attack-log.ts";
 import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX, RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
+import { configOf } from "../fixtures/config/parsed-config.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
-import { attack, configOf, NOON } from "../fixtures/views.ts";
+import { attack, NOON } from "../fixtures/views.ts";
 
 const DAY = 86_400_000;
 const WWW = "www.example.net";

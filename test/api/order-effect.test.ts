@@ -1,4 +1,5 @@
 /** What a preview says of the last minute's traffic, from its sampled headers to the wire (docs/interface.md#order-preview). */
+
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import type { MinuteHeader } from "../../src/detection/attack/minute-sample.ts";
@@ -12,9 +13,10 @@ import type { Ban } from "../../src/mitigation/ban.ts";
 import type { OperatorRule } from "../../src/mitigation/operator/operator-rule.ts";
 import { ANY_MATCH } from "../../src/mitigation/rules/match.ts";
 import { EFFECT_HEADERS_MIN, filterRuleEffect, sourceBlockPreview } from "../../src/service/order-effects.ts";
+import { configOf } from "../fixtures/config/parsed-config.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { operatorRule } from "../fixtures/mitigation/operator-rules.ts";
-import { ban, configOf } from "../fixtures/views.ts";
+import { ban } from "../fixtures/views.ts";
 
 const CONFIG = `dry_run: false
 networks: [192.0.2.0/24]

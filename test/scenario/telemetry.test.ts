@@ -3,10 +3,10 @@ import { afterAll, expect, test } from "bun:test";
 import { createSocket } from "node:dgram";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { configWith } from "../fixtures/config/parsed-config.ts";
 import { netflow9Data, netflow9Template } from "../fixtures/flows/flow-datagrams.ts";
 import { floodwall, MAIN } from "../fixtures/replay-command.ts";
 import { eventually, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
-import { checkConfigText } from "../fixtures/telemetry/checked-config.ts";
 import { DatagramSender, freeUdpPort, netflow5, netflow9WithoutTemplate } from "../fixtures/telemetry/datagrams.ts";
 import { Undo } from "../fixtures/undo.ts";
 
@@ -56,7 +56,7 @@ test("floodwall telemetry says what it understands of each exporter, and lines t
     },
     { address: "127.0.0.2", protocols: ["netflow9"], datagrams: 10, records: 0 },
   ]);
-  const { telemetry } = checkConfigText(configuration);
+  const { telemetry } = configWith(configuration);
   expect(telemetry?.listen).toMatchObject([{ address: "127.0.0.1", port }]);
   expect(telemetry?.exporters.map(({ name }) => name)).toEqual(["exporter-127.0.0.1", "exporter-127.0.0.2"]);
 }, 30_000);

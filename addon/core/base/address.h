@@ -18,7 +18,7 @@ struct Address {
   }
 };
 
-/// Of the 16 bytes of an IPv6 address.
+/// Whether the 16 bytes of an IPv6 address are a mapped IPv4 address.
 [[nodiscard]] inline bool isIpv4Mapped(const std::uint8_t* ipv6) noexcept {
   static constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::memcmp(ipv6, kMapped.data(), kMapped.size()) == 0;

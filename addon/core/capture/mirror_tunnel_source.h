@@ -15,7 +15,7 @@ namespace floodwall {
 struct MirrorTunnelOptions {
   /// As the status calls it.
   std::string name;
-  /// Of this machine.
+  /// An address of this machine.
   Address address;
   /// Senders that are accepted. Packets of others are only counted, as refused.
   std::vector<PrefixValue> from;

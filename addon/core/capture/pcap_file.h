@@ -50,7 +50,7 @@ class PcapFile {
   void setDamaged(const std::string& how);
 
   std::string path_;
-  /// Of a pcapng file; that of a pcap file belongs to libpcap.
+  /// The file of pcapng; that of a pcap file belongs to libpcap.
   std::unique_ptr<std::FILE, CloseFile> file_;
   std::optional<PcapngReader> reader_;
   std::unique_ptr<pcap, Close> handle_;

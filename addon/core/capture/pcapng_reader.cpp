@@ -30,7 +30,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kTimeMax = std::uint64_t{1} << 63;
 
 bool isPowerOfTwo(std::uint8_t resolution) { return (resolution & 0x80U) != 0; }
-/// What 64 bits have in units of a resolution, in nanoseconds. Finer ones than these are refused.
+/// The longest units of a resolution in 64 bits, in nanoseconds. Finer ones than these are refused.
 constexpr unsigned kTenthsMax = 19, kHalvesMax = 63;
 bool isReadable(std::uint8_t resolution) {
   return isPowerOfTwo(resolution) ? (resolution & 0x7fU) <= kHalvesMax : resolution <= kTenthsMax;
@@ -198,7 +198,7 @@ std::optional<PcapngReader::Packet> PcapngReader::enhancedPacket(const Block& bl
   return packet;
 }
 
-/// Of the first interface. How much of the packet is there follows from the interface's snapshot length.
+/// A packet of the first interface. Its snapshot length says how much of the packet is there.
 std::optional<PcapngReader::Packet> PcapngReader::simplePacket(const Block& block) {
   constexpr std::size_t kFixed = 4;
   if (block.body.size() < kFixed || interfaces_.empty()) {

@@ -47,7 +47,7 @@ class PcapngReader {
     /// if_tsoffset, seconds.
     std::int64_t offset = 0;
   };
-  /// What is read of a block: its type, and of its body the beginning.
+  /// The part of a block that is read: its type, and the beginning of its body.
   struct Block {
     std::uint32_t type;
     std::span<const std::uint8_t> body;

@@ -27,7 +27,7 @@ Priority raisePriority();
 /// to the raised priority, so that the threads that judge its counts can run on the same CPU.
 class WorkerPriority {
  public:
-  /// Of the calling thread, which is the only one to use it.
+  /// For the calling thread, which is the only one to use it.
   WorkerPriority();
 
   [[nodiscard]] Priority highest() const { return highest_; }

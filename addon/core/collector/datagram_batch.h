@@ -22,7 +22,7 @@ class DatagramBatch {
   DatagramBatch(const DatagramBatch&) = delete;
   DatagramBatch& operator=(const DatagramBatch&) = delete;
 
-  /// What waits in the socket; 0 when nothing does. Returns -1 with errno when the socket failed.
+  /// Receives waiting datagrams; 0 when none wait. Returns -1 with errno when the socket failed.
   int receive(int socket) noexcept;
 
   /// Valid until the next receive().

@@ -1,4 +1,4 @@
-// What the flow sources of one engine share.
+// The state that the flow sources of one engine share.
 #pragma once
 
 #include "collector/exporter_numbers.h"

@@ -127,7 +127,7 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
   if (isLate(record)) return leaveOut(LeftOut::late);
   if (!rule_->hasRoles()) return false;
   record.countsIncoming = in == InterfaceRole::external;
-  // What came from outside was not sent by a host of ours, whatever source it names.
+  // Traffic from outside was not sent by a host of ours, whatever source it names.
   record.countsOutgoing = out == InterfaceRole::external && in != InterfaceRole::external;
   if (record.countsIncoming || record.countsOutgoing) return false;
   const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
@@ -135,7 +135,7 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
 }
 
 void Exporter::restore(ByteSpan bytes) {
-  // What is damaged is said again by the exporter.
+  // Damaged parts are sent again by the exporter.
   static_cast<void>(decoder_.restore(bytes));
 }
 

@@ -34,11 +34,11 @@ struct ExporterStatus {
   /// The longest time between two records of a flow whose start time stays; 0: it has none, see ReportInterval.
   std::uint32_t reportIntervalMs = 0;
   bool isActive = true;
-  /// Of the monotonic clock.
+  /// By the monotonic clock.
   std::uint64_t lastDatagramMs = 0;
   FlowExporterStatus flow;
   std::vector<InterfaceUse> interfaces;
-  /// What the operator should do something about; empty: nothing.
+  /// The fault that the operator should mend; empty: none.
   [[nodiscard]] std::string error() const;
   /// Records of unknown sampling rate came in the last minute of its datagrams.
   bool isRateUnknown = false;
@@ -62,7 +62,7 @@ class Exporter {
 
   [[nodiscard]] const Address& address() const noexcept { return address_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
-  /// What records and statuses name it by; 0 stands for none.
+  /// The number that records and statuses name it by; 0 stands for none.
   [[nodiscard]] std::uint16_t name() const noexcept { return static_cast<std::uint16_t>(number_ + 1); }
   [[nodiscard]] std::uint64_t lastDatagramMs() const noexcept { return lastDatagramMs_; }
   [[nodiscard]] Encapsulations decapsulated() const noexcept { return rule_->decapsulated; }
@@ -73,7 +73,7 @@ class Exporter {
   [[nodiscard]] bool isChanged() const noexcept { return isChanged_; }
   void statusInto(ExporterStatus& status);
 
-  /// What it said before a restart of this service, before its first datagram.
+  /// Takes its state of before a restart of this service, before its first datagram.
   void restore(ByteSpan bytes);
   /// Whether something new came a second ago or more, or anything a minute ago or more, that is to be kept.
   [[nodiscard]] bool mustSave(std::uint64_t nowMs) const noexcept;

@@ -22,7 +22,7 @@ inline constexpr std::size_t kExporterRulesMax = 4096;
 /// Rules of one site.
 inline constexpr std::size_t kSiteRulesMax = 64;
 
-/// What an interface is to the network that is protected.
+/// The role of an interface for the network that is protected.
 enum class InterfaceRole : std::uint8_t {
   /// The rule gives no roles: all counts.
   unset,
@@ -44,7 +44,7 @@ struct ExporterRule {
   std::string name;
   /// 0: as the exporter says.
   std::uint32_t samplingRate = 0;
-  /// Of the fastest interface; 0: it may be as fast as any.
+  /// Speed of the fastest interface; 0: it may be as fast as any.
   std::uint32_t fastestMbps = 0;
   Direction direction = Direction::ingress;
   std::optional<InterfaceList> external;

@@ -121,7 +121,7 @@ void ExporterTable::rebuildIndex() {
 }
 
 void ExporterTable::publish(std::uint64_t nowMs, std::uint64_t wallMs) {
-  // Who reads holds the lock for a while: the next time will do.
+  // A reader holds the lock for a while: the next time will do.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   publishedRefused_ = lastRefused_;

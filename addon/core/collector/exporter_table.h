@@ -56,7 +56,7 @@ class ExporterTable {
   // Any thread.
   [[nodiscard]] std::vector<ExporterStatus> statuses() const;
   [[nodiscard]] std::vector<RefusedAddress> refusedAddresses() const;
-  /// What each has said, at most a minute old, and new things a second.
+  /// The state of each, at most a minute old, and new parts a second.
   [[nodiscard]] std::vector<SavedExporter> saved() const;
   /// Datagrams.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }

@@ -7,7 +7,7 @@
 
 namespace floodwall {
 
-/// Of one source.
+/// Threads of one source.
 inline constexpr std::uint32_t kFlowThreadsMax = 64;
 /// Exporters of a source, and those of a source without rules.
 inline constexpr std::uint32_t kExportersMax = 4096;

@@ -12,7 +12,7 @@
 namespace floodwall {
 namespace {
 
-/// What outlives the sessions.
+/// The state that outlives the sessions.
 struct FlowState {
   explicit FlowState(ExporterNumbers& numbers) : saved(numbers) {}
 

@@ -20,12 +20,12 @@ struct FlowOptions {
   FlowAddress at;
   /// 1 to kFlowThreadsMax.
   std::uint32_t threads = 1;
-  /// Of each thread's socket, bytes: kReceiveBufferMin to kReceiveBufferMax.
+  /// Buffer of each thread's socket, bytes: kReceiveBufferMin to kReceiveBufferMax.
   std::uint32_t receiveBuffer = 64U << 20;
   std::vector<int> cpus;
-  /// Of the engine.
+  /// Tick of the engine.
   std::uint32_t tickMs = 100;
-  /// What FlowSource::saved() gave before a restart; empty: nothing.
+  /// Bytes of FlowSource::saved() before a restart; empty: none.
   std::vector<std::uint8_t> saved;
 };
 
@@ -49,7 +49,7 @@ class FlowSource : public CaptureSource {
   virtual void setExporters(std::vector<ExporterRule> rules) = 0;
   [[nodiscard]] virtual std::vector<ExporterStatus> exporters() const = 0;
   [[nodiscard]] virtual FlowReceiverStatus receiver() const = 0;
-  /// What exporters said, for FlowOptions::saved after a restart; at most kSavedBytesMax.
+  /// The state of exporters, for FlowOptions::saved after a restart; at most kSavedBytesMax.
   [[nodiscard]] virtual std::vector<std::uint8_t> saved() const = 0;
 };
 

@@ -42,7 +42,7 @@ void FlowWorker::run(int stopFd) {
     shard_.enterIdle();
     if (now_.ms - publishedMs_ >= kPublishMs) publish();
   } while (failure() == 0 && !mustStop(stopFd));
-  // What the socket lost to the end.
+  // Losses of the socket to the end.
   publish();
 }
 
@@ -59,7 +59,7 @@ unsigned FlowWorker::turn() {
   hasMore_ = true;
   unsigned datagrams = 0;
   while (workLeft_ > 0) {
-    // What the last turn left of its batch comes first.
+    // The rest of the last turn's batch comes first.
     if (next_ == received_ && !(hasMore_ && receive())) break;
     const unsigned from = next_;
     decodeBatch();

@@ -38,19 +38,19 @@ class RulesInForce {
   std::atomic<std::uint64_t> version_{0};
 };
 
-/// What a thread knows, for as long as its source lives.
+/// The state of a thread, for as long as its source lives.
 struct FlowThread {
   FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce, SavedExporters* saved = nullptr)
       : table(numbers, saved), rules(inForce) {}
 
   ExporterTable table;
   const RulesInForce& rules;
-  /// Of `table`; the worker's.
+  /// Version of `table`; the worker's.
   std::uint64_t rulesVersion = 0;
   // Written by the worker, read by anyone.
   std::atomic<std::uint64_t> datagrams{0};
   std::atomic<std::uint64_t> bytes{0};
-  /// Of the session that is open.
+  /// By the session that is open.
   std::atomic<std::uint32_t> bufferGranted{0};
   std::atomic<std::uint32_t> bufferUsed{0};
   std::atomic<std::uint64_t> clampedRecords{0};
@@ -72,12 +72,12 @@ class FlowWorker final : public RecordSink {
   static constexpr std::int64_t kWorkATurn = 1 << 20;
   /// Datagrams that the socket lost since it was opened. Any thread.
   [[nodiscard]] std::uint64_t overruns() const noexcept { return overruns_.load(std::memory_order_relaxed); }
-  /// Of the errno by which the socket failed; 0: it did not. Any thread.
+  /// The errno by which the socket failed; 0: it did not. Any thread.
   [[nodiscard]] int failure() const noexcept { return failure_.load(std::memory_order_relaxed); }
 
  private:
   struct Now {
-    /// Of the monotonic clock and of the wall.
+    /// By the monotonic clock and by the wall.
     std::uint64_t ms = 0;
     std::uint64_t wallMs = 0;
   };
@@ -87,7 +87,7 @@ class FlowWorker final : public RecordSink {
   [[nodiscard]] bool mustStop(int stopFd) const;
   /// False when nothing waits, or the socket failed.
   bool receive();
-  /// What is left of the batch, as far as the turn's work goes.
+  /// Decodes the rest of the batch, as far as the turn's work goes.
   void decodeBatch();
   void publish();
   void adoptRules();
@@ -99,7 +99,7 @@ class FlowWorker final : public RecordSink {
   Shard& shard_;
   const int waitMs_;
   DatagramBatch batch_;
-  /// Of the batch: how many it has, and the one that comes next.
+  /// The length of the batch, and the datagram that comes next.
   unsigned received_ = 0;
   unsigned next_ = 0;
   /// Steps that the turn may still take (flow_work.h).
@@ -109,7 +109,7 @@ class FlowWorker final : public RecordSink {
   /// Datagrams.
   unsigned receivedLast_ = 0;
   std::uint64_t publishedMs_ = 0;
-  /// Whose datagram is decoded.
+  /// The exporter whose datagram is decoded.
   Exporter* exporter_ = nullptr;
   std::uint32_t lastDropped_ = 0;
   std::atomic<std::uint64_t> overruns_{0};

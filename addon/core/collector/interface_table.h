@@ -1,4 +1,4 @@
-// What came in and went out by each interface of one exporter, and which role each has. Looked up for every record.
+// The traffic in and out by each interface of one exporter, and the role of each. Looked up for every record.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace floodwall {
 
-/// Of all records, also those left out; packets and bytes are multiplied by the sampling rate.
+/// Counts all records, also those left out; packets and bytes are multiplied by the sampling rate.
 struct InterfaceUse {
   std::uint32_t index = 0;
   InterfaceRole role = InterfaceRole::unset;

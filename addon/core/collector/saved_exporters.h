@@ -1,4 +1,4 @@
-// What exporters of a source said before a restart of this service, until their next datagram.
+// The state of a source's exporters before a restart of this service, until their next datagram.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct SavedExporter {
   std::vector<std::uint8_t> bytes;
 };
 
-/// Of all exporters of a source; the most recent datagrams come first, and what is beyond is left out.
+/// For all exporters of a source; the most recent datagrams come first, and the rest beyond is left out.
 inline constexpr std::size_t kSavedBytesMax = 32U << 20;
-/// What an exporter said is forgotten after a silence of this time: it may be another one, or have restarted.
+/// The state of an exporter is forgotten after a silence of this time: it may be another one, or have restarted.
 inline constexpr std::uint64_t kSavedMs = 3'600'000;
 
 [[nodiscard]] std::vector<std::uint8_t> packed(std::vector<SavedExporter> exporters);

@@ -14,7 +14,7 @@
 
 namespace floodwall {
 
-/// Of the exporters of one rule. Any thread: a race moves a few records to the next period.
+/// Presence of the exporters of one rule. Any thread: a race moves a few records to the next period.
 class Presence {
  public:
   /// When they last reported at least a share of what is usual. Milliseconds of the monotonic clock; 0: never.
@@ -30,7 +30,7 @@ class Presence {
   }
 
  private:
-  /// Of silentAfterMs.
+  /// Periods of silentAfterMs.
   static constexpr std::uint64_t kPeriods = 4;
   /// This part of the usual records is enough: one in 64.
   static constexpr std::uint64_t kEnough = 64;

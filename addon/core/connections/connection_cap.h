@@ -7,7 +7,7 @@
 namespace floodwall {
 
 struct ConnectionCap {
-  /// Of the listener.
+  /// Port of the listener.
   std::uint16_t port = 0;
   /// Connections of all peers; half of the process's limit of descriptors where that is less.
   std::uint32_t total = 0;

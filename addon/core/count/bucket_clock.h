@@ -39,7 +39,7 @@ class BucketClock {
   void advance(std::uint64_t nowNs) noexcept {
     const std::uint64_t next = numberAt(nowNs);
     if (!isStarted_) {
-      // What the first fold finds was counted in one tick at most, as far as is known.
+      // The amounts of the first fold were counted in one tick at most, as far as is known.
       startNs_ = nowNs;
       lastFoldNs_ = nowNs - std::min(nowNs, tickNs_);
       isStarted_ = true;
@@ -48,7 +48,7 @@ class BucketClock {
       beganNs_[left % buckets_] = kNever;
     }
     number_ = next;
-    // What is folded now was counted since the last fold.
+    // The amounts of this fold were counted since the last one.
     if (beganNs_[slot()] == kNever) beganNs_[slot()] = lastFoldNs_;
     lastFoldNs_ = nowNs;
     const std::uint64_t covered = nowNs - *std::min_element(beganNs_.begin(), beganNs_.end());

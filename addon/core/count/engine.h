@@ -74,7 +74,7 @@ class Engine {
   /// Hosts chunk by chunk, from cursor 0. A host that comes or goes between two chunks may be left out.
   HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
   bool readHost(const Address& address, const HostColumns& out) const;
-  /// What the last fold found of each watched host, after, for a host that is newly watched, what was in the window
+  /// The counts of the last fold for each watched host, after, for a host that is newly watched, those in the window
   /// before. Writes the rows from `first` on that fit. Returns how many rows there are in all.
   std::uint32_t readCounts(std::uint32_t first, const CountColumns& out) const;
   /// Sums by group; row i is group i. Returns how many groups there are.
@@ -95,8 +95,8 @@ class Engine {
   HostChunk readProfiles(std::int64_t cursor, std::span<profile_row> out) const;
   /// From the next fold on, keeps what takeIntervals() gives: 24 bytes a host and direction, 36 of sampled traffic.
   void keepIntervals();
-  /// What hosts had since they were last taken, chunk by chunk, from cursor 0; hosts without packets are left out. What
-  /// is taken starts again from zero. A host that goes while the table is crowded takes its counts with it.
+  /// The counts of hosts since they were last taken, chunk by chunk, from cursor 0, without hosts that had none. They
+  /// start again from zero. A host that goes while the table is crowded takes its counts with it.
   HostChunk takeIntervals(std::int64_t cursor, const IntervalColumns& out);
   /// As takeIntervals() for one host, without taking; false if it had no packets.
   bool readInterval(const Address& address, const IntervalColumns& out) const;

@@ -15,7 +15,7 @@ struct EngineOptions {
   bool countOutgoing = false;
   /// A host without packets for this long leaves; at least the window, at most kIdleMsMax.
   std::uint32_t idleMs = 60'000;
-  /// Of hashes; 0: at random, as it must be where senders could choose addresses that collide.
+  /// Seed of hashes; 0: at random, as it must be where senders could choose addresses that collide.
   std::uint64_t hashSeed = 0;
 };
 inline constexpr std::uint32_t kHostsMax = 16'000'000;

@@ -1,4 +1,4 @@
-// What is read of an engine, in columns that the caller owns.
+// Readings of an engine, in columns that the caller owns.
 #include <algorithm>
 #include <cstring>
 

@@ -11,7 +11,7 @@
 namespace floodwall {
 
 struct Eviction {
-  /// Of the row's host as the fold knows it. The row may have another one by now.
+  /// Address of the row's host as the fold knows it. The row may have another one by now.
   Address address;
   std::uint32_t row;
 };

@@ -11,12 +11,12 @@ namespace floodwall {
 enum class FlowDirection : std::uint8_t { unknown, ingress, egress };
 
 struct FlowRecord {
-  /// What each of its packets says. `wire` is the mean length of a frame. `isSyn` and `isFragment` hold for all of
+  /// The fields of each of its packets. `wire` is the mean length of a frame. `isSyn` and `isFragment` hold for all of
   /// them.
   Packet packet;
   /// As the exporter counted them, before they are multiplied by `samplingRate`.
   std::uint64_t packets = 0;
-  /// Of the frames on the wire without check sum: what is exported of layer 3 has 14 bytes a packet added.
+  /// Bytes of the frames on the wire without check sum: exports of layer 3 have 14 bytes a packet added.
   std::uint64_t bytes = 0;
   /// One packet in this number was counted. 0: not known.
   std::uint32_t samplingRate = 1;
@@ -27,10 +27,10 @@ struct FlowRecord {
   /// From the last packet until the exporter sent the record, by the exporter's own clock.
   std::uint32_t ageMs = 0;
   FlowDirection direction = FlowDirection::unknown;
-  /// What is carried as it is; 0: not known.
+  /// Fields that are carried as they are; 0: not known.
 #define IN_RECORD(name, bits, ...) std::uint##bits##_t name = 0;
 #include "flow_fields_abi.h"
-  /// What the record of the way back has in a field that has no counterpart.
+  /// The value in the record of the way back for a field that has no counterpart.
   static constexpr std::uint8_t unknown = 0;
   /// How much the record has of the key by which its exporter distinguishes flows. `whole`: addresses, ports, protocol,
   /// type of service and interface, as NetFlow v5. `partial`: too little to know a flow again, or its times are not
@@ -50,7 +50,7 @@ struct FlowRecord {
   /// The sampled packet's first bytes, valid during the call, and what they begin with; null for a flow record.
   const std::uint8_t* header = nullptr;
   std::uint32_t headerBytes = 0;
-  /// Of the whole frame that the header is of, as `packet.wire` is of the packet within.
+  /// Bytes of the whole frame that the header is of, as `packet.wire` is of the packet within.
   std::uint32_t frameBytes = 0;
   Link link = Link::rawIp;
 };

@@ -25,7 +25,7 @@
 
 namespace floodwall {
 
-/// What was set since the last fold.
+/// Settings since the last fold.
 struct NewSettings {
   /// null: no others.
   std::shared_ptr<const Networks> networks;
@@ -44,7 +44,7 @@ struct TickSummary {
   std::uint32_t rising = 0;
 };
 
-/// What is not const is for one thread at a time; the rest is for any.
+/// Members that are not const are for one thread at a time; the rest is for any.
 class Fold {
  public:
   Fold(const EngineOptions& options, std::shared_ptr<Control> control, Guarded<NewSettings>& settings);
@@ -62,7 +62,7 @@ class Fold {
   [[nodiscard]] std::size_t residentBytes() const { return recent_.residentBytes(); }
 
  private:
-  // Who is given a FoldedState that is not const holds its lock.
+  // The holder of a FoldedState that is not const holds its lock.
   void takeSettings(std::uint64_t nowNs);
   void takeNetworks(std::shared_ptr<const Networks> networks);
   void leaveBuckets(std::uint64_t nowNs);
@@ -82,7 +82,7 @@ class Fold {
   OneWriter<FoldedState, FairLock> state_;
   Guarded<HandedOver> handedOver_;
 
-  // What follows is reached by nothing but a fold.
+  // The following members are reached by nothing but a fold.
   std::vector<std::shared_ptr<ShardLedger>> ledgers_;
   WatchedCounts watched_;
   LightHosts lightHosts_;

@@ -42,7 +42,7 @@ struct FoldedState {
     return sums.counts(Direction::outgoing) ? incoming + sizeOf(sums.of(host, Direction::outgoing)) : incoming;
   }
   [[nodiscard]] ScreenedHost screenedHost(std::uint32_t host) const noexcept;
-  /// Of its screen, in any metric. Cheaper than the excess, and true wherever that is at least as much.
+  /// A share of its screen, in any metric. Cheaper than the excess, and true wherever that is at least as much.
   [[nodiscard]] bool mayReach(std::uint32_t host, double shareOfScreen) const noexcept;
   void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) const noexcept;
   void writeInterval(std::uint32_t host, const IntervalColumns& out, std::size_t row) const noexcept;
@@ -67,7 +67,7 @@ struct FoldedState {
   std::uint64_t nowNs = 0;
   std::uint64_t refusedHosts = 0;
   std::uint64_t replacedHosts = 0;
-  /// Of shards that are gone.
+  /// Rows of shards that are gone.
   std::uint64_t evictedRows = 0;
 };
 

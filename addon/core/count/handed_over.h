@@ -1,4 +1,4 @@
-// What the last fold hands over to readers: the hosts that it screened, and the counts of watched hosts.
+// The results that the last fold hands over to readers: the hosts that it screened, and the counts of watched hosts.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class ScreenedRows {
   LazyArray<double> weights_{kScreenedMax * kWeights, Pages::small};
 };
 
-/// What a fold found of a watched host, or what was in the window before that.
+/// The counts of a watched host in a fold, or those that were in the window before that.
 struct CountRow {
   Address address;
   /// From the end of its span to the fold.

@@ -157,7 +157,7 @@ class HostIndex {
   /// The table of 2^n slots begins at slot 2^n.
   LazyArray<std::uint32_t> slots_;
   Table present_;
-  /// Whose slots move; without slots while none do.
+  /// The table whose slots move; without slots while none do.
   Table before_;
   std::size_t moved_ = 0;
   std::uint32_t used_ = 0;

@@ -224,8 +224,8 @@ std::uint32_t HostProfiles::nextDue(const HostProfile& profile) const noexcept {
          kEpochMask;
 }
 
-/// What a packet represents: what came since the one before, as if all had been taken at the longest interval; and, of
-/// what stands for more packets than are drawn from, as much more.
+/// The number that a packet stands for: all since the one before, as if taken at the longest interval; and, if it
+/// stands for more packets than are drawn from, as much more.
 bool HostProfiles::take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept {
   Entry* way = find(host.address, host.hash);
   const bool isNew = way == nullptr;

@@ -16,14 +16,14 @@
 
 namespace floodwall {
 
-/// Of all workers together, at 2 kB each: 64 MB. A worker that finds all of them taken has a few of its own, so that
-/// one that begins late is not without.
+/// Profiles of all workers together, at 2 kB each: 64 MB. A worker that finds all of them taken has a few of its own,
+/// so that one that begins late is not without.
 inline constexpr std::uint32_t kProfiledHostsMax = 32'768, kProfiledHostsOwn = 1'024;
 inline constexpr std::uint32_t kProfilePackets = PROFILE_PACKETS;
 /// Packets that are too recent to decide whether they were the first of an attack.
 inline constexpr std::uint32_t kProfileYoung = 16;
 
-/// What the profiles of all workers share.
+/// The state that the profiles of all workers share.
 struct ProfileControl {
   /// A packet is kept for good once it is so old and its host is not watched: an attack that began with it would have
   /// been found.
@@ -70,7 +70,7 @@ class HostProfiles {
     const Address& address;
     std::uint64_t hash;
     std::uint32_t row;
-    /// What its row counted, modulo 2^32.
+    /// The count of its row, modulo 2^32.
     std::uint32_t packets;
   };
 
@@ -96,7 +96,7 @@ class HostProfiles {
   // Any thread.
   /// Appends what is kept of the host; young packets if they are older than the delay at `epoch`.
   void read(const Address& address, std::uint64_t hash, std::uint32_t epoch, std::vector<profile_record>& out) const;
-  /// Of the profile with this number; false where there is none.
+  /// Reads the profile with this number; false where there is none.
   bool readNumber(std::uint32_t number, std::uint32_t epoch, Address& address, std::vector<profile_record>& out) const;
   [[nodiscard]] std::uint32_t end() const noexcept { return used_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t residentBytes() const { return sets_.residentBytes() + profiles_.residentBytes(); }

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kFreeRow = 0;
   return (now - then) & kEpochMask;
 }
 
-/// What almost every packet needs, in one cache line.
+/// The counters that almost every packet needs, in one cache line.
 struct alignas(64) HotRow {
   /// Set on hosts whose packets are sampled, and on hosts of which a packet is wanted for their profile; makes `epoch`
   /// differ from the worker's, so that only these pay for it.
@@ -41,7 +41,7 @@ struct alignas(64) HotRow {
 };
 static_assert(sizeof(HotRow) == 64);
 
-/// What few packets need. Not written for a new host, so that its memory follows hosts with such packets.
+/// The counters that few packets need. Not written for a new host, so that its memory follows hosts with such packets.
 struct ColdRow {
   std::uint32_t synBytes;
   std::uint32_t fragmentBytes;
@@ -110,7 +110,7 @@ class HostRows {
   [[nodiscard]] HotRow& hot(std::uint32_t row) noexcept { return hot_[row]; }
   [[nodiscard]] ColdRow& cold(std::uint32_t row) noexcept { return cold_[row]; }
   [[nodiscard]] Counters& outgoing(std::uint32_t row) noexcept { return outgoing_[row].counters; }
-  /// What counts for more than one packet.
+  /// The counters of amounts that stand for more than one packet.
   [[nodiscard]] WideRow& wide(std::size_t direction, std::uint32_t row) noexcept { return wide_[direction][row]; }
 
   void countIncoming(std::uint32_t row, const Packet& packet, bool isNewFlow) noexcept {
@@ -139,7 +139,7 @@ class HostRows {
   }
 
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(hot_.size()); }
-  /// Of a row that was handed over; it stays with its host until the fold has taken it.
+  /// Address of a row that was handed over; it stays with its host until the fold has taken it.
   [[nodiscard]] const Address& addressOf(std::uint32_t row) const noexcept { return hot_[row].key; }
   /// `before` is what was seen last: bytes of SYNs and fragments change with their packets alone, and the cache line
   /// that holds them is left alone while there are none.

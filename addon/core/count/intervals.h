@@ -1,4 +1,4 @@
-// What each host had since its counts were last taken: sums, and the highest rates of all folds. For the history, which
+// The counts of each host since they were last taken: sums, and the highest rates of all folds. For the history, which
 // takes them at each of its intervals. Knows hosts by number only.
 #pragma once
 
@@ -59,7 +59,7 @@ class Intervals {
     for (std::size_t i = 0; i < counts.sums.size(); i++) {
       values[i] = counts.sums[i];
       values[3 + i] = counts.highest[i];
-      // What is left of an earlier interval has no rate.
+      // The rest of an earlier interval has no rate.
       values[6 + i] = isSampled && counts.highest[i] > 0 ? deviations_[at][host][i] : 0;
     }
   }
@@ -105,7 +105,7 @@ class Intervals {
   }
 
   std::array<LazyArray<Counts>, 2> counts_;
-  /// Of the highest rates.
+  /// Deviations of the highest rates.
   std::array<LazyArray<Deviations>, 2> deviations_;
 };
 

@@ -1,4 +1,4 @@
-// What was added to which host in each bucket of the window, so that it can be subtracted when the bucket leaves it.
+// The counts that each host got in each bucket of the window, so that they can be subtracted when the bucket leaves it.
 // Entries are as long as what they hold: memory follows activity, not windows times hosts.
 #pragma once
 

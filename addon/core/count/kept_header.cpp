@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEthernetHeader = 14;
 constexpr std::size_t kIpv6Header = 40, kNextHeaderAt = 6;
-/// Of an extension header the least, and what is kept.
+/// For an extension header the least, and the kept part.
 constexpr std::size_t kExtension = 8;
 /// TCP without options.
 constexpr std::size_t kTransport = 20;
@@ -26,7 +26,7 @@ class ShortChain {
   /// The header that the number of the one before it names.
   void add(const std::uint8_t* header, std::uint8_t number) noexcept {
     if (number == kFragmentHeader) {
-      // What counts is the last one, of which headers that were kept in between would say nothing.
+      // The last one counts, of which headers that were kept in between would say nothing.
       if (fragment_ != 0) used_ = fragment_;
       fragment_ = used_;
       append(header);
@@ -37,7 +37,7 @@ class ShortChain {
       to_[next_] = header[0];
     }
   }
-  /// What follows the chain. Returns the bytes in use.
+  /// Appends the part behind the chain. Returns the bytes in use.
   std::size_t end(const Cursor& rest) noexcept {
     const std::size_t length = std::min(rest.left, to_.size() - used_);
     std::memcpy(&to_[used_], rest.at, length);

@@ -1,4 +1,4 @@
-// What a sample keeps of a frame. Knows nothing of rings.
+// The part of a frame that a sample keeps. Knows nothing of rings.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ bool isReplaceable(const FoldedState& state, std::uint32_t host) noexcept {
   return state.hosts.isHost(host) && !state.hosts[host].isWatched;
 }
 
-/// Of the next rows, as far as the fold knows whose they are; the worker checks that they still are.
+/// Evicts among the next rows, as far as the fold knows their hosts; the worker checks that they still are.
 void evictLightest(const FoldedState& state, ShardLedger& ledger, std::uint32_t fold) {
   Eviction lightest{{}, kNoRow};
   std::uint64_t least = 0;

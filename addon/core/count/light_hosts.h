@@ -1,5 +1,5 @@
-// What makes room for heavy hosts in tables that are full, at any rate of those that fill them: of some hosts taken in
-// turn the lightest is replaced. Sizes are over the window and over all shards.
+// Makes room for heavy hosts in tables that are full, at any rate of those that fill them: of some hosts taken in
+// turn the lightest one is replaced. Sizes are over the window and over all shards.
 #pragma once
 
 #include <cstdint>

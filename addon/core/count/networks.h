@@ -29,7 +29,7 @@ struct Place {
 };
 
 inline constexpr std::uint32_t kNoPlace = PrefixTable::kNone;
-/// Of a table; networks and groups are as many at most.
+/// Prefixes of a table; networks and groups are as many at most.
 inline constexpr std::size_t kPrefixesMax = 200'000;
 
 class Networks {

@@ -1,4 +1,4 @@
-// What is read of the hosts' profiles, over all workers.
+// Readings of the hosts' profiles, over all workers.
 #include <algorithm>
 #include <cstring>
 
@@ -25,7 +25,7 @@ std::uint32_t Engine::readProfile(const Address& address, std::span<profile_reco
   std::vector<profile_record> found;
   for (const auto& shard : shards()) shard->profiles().read(address, control->hash.of(address), epoch, found);
   const std::size_t count = std::min(found.size(), out.size());
-  // Of many workers evenly.
+  // Evenly from many workers.
   for (std::size_t i = 0; i < count; i++) out[i] = found[i * found.size() / count];
   return static_cast<std::uint32_t>(count);
 }

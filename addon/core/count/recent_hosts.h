@@ -13,7 +13,7 @@ namespace floodwall {
 
 class RecentHosts {
  public:
-  /// Of its screen, in any metric: what is below is a flat line beside an attack.
+  /// A share of its screen, in any metric: a lower rate is a flat line beside an attack.
   static constexpr double kBusyShare = 1.0 / 32;
   static constexpr std::uint32_t kHosts = 1024, kReadings = 8;
 

@@ -12,7 +12,7 @@ namespace {
 /// of its rate in the last tick than in the window, and is given that much more: a flood may have begun late in the
 /// tick.
 constexpr double kFaster = 3;
-/// Of its screen: a host that had a lower rate in the last tick does not rise to it within the next one.
+/// A share of its screen: a host that had a lower rate in the last tick does not rise to it within the next one.
 constexpr double kLeastShare = 0.5;
 /// A rate in the last tick above this multiple of the window's is no longer ordinary variation.
 constexpr double kRise = 1.1;
@@ -61,7 +61,7 @@ std::uint32_t Rising::choose(const FoldedState& state, const WatchedHosts& watch
     for (; end < rows_.size() && rows_[end].host == host; end++) growth += rows_[end].growth;
     const double excess = state.screens->excess(state.ratesOfHost(host), state.groupOf(host));
     const double rise = growth * static_cast<double>(state.clock.buckets()) / excess;
-    // What is beyond its screen was judged by this fold, and matters again if it goes on to grow.
+    // A host beyond its screen was judged by this fold, and matters again if it goes on to grow.
     const bool isRising = excess < 1 ? excess + std::max(kFaster, rise) * growth >= 1 : rise >= kRise;
     if (!isRising || watched.slotOf(state.hosts[host].address) != kNoSlot) continue;
     hosts_.push_back({host, excess, rise, first, end});

@@ -39,7 +39,7 @@ class Rising {
     const ShardLedger* ledger;
     std::uint32_t row;
     std::uint32_t host;
-    /// What that adds to the host's excess over its screen.
+    /// Its addition to the host's excess over its screen.
     double growth;
   };
   struct Host {
@@ -66,7 +66,7 @@ class Rising {
   /// Those of the last fold, by number.
   std::vector<Row> rows_;
   std::vector<Host> hosts_;
-  /// Of each of them, by direction: what is in the window and will be in it at the next fold.
+  /// For each of them, by direction: the counts in the window that will be in it at the next fold.
   std::vector<std::array<Totals, 2>> staying_;
   double scale_ = 0;
   /// By direction.

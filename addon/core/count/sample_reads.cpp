@@ -96,7 +96,7 @@ class SampleReading {
   SampleReading(const WantedPlaces& wanted, std::span<const std::shared_ptr<const ShardReaderSide>> shards)
       : wanted_(wanted), shards_(shards), found_(wanted.size()) {}
 
-  /// What the rings have that all hosts share.
+  /// Finds samples in the rings that all hosts share.
   void findRecent() {
     for (std::uint32_t shard = 0; shard < shards_.size(); shard++) {
       for (std::uint32_t ring = 0; ring < kSampledOutcomes; ring++) {
@@ -110,7 +110,7 @@ class SampleReading {
       }
     }
   }
-  /// What a watched host's own ring has, into `own_`. A ring may still have packets of a host that had its slot before.
+  /// Finds those in a watched host's own ring, into `own_`. A ring may still have packets of the host before.
   void findWatched(std::uint32_t place, std::uint32_t ring) {
     own_.clear();
     for (std::uint32_t shard = 0; shard < shards_.size(); shard++) {

@@ -32,7 +32,7 @@ struct Sample {
   std::uint8_t verdict : 7 = FILTER_VERDICTS;
   /// Made of a flow record, which has no more of a header than addresses, protocol, ports, TCP flags and length.
   bool isMade : 1 = false;
-  /// What the exporter reported; 0: not known.
+  /// Fields that the exporter reported; 0: not known.
 #define IN_SAMPLE(name, bits, ...) std::uint##bits##_t name = 0;
 #include "flow_fields_abi.h"
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.

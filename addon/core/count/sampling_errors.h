@@ -64,7 +64,7 @@ class SamplingError {
   }
 
  private:
-  /// What records without sense add stays finite.
+  /// Additions of records without sense stay finite.
   static constexpr double kMost = 1e36;
 
   void advance(std::uint32_t window) noexcept {
@@ -92,7 +92,7 @@ class SamplingErrors {
     SamplingError& error = errors_[static_cast<std::size_t>(direction)][host];
     if (!delta.variance.isZero() || error.isLive(time)) error.add(delta.totals, delta.variance, time);
   }
-  /// Of a direction that is not counted: nothing.
+  /// Zero for a direction that is not counted.
   [[nodiscard]] SamplingError of(std::uint32_t host, Direction direction) const noexcept {
     const auto& errors = errors_[static_cast<std::size_t>(direction)];
     return errors.size() == 0 ? SamplingError{} : errors[host];

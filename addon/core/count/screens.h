@@ -66,7 +66,7 @@ class Screens {
              static_cast<double>(totals.counts[Totals::kNewFlows]) * scale >= newFlows;
     }
   };
-  /// Of all groups, in one direction.
+  /// The least of all groups, in one direction.
   [[nodiscard]] const Least& leastOfAll(std::size_t direction) const noexcept { return leastOfAll_[direction]; }
   /// Counts by direction; cheaper than excess(), and never less than it.
   [[nodiscard]] bool mayRise(const std::array<Totals, 2>& totals, double scale, std::uint32_t group) const noexcept {
@@ -128,7 +128,7 @@ class Screens {
   std::vector<double> least_;
 };
 
-/// What is handed over of a screened host, as it was at the end of the fold.
+/// A screened host that is handed over, as it was at the end of the fold.
 struct ScreenedHost {
   Address address;
   std::uint32_t network;

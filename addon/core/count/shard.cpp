@@ -52,8 +52,8 @@ Shard::Shard(std::shared_ptr<const Control> control)
                .places = static_cast<std::uint32_t>(kPrefixesMax),
                .countOutgoing = control_.countOutgoing}) {
   // Their seeds are constants, so that a replay and another machine that sees the same packets choose the same ones.
-  // Who knows them still cannot choose the packets that are not sampled: which ones are depends on the number of all
-  // packets of all senders between two of his, and what is kept of them is drawn with priorities.
+  // A sender that knows them still cannot choose the packets that are not sampled: which ones are depends on all
+  // packets of all senders between two of its own, and those that are kept are drawn with priorities.
   samplers_.fill(Sampler(kRecentSamples));
   watchedSamplers_.fill(Sampler(kWatchedSamples));
 }
@@ -122,7 +122,7 @@ bool Shard::isOurs(const Packet& packet) const noexcept {
          (countsOutgoing_ && networks_->match(packet.source) != kNoPlace);
 }
 
-/// Of a packet in tunnels: a tunnel must not hide what goes to a host, so of a packet that is in no network the one
+/// For a packet in tunnels: a tunnel must not hide traffic to a host, so where a packet is in no network the one
 /// around it counts.
 ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
                               StatDelta& delta) const noexcept {
@@ -161,7 +161,7 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   const Packet& packet = pending.packet;
   serial_++;
   const Located to = locate(packet.destination, pending.hash[in], pending.candidate[in], 1);
-  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours; nor is what came in.
+  // Traffic to one of ours is not outgoing: anyone can send it in the name of another of ours; nor is incoming traffic.
   const Located from = to.isForeign() && mayBeOutgoing(*pending.frame, link)
                            ? locate(packet.source, pending.hash[out], pending.candidate[out], 1)
                            : Located{};

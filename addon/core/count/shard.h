@@ -30,10 +30,10 @@
 
 namespace floodwall {
 
-/// Of one record, after it is multiplied; a lying exporter must not overflow sums.
+/// Packets of one record, after it is multiplied; a lying exporter must not overflow sums.
 inline constexpr std::uint64_t kRecordPacketsMax = std::uint64_t{1} << 40, kRecordBytesMax = std::uint64_t{1} << 50;
 inline constexpr std::uint32_t kSamplingRateMax = 1U << 24;
-/// Of a source of frames.
+/// Sampling rate of a source of frames.
 inline constexpr std::uint32_t kFrameSamplingRateMax = 1'000'000;
 /// The longest time over which a record is spread: of a flow that is reported when it ends, as long as that.
 inline constexpr std::uint32_t kRecordMsMax = 86'400'000;
@@ -50,10 +50,10 @@ class Shard : public ShardReaderSide {
   /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
   /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
-  /// Of frames, from the next one on: one in this number was copied to us, and each counts as that number. 1 at first,
+  /// For frames, from the next one on: one in this number was copied to us, and each counts as that number. 1 at first,
   /// at most kFrameSamplingRateMax. Before the worker begins.
   void setSamplingRate(std::uint32_t rate) noexcept { samplingRate_ = rate; }
-  /// Of frames: what these send was not sent by a host of ours, whatever source it names. Before the worker begins.
+  /// Frames of these were not sent by a host of ours, whatever source they name. Before the worker begins.
   void setExternalSenders(ExternalSenders senders) {
     externalSenders_ = std::move(senders);
     countsOutgoing_ = control_.countOutgoing && !externalSenders_.areAll;
@@ -62,7 +62,7 @@ class Shard : public ShardReaderSide {
   /// not keep them. A record longer than the window is counted over the time that it lasted, from now on: call
   /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
   void countRecords(std::span<const FlowRecord> records);
-  /// Of sampled packets that were taken out of `kinds`, before they are counted: where the innermost one is in no
+  /// For sampled packets that were taken out of `kinds`, before they are counted: where the innermost one is in no
   /// network, the record gets the one around it. The same of records that name two packets: of these the outer one
   /// counts where nothing is taken apart. Not while idle.
   void chooseLayers(std::span<FlowRecord> records, Encapsulations kinds);
@@ -104,7 +104,7 @@ class Shard : public ShardReaderSide {
     std::uint32_t place = kNoPlace;
     [[nodiscard]] bool isForeign() const noexcept { return row == kNoRow && place == kNoPlace; }
   };
-  /// Of a packet or record on its way: its hash and the row that it probably has, for each direction.
+  /// Keys of a packet or record on its way: its hash and the row that it probably has, for each direction.
   struct Keys {
     std::uint64_t hash[2];
     std::uint64_t flow;
@@ -179,7 +179,7 @@ class Shard : public ShardReaderSide {
   void keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept;
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict = FILTER_VERDICTS,
                       std::uint64_t packets = 1) noexcept;
-  /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
+  /// The present packet's sample beside the frame; `slot` is that of its watched host, or kNoSlot.
   [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS,
                                   std::uint64_t packets = 1) const noexcept;
 
@@ -212,7 +212,7 @@ class Shard : public ShardReaderSide {
   /// For the fold.
   [[nodiscard]] std::size_t residentBytes() const;
 
-  // What the fold shares: it reads rows, takes what is handed over, and gives the rest.
+  // The members that the fold shares: it reads rows, takes what is handed over, and gives the rest.
   Handover handover_;
   HostRows rows_;
   Evictions evictions_;
@@ -231,7 +231,7 @@ class Shard : public ShardReaderSide {
 
   Decapsulation wanted_;
   ExternalSenders externalSenders_;
-  /// Of frames and samples; of records each one says it.
+  /// For frames and samples; each record says it itself.
   bool countsOutgoing_ = control_.countOutgoing;
 
   HostIndex index_;

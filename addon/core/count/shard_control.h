@@ -1,4 +1,4 @@
-// What an engine's shards are given: settings that they share, and the networks with counters for what has no row.
+// The settings that an engine's shards share, and the networks with counters for hosts that have no row.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace floodwall {
 
-/// What all shards of an engine share. The fold writes it; all others have it as `const`.
+/// The state that all shards of an engine share. The fold writes it; all others have it as `const`.
 struct Control {
   std::uint32_t maxHosts = 0;
   bool countOutgoing = false;

@@ -1,4 +1,4 @@
-// What the fold may do with a shard while its worker counts: it reads rows, and cannot change them.
+// The fold's side of a shard while its worker counts: it reads rows, and cannot change them.
 #pragma once
 
 #include "count/shard.h"

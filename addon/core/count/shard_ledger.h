@@ -1,4 +1,4 @@
-// What the fold knows of one shard: how far it has taken its counters over, and what it lent to the worker.
+// The fold's record of one shard: how far it has taken its counters over, and what it lent to the worker.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class ShardLedger {
   const std::shared_ptr<const ShardReaderSide> readerSide;
   ShardFoldSide shard;
 
-  /// What a row counted since the last time.
+  /// The counts of a row since the last time.
   struct RowDelta {
     std::array<Totals, 2> totals;
     std::array<Variance, 2> variances;

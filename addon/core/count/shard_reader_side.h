@@ -1,4 +1,4 @@
-// What any thread may read of a shard while its worker counts.
+// The part of a shard that any thread may read while its worker counts.
 #pragma once
 
 #include <array>
@@ -32,13 +32,13 @@ struct ShardStats {
   /// Beside these outcomes: packets whose inside was not looked at, by what they carry. The inline counter estimates
   /// them from one packet in some hundreds.
   std::array<std::uint64_t, kEncapsulations> encapsulated{};
-  /// What frames were that are not IP, as far as this shard read them: the inline counter does not distinguish them.
+  /// Kinds of frames that are not IP, as far as this shard read them: the inline counter does not distinguish them.
   std::array<std::uint64_t, kNotIpKinds> notIp{};
   /// The same by Ethernet type. What `notIp` has beyond these is of other types.
   EtherTypeCounts etherTypes{};
 };
 
-/// What became of flow records that could not be counted as they are.
+/// Flow records that could not be counted as they are, by reason.
 struct RecordStats {
   /// With more packets, bytes, time or a higher sampling rate than there can be: counted as kRecordPacketsMax and so
   /// on.
@@ -49,7 +49,7 @@ struct RecordStats {
   std::uint64_t spreading = 0;
 };
 
-/// Of each outcome, so that a flood that is dropped takes no room of what passes.
+/// For each outcome, so that a flood that is dropped takes no room of passed packets.
 inline constexpr std::uint32_t kRecentSamples = 4096;
 inline constexpr std::uint32_t kSampledOutcomes = 3;
 static_assert(FILTER_PASSED < kSampledOutcomes && FILTER_DROPPED < kSampledOutcomes &&
@@ -70,7 +70,7 @@ class ShardReaderSide {
   [[nodiscard]] bool isWide() const noexcept { return isWide_.load(std::memory_order_acquire); }
   /// Rows that packets find.
   [[nodiscard]] std::uint32_t rowsInUse() const noexcept { return rowsInUse_.load(std::memory_order_relaxed); }
-  /// What the folds say to those who read counts elsewhere and add them: see ReadingPace.
+  /// Whether readers that add counts from elsewhere should read more often: see ReadingPace.
   [[nodiscard]] bool hasRising() const noexcept { return control_.hasRising.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t foldedMs() const noexcept { return control_.foldedMs.load(std::memory_order_relaxed); }
   /// A ring for each of the first kSampledOutcomes of filter_outcome; what nothing judged is in that of what passed.

@@ -253,7 +253,7 @@ void Shard::addWeighed(const Weighing& weighing, Direction direction, const Loca
     }
   }
   if (hasRow) {
-    // Of a line that is at hand.
+    // From a line that is at hand.
     if (amount.newFlows == 1 && direction == Direction::incoming) {
       bump(rows_.hot(at.row).newFlows, 1);
       amount.newFlows = 0;
@@ -280,7 +280,7 @@ void Shard::releaseDue(std::uint64_t nowMs) {
   spreadingRecords_.store(spread_.inUse(), std::memory_order_relaxed);
 }
 
-/// What is left of a host that has left the networks counts for no host.
+/// The rest of a host that has left the networks counts for no host.
 void Shard::release(const SpreadPool::Entry& entry, const Amount& amount) noexcept {
   const auto direction = static_cast<Direction>(entry.direction);
   if (entry.ownerKind == SpreadPool::OwnerKind::row) {

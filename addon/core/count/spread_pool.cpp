@@ -8,7 +8,7 @@ namespace {
 
 /// Ends that are so near to one another are one: no tick is shorter.
 constexpr std::int32_t kSameEndMs = 20;
-/// What records without sense add stays finite.
+/// Additions of records without sense stay finite.
 constexpr double kVarianceMost = 1e36;
 
 /// Times wrap around; all that are compared lie within hours.

@@ -26,7 +26,7 @@ class SpreadPool {
   enum class OwnerKind : std::uint8_t { row, place, address };
   struct Owner {
     OwnerKind kind;
-    /// Of the row or the place.
+    /// Number of the row or the place.
     std::uint32_t number;
   };
   /// A part of an entry's rate, in packets, and when it ends.
@@ -113,7 +113,7 @@ class SpreadPool {
 
   [[nodiscard]] std::uint32_t& headOf(const Owner& owner, Direction direction) const noexcept;
   Entry* newEntry(const Owner& owner, Direction direction, std::uint32_t& head) noexcept;
-  /// What became due since the entry was looked at.
+  /// Takes the part that became due since the entry was looked at.
   void settle(Entry& entry) const noexcept;
   static void addEnd(Entry& entry, const End& end) noexcept;
   static void mergeEnds(Entry& entry) noexcept;

@@ -37,7 +37,7 @@ class SumTable {
       widen(sums, delta);
     }
   }
-  /// What was added before.
+  /// Subtracts an earlier addition.
   void subtract(std::uint32_t host, const Totals& delta) noexcept {
     Narrow& sums = narrow_[host];
     if (isWide(sums)) [[unlikely]] {

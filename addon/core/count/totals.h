@@ -41,7 +41,7 @@ struct Totals {
   return std::max(totals.packets(), totals.bytes() / 1250);
 }
 
-/// What was counted between two readings of wrapping counters.
+/// The counts between two readings of wrapping counters.
 [[nodiscard]] inline Totals totalsBetween(const Counters& now, const Counters& before) noexcept {
   Totals delta;
   for (std::size_t i = 0; i < kClasses; i++) {

@@ -50,7 +50,7 @@ class WantedPlaces {
     Address address;
     std::uint32_t place;
   };
-  /// Of one length, in the order of their addresses: a look-up for each length that there is, which are few.
+  /// Prefixes of one length, in the order of their addresses: a look-up for each length that there is, which are few.
   struct Prefixes {
     std::uint32_t length;
     std::vector<Entry> entries;

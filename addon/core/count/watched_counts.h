@@ -31,7 +31,7 @@ class WatchedCounts {
   void gatherPast(const FoldedState& state, const RecentHosts& recent, std::vector<std::uint32_t> added,
                   std::uint64_t nowNs);
   void count(const Address& address, const ShardLedger::RowDelta& delta);
-  /// What was found since the last time.
+  /// Takes the counts since the last time.
   [[nodiscard]] std::vector<CountRow> take(double spanMs);
 
  private:

@@ -25,7 +25,7 @@ struct Variance {
   [[nodiscard]] bool isZero() const noexcept { return packets == 0 && bytes == 0; }
 };
 
-/// Of `packets` sampled packets that have `bytes` together, taken as equally long.
+/// The variance of `packets` sampled packets that have `bytes` together, taken as equally long.
 [[nodiscard]] inline Variance varianceOf(std::uint64_t packets, std::uint64_t bytes, std::uint32_t rate) noexcept {
   if (rate <= 1 || packets == 0) return {};
   const double each = static_cast<double>(rate) * (static_cast<double>(rate) - 1);
@@ -35,7 +35,7 @@ struct Variance {
   return {each * count, each * count * length * length};
 }
 
-/// What a record or a sampled packet adds to a host.
+/// The amount that a record or a sampled packet adds to a host.
 struct Amount {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
@@ -43,7 +43,7 @@ struct Amount {
   Variance variance;
 };
 
-/// What packets are counted as.
+/// The counters that packets are counted by.
 struct Kind {
   Class transport = Class::other;
   bool isSyn = false;
@@ -58,12 +58,12 @@ struct Weighed {
   Variance variance;
 };
 
-/// Of one direction: the variance of an estimate divided by the estimate, for packets and for bytes; 0: exact. Where
+/// For one direction: the variance of an estimate divided by the estimate, for packets and for bytes; 0: exact. Where
 /// one packet in w is sampled these are w-1, and (w-1) times the mean of the squared lengths divided by the mean
 /// length.
 using Weights = std::array<double, 2>;
 
-/// Of a row: incoming, then outgoing.
+/// Weights of a row: incoming, then outgoing.
 inline constexpr std::size_t kWeights = 4;
 using RowWeights = std::array<double, kWeights>;
 

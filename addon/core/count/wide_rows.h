@@ -71,7 +71,7 @@ struct alignas(64) WideRow {
 };
 static_assert(sizeof(WideRow) == 128);
 
-/// What was counted between two readings.
+/// The counts between two readings.
 [[nodiscard]] inline Weighed weighedBetween(const Weighed& now, const Weighed& before) noexcept {
   Weighed delta = now;
   delta.totals.subtract(before.totals);

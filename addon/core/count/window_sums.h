@@ -90,7 +90,7 @@ class WindowSums {
   template <typename Left>
   bool expireSome(std::uint64_t next, Left&& left) {
     const std::uint64_t buckets = clock_.buckets();
-    // What is older than that left when the clock came to its present bucket.
+    // Older counts than that left when the clock came to its present bucket.
     if (clock_.number() >= buckets) expired_ = std::max(expired_, clock_.number() - buckets + 1);
     for (; expired_ + buckets <= next && expired_ <= clock_.number(); expired_++) {
       if (journal_.take(static_cast<std::uint32_t>(expired_ % buckets), taken_) == 0) continue;

@@ -60,7 +60,7 @@ std::optional<NextHop> nextHopTowards(NetlinkBytes address) {
     forEachAttribute(message.subspan(NLMSG_ALIGN(sizeof(rtmsg))), [&](std::uint16_t type, NetlinkBytes value) {
       if (type == RTA_OIF) found.interface = numberOf<std::uint32_t>(value).value_or(0);
       if (type == RTA_GATEWAY) found.address.assign(value.begin(), value.end());
-      // Of the other family.
+      // A gateway of the other family.
       if (type == RTA_VIA && value.size() > sizeof(rtvia)) {
         const NetlinkBytes via = value.subspan(sizeof(rtvia));
         found.family = familyOf(via);

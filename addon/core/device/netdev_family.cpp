@@ -17,7 +17,7 @@
 namespace floodwall {
 namespace {
 
-// Of linux/netdev.h, which is younger than the kernel headers of Debian 12.
+// From linux/netdev.h, which is younger than the kernel headers of Debian 12.
 constexpr const char* kFamilyName = "netdev";
 constexpr std::uint8_t kDeviceGet = 1;
 constexpr std::uint16_t kInterfaceIndex = 1, kXdpFeaturesBits = 3;

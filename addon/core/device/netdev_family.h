@@ -23,7 +23,7 @@ enum XdpFeature : std::uint64_t {
 
 /// Absent: this kernel does not say.
 [[nodiscard]] std::optional<std::uint64_t> xdpFeatures(unsigned interfaceIndex);
-/// Of all interfaces, by their index.
+/// Features of all interfaces, by their index.
 [[nodiscard]] std::optional<std::unordered_map<unsigned, std::uint64_t>> allXdpFeatures();
 
 }  // namespace floodwall

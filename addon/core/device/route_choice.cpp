@@ -17,7 +17,7 @@ namespace {
 /// Calls after which all is listed again, once something else than the destination decides, or may: to list a table of
 /// a million routes takes a second.
 constexpr unsigned kListEvery = 30;
-/// Of changes between two calls; the kernel says when they do not fit.
+/// Room for changes between two calls; the kernel says when they do not fit.
 constexpr int kChangesBytes = 1 << 20;
 constexpr std::size_t kReportBytes = 65'536;
 

@@ -25,7 +25,7 @@ class FilterError : public std::runtime_error {
 struct FilterShape {
   std::uint32_t pairsMax = 1;
   std::uint32_t rulesMax = 1;
-  /// Of each list.
+  /// Maximum of each list.
   std::uint32_t prefixesMax = 1;
   /// Sources that the kernel knows.
   std::uint32_t sourcesMax = 1;
@@ -118,7 +118,7 @@ class FilterMaps {
   /// By bit.
   [[nodiscard]] std::span<FilterName> setNames() const { return maps_[17].rows<FilterName>(); }
 
-  /// Of all CPUs together.
+  /// Sum of all CPUs.
   [[nodiscard]] filter_stats stats() const;
 
  private:

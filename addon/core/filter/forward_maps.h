@@ -32,7 +32,7 @@ class ForwardMaps {
   /// Puts them into a program that was opened and not loaded. Throws FilterError.
   void use(bpf_object* program) const;
 
-  /// Of all CPUs together.
+  /// Sum of all CPUs.
   [[nodiscard]] static forward_stats statsOf(int statsFd);
 
  private:

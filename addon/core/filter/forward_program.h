@@ -27,7 +27,7 @@ class ForwardProgram {
   ForwardProgram(const ForwardMaps& maps, const ForwardProgramOptions& options);
 
   [[nodiscard]] int fd() const;
-  /// Of the map that the filter's programs call it by.
+  /// Descriptor of the map that the filter's programs call it by.
   [[nodiscard]] int callFd() const { return call_.get(); }
 
  private:

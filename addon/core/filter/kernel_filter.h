@@ -65,7 +65,7 @@ class KernelFilter {
   /// force before. An interface that cannot be attached says so in the status, and is tried again once a second.
   void attach();
 
-  /// Of the tables; see there.
+  /// Calls of the tables; see there.
   void putPairs(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs);
   void removePairs(std::span<const PairKey> keys);
   [[nodiscard]] std::optional<PairHits> readPair(const PairKey& key) const;

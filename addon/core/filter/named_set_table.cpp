@@ -136,7 +136,7 @@ class Tree {
  public:
   Tree(std::vector<sets_line>& lines, std::uint32_t linesMax) : lines_(lines), linesMax_(linesMax) {}
 
-  /// Of one piece. All boundaries have the pieces before it in common; `before` is the class up to the first of them.
+  /// Targets of one piece. All boundaries have the pieces before it in common; `before` is the class up to the first.
   std::vector<Target> targetsOf(std::span<const Boundary> boundaries, std::uint32_t piece, std::uint32_t before) {
     std::vector<Target> targets{{.key = 0, .target = before}};
     for (std::size_t from = 0, to = 0; from < boundaries.size(); from = to) {

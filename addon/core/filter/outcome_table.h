@@ -45,7 +45,7 @@ class OutcomeTable {
   /// kNone: there is no room.
   std::uint32_t add(const ip_address& destination);
   void remove(const ip_address& destination, std::uint32_t number);
-  /// What was kept from it in the last one to two times OUTCOME_EARLY_NS, and forgets that.
+  /// The packets kept from it in the last one to two times OUTCOME_EARLY_NS, and forgets them.
   outcome_row takeEarly(const ip_address& destination, std::uint64_t hash);
 
   const FilterMaps& maps_;

@@ -1,4 +1,4 @@
-// What the decoders of one exporter share.
+// The state that the decoders of one exporter share.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct ExporterState {
   DataSources sources;
   FlowLedger ledger;
   WaitingSets waiting;
-  /// What sampled packets are taken out of.
+  /// Encapsulations that sampled packets are taken out of.
   Encapsulations decapsulated{};
   /// The exporter's clock minus ours, in 1/16 ms.
   std::int64_t skew16 = 0;
@@ -39,7 +39,7 @@ struct ExporterState {
 
   /// Grows where what is kept over a restart changes.
   std::uint64_t lastingVersion = 0;
-  /// Of its decoders; see FlowExporter::work.
+  /// Work of its decoders; see FlowExporter::work.
   std::uint64_t work = 0;
 
   std::uint32_t traits = 0;
@@ -63,7 +63,7 @@ struct Decoding {
   std::size_t changesLeft = kOptionChangesLeast + datagram.size() / kBytesAnOptionChange;
 };
 
-/// What a header says of its place in the exporter's sequence.
+/// The place of a message in the exporter's sequence, by its header.
 struct SequenceMark {
   std::uint32_t number = 0;
   std::uint32_t uptimeMs = 0;

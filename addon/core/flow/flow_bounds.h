@@ -8,13 +8,13 @@ namespace floodwall {
 
 /// Observation domains, engines (NetFlow v5) and agents (sFlow) of one exporter.
 inline constexpr std::size_t kFlowDomainsMax = 256;
-/// Of all domains together, and of one. A line card of a large router has about 20.
+/// For all domains together, and for one. A line card of a large router has about 20.
 inline constexpr std::size_t kTemplatesMax = 1024, kDomainTemplatesMax = 256;
 inline constexpr std::size_t kTemplateFieldsMax = 256;
 /// A template or a domain that was neither used nor said again for this long gives its place to a new one; also the
 /// time after which an entry of another table may be replaced. Twice the usual time to repeat templates over UDP.
 inline constexpr std::uint64_t kFlowIdleMs = 3'600'000;
-/// What has decoded records for this long stays, whatever comes.
+/// A template that has decoded records for this long stays, whatever comes.
 inline constexpr std::uint64_t kEstablishedMs = 600'000;
 /// Data whose template is not known waits for it.
 inline constexpr std::size_t kWaitingBytesMax = 65'536, kWaitingSetsMax = 128;

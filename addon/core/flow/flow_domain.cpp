@@ -76,7 +76,7 @@ bool FlowDomain::goesOn(std::uint16_t port, std::uint32_t number) const noexcept
   // Few enough that two processes, each with a sequence of its own, are hardly ever taken for one.
   constexpr std::uint32_t kSkippedMost = 16, kReordered = 1024;
   const bool isKnown = std::find(otherPorts.begin(), otherPorts.end(), port) != otherPorts.end();
-  // What it sent meanwhile is not known.
+  // Records that it sent meanwhile are not known.
   if (isKnown && isRestored) return true;
   if (isKnown && sequence.isNext(number + kReordered, 2 * kReordered)) return true;
   return number != 0 && sequence.isNext(number, kSkippedMost);

@@ -1,4 +1,4 @@
-// What an information element is of a record here, by the table of fields (abi/flow_fields_abi.h).
+// The place of an information element in records here, by the table of fields (abi/flow_fields_abi.h).
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ inline constexpr std::array<std::uint16_t, kParts> kPartBytes = {
 /// How `start` and `end` give the time; a later one is preferred to an earlier where a template has several.
 enum class TimeForm : std::uint8_t { none, deltaUs, seconds, uptimeMs, eventMs, ms, us, ns };
 
-/// What an element is here; at most one of slot and part is set.
+/// The place of an element; at most one of slot and part is set.
 struct Element {
   Slot slot = Slot::none;
   Part part = Part::none;

@@ -40,7 +40,7 @@ bool hasRestartedMeanwhile(const FlowDomain& domain, const SequenceMark& mark) n
 }  // namespace
 
 bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
-  // What is resent while the network reorders is no restart.
+  // Datagrams that are resent while the network reorders are no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
   FlowCounts& counts = decoding.state.counts;
   bool hasRestarted =
@@ -85,7 +85,7 @@ FlowExporter& FlowExporter::operator=(FlowExporter&&) noexcept = default;
 
 void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, RecordSink& sink) {
   const ByteSpan datagram = received.bytes;
-  // Of the thread, not of the exporter: it is empty between two datagrams.
+  // The batch of the thread, not of the exporter: it is empty between two datagrams.
   static thread_local RecordBatch batch;
   ExporterState& state = *state_;
   state.counts.datagrams++;

@@ -50,14 +50,14 @@ class FlowExporter {
   /// For one that is silent for more than kReorderMs: what it did not send until now counts as lost.
   void settle(std::uint64_t nowMs);
 
-  /// What it said and has been of use, for the time after a restart of this service; grows a version where that is
+  /// Its state that has been of use, for the time after a restart of this service; grows a version where that is
   /// something else.
   void saveInto(std::vector<std::uint8_t>& bytes) const;
   [[nodiscard]] std::uint64_t lastingVersion() const noexcept;
   /// Into one that has decoded nothing. False if the bytes are damaged: what they said until there stays.
   bool restore(ByteSpan bytes);
 
-  /// What sampled packets are taken out of, from the next datagram on; records have the innermost packet.
+  /// Encapsulations to take sampled packets out of, from the next datagram on; records have the innermost packet.
   void setDecapsulation(Encapsulations kinds) noexcept;
 
   /// Counters alone: cheap, for the exporter's thread.

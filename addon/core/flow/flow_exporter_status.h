@@ -1,4 +1,4 @@
-// What readers see of one exporter: values alone, copied by its thread from time to time.
+// The status of one exporter for readers: values alone, copied by its thread from time to time.
 #pragma once
 
 #include <array>
@@ -84,7 +84,7 @@ struct FlowCounts {
   std::uint64_t estimatedRecords = 0;
   /// Ended more than kLateRecordMs before they were exported.
   std::uint64_t lateRecords = 0;
-  /// Of them the sampling rate is not known.
+  /// Records among them whose sampling rate is not known.
   std::uint64_t unknownRateRecords = 0;
   /// Sampling rates that no exporter can have.
   std::uint64_t impossibleRates = 0;
@@ -134,7 +134,7 @@ struct FlowExporterStatus {
   /// At most kSamplingsShownMax.
   std::vector<SamplingStatus> samplings;
   std::vector<InterfaceName> interfaces;
-  /// Of this exporter's tables.
+  /// Bytes of this exporter's tables.
   std::uint64_t memoryBytes = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace floodwall {
 
-/// Of one message.
+/// Sets of one message.
 struct SetsRead {
   /// Data records, those of options included (RFC 7011, 3.1: what the sequence number counts).
   std::uint32_t records = 0;

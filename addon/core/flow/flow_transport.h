@@ -1,4 +1,4 @@
-// What a flow record's protocol number makes of it, as the packet parser does for a packet.
+// The fields that follow from a flow record's protocol number, as the packet parser does it for a packet.
 #pragma once
 
 #include <cstdint>

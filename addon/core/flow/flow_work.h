@@ -1,4 +1,4 @@
-// What decoding costs, counted in steps rather than measured: what bounds it can be shown, and a turn has the same end
+// The cost of decoding, counted in steps rather than measured: its bound can be shown, and a turn has the same end
 // on any machine. A step is about what one number of a record takes: 2 ns.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace floodwall {
 /// template, beside its fields; of a set; of a sample or a header of sFlow.
 inline constexpr std::uint64_t kDatagramWork = 64, kRecordWork = 32, kLayoutWork = 8, kTemplateWork = 64, kSetWork = 8,
                                kSampleWork = 24;
-/// Of what is counted by reason, and of a rate or a name that options change.
+/// For a count by reason, and for a rate or a name that options change.
 inline constexpr std::uint64_t kReasonWork = 16, kOptionWork = 16, kOptionChangeWork = 128;
 
 /// An exporter could change a sampling rate with every byte, at a hundred times the cost of reading it. Of one

@@ -3,7 +3,7 @@
 namespace floodwall {
 namespace {
 
-/// What a record cannot do without, or counts wrongly without.
+/// Whether a record cannot do without the element, or counts wrongly without.
 bool isVital(const Element& element) noexcept {
   switch (element.slot) {
     case Slot::packets:
@@ -29,7 +29,7 @@ void RecordLayout::clear() noexcept {
 }
 
 bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint16_t length) {
-  // Of variable length.
+  // A field of variable length.
   if (length == 0) return true;
   if (element.part != Part::none) {
     const auto part = static_cast<std::size_t>(element.part);

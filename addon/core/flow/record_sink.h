@@ -22,7 +22,7 @@ class RecordSink {
 
 class RecordBatch {
  public:
-  /// Of one datagram; none outside of it.
+  /// The sink of one datagram; none outside of it.
   void begin(RecordSink& sink) noexcept {
     sink_ = &sink;
     size_ = 0;

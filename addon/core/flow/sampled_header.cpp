@@ -11,7 +11,7 @@ namespace {
 /// Label stacks that anybody needs are shorter.
 constexpr std::size_t kLabelsMax = 16;
 
-/// What stands before the IP header; `isFound` is false unless an IP header follows.
+/// The part before the IP header; `isFound` is false unless an IP header follows.
 struct IpStart {
   std::size_t offset;
   bool isFound;

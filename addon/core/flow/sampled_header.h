@@ -20,14 +20,14 @@ enum class HeaderProtocol : std::uint32_t {
   packetOverSonet = 14
 };
 
-/// What of a frame is before its IP header and is not in a length of layer 3.
+/// The part of a frame before its IP header that is not in a length of layer 3.
 inline constexpr std::uint32_t kEthernetHeaderBytes = 14;
 
 enum class HeaderOutcome : std::uint8_t { parsed, notTakenApart, refused };
 
 struct ParsedHeader {
   HeaderOutcome outcome;
-  /// Of parsePacket, if refused.
+  /// The error of parsePacket, if refused.
   ParseError error;
 };
 

@@ -19,7 +19,7 @@ class SavedWriter {
   }
   void bytes(ByteSpan content) { to_.insert(to_.end(), content.begin(), content.end()); }
   [[nodiscard]] std::size_t size() const noexcept { return to_.size(); }
-  /// Of two bytes that are known later.
+  /// Sets two bytes that are known later.
   void set16(std::size_t at, std::uint16_t value) noexcept {
     to_[at] = static_cast<std::uint8_t>(value >> 8);
     to_[at + 1] = static_cast<std::uint8_t>(value);

@@ -1,4 +1,4 @@
-// What an exporter said, for the time after a restart: templates and rates that decoded records, names that were
+// The state of an exporter for the time after a restart: templates and rates that decoded records, names that were
 // used. What it says afterwards holds instead.
 #pragma once
 

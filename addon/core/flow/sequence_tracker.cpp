@@ -31,7 +31,7 @@ void SequenceTracker::advance(std::uint32_t units) noexcept {
     return;
   }
   if (filled_ == kNone) return;
-  // What arrived is most often the start or the end of the gap; the middle leaves one gap with fewer in it.
+  // The datagram that arrived is most often the start or the end of the gap; the middle leaves one gap with fewer.
   Gap& gap = gaps_[filled_];
   const std::uint32_t came = std::min(units, gap.left);
   if (current_ == gap.first) {

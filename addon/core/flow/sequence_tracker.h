@@ -1,4 +1,4 @@
-// What was lost on the way from an exporter, by the gaps in its sequence numbers.
+// The losses on the way from an exporter, by the gaps in its sequence numbers.
 #pragma once
 
 #include <array>
@@ -36,20 +36,20 @@ class SequenceTracker {
   [[nodiscard]] bool isNext(std::uint32_t number, std::uint32_t later) const noexcept {
     return isKnown_ && number - next_ <= later;
   }
-  /// What the last number skipped; 0 for one in order.
+  /// The gap before the last number; 0 for one in order.
   [[nodiscard]] std::uint32_t skipped() const noexcept { return skipped_; }
 
  private:
   struct Gap {
     std::uint32_t first = 0;
     std::uint32_t length = 0;
-    /// Of them, those that have not come.
+    /// Numbers among them that have not come.
     std::uint32_t left = 0;
     std::uint32_t sinceMs = 0;
   };
   /// A number so far ahead or behind is no gap and no late datagram.
   static constexpr std::uint32_t kGapMax = 1U << 24, kLateMax = 1U << 16;
-  /// What restarts counts from about 0, and datagrams of before may have been lost.
+  /// A restarted exporter counts from about 0, and datagrams of before may have been lost.
   static constexpr std::uint32_t kNearZero = 1U << 10;
   static constexpr std::uint8_t kNone = 0xff;
 

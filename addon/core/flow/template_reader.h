@@ -19,7 +19,7 @@ struct TemplateRecord {
   enum class Kind : std::uint8_t {
     definition,
     withdrawal,
-    /// What is left of the set is filling.
+    /// The rest of the set is filling.
     padding,
     /// It ends before its fields do, or has more than kTemplateFieldsMax.
     bad,

@@ -1,4 +1,4 @@
-// What of an exporter's datagrams was not understood, counted by reason, in words that name the set or the field.
+// The parts of an exporter's datagrams that were not understood, counted by reason, in words that name set or field.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace floodwall {
 
-/// What is lost by each is in its comment.
+/// The loss by each is in its comment.
 enum class UndecodedKind : std::uint8_t {
   /// A datagram of no known protocol.
   version,
@@ -53,7 +53,7 @@ inline constexpr std::size_t kUndecodedReasonsMax = 32;
 
 struct UndecodedReason {
   UndecodedKind kind{};
-  /// What these are depends on the kind; see Undecoded::textOf.
+  /// The meaning of these depends on the kind; see Undecoded::textOf.
   std::uint32_t domain = 0;
   std::uint32_t number = 0;
   std::uint32_t detail = 0;

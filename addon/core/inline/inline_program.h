@@ -60,7 +60,7 @@ class InlineProgram {
   /// Counts of all lanes by network identifier; another map after setNetworks. Negative before the first.
   [[nodiscard]] int networksFd() const noexcept { return networkCounts_.get(); }
   [[nodiscard]] int samplesFd() const;
-  /// Of all CPUs together.
+  /// Sum of all CPUs.
   [[nodiscard]] inline_stats stats() const;
   [[nodiscard]] std::uint32_t maxHosts() const noexcept { return options_.maxHosts; }
   /// A sample stands for this number of packets; at least 1.

@@ -73,7 +73,7 @@ bool InlineTable::makeRoom() {
   std::vector<std::size_t> before;
   for (const auto& own : chunks_) before.push_back(own.size());
   if (!addChunks()) {
-    // What the kernel already has of them is beyond the limit, and is replaced the next time.
+    // Rows of them that the kernel already has are beyond the limit, and are replaced the next time.
     for (std::uint32_t lane = 0; lane < lanes(); lane++) {
       while (chunks_[lane].size() > before[lane]) chunks_[lane].pop_back();
     }

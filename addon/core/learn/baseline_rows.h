@@ -26,7 +26,7 @@ void takeBaselines(BaselineTable& table, std::span<const std::uint8_t> bytes, st
 
 /// The hours of the week of these rows. One that has none any more gets a key of zeros, which matches no host.
 void copySeasons(const BaselineTable& table, std::span<const std::uint32_t> rows, std::span<std::uint8_t> out);
-/// Of rows that the table has, and that have no hours of the week yet. `idleSeconds`: as of Baselines::beginPass().
+/// Takes rows that the table has, and that have no hours of the week yet. `idleSeconds`: as Baselines::beginPass().
 void takeSeasons(BaselineTable& table, std::span<const std::uint8_t> bytes, std::uint32_t directions,
                  std::uint32_t idleSeconds);
 

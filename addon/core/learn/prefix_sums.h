@@ -29,18 +29,18 @@ struct PrefixColumns {
   std::span<double> squares;
   std::span<double> variances;
 };
-/// Of each prefix, by its number.
+/// Names of each prefix, by its number.
 struct PrefixNames {
   std::span<std::uint32_t> groups;
   std::span<std::uint32_t> networks;
   std::span<double> bits;
-  /// Of any of its hosts.
+  /// Address of any of its hosts.
   std::span<std::uint8_t> addresses;
 };
 
 class PrefixSums {
  public:
-  /// Of packets and of bytes.
+  /// Variances of packets and of bytes.
   static constexpr std::size_t kVariances = 2;
   /// Significant bits of an IPv6 prefix: as many as a double represents exactly.
   static constexpr unsigned kBitsMax = 52;
@@ -72,7 +72,7 @@ class PrefixSums {
   struct Sums {
     std::array<double, kMetrics> sums;
     std::array<double, kMetrics> squares;
-    /// Of the estimates, as counts in the window.
+    /// Variances of the estimates, as counts in the window.
     std::array<double, kVariances> variances;
   };
   struct Prefix {

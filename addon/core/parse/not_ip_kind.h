@@ -17,7 +17,7 @@ inline constexpr std::array<const char*, kNotIpKinds> kNotIpKindNames = {
 /// Below this a type is the destination service access point of an LLC frame, and 0 none that could be read.
 inline constexpr std::uint16_t kLlcEnd = 0x100;
 
-/// Of what etherTypeOf() returns.
+/// The kind of a type that etherTypeOf() returns.
 [[nodiscard]] constexpr NotIpKind notIpKindOf(std::uint16_t type) noexcept {
   switch (type) {
     case 0:

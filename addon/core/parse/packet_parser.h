@@ -46,7 +46,7 @@ struct Packet {
   /// Zero where the protocol has none, in later fragments, and where the capture ends before them.
   std::uint16_t sourcePort = 0;
   std::uint16_t destinationPort = 0;
-  /// Of a packet that was taken out of something, where in the frame its IP header begins; else 0.
+  /// For a packet that was taken out of something, where in the frame its IP header begins; else 0.
   std::uint8_t innerAt = 0;
   /// IP protocol number after all extension headers that could be read.
   std::uint8_t protocol = 0;
@@ -87,7 +87,7 @@ struct Decapsulation {
 /// gives the packet around that one, or, of the outermost, the same.
 [[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted = {}) noexcept;
 
-/// Of a frame that parsePacket found not to be IP: the Ethernet type behind all tags that it reads; below 256, of an
+/// For a frame that parsePacket found not to be IP: the Ethernet type behind all tags that it reads; below 256, of an
 /// LLC frame, its destination service access point; 0: none that can be read. Reads the frame once more.
 [[nodiscard]] std::uint16_t etherTypeOf(const Frame& frame, Link link) noexcept;
 

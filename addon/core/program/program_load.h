@@ -18,7 +18,7 @@ inline constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
 
 /// The properties of a loaded program.
 struct ProgramSize {
-  /// Of the program as the kernel keeps it.
+  /// Instructions of the program as the kernel keeps it.
   std::uint32_t instructions = 0;
   /// As the verifier counted them, each as often as it came by.
   std::uint32_t verifiedInstructions = 0;

@@ -9,7 +9,7 @@ import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
-import { counted } from "../../text/format/words.ts";
+import { capital, counted } from "../../text/format/words.ts";
 import { BELIEFS, INTERFACE_ROLE_NAMES, wordOf } from "../../text/interface-words.ts";
 import {
   exporterName,
@@ -91,10 +91,6 @@ function Beliefs({ beliefs }: { readonly beliefs: NonNullable<ExporterWire["beli
 function tone(state: ExporterWire["state"]): "warn" | "danger" | "info" | "ok" {
   const { tone: of } = exporterWord(state);
   return of === "none" ? "info" : of;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function State({ exporter }: { readonly exporter: ExporterWire }) {

@@ -17,7 +17,7 @@ export interface PolicyNumbers {
   readonly local: number;
   readonly accept: number;
   readonly reject: number;
-  /** Of communities. */
+  /** An action on communities. */
   readonly remove: number;
   readonly replace: number;
   readonly replaceMed: number;

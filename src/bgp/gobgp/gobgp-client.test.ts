@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow, INSTANCE, toPath } from "../../../test/fixtures/bgp/bgp.ts";
 import { communitiesOf, prefix } from "../../../test/fixtures/networks.ts";
 import { COMMUNITIES_MAX } from "../../limits.ts";
 import type { Route } from "../../mitigation/announcer.ts";
@@ -9,7 +9,7 @@ import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import { markOf } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
-import { attributesOf, keyOf, sendable, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
+import { attributesOf, keyOf, sendable, toOwnPath, toPaths, toWithdrawal } from "../route-path.ts";
 import type { ListedPath, PathChange } from "../speaker/speaker-client.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";

@@ -3,12 +3,12 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { BgpLab, bgpConfig, blackhole, INSTANCE, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { BgpLab, bgpConfig, blackhole, INSTANCE, toPath, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
 import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { DEFAULT_TIMES } from "../gobgp-announcer.ts";
 import { WITHOUT_INSTANCE } from "../instance.ts";
-import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
+import { attributesOf, toOwnPath, toWithdrawal } from "../route-path.ts";
 
 const DEADLINE_MS = 60_000;
 const NO_GRPC = "SOCKET answers, but not as a gRPC server";

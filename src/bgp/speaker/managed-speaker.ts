@@ -68,7 +68,7 @@ export class ManagedSpeaker implements Speaker {
   policies = ALL_NEIGHBORS;
   readonly #options: ManagedSpeakerOptions;
   #config: BgpConfig;
-  /** Of which the speaker has the export policy: neighbors of a newer one wait for theirs. */
+  /** The speaker has the export policy of this one: neighbors of a newer one wait for theirs. */
   #inForce: BgpConfig;
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */

@@ -22,7 +22,7 @@ interface Watched {
 }
 
 export class NeighborWatch {
-  /** Whose sessions they are. */
+  /** The client that has the sessions. */
   #client: SpeakerClient | null = null;
   /** By neighbor with a session. */
   #up: ReadonlyMap<string, Session> = new Map();

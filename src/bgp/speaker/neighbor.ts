@@ -44,7 +44,7 @@ export function isSamePeer(running: PeerSettings, wanted: PeerSettings): boolean
     running.password === wanted.password &&
     running.port === wanted.port &&
     running.multihopTtl === wanted.multihopTtl &&
-    // Of a peer with a session and without this setting the speaker has the address that the kernel selected.
+    // For a peer with a session and without this setting, the speaker has the address that the kernel selected.
     (wanted.sourceAddress === "" || running.sourceAddress === wanted.sourceAddress) &&
     running.localAsn === wanted.localAsn &&
     running.holdSeconds === wanted.holdSeconds &&

@@ -64,7 +64,7 @@ export function peerMessage(peer: PeerSettings) {
 
 interface PeerFields {
   readonly isAdminDown: boolean;
-  /** Of ROUTES_TAKEN_MAX. */
+  /** The limit is ROUTES_TAKEN_MAX. */
   readonly isOverLimit: boolean;
   /** The neighbor's multiprotocol capabilities. */
   readonly announced: readonly FamilyNumbers[];

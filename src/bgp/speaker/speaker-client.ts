@@ -124,9 +124,9 @@ export interface PathName {
 export interface PathAttributes {
   /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
-  /** Of all kinds, without marks and rates, sorted by sortedCommunities(). */
+  /** Communities of all kinds, without marks and rates, sorted by sortedCommunities(). */
   readonly communities: readonly Community[];
-  /** Of the neighbors that are not to get it. */
+  /** Marks of the neighbors that are not to get it. */
   readonly marks: Marks;
   /** 0: none. */
   readonly localPref: number;

@@ -54,7 +54,7 @@ export class SpeakerLink {
   #running: Promise<void> | null = null;
   #isStopping = false;
   #client: SpeakerClient | null = null;
-  /** Of the last sessions. */
+  /** As the last sessions said. */
   #isDeferring = false;
   /** Set by restart(): ends the present connection, as failed if it has a fault. */
   #restartRequest: { readonly fault: Error | null } | null = null;

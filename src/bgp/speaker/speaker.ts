@@ -12,7 +12,7 @@ import type { SpeakerFault } from "./speaker-fault.ts";
 
 export interface Speaker {
   readonly kind: BgpConfig["speaker"];
-  /** What it enforces by the marks of routes since the last connect(). */
+  /** The policies that it enforces by the marks of routes since the last connect(). */
   readonly policies: NeighborPolicies;
   /** A client of a running and configured speaker. Throws a SpeakerFault if there is none; the caller retries. */
   connect(): Promise<SpeakerClient>;

@@ -1,4 +1,4 @@
-/** What commands that order something have in common. */
+/** Texts that all commands with orders use. */
 import { type Json, Refused } from "./api.ts";
 import { type Answered, CtlUsage, given, type Options } from "./command.ts";
 import { lines, partOf, plain } from "./table.ts";
@@ -31,7 +31,7 @@ export function required(options: Options, name: string): string {
   throw new CtlUsage(`--${name} is missing`);
 }
 
-/** What else moves with a ban by the wider prefix that is announced for it; null: its own is announced. */
+/** The addresses that move with a ban by the wider prefix announced for it; null: its own is announced. */
 export function movesWith(ban: Json): string | null {
   if (ban["announced_prefix"] === undefined) return null;
   const { hosts, busiest, hostgroups } = partOf(ban, "moves_with");

@@ -124,7 +124,7 @@ const GROUP_COLUMNS: readonly Column[] = [
   ["SET OVER THE FILE", (row) => Object.keys(partOf(row, "settings")).filter((key) => !["by", "at"].includes(key))],
 ];
 
-/** What is set replaces all that was set before. */
+/** New settings replace all that were set before. */
 function settingsIn(options: Options): Json {
   const given = (name: string) => (typeof options[name] === "string" ? options[name] : undefined);
   const thresholds = SETTINGS.flatMap(({ option, key }) => {

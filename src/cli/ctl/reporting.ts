@@ -83,7 +83,7 @@ async function writePdf(page: string, file: string, path: string): Promise<void>
   }
 }
 
-/** Of root Chromium has no sandbox; the page is of the service, and its own policy lets no script run. */
+/** As root, Chromium has no sandbox; the page is of the service, and its own policy lets no script run. */
 function argumentsOf(folder: string, file: string): string[] {
   const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   const quiet = ["--headless=new", "--disable-gpu", "--no-first-run", "--disable-extensions", "--no-pdf-header-footer"];

@@ -103,7 +103,7 @@ function dryRunText(answer: Answered["answer"]): string {
   return `${table(sums, SUM_COLUMNS, "")}\n\n${table(rows, BAN_COLUMNS, "")}${cut}`;
 }
 
-/** What it rests on as comments, so that the whole can be pasted. */
+/** Prints the grounds as comments, so that the whole can be pasted. */
 function suggestionText(answer: Answered["answer"]): string {
   const columns: readonly Column[] = [
     ["HOSTGROUP", ({ name }) => name],

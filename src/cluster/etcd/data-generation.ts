@@ -42,7 +42,7 @@ export class DataGeneration {
     return look;
   }
 
-  /** What must hold for a lease to be taken: the generation is this one, and older than any lease. */
+  /** The conditions for taking a lease: the generation is this one, and older than any lease. */
   conditionsOf({ id }: Generation): readonly EtcdCompare[] {
     return [
       { key: this.#key, target: "VALUE", value: id },

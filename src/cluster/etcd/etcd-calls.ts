@@ -27,7 +27,7 @@ const PAGE_KEYS = 500;
 export interface TxnOutcome {
   readonly isDone: boolean;
   readonly header: EtcdHeader;
-  /** Of the ranges in `failure`, when it is not done. */
+  /** Records of the ranges in `failure`, when it is not done. */
   readonly found: readonly (EtcdRecord | null)[];
 }
 
@@ -43,7 +43,7 @@ export interface WatchStart {
   readonly fromRevision: number;
 }
 
-/** What the parts that keep something in etcd need of it. */
+/** The calls that parts need which keep something in etcd. */
 export type EtcdApi = Omit<EtcdCalls, "client">;
 
 export class EtcdCalls {

@@ -39,7 +39,7 @@ export interface EtcdExchangeOptions {
   readonly generation: DataGeneration;
   /** The name of this brain. */
   readonly own: string;
-  /** Of all keys of the cluster. */
+  /** The prefix of all keys of the cluster. */
   readonly prefix: string;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -73,7 +73,7 @@ export class EtcdExchange implements OrderExchange {
   /** null: not known yet. */
   #isFollowing: boolean | null = null;
   #fault: { readonly fault: EtcdFault; readonly sinceMs: number } | null = null;
-  /** Of the data that were compared; null: they are to be compared. */
+  /** The generation of the data that were compared; null: they are to be compared. */
   #generationId: string | null = null;
   /** The last revision of which all changes were taken. */
   #revision = 0;

@@ -8,7 +8,7 @@ type Mapping = Record<string, unknown>;
 
 export interface AppliedSettings {
   readonly findings: readonly Finding[];
-  /** What was set: its path in the configuration, and in the file of settings. */
+  /** Places of each setting: its path in the configuration, and in the file of settings. */
   readonly places: readonly (readonly [at: ConfigPath, from: ConfigPath])[];
 }
 

@@ -129,7 +129,7 @@ function problemsOf(parsed: { readonly kind: "valid" } | Invalid): readonly Conf
   return parsed.kind === "valid" ? [] : parsed.problems;
 }
 
-/** What distinguishes the kinds of files. */
+/** The parts in which the kinds of files differ. */
 export interface FileForm<Schema extends TSchema> {
   readonly schema: Schema;
   readonly bytesMax: number;
@@ -190,7 +190,7 @@ function invalidAt(line: number, rule: string): Extract<ParsedFile<never>, { kin
   return { kind: "invalid", problems: [{ line, path: [], rule }], rest: null };
 }
 
-/** Of the file itself first, then of each that it names. */
+/** Problems of the file itself first, then of each that it names. */
 export function inOrder(a: ConfigProblem, b: ConfigProblem): number {
   const [one, other] = [a.file ?? "", b.file ?? ""];
   return one === other ? (a.line ?? 0) - (b.line ?? 0) : one < other ? -1 : 1;

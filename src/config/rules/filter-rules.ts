@@ -42,7 +42,7 @@ interface RulesInKernel extends Pick<File, "filter_rules"> {
     | undefined;
 }
 
-/** Of rules, of profiles and of hostgroups. */
+/** Sets that rules, profiles and hostgroups name. */
 export function* setsOfRulesExist(file: File): Generator<Finding> {
   yield* setsExist(file, [...setsOfRules(file), ...setsOfScrub(file)]);
 }

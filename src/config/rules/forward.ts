@@ -7,7 +7,7 @@ import type { Finding, Pruned } from "../../schema/shape.ts";
 import { isLoopback } from "../../schema/text-forms.ts";
 import type { DataplaneSection } from "../sections/dataplane.ts";
 
-/** What every link takes at least of IPv6 (RFC 8200, 5), bytes. */
+/** Every link takes at least this for IPv6 (RFC 8200, 5), bytes. */
 const IPV6_MTU_MIN = 1280;
 
 type File = { readonly dataplane?: Pick<Pruned<Static<typeof DataplaneSection>>, "forward" | "tunnels"> | undefined };

@@ -44,7 +44,7 @@ export function* laddersClimb(file: File): Generator<Finding> {
   }
 }
 
-/** Of no other method this machine knows how much gets through. */
+/** With no other method this machine knows how much gets through. */
 export function* unheldFollowsScrub(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
     const rungs = level.escalation ?? [];
@@ -67,7 +67,7 @@ export function* laddersAct(file: File): Generator<Finding> {
   }
 }
 
-/** What each action takes; of several keys exactly one. */
+/** The keys of each action; if there are several, exactly one of them. */
 const ACTION_KEYS = {
   discard: [],
   rate_limit: ["rate_mbps", "rate_pps"],

@@ -108,7 +108,7 @@ export function* routesHaveTargets({ notify }: File): Generator<Finding> {
 interface RouteInTree {
   readonly path: ConfigPath;
   readonly route: Pruned<RouteFile>;
-  /** Of its own, or of a route around it. */
+  /** It has targets itself, or a route around it has. */
   readonly isWithTargets: boolean;
 }
 

@@ -225,7 +225,7 @@ export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding
   for (const rule of RULES) yield* rule(file);
 }
 
-/** Of a file without other errors: they need what the sections say together. */
+/** Findings in a file without other errors: they need what the sections say together. */
 export function* builtFindings(config: Config): Generator<Finding> {
   yield* slotsHoldTheBans(config);
 }

@@ -95,7 +95,7 @@ function headersOf({ type, local, key }: TunnelFile): number {
   return type === "vxlan" ? ip + BYTES.vxlan : ip;
 }
 
-/** Of the sections that have these keys. */
+/** An example for the sections that have these keys. */
 export const FORWARD_EXAMPLE = {
   interfaces: ["eth0", "eth1"],
   forward: "redirect",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import type { Config } from "../config.ts";
-import { parseConfig } from "../load/load.ts";
 
 const BASE = `networks: [192.0.2.0/24, "2001:db8::/32"]
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
@@ -13,9 +13,7 @@ const BGP = `bgp:
 
 /** Of `global` and, where there is one, of the group. */
 function mitigationsOf(text: string): Config["mitigations"] {
-  const loaded = parseConfig(new TextEncoder().encode(BASE + text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config.mitigations;
+  return configOf(BASE + text).mitigations;
 }
 
 describe("a hostgroup", () => {

@@ -276,7 +276,7 @@ export function groupMitigationFile(global: MitigationFile, group: GroupMitigati
   };
 }
 
-/** What an action needs belongs to it: a group with another action has nothing of the global one. */
+/** The keys of an action belong to it: a group with another action has none of the global ones. */
 function groupFlowspec(
   global: MitigationFile["flowspec"],
   group: GroupMitigationFile["flowspec"],

@@ -1,15 +1,13 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { nextHopFor, type ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
 import type { Config } from "../config.ts";
-import { parseConfig } from "../load/load.ts";
 
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
 
 function scrubbingOf(scrubbing: string): Config["scrubbing"] {
   const groups = "hostgroups: [{name: web, networks: [192.0.2.0/25]}]\n";
-  const loaded = parseConfig(new TextEncoder().encode(`${BASE}${groups}scrubbing: ${scrubbing}\n`));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config.scrubbing;
+  return configOf(`${BASE}${groups}scrubbing: ${scrubbing}\n`).scrubbing;
 }
 
 function nodeOf(scrubbing: string): ScrubNodeConfig {

@@ -81,7 +81,7 @@ export interface TermsFile {
   readonly announce_v6?: number;
 }
 
-/** Of the top level, with what says which prefixes neighbors take. */
+/** The terms at the top level, and the prefixes that neighbors take. */
 export interface BlackholeFile extends TermsFile {
   readonly policies?: readonly PolicyLengthsFile[];
   readonly neighbors?: readonly { readonly policy?: string }[];

@@ -1,4 +1,4 @@
-/** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
+/** The method `scrub` on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX, SCRUB_SERVICES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/match.ts";

@@ -1,26 +1,18 @@
 import { expect, test } from "bun:test";
+import { configWith } from "../../../test/fixtures/config/parsed-config.ts";
 import { parseAddress } from "../../net/address.ts";
-import type { Config } from "../config.ts";
-import { parseConfig } from "../load/load.ts";
 import { keepRestartKeys, restartKeys } from "../reload.ts";
 import { configWarnings } from "../warnings/warnings.ts";
 
-const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const LISTEN = "telemetry:\n  listen: [{port: 6343}]\n";
 
-function configOf(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(BASE + text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
-
 const warningsOf = (text: string) =>
-  configWarnings(configOf(text), () => null)
+  configWarnings(configWith(text), () => null)
     .filter(({ path }) => path[0] === "telemetry")
     .map(({ path, rule }) => `${path.join(".")}: ${rule.split(/[:;]/)[0]}`);
 
 test("each key of telemetry is in its place, and it needs no capture", () => {
-  const { telemetry, capture } = configOf(`telemetry:
+  const { telemetry, capture } = configWith(`telemetry:
   listen: [{port: 6343}, {address: 192.0.2.9, port: 2055, threads: 2, receive_buffer_mb: 1, cpus: [1, 2]}]
   exporters:
     - {address: 192.0.2.1, name: edge1}
@@ -53,15 +45,15 @@ test("each key of telemetry is in its place, and it needs no capture", () => {
 
 test("capture beside it may say nothing but how many hosts are tracked", () => {
   const text = `${LISTEN}  exporters: [{address: 192.0.2.1, name: edge1}]\ncapture: {max_hosts: 1000}\n`;
-  expect(configOf(text).capture).toMatchObject({ interfaces: [], maxHosts: 1000 });
+  expect(configWith(text).capture).toMatchObject({ interfaces: [], maxHosts: 1000 });
   expect(warningsOf(text)).toEqual([]);
 });
 
 test("exporters are put in force by a reload; where they are received, or whether at all, needs a restart", () => {
-  const one = configOf(`${LISTEN}  exporters: [{address: 192.0.2.1, name: edge1}]\n`);
-  const other = configOf(`${LISTEN}  exporters: [{address: 192.0.2.2, name: edge2}]\n`);
-  const moved = configOf(`telemetry: {listen: [{port: 2055}], exporters: [{address: 192.0.2.2, name: edge2}]}\n`);
-  const none = configOf("");
+  const one = configWith(`${LISTEN}  exporters: [{address: 192.0.2.1, name: edge1}]\n`);
+  const other = configWith(`${LISTEN}  exporters: [{address: 192.0.2.2, name: edge2}]\n`);
+  const moved = configWith(`telemetry: {listen: [{port: 2055}], exporters: [{address: 192.0.2.2, name: edge2}]}\n`);
+  const none = configWith("");
   expect(restartKeys(one, other)).toEqual([]);
   expect(keepRestartKeys(one, other).telemetry).toEqual(other.telemetry);
   expect(restartKeys(one, moved)).toEqual(["telemetry.listen"]);

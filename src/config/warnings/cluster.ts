@@ -1,4 +1,4 @@
-/** What brains cannot agree on without a third place that decides: it is said before an operator finds out. */
+/** Decisions on which brains cannot agree without a third place: they are stated before an operator finds out. */
 import type { Finding } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
 

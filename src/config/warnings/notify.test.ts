@@ -1,15 +1,9 @@
 import { expect, test } from "bun:test";
-import { parseConfig } from "../load/load.ts";
+import { configWith } from "../../../test/fixtures/config/parsed-config.ts";
 import { notifyWarnings } from "./notify.ts";
 
 function warnings(notify: string, environment: Record<string, string> = {}): string[] {
-  const text = `networks: [192.0.2.0/24]
-thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
-notify: ${notify}
-`;
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return [...notifyWarnings(loaded.config, (name) => environment[name] ?? null)].map(
+  return [...notifyWarnings(configWith(`notify: ${notify}`), (name) => environment[name] ?? null)].map(
     ({ path, rule }) => `${path.join(".")}: ${rule}`,
   );
 }

@@ -1,19 +1,18 @@
 import { expect, test } from "bun:test";
-import { parseConfig } from "../load/load.ts";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { oidcWarnings } from "./oidc.ts";
 
 function warnings(oidc: string, environment: Readonly<Record<string, string>> = {}): string[] {
-  const loaded = parseConfig(
-    Buffer.from(`networks: [192.0.2.0/24]
+  return [
+    ...oidcWarnings(
+      configOf(`networks: [192.0.2.0/24]
 thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}
 hostgroups: [{name: web, networks: [192.0.2.0/25], tenant: acme}]
 api: {token_env: TOKEN, oidc: {issuer: "https://login.example.net", client_id: f, public_url: "https://f.example.net", ${oidc}}}
 `),
-  );
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return [...oidcWarnings(loaded.config, (name) => environment[name] ?? null)].map(
-    ({ path, rule }) => `${path.join(".")}: ${rule}`,
-  );
+      (name) => environment[name] ?? null,
+    ),
+  ].map(({ path, rule }) => `${path.join(".")}: ${rule}`);
 }
 
 test("a sign-in that can work has no warning", () => {

@@ -153,7 +153,7 @@ function* edgeWarnings({ edge }: Config): Generator<Finding> {
   yield { path: ["edge"], rule: "has no zones_file: its nodes get no zones" };
 }
 
-/** What a ban with FlowSpec does where it can do nothing by it. */
+/** The action of a ban with FlowSpec that cannot work. */
 function* flowspecWarnings({ mitigations, bgp }: Config): Generator<Finding> {
   for (const [i, { ladder, ban }] of mitigations.entries()) {
     if (ladder.at(-1)?.action !== "flowspec" || ban.fallback !== "none") continue;
@@ -174,7 +174,7 @@ function* flowspecWarnings({ mitigations, bgp }: Config): Generator<Finding> {
 function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;
   const { neighbors, localAsn: own } = bgp;
-  // Of an external speaker the neighbors are not known.
+  // The neighbors of an external speaker are not known.
   const hasThose = neighbors.length === 0 || neighbors.some((each) => ofBlackholes(each)?.communities === null);
   if (bgp.communities.length === 0 && hasThose) {
     yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
@@ -193,7 +193,7 @@ function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   }
 }
 
-/** What blackholes have at the neighbor in place of what hostgroups say; undefined: it gets none. */
+/** The terms of blackholes at the neighbor in place of those of hostgroups; undefined: it gets none. */
 function ofBlackholes({ policy }: BgpNeighbor): RouteChanges | undefined {
   if (policy === undefined) return NO_CHANGES;
   return policy.methods.includes("blackhole") ? policy.blackhole : undefined;

@@ -43,7 +43,7 @@ export interface Counted {
   readonly isBefore: boolean;
   readonly amounts: ArrayLike<number>;
   readonly from: number;
-  /** What one sample stands for. */
+  /** The number of packets or bytes that one sample stands for. */
   readonly weights: RowWeights;
 }
 
@@ -104,7 +104,7 @@ interface Measured {
   dropped: DroppedAmount | null;
   /** It was at the last reading of all. */
   isDroppedKnown: boolean;
-  /** What was counted by the drops of the ban's rules since the outcomes by destination were last known. */
+  /** Counted by the drops of the ban's rules since the outcomes by destination were last known. */
   ofRules: Amount;
   /** Wall clock, ms: the end of the last span. */
   endMs: number;

@@ -5,7 +5,7 @@
 
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { BASE_TRIO, METRICS, type Metric } from "../../traffic/rates.ts";
+import { BASE_TRIO, BYTES_PER_MEGABIT, METRICS, type Metric } from "../../traffic/rates.ts";
 import type { Attack } from "./attack.ts";
 import type { TrafficUnit } from "./classifier.ts";
 
@@ -17,8 +17,6 @@ export interface AttackTraffic {
   /** Rate of that metric, in packets, bytes or flows a second. */
   readonly perSecond: number;
 }
-
-const BYTES_PER_MEGABIT = 125_000;
 
 type Judged = Pick<Attack, "rates" | "thresholds" | "metric">;
 

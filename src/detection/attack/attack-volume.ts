@@ -10,7 +10,7 @@ export interface Amount {
   readonly bits: number;
 }
 
-/** What kept a packet from the target: `answered` was sent back so that its source proves its address. */
+/** The cause that kept a packet from the target: `answered` was sent back so that its source proves its address. */
 export const DROP_CAUSES = ["rules", "filter_rules", "source_blocks", "limits", "unproved", "answered"] as const;
 export type DropCause = (typeof DROP_CAUSES)[number];
 

@@ -96,7 +96,7 @@ export interface NewAttack {
   readonly reason: Reason;
 }
 
-/** What an attack is on: at most one is in progress on it. */
+/** The subject of an attack: at most one is in progress on it. */
 export type AttackedSubject = Pick<Attack, "target" | "group" | "direction" | "carpet">;
 
 /** Makes the id of an attack that begins. */
@@ -192,10 +192,10 @@ export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number 
 
 /** null: any. */
 export interface EndedAttackFilters {
-  /** Of a prefix, each address inside it. */
+  /** A prefix stands for each address inside it. */
   readonly target: Target | null;
   readonly group: string | null;
-  /** Of the victims, when the attack ended. */
+  /** The tenant of the victims when the attack ended. */
   readonly tenant: string | null;
 }
 
@@ -205,7 +205,7 @@ export const NO_ATTACK_FILTERS: EndedAttackFilters = { target: null, group: null
 export interface EndedAttacksQuery {
   /** The range of the end, wall clock ms, both included; absent: any. */
   readonly range?: { readonly fromMs: number; readonly toMs: number };
-  /** Of those that end with the range, the last one in the order of ids; absent or null: all. */
+  /** The last id, in the order of ids, among those that end with the range; absent or null: all. */
   readonly toId?: string | null;
   /** Absent: any. */
   readonly filters?: EndedAttackFilters;

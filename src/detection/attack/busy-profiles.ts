@@ -54,7 +54,7 @@ export class BusyProfiles {
   readonly #profiles = new Map<IpAddress, Profiled>();
   /** Users of hosts that were not attacked. */
   readonly users = new RecentUsers();
-  /** Of all protected hosts, attacked ones too. */
+  /** All protected hosts, attacked ones too. */
   readonly minute: MinuteSample;
   readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
   /** Oldest first. */
@@ -120,7 +120,7 @@ export class BusyProfiles {
       if (known === undefined) byHost.set(header.destination, [learned]);
       else known.push(learned);
     }
-    // Of a busy counter the newest headers may be those of a few ticks. Ages are whole ticks.
+    // The newest headers of a busy counter may be those of a few ticks. Ages are whole ticks.
     const seconds = (count < HEADERS_READ ? elapsedMs : Math.min(elapsedMs, spanMs + 100)) / 1000;
     const factor = elapsedMs / 1000 / seconds;
     const inFull = minute.map((one) => ({ ...one, packets: one.packets * factor }));
@@ -139,7 +139,7 @@ export class BusyProfiles {
       own.fade(factor);
       own.resize(this.#packetsEach());
       for (const index of indices) own.offer(records, index);
-      // Of a pass that reads a part of the time alone, what it has of the whole.
+      // A pass that reads a part of the time alone has a part of the whole.
       const elapsed = (atMs - profile.atMs) / 1000;
       const counted = indices.reduce((sum, index) => sum + records.standsFor(index), 0) / seconds;
       const faded = 0.5 ** ((1000 * elapsed) / HALF_LIFE_MS);

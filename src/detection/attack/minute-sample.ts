@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 export const MINUTE_HEADERS_MAX = 8192;
 /** Readings in a minute. */
 const PASSES_MAX = 60;
-/** Of one reading, all hosts. */
+/** For one reading of all hosts. */
 export const PASS_HEADERS_MAX = Math.floor(MINUTE_HEADERS_MAX / PASSES_MAX);
 
 export interface MinuteHeader {
@@ -22,7 +22,7 @@ export interface MinuteHeader {
   readonly packets: number;
   /** Whether its destination was under attack then. */
   readonly isAttacked: boolean;
-  /** Of this machine's filter; null: nothing judged it. */
+  /** The verdict of this machine's filter; null: nothing judged it. */
   readonly verdict: PacketVerdict | null;
 }
 

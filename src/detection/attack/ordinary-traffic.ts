@@ -70,7 +70,7 @@ export function unusualClasses(
     const others = [...unusual].reduce((sum, name) => sum + (ORDINARY_SHARES[name] ?? 0), 0);
     const known = rest.reduce((sum, [, { share }]) => sum + share, 0);
     const total = others < 1 ? Math.min(1, known / (1 - others)) : 1;
-    // Of the users, a metric of UDP shows a small part alone: its shares are not those of all their traffic.
+    // A metric of UDP shows a small part of the users alone: its shares are not those of all their traffic.
     if (known < MINORITY && rest.every(([name]) => UDP_CLASSES.includes(name))) return unusual;
     const [most] = rest
       .filter(([, { share, packets }]) => packets >= CLASS_PACKETS_MIN && share >= CLASS_SHARE_MIN)

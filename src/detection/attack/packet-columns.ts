@@ -6,7 +6,7 @@ import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { SampledPacket } from "./sample.ts";
 
-/** What another thread is sent. Both arrays have a buffer of their own, which may be transferred. */
+/** Sent to another thread. Both arrays have a buffer of their own, which may be transferred. */
 export interface PacketMessage {
   readonly records: Uint8Array<ArrayBuffer>;
   readonly standsFor: Float64Array<ArrayBuffer>;

@@ -68,7 +68,7 @@ export class PacketReservoir {
     return new PacketColumns(new HeaderRecords(new Uint8Array(this.#words.buffer)), standsFor);
   }
 
-  /** Of equal priorities the older ones stay. The others keep their order. */
+  /** If priorities are equal, the older ones stay. The others keep their order. */
   #removeLowest(): void {
     const surplus = this.#count - this.#capacity;
     if (surplus <= 0) return;

@@ -10,7 +10,7 @@ export interface Reason {
   readonly thresholdSource: "static" | "baseline";
   /** The origin of a learned limit. */
   readonly baseline: LimitOrigin["baseline"];
-  /** What the normal rate was learned from. */
+  /** The time that the normal rate was learned from. */
   readonly normalOf: LimitOrigin["normalOf"];
   readonly baselineConfigured: boolean;
   /** null: a warm baseline would give the same threshold, or there is no baseline. */

@@ -17,7 +17,7 @@ export const RECENT_PACKETS_PER_ATTACK = 512;
 export const RECENT_PACKETS_MAX = 65_536;
 export const RECENT_PACKETS_ENDED_ATTACKS = 32;
 
-/** What ended attacks may keep is taken off the room of those in progress. */
+/** The room of ended attacks is taken off the room of those in progress. */
 const ACTIVE_PACKETS_MAX = RECENT_PACKETS_MAX - RECENT_PACKETS_ENDED_ATTACKS * RECENT_PACKETS_PER_ATTACK;
 
 export class RecentPackets {

@@ -3,7 +3,7 @@ import type { Ingress, IngressKey, IngressOf } from "../../traffic/ingress.ts";
 import type { SampledPacket, Share } from "./sample-shares.ts";
 
 export interface InterfaceShare extends Ingress, Omit<Share, "key"> {
-  /** Of the packets on the wire that the sampled ones stand for: exporters sample at different rates. 0 to 1. */
+  /** Share of the packets on the wire that the sampled ones stand for: exporters sample at different rates. 0 to 1. */
   readonly share: number;
 }
 

@@ -32,7 +32,7 @@ export interface Sample {
   readonly topSourcePorts: readonly Share[];
   readonly topDestinationPorts: readonly Share[];
   readonly protocols: readonly Share[];
-  /** Of the sources, /24 and /48. Absent: of a build before, or without packets. */
+  /** Prefixes of the sources, /24 and /48. Absent: of a build before, or without packets. */
   readonly topPrefixes?: readonly Share[];
   /** Absent: nothing says where the packets came into the network. */
   readonly topInterfaces?: readonly InterfaceShare[];

@@ -1,4 +1,4 @@
-/** What the section `samples` says of the packets that attacks carry. */
+/** The section `samples`: the packets that attacks carry. */
 
 export interface SamplesConfig {
   readonly enabled: boolean;

@@ -15,7 +15,7 @@ export interface TrafficProfile {
   readonly packetsPerSecond: number | null;
 }
 
-/** What another thread is sent of a profile. */
+/** The message with a profile to another thread. */
 export type ProfileMessage =
   | { readonly kind: "kept"; readonly host: IpAddress; readonly records: Uint8Array; readonly rate: number | null }
   | { readonly kind: "sampled"; readonly packets: PacketMessage; readonly rate: number | null }
@@ -240,7 +240,7 @@ class KeptHeader implements PacketHeader {
 
 const SOURCE = new Uint8Array(ADDRESS_BYTES);
 
-/** Of an IPv6 source its /64, whose hosts are of one network. */
+/** An IPv6 source is its /64, whose hosts are of one network. */
 function sourceIn(view: DataView, at: number, isIpv6: boolean): IpAddress {
   SOURCE.fill(0);
   if (!isIpv6) SOURCE.fill(0xff, 10, 12);

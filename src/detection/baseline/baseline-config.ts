@@ -1,4 +1,4 @@
-/** What the section `baseline` says of a hostgroup. */
+/** The section `baseline` of a hostgroup. */
 
 export interface BaselineConfig {
   /** A rate above this multiple of the normal one is an attack. */

@@ -28,7 +28,7 @@ export interface AllRates {
 export interface BannedPrefixes {
   /** 16 bytes each. */
   readonly addresses: Uint8Array;
-  /** Of the 128-bit form. */
+  /** In the 128-bit form. */
   readonly lengths: Uint8Array;
 }
 

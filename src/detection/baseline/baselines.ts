@@ -48,7 +48,7 @@ export interface LimitOrigin {
     readonly floor: number;
     readonly ceiling: number;
   } | null;
-  /** What the normal rate was learned from: recent traffic, or this hour in earlier weeks. */
+  /** The time that the normal rate was learned from: recent traffic, or this hour in earlier weeks. */
   readonly normalOf: "recent" | "hour_of_week";
   /** null: the warm-up is over, or the metric has no baseline. */
   readonly warmupRemainingSeconds: number | null;
@@ -100,7 +100,7 @@ export class Baselines {
   #groups: ReadonlyMap<Hostgroup, number> = new Map();
   /** By the addresses of a reader's rows, the baselines that were read ahead of them. */
   readonly #copies = new WeakMap<Uint8Array, RowsCopy>();
-  /** Of a single key. */
+  /** The values of a single key. */
   readonly #single: Float64Array;
   readonly #singleGroup = new Uint32Array(1);
   /** Where values() found them. */

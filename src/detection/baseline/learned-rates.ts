@@ -5,7 +5,7 @@
 import type { HostRows } from "../../traffic/host-rows.ts";
 import type { PrefixSums } from "../carpet/prefix-sums.ts";
 
-/** What the addon must know of a hostgroup; its index is that in the configuration. */
+/** The part of a hostgroup that the addon knows; its index is that in the configuration. */
 export interface LearnedGroup {
   /** Judged as a whole: its hosts are not learned, nor summed. */
   readonly isWhole: boolean;
@@ -14,7 +14,7 @@ export interface LearnedGroup {
     readonly warmupSeconds: number;
     readonly halfLifeSeconds: number;
     readonly factor: number;
-    /** Of the base trio. */
+    /** For the base trio. */
     readonly floor: Float64Array;
     readonly isSeasonal: boolean;
   } | null;
@@ -42,7 +42,7 @@ export const READ_VALUES = 5;
 /** A group that is not configured: its normal rates are the recent ones. */
 export const NO_GROUP = 0xffff_ffff;
 
-/** Of the table of hours of the week too. */
+/** Includes the table of hours of the week. */
 export interface LearnedStats {
   readonly count: number;
   /** Times that no row was left. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import type { Config } from "../../config/config.ts";
-import { parseConfig } from "../../config/load/load.ts";
 import { mitigationPolicy } from "../../mitigation/policy.ts";
 import { carpetPolicy } from "../judge/policy.ts";
 import { CarpetBounds } from "./carpet-bounds.ts";
@@ -15,12 +14,6 @@ hostgroups:
   - { name: dns, networks: [10.0.2.53/32] }
 carpet: { thresholds: { pps: 5000 }, mitigation: flowspec }
 `;
-
-function configOf(text: string): Config {
-  const loaded = parseConfig(new TextEncoder().encode(text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return loaded.config;
-}
 
 describe("a prefix", () => {
   const config = configOf(CONFIG);

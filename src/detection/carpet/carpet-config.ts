@@ -1,4 +1,4 @@
-/** What the section `carpet` says of attacks that are spread over a prefix. */
+/** The section `carpet`: attacks that are spread over a prefix. */
 import type { Thresholds } from "../../traffic/rates.ts";
 
 export interface CarpetConfig {

@@ -14,8 +14,8 @@ import type { AttackMeters } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
-import { Evidence, type ReadAt } from "../certainty/evidence.ts";
-import { errorsOf, type RowWeights, SamplingRule, WEIGHTS } from "../certainty/sampling.ts";
+import { errorsOf, type RowWeights, WEIGHTS } from "../certainty/sampling.ts";
+import { Suspicion } from "../certainty/suspicion.ts";
 import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
 import {
   type Block,
@@ -72,12 +72,9 @@ export class CarpetJudge {
   /** Detections refused because there were too many, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
-  #rule: SamplingRule;
-  /** By group and prefix that are above a threshold by their estimated rates, but not certainly. */
-  readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
+  /** By group and prefix. */
+  readonly #suspicion: Suspicion;
   readonly #spread = new HostSpread(DOUBTFUL_TARGETS_MAX);
-  /** By group and prefix above the thresholds: since when, monotonic ms. */
-  #suspects = new Map<string, number>();
 
   constructor(
     policy: CarpetPolicy,
@@ -86,7 +83,7 @@ export class CarpetJudge {
     newId: NewAttackId,
   ) {
     this.#policy = policy;
-    this.#rule = new SamplingRule(policy);
+    this.#suspicion = new Suspicion(policy);
     this.#scan = scan;
     this.#active = active;
     this.#meters = meters;
@@ -95,12 +92,12 @@ export class CarpetJudge {
 
   /** Windows of estimated sums above a threshold that were judged by themselves only, for want of room. */
   get doubtsRefused(): number {
-    return this.#doubts.refused + this.#spread.refused;
+    return this.#suspicion.doubts.refused + this.#spread.refused;
   }
 
   reconfigure(policy: CarpetPolicy): void {
     this.#policy = policy;
-    this.#rule = new SamplingRule(policy);
+    this.#suspicion.reconfigure(policy);
     this.#scan.reconfigure(policy);
     this.#spread.clear();
   }
@@ -138,16 +135,15 @@ export class CarpetJudge {
       if (metric < 0 || !isSpread) continue;
       // Only the group's total is judged.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
-      if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
+      if (sustainMs > 0 && !this.#suspicion.isSustained(keyOf(leaf), suspects, now)) continue;
       metrics.set(leaf, metric);
       const place = placeOf(leaf);
       const known = bits.get(place);
       if (known === undefined) bits.set(place, [leaf.bits]);
       else known.push(leaf.bits);
     }
-    this.#suspects = suspects;
-    this.#doubts.addSilence(this.#rule, this.#windowAt(now));
-    this.#spread.forget(this.#windowAt(now));
+    this.#suspicion.endJudgement(suspects, now);
+    this.#spread.forget(this.#suspicion.windowAt(now));
     yield;
     return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
   }
@@ -158,27 +154,11 @@ export class CarpetJudge {
     if (this.#scan.isExact(leaf)) return crossed;
     const weights = this.#weightsOf(leaf);
     const { rates, from } = this.#scan.rates(leaf);
-    const certain = crossed < 0 ? -1 : this.#rule.firstCertain(rates, thresholds, weights, from);
-    const key = keyOf(leaf);
-    const { sustainMs } = this.#policy;
-    // As of hosts (judge/detector.ts).
-    if (certain >= 0 && sustainMs === 0) {
-      this.#doubts.delete(key);
-      return certain;
-    }
-    const due = this.#doubts.due(key, now.monotonicMs);
-    const metric = due ?? crossed;
-    if (metric < 0) return -1;
-    const threshold = thresholds[metric] as number;
-    const samples = this.#rule.samples(metric, this.#scan.sum(leaf, metric), threshold, weights);
-    if (due !== null && this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) {
-      this.#suspects.set(key, now.monotonicMs - sustainMs);
-      return due;
-    }
-    if (due === null && samples !== null) this.#doubts.begin(key, { metric, ...samples }, this.#windowAt(now));
-    if (certain >= 0) return certain;
-    // Once it was certain, the estimate decides whether the rate is sustained.
-    return this.#suspects.has(key) ? crossed : -1;
+    const { rule } = this.#suspicion;
+    const certain = crossed < 0 ? -1 : rule.firstCertain(rates, thresholds, weights, from);
+    const samples = (metric: number) =>
+      rule.samples(metric, this.#scan.sum(leaf, metric), thresholds[metric] as number, weights);
+    return this.#suspicion.firstCertain(keyOf(leaf), { crossed, certain, samples }, now);
   }
 
   /** Windows above a threshold count as well while it is not certain, so that the hosts are known when it is. */
@@ -189,26 +169,14 @@ export class CarpetJudge {
     const metric = certain >= 0 || isExact ? certain : this.#scan.firstCrossed(leaf, carpet.thresholds);
     if (metric < 0) return false;
     const [sum, squares] = [this.#scan.sum(leaf, metric), this.#scan.squares(leaf, metric)];
-    const variance = this.#rule.variance(metric, sum, this.#weightsOf(leaf));
-    return this.#spread.isOver(carpet.minHosts, keyOf(leaf), { sum, squares, variance }, this.#windowAt(now));
+    const variance = this.#suspicion.rule.variance(metric, sum, this.#weightsOf(leaf));
+    return this.#spread.isOver(carpet.minHosts, keyOf(leaf), { sum, squares, variance }, this.#suspicion.windowAt(now));
   }
 
   #weightsOf(leaf: Leaf): RowWeights {
     const column = new Array<number>(WEIGHTS);
     for (let i = 0; i < WEIGHTS; i++) column[i] = this.#scan.variance(leaf, i) / (this.#scan.sum(leaf, i) || 1);
     return { column, from: 0 };
-  }
-
-  #windowAt({ monotonicMs }: Now): ReadAt {
-    const { windowMs, sustainMs } = this.#policy;
-    return { nowMs: monotonicMs, windowMs, sustainMs };
-  }
-
-  #isSustained(leaf: Leaf, suspects: Map<string, number>, { monotonicMs }: Now): boolean {
-    const key = keyOf(leaf);
-    const since = this.#suspects.get(key) ?? monotonicMs;
-    suspects.set(key, since);
-    return monotonicMs - since >= this.#policy.sustainMs;
   }
 
   /** Widest first: an attack that became part of another one ends. */
@@ -300,7 +268,7 @@ export class CarpetJudge {
   #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
     const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
     if (of.kind !== "known" || attack === null) return null;
-    const isAbove = this.#rule.isLasting(sums.most, attack.thresholds, sums.weights);
+    const isAbove = this.#suspicion.rule.isLasting(sums.most, attack.thresholds, sums.weights);
     const found = { rates: sums.most, volume: attack.volume, isAbove };
     // Judged by its busiest prefix, as at the start: the sum of many calm prefixes means nothing.
     const judged = of.isPart
@@ -390,7 +358,7 @@ function extent(
   return { rates: Array.from(sums.rates), carpet };
 }
 
-/** Of the configured length. */
+/** The number of leaves, prefixes of the configured length. */
 function leavesIn({ isIpv4, length }: Block, carpet: CarpetPolicy["carpet"]): number {
   if (carpet === null) return 1;
   return 2 ** Math.max(0, (isIpv4 ? carpet.prefixV4 : carpet.prefixV6) - length);

@@ -37,14 +37,14 @@ interface Policy {
 }
 
 export class CarpetScan {
-  /** Whose numbers are those of the leaves. */
+  /** The numbers in them are those of the leaves. */
   readonly sums: PrefixSums;
   #policy: Policy;
   #leaves: Leaf[] = [];
   #generation = 0;
   readonly #sums = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
-  /** Of the estimates, as counts in the window: of packets and of bytes, and the sums that they are of. */
+  /** Variances of the estimates, as counts in the window: of packets and of bytes, and the sums that they are of. */
   readonly #variances = new Float64Array(CARPET_PREFIXES_MAX * WEIGHTS);
   #isWhole = false;
 
@@ -163,7 +163,7 @@ export class CarpetScan {
     }
   }
 
-  /** Of the prefixes of a network. */
+  /** The form of the prefixes of a network. */
   #shapeOf(network: number): Pick<Leaf, "length" | "isIpv4"> {
     const { carpet, networks } = this.#policy;
     const whole = networks[network];

@@ -23,7 +23,7 @@ export class CarpetSums {
     for (let i = 0; i < WEIGHTS; i++) (this.#variances[i] as number) += scan.variance(leaf, i);
   }
 
-  /** What one sample of the sums stands for. */
+  /** The number of packets or bytes that one sample of the sums stands for. */
   get weights(): RowWeights {
     return { column: this.#variances.map((variance, i) => variance / ((this.rates[i] as number) || 1)), from: 0 };
   }

@@ -18,7 +18,7 @@ export interface PrefixSums {
    * variance of the estimates.
    */
   read(sums: Float64Array, squares: Float64Array, variances: Float64Array): void;
-  /** Of those from `first` on: the first bits of their addresses, and the 16 bytes of the address of any host. */
+  /** Reads those from `first` on: the first bits of their addresses, and the 16 bytes of the address of any host. */
   readNames(first: number, groups: Uint32Array, networks: Uint32Array, bits: Float64Array, addresses: Uint8Array): void;
   /** By number, 1 for an attacked one: nothing is learned from its hosts. */
   setAttacked(isAttacked: Uint8Array): void;

@@ -6,7 +6,7 @@ import { deviateOf, type Samples, type SamplingRule } from "./sampling.ts";
 
 /** One window of a subject. */
 export interface Window extends Samples {
-  /** What the samples are of. */
+  /** The metric that the samples are of. */
   readonly metric: number;
 }
 
@@ -14,7 +14,7 @@ interface Sum extends Window {
   readonly metric: number;
   readonly seen: number;
   readonly expected: number;
-  /** Of one window. */
+  /** Expected in one window. */
   readonly perWindow: number;
   /** When the next window is over that has no samples in common with the ones before, monotonic ms. */
   readonly dueMs: number;
@@ -31,7 +31,7 @@ export interface ReadAt {
   readonly sustainMs: number;
 }
 
-/** What begins a sum: otherwise every host with one sample would have one. */
+/** A sum begins with these at least: otherwise every host with one sample would have one. */
 const LEAST_SAMPLES = 2;
 const LEAST_DEVIATE = 2;
 

@@ -3,7 +3,7 @@
  * stated confidence, and the error of an estimate. Pure. Knows nothing of hosts and attacks.
  */
 import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
-import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
+import { BYTES_PER_MEGABIT, type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 
 /**
  * Values per row and direction in a column of weights: of packets and of bytes. The variance of an estimate, as a count
@@ -22,7 +22,7 @@ export const EXACT: RowWeights = { column: [0, 0], from: 0 };
 /** A rate is judged by the number of samples that it was estimated from. */
 export interface Samples {
   readonly seen: number;
-  /** What a rate of exactly the threshold gives on average. */
+  /** The mean number that a rate of exactly the threshold gives. */
   readonly expected: number;
 }
 
@@ -30,7 +30,6 @@ export interface Samples {
 const LASTING_CONFIDENCE = 0.99;
 /** Two-sided 95 % of the standard normal distribution. */
 const ERROR_DEVIATE = 1.96;
-const BYTES_PER_MEGABIT = 125_000;
 const IS_OF_BYTES = METRICS.map((metric) => metric.endsWith("mbps"));
 
 export class SamplingRule {
@@ -64,7 +63,7 @@ export class SamplingRule {
     return perRate === Number.POSITIVE_INFINITY ? null : { seen: rate * perRate, expected: threshold * perRate };
   }
 
-  /** Of the rate; 0: the metric is exact. */
+  /** The variance of the rate; 0: the metric is exact. */
   variance(metric: number, rate: number, weights: RowWeights): number {
     return rate / samplesPerRate(metric, weights, this.#windowSeconds);
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
-import { attack, configOf } from "../../../test/fixtures/views.ts";
+import { attack } from "../../../test/fixtures/views.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { attackedHosts } from "./attacked-hosts.ts";
 

@@ -1,4 +1,4 @@
-/** What the section `detection` says: how rates are measured and judged. */
+/** The section `detection`: how rates are measured and judged. */
 
 export interface DetectionConfig {
   readonly windowMs: number;

@@ -42,7 +42,7 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   readonly openPrefixSums: OpenPrefixSums;
   /** Default: what becomes of packets is not known. */
   readonly outcomes?: WatchedOutcomes;
-  /** Of the choice of packets, see src/detection/attack/seeded-draws.ts. Default: 0. */
+  /** Seed of the choice of packets, see src/detection/attack/seeded-draws.ts. Default: 0. */
   readonly seed?: number;
 }
 

@@ -2,7 +2,7 @@
  * Judges each tick's rates: which attacks on hosts and hostgroups start, continue or end. Owns the table of attacks in
  * progress. Independent of the source of rates and of what is done about an attack.
  */
-import { ACTIVE_ATTACKS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Now } from "../../system/now.ts";
 import { AddressIndex } from "../../traffic/address-index.ts";
@@ -24,24 +24,18 @@ import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
-import { Evidence, type ReadAt } from "../certainty/evidence.ts";
-import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
+import { EXACT, errorsOf, isSampled, type RowWeights, weightsAt } from "../certainty/sampling.ts";
+import { Suspicion, type SuspicionPolicy } from "../certainty/suspicion.ts";
 import type { Hostgroup } from "../hostgroup.ts";
 import { RaisedThresholds, targetOf } from "./raised-thresholds.ts";
 
-export interface DetectionPolicy {
+export interface DetectionPolicy extends SuspicionPolicy {
   readonly hostgroups: readonly Hostgroup[];
-  /** Rates are those of this time. */
-  readonly windowMs: number;
   readonly tickMs: number;
-  /** How long a rate must hold before it is an attack. */
-  readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
   readonly hysteresisMs: (group: string) => number;
   /** The maximum number of attacks in progress, without carpet attacks. */
   readonly maxActive: number;
-  /** With which rates that were estimated from samples must be above a threshold, 0 to 1. */
-  readonly confidence: number;
 }
 
 export type AttackFindings = Partial<Pick<Attack, "sample" | "classification" | "lastingRise">>;
@@ -85,12 +79,9 @@ export class Detector {
   readonly active = new ActiveAttacks();
   readonly raised = new RaisedThresholds();
   readonly meters: AttackMeters;
-  /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
-  #suspects = new Map<string, number>();
-  #rule: SamplingRule;
-  /** Targets that are above a threshold by their estimated rates, but not certainly. */
-  readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
-  /** The hosts among them. */
+  /** Has hosts and hostgroups as subjects. */
+  readonly #suspicion: Suspicion;
+  /** The hosts that are above a threshold by their estimated rates, but not certainly. */
   #doubted = new AddressIndex();
   /** Those whose next window is about to end: until then they are judged between ticks, as hosts that rise. */
   #watchedDoubts: readonly string[] = [];
@@ -106,7 +97,7 @@ export class Detector {
   ) {
     this.#policy = policy;
     this.meters = new AttackMeters({ tickMs: policy.tickMs, droppedOf });
-    this.#rule = new SamplingRule(policy);
+    this.#suspicion = new Suspicion(policy);
     this.#newId = newId;
     this.baselines = baselines;
     baselines.reconfigure(policy.hostgroups);
@@ -115,24 +106,24 @@ export class Detector {
   /** Attacks in progress keep the thresholds that they started with. */
   reconfigure(policy: DetectionPolicy): void {
     this.#policy = policy;
-    this.#rule = new SamplingRule(policy);
+    this.#suspicion.reconfigure(policy);
     this.baselines.reconfigure(policy.hostgroups);
   }
 
   /** Hosts above a threshold that are no attacks yet: they are counted tick by tick, and judged in every tick. */
   suspectedHosts(): IpAddress[] {
-    const keys = [...this.#suspects.keys(), ...this.#watchedDoubts].slice(0, ACTIVE_ATTACKS_MAX);
+    const keys = [...this.#suspicion.suspects.keys(), ...this.#watchedDoubts].slice(0, ACTIVE_ATTACKS_MAX);
     return keys.flatMap((key) => hostOf(key) ?? []);
   }
 
   /** Hosts and hostgroups whose windows are added up. */
   get doubts(): number {
-    return this.#doubts.size;
+    return this.#suspicion.doubts.size;
   }
 
   /** Windows of estimated rates above a threshold that were judged by themselves only, for want of room. */
   get doubtsRefused(): number {
-    return this.#doubts.refused;
+    return this.#suspicion.doubts.refused;
   }
 
   /** How many hostgroup sums judge() needs; 0: no whole hostgroup is judged. */
@@ -160,12 +151,11 @@ export class Detector {
       // Carpet attacks are judged by the passes over all hosts.
       if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, SILENT, judgement);
     }
-    this.#suspects = judgement.suspects;
-    this.meters.keepSuspects(this.#suspects);
-    this.#doubts.addSilence(this.#rule, this.#windowAt(now));
-    this.#watchedDoubts = [...this.#doubts.keysDueBefore(now.monotonicMs + WATCHED_TICKS * this.#policy.tickMs)];
-    if (this.#doubts.hasChanged())
-      this.#doubted = new AddressIndex([...this.#doubts.keys()].flatMap((key) => hostOf(key) ?? []));
+    this.#suspicion.endJudgement(judgement.suspects, now);
+    const { suspects, doubts } = this.#suspicion;
+    this.meters.keepSuspects(suspects);
+    this.#watchedDoubts = [...doubts.keysDueBefore(now.monotonicMs + WATCHED_TICKS * this.#policy.tickMs)];
+    if (doubts.hasChanged()) this.#doubted = new AddressIndex([...doubts.keys()].flatMap((key) => hostOf(key) ?? []));
     return judgement.changes;
   }
 
@@ -178,7 +168,7 @@ export class Detector {
   measure(rows: CountRows, count: number, now: Now): void {
     for (let row = 0; row < count; row++) {
       const attacked = this.active.attackedHost(rows, row);
-      if (attacked === null && this.#suspects.size === 0) continue;
+      if (attacked === null && this.#suspicion.suspects.size === 0) continue;
       const target = attacked ?? addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
       for (const direction of DIRECTIONS) {
         const attack = this.active.ofHost(target, direction);
@@ -187,7 +177,7 @@ export class Detector {
         const weights = { column: rows.weights, from: weightsAt(row, direction) };
         const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length, weights };
         if (attack !== null) this.meters.add(attack, counted);
-        else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted);
+        else if (this.#suspicion.suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted);
       }
     }
   }
@@ -259,7 +249,7 @@ export class Detector {
 
   #observe(attack: Attack, { column, row, weights }: RowRates, { now, changes, judged }: Judgement): void {
     const rates = rowRates(column, row);
-    const isAbove = this.#rule.isLasting(rates, attack.thresholds, weights);
+    const isAbove = this.#suspicion.rule.isLasting(rates, attack.thresholds, weights);
     const { windowMs } = this.#policy;
     if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove, weights }, now);
     const volume = this.meters.volumeOf(attack);
@@ -283,7 +273,7 @@ export class Detector {
     const { sustainMs, windowMs } = this.#policy;
     // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
     const key = sustainMs === 0 ? "" : keyOf(subject);
-    if (sustainMs > 0 && !this.#isSustained(key, judgement)) {
+    if (sustainMs > 0 && !this.#suspicion.isSustained(key, judgement.suspects, judgement.now)) {
       this.meters.suspect(key, { thresholds: Array.from(limits), metric, ...aimOf(subject) });
       return;
     }
@@ -317,30 +307,13 @@ export class Detector {
   #firstAbove(subject: Learner, { column, row, weights }: RowRates, limits: Rates, now: Now): number {
     const from = row * METRICS.length;
     const crossed = firstCrossed(column, limits, from);
-    const isDoubted = this.#doubts.size > 0 && this.#isDoubted(subject);
+    const { doubts, rule } = this.#suspicion;
+    const isDoubted = doubts.size > 0 && this.#isDoubted(subject);
     if (!isDoubted && (crossed < 0 || !isSampled(weights))) return crossed;
-    const certain = crossed < 0 ? -1 : this.#rule.firstCertain(column, limits, weights, from);
-    const key = keyOf(subject);
-    const { sustainMs } = this.#policy;
-    // A rate that must be sustained is added up further: its estimates are below the threshold now and then.
-    if (certain >= 0 && sustainMs === 0) {
-      this.#doubts.delete(key);
-      return certain;
-    }
-    const due = this.#doubts.due(key, now.monotonicMs);
-    if (due !== null) {
-      const samples = this.#rule.samples(due, column[from + due] as number, limits[due] as number, weights);
-      if (this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) {
-        this.#suspects.set(key, now.monotonicMs - sustainMs);
-        return due;
-      }
-    } else if (crossed >= 0) {
-      const samples = this.#rule.samples(crossed, column[from + crossed] as number, limits[crossed] as number, weights);
-      if (samples !== null) this.#doubts.begin(key, { metric: crossed, ...samples }, this.#windowAt(now));
-    }
-    if (certain >= 0) return certain;
-    // Once it was certain, the estimate decides whether the rate is sustained.
-    return this.#suspects.has(key) ? crossed : -1;
+    const certain = crossed < 0 ? -1 : rule.firstCertain(column, limits, weights, from);
+    const samples = (metric: number) =>
+      rule.samples(metric, column[from + metric] as number, limits[metric] as number, weights);
+    return this.#suspicion.firstCertain(keyOf(subject), { crossed, certain, samples }, now);
   }
 
   /** The next call overwrites the result. */
@@ -355,18 +328,6 @@ export class Detector {
 
   #isDoubted({ keys, at, group }: Learner): boolean {
     return group.calculation === "total" || this.#doubted.find(keys, at / ADDRESS_BYTES) !== null;
-  }
-
-  #windowAt({ monotonicMs }: Now): ReadAt {
-    const { windowMs, sustainMs } = this.#policy;
-    return { nowMs: monotonicMs, windowMs, sustainMs };
-  }
-
-  /** Whether the target has been above a limit for `sustainMs`. */
-  #isSustained(key: string, { now, suspects }: Judgement): boolean {
-    const since = this.#suspects.get(key) ?? now.monotonicMs;
-    suspects.set(key, since);
-    return now.monotonicMs - since >= this.#policy.sustainMs;
   }
 
   /** Whether the table has room for an attack of this size. In a full table it replaces one that is calm or smaller. */

@@ -15,7 +15,7 @@ import type { DetectionPolicy } from "./detector.ts";
 export interface DetectionSections extends BoundsSections {
   readonly detection: DetectionConfig;
   readonly hostgroups: readonly Hostgroup[];
-  /** Of each hostgroup, in the same order. */
+  /** One for each hostgroup, in the same order. */
   readonly mitigations: readonly { readonly ban: { readonly unbanHysteresisSeconds: number } }[];
   /** null: off. `none`: its attacks are not banned. */
   readonly carpet: (CarpetConfig & { readonly mitigation: string }) | null;

@@ -76,7 +76,7 @@ export class TickJudge {
     return changes;
   }
 
-  /** What was counted of attacked hosts. judge() begins with it, so that an attack that ends has its last tick. */
+  /** Takes the counts of attacked hosts. judge() begins with it, so that an attack that ends has its last tick. */
   measure(now: Now): void {
     this.#outcomes?.read();
     for (let first = 0, all = 1; first < all; first += COUNT_ROWS) {

@@ -128,7 +128,7 @@ export class Levers {
     return this.#levers.get(zone) !== null || this.#levers.all.size < LEVERS_MAX;
   }
 
-  /** Of the levers of zones that were removed from the file, the one that ends first; null: there is none. */
+  /** The lever that ends first among those of zones that were removed from the file; null: there is none. */
   #unneeded(beside: string): Lever | null {
     const { isConfigured } = this.#options;
     const unneeded = [...this.#levers.all.values()].filter(({ zone }) => zone !== beside && !isConfigured(zone));

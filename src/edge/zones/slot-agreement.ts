@@ -1,9 +1,9 @@
-/** What brains of a cluster agree on before an edge node may order a certificate: one slot for each zone. */
+/** The agreement of brains before an edge node may order a certificate: one slot for each zone. */
 
 export type SlotClaim =
   | { readonly kind: "taken" }
   | { readonly kind: "held"; readonly holder: string }
-  /** What keeps the slots cannot be reached: certificates can wait. */
+  /** The keeper of the slots cannot be reached: certificates can wait. */
   | { readonly kind: "unavailable" };
 
 export interface SlotAgreement {

@@ -3,6 +3,7 @@
  * bytes depend on its content only, and are shared by all nodes with the same content.
  */
 import { etagOf, type PolledDocument } from "../../nodes/polled-document.ts";
+import { timestamp } from "../../schema/timestamp.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
 import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
@@ -258,7 +259,7 @@ function zoneWire(zone: Zone, keys: readonly ClearanceKey[], override: Challenge
     ...(zone.acme.fallback !== null && { acme_fallback: zone.acme.fallback }),
     ...(zone.extraDirectivesFile !== null && { extra_directives_file: zone.extraDirectivesFile }),
     ...(override !== null && {
-      challenge_override: { mode: override.mode, until: timeText(override.untilMs), reason: override.reason },
+      challenge_override: { mode: override.mode, until: timestamp(override.untilMs), reason: override.reason },
     }),
     clearance_keys: [...keys].sort((a, b) => a.notBeforeMs - b.notBeforeMs).map(keyWire),
   };
@@ -298,18 +299,13 @@ function challengeOptionsWire({ dryRun, exemptPaths, difficulty, cookieTtlSecond
 }
 
 function keyWire({ id, secret, notBeforeMs, notAfterMs }: ClearanceKey) {
-  return { id, secret, not_before: timeText(notBeforeMs), not_after: timeText(notAfterMs) };
+  return { id, secret, not_before: timestamp(notBeforeMs), not_after: timestamp(notAfterMs) };
 }
 
 function challengeWire({ zone, token, keyAuthorization, expiresAtMs }: AcmeChallenge) {
-  return { zone, token, key_authorization: keyAuthorization, expires_at: timeText(expiresAtMs) };
+  return { zone, token, key_authorization: keyAuthorization, expires_at: timestamp(expiresAtMs) };
 }
 
 function grantWire({ zone, node, expiresAtMs }: IssuanceGrant) {
-  return { zone, node, expires_at: timeText(expiresAtMs) };
-}
-
-/** RFC 3339, UTC, with milliseconds. */
-function timeText(wallMs: number): string {
-  return new Date(wallMs).toISOString();
+  return { zone, node, expires_at: timestamp(expiresAtMs) };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { admitCallers, as, type Caller } from "../../../test/fixtures/http/callers.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
-import { configOf } from "../../../test/fixtures/views.ts";
 
 const CONFIG = `networks: [192.0.2.0/24]
 protected_whitelist: [192.0.2.53]

@@ -4,10 +4,11 @@
  * that can be used the port is closed; it never serves plain http.
  */
 import { messageOf } from "../../system/error-message.ts";
+import { PemFileError } from "../../system/pem-files.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import { ListenError } from "./listen-error.ts";
 import type { createApp } from "./pipeline.ts";
-import { TlsFileError, type TlsPair } from "./tls-files.ts";
+import type { TlsPair } from "./tls-files.ts";
 
 export interface ListenerOptions {
   readonly app: ReturnType<typeof createApp>;
@@ -92,7 +93,7 @@ export class Listener {
       onTls?.(null);
       return pair;
     } catch (cause) {
-      if (!(cause instanceof TlsFileError)) throw cause;
+      if (!(cause instanceof PemFileError)) throw cause;
       onTls?.(cause.message);
       return null;
     }

@@ -2,13 +2,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Attack, attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
-import type { Ban } from "../../mitigation/ban.ts";
+import { type Ban, doingText } from "../../mitigation/ban.ts";
 import { separabilityOf } from "../../mitigation/measure.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { VolumeWire, volumeToWire } from "./attack-volume.ts";
-import { BanState, Method, routeOf } from "./ban.ts";
+import { BanState, Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
@@ -164,7 +164,7 @@ type MitigationWire = Pick<AttackWire, "dry_run"> & {
 };
 
 function mitigationOf(ban: Ban): MitigationWire {
-  return { ban_state: ban.state, method: ban.method, route: routeOf(ban), dry_run: ban.dryRun };
+  return { ban_state: ban.state, method: ban.method, route: doingText(ban), dry_run: ban.dryRun };
 }
 
 /** The ban has been forgotten, or there was none. */

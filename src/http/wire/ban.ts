@@ -1,9 +1,9 @@
 /** The ban (docs/interface.md#ban). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { LimitedNeighbor, MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
-import type { Ban } from "../../mitigation/ban.ts";
+import { type Ban, doingText } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { enclosingIn, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { enclosingIn, type Measure, separabilityOf } from "../../mitigation/measure.ts";
 import type { OrderedTerms } from "../../mitigation/order/ban-order.ts";
 import { retiringTexts } from "../../mitigation/retiring.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
@@ -212,11 +212,6 @@ export const OrderedBansWire = Type.Object({ bans: Type.Array(OrderedBanWire) },
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-/** `192.0.2.1/32 next-hop 192.0.2.254`; where there is no route yet, or no speaker: `192.0.2.1/32 blackhole`. */
-export function routeOf({ measure, prefix, method }: Ban): string {
-  return measureText(measure) || `${prefix.text} ${method}`;
-}
-
 export function banToWire(view: BanView): BanWire {
   const { ban, routeState, dropped, leftOutRules, refusing = [], settled = SETTLED } = view;
   const { measure, escalation } = ban;
@@ -233,7 +228,7 @@ export function banToWire(view: BanView): BanWire {
     community: communitiesText((measure.kind === "flowspec" ? measure : route)?.communities ?? []) || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
-    route: routeOf(ban),
+    route: doingText(ban),
     announced_prefix: enclosingIn(measure, ban.prefix)?.text ?? null,
     moves_with: view.movesWith == null ? null : movesWithToWire(view.movesWith),
     not_announced: notAnnounced(measure),

@@ -152,7 +152,7 @@ export class MaintenanceWindows {
     this.#update();
   }
 
-  /** What holds now if these were configured. Nothing is changed. */
+  /** The windows that would hold now if these were configured. Nothing is changed. */
   under(configured: readonly Window[]): Pick<MaintenanceWindows, "isWatchOnly"> {
     const open = this.#openAmong(configured);
     return { isWatchOnly: (subject) => isWatchOnlyIn(open, subject) };

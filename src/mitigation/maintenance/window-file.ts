@@ -13,7 +13,7 @@ const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 const MINUTES_MAX = 1440;
 const ALWAYS = `must be below ${MINUTES_MAX} with all days: no window is open for ever; dry_run_directions and thresholds of hostgroups are`;
 
-/** What an order has, too. */
+/** The keys that an order has, too. */
 export const WINDOW_KEYS = {
   name: described(text("ruleName"), "The name of the window, unique among all of them."),
   hostgroups: described(list(text("groupName"), TARGETS_MAX), "The hostgroups that it is for."),
@@ -65,7 +65,7 @@ export const WindowFile = Type.Object(
 );
 export type WindowFile = Static<typeof WindowFile>;
 
-/** What a window is for and does. */
+/** The targets and the effects of a window. */
 export type WindowTargets = Pick<
   WindowFile,
   "name" | "hostgroups" | "prefixes" | "watch_only" | "quiet" | "threshold_factor"

@@ -1,5 +1,5 @@
 /** A maintenance window: what is done otherwise for some targets in a time. Pure. */
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, prefixContains, prefixCovers } from "../../net/prefix.ts";
 
 export interface Window {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Window {
   readonly hostgroups: readonly string[];
   /** Attacks are detected and recorded, and their bans are virtual. */
   readonly watchOnly: boolean;
-  /** Of attacks and bans there, nothing is notified. */
+  /** No attack and no ban there is notified. */
   readonly quiet: boolean;
   /** By which thresholds of new attacks are multiplied; 1: they stay. */
   readonly thresholdFactor: number;
@@ -77,7 +77,7 @@ export function isFor({ prefixes, hostgroups }: Window, { prefix, group, isAnyPa
   if (hostgroups.includes(group)) return true;
   if (prefix === null) return false;
   if (isAnyPart && prefixes.some((inner) => prefixContains(prefix, inner.address))) return true;
-  return prefixes.some((outer) => outer.length <= prefix.length && prefixContains(outer, prefix.address));
+  return prefixes.some((outer) => prefixCovers(outer, prefix));
 }
 
 /** For records: `watch only, quiet, thresholds × 3, for web, 203.0.113.0/24`. */

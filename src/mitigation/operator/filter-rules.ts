@@ -3,7 +3,7 @@
  * is on disk before it takes effect, and ends at once, whatever the disk does. Times are wall clock, ms.
  */
 import { FILTER_RULE_ORDERS_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
 import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { hiddenRules } from "./hidden-rules.ts";
@@ -143,7 +143,7 @@ export class FilterRules {
     return { kind: "done", view, isSaved: outcome.isSaved };
   }
 
-  /** What order() would answer now. Changes nothing, and counts no refusal. */
+  /** The answer that order() would give now. Changes nothing, and counts no refusal. */
   preview(order: RuleOrder, rule: OperatorRule): RuleOrderPreview {
     const others = this.#all().filter(({ order: one }) => one?.name !== rule.name);
     const rules = [rule, ...others.map((one) => one.rule)];
@@ -162,7 +162,7 @@ export class FilterRules {
     return saved;
   }
 
-  /** What callers ordered, also what is not in force, by name. */
+  /** The orders of callers, also those that are not in force, by name. */
   get orders(): ReadonlyMap<string, RuleOrder> {
     return this.#orders.all;
   }
@@ -241,7 +241,5 @@ function hasSets({ match }: OperatorRule, sets: readonly string[]): boolean {
 }
 
 function liesInNetworks({ destinations }: OperatorRule, networks: readonly Prefix[]): boolean {
-  return destinations.every((prefix) =>
-    networks.some((network) => network.length <= prefix.length && prefixContains(network, prefix.address)),
-  );
+  return destinations.every((prefix) => networks.some((network) => prefixCovers(network, prefix)));
 }

@@ -1,5 +1,5 @@
 /** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { Range } from "../../net/range.ts";
 import { ANY_MATCH, type Match, matchText } from "../rules/match.ts";
 import type { OperatorRule } from "./operator-rule.ts";
@@ -20,21 +20,17 @@ function hides(earlier: OperatorRule, later: OperatorRule, networks: readonly Pr
   const wide = earlier.destinations.length === 0 ? networks : earlier.destinations;
   const narrow = later.destinations.length === 0 ? networks : later.destinations;
   return (
-    narrow.every((prefix) => wide.some((outer) => isInside(prefix, outer))) &&
+    narrow.every((prefix) => wide.some((outer) => prefixCovers(outer, prefix))) &&
     matchesAllOf(earlier.match, later.match) &&
     asksNoMore(earlier, later)
   );
-}
-
-function isInside(prefix: Prefix, outer: Prefix): boolean {
-  return outer.length <= prefix.length && prefixContains(outer, prefix.address);
 }
 
 /** Whether every packet that `narrow` matches is matched by `wide`, too; their destinations left aside. */
 function matchesAllOf(wide: Match, narrow: Match): boolean {
   const isSame = <T>(one: T | null, other: T | null) => one === null || one === other;
   return (
-    (wide.source === null || (narrow.source !== null && isInside(narrow.source, wide.source))) &&
+    (wide.source === null || (narrow.source !== null && prefixCovers(wide.source, narrow.source))) &&
     isSame(wide.fragment, narrow.fragment) &&
     holdsRanges(wide.protocols, narrow.protocols) &&
     holdsRanges(wide.sourcePorts, narrow.sourcePorts) &&

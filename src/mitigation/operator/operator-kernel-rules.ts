@@ -3,7 +3,7 @@
  * so that one look-up finds them. Pure.
  */
 import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
-import { addressBits, type Prefix, prefixContains } from "../../net/prefix.ts";
+import { addressBits, type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { KernelAction } from "../rules/action.ts";
 import type { OwnedRule } from "../rules/kernel-rule.ts";
 import { type FilterRule, ruleText } from "../rules/rule.ts";
@@ -72,7 +72,7 @@ class Lists {
   /** The destinations within a prefix that have a list. */
   inside(prefix: Prefix): Prefix[] {
     if (prefix.length === addressBits(prefix.family)) return [];
-    return [...this.byText.values()].map((list) => list.prefix).filter((one) => covers(prefix, one));
+    return [...this.byText.values()].map((list) => list.prefix).filter((one) => prefixCovers(prefix, one));
   }
 
   /** False: there is no room. */
@@ -99,17 +99,13 @@ function listFor(prefix: Prefix, placed: readonly Placed[], isAttacked: boolean)
 
 function isFor({ match }: OperatorRule, destinations: readonly Prefix[], prefix: Prefix): boolean {
   if (match.source !== null && match.source.family !== prefix.family) return false;
-  return destinations.some((destination) => covers(destination, prefix));
-}
-
-function covers(outer: Prefix, inner: Prefix): boolean {
-  return outer.length <= inner.length && prefixContains(outer, inner.address);
+  return destinations.some((destination) => prefixCovers(destination, prefix));
 }
 
 /** The intersection of the destinations and the prefix. */
 function shared(destinations: readonly Prefix[], prefix: Prefix): Prefix[] {
-  if (destinations.some((destination) => covers(destination, prefix))) return [prefix];
-  return destinations.filter((destination) => covers(prefix, destination));
+  if (destinations.some((destination) => prefixCovers(destination, prefix))) return [prefix];
+  return destinations.filter((destination) => prefixCovers(prefix, destination));
 }
 
 function kernelForm(

@@ -33,12 +33,12 @@ export interface RuleEffect {
   readonly total: MeanRates;
   /** To hosts that were in no attack. */
   readonly unattacked: MeanRates;
-  /** What the rule matches; of a limit also what is within it. */
+  /** The traffic that the rule matches; with a limit also the traffic within it. */
   readonly matched: MeanRates;
-  /** What the rule drops, or in a dry run what would be. */
+  /** The traffic that the rule drops, or in a dry run would drop. */
   readonly dropped: MeanRates;
   readonly droppedUnattacked: MeanRates;
-  /** Of what is matched, what this machine dropped already. */
+  /** The part of the matched traffic that this machine dropped already. */
   readonly droppedBefore: MeanRates;
   /** Number and hostgroups of the hosts among the sampled ones that lose packets, of a `pass` rule that it matches. */
   readonly hosts: number;

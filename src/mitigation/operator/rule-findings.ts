@@ -1,4 +1,4 @@
-/** What is wrong with a written rule of the operator, beside its shape. */
+/** Faults of a written rule of the operator, beside its shape. */
 import { PAYLOAD_BYTES_MAX } from "../../native/constants.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
@@ -10,7 +10,7 @@ type RuleFile = Pruned<FilterRuleFile>;
 /** Texts of those that destinations lie in, without those that could not be read. */
 type Networks = readonly (string | undefined)[] | undefined;
 
-/** Of one rule; paths begin at it. @param key of the networks. */
+/** Faults of one rule; paths begin at it. @param key of the networks. */
 export function* filterRuleFindings(rule: RuleFile, networks: Networks, key = "networks"): Generator<Finding> {
   yield* limitFindings(rule);
   yield* protocolFindings(rule);

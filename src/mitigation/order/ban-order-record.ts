@@ -56,7 +56,7 @@ export function recordOfOrder(ban: Ban): BanOrderRecord {
   };
 }
 
-/** What another brain sent; null: it is no order of the prefix. */
+/** Reads the record of another brain; null: it is no order of the prefix. */
 export function banOrderRecord(value: unknown, prefix: string): BanOrderRecord | null {
   if (!compiled.Check(value) || value.prefix !== prefix) return null;
   const { terms, startedAt, expiresAt } = value;

@@ -1,4 +1,4 @@
-/** What an operator orders of a ban: the prefix, and what is done in place of what the configuration says. Pure. */
+/** A ban as an operator orders it: the prefix, and terms in place of those of the configuration. Pure. */
 
 import type { IpAddress } from "../../net/address.ts";
 import { type Community, communityText } from "../../net/community.ts";
@@ -6,12 +6,12 @@ import { hostPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Method } from "../escalation.ts";
 import { type Match, matchText } from "../rules/match.ts";
 
-/** What is ordered in place of the hostgroup's terms; absent: as those are. Kept with the ban. */
+/** Terms that are ordered in place of the hostgroup's; absent: as those are. Kept with the ban. */
 export interface OrderedTerms {
   readonly method?: Method;
   /** Without destinations: these are the ban's prefix. */
   readonly rules?: readonly Match[];
-  /** What may pass each rule; 0: nothing. */
+  /** The rate that may pass each rule; 0: nothing. */
   readonly bytesPerSecond?: number;
   readonly communities?: readonly Community[];
   /** Addresses or names of the neighbors that get its routes; absent: all of them. */

@@ -56,7 +56,7 @@ export const ORDER_KEYS = {
 export const OrderFile = Type.Object(ORDER_KEYS, closed);
 export type OrderFile = Static<typeof OrderFile>;
 
-/** What is wrong with it, beside its shape. Paths begin at its keys. */
+/** Its faults, beside its shape. Paths begin at its keys. */
 export function* orderFindings(order: Pruned<OrderFile>): Generator<Finding> {
   const { method, rules = [], rate_mbps: rate } = order;
   const isRuled = rules.length > 0 || rate !== undefined;

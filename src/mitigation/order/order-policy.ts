@@ -1,4 +1,4 @@
-/** What operators and tenants may order by hand: how wide, by which method, and to which neighbors. Pure. */
+/** The orders that operators and tenants may give by hand: how wide, by which method, and to which neighbors. Pure. */
 import type { Holder } from "../../access/shares.ts";
 import { CarpetBounds, type PrefixRefusal } from "../../detection/carpet/carpet-bounds.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -17,7 +17,7 @@ export const TOO_WIDE = "prefix wider than ban.order_widest allows";
 export type OrderedPrefixRefusal = Exclude<PrefixRefusal, "prefix wider than carpet allows"> | typeof TOO_WIDE;
 
 export interface OrderPolicy {
-  /** Of prefixes that are more than one address. null: it may be ordered. */
+  /** Judges prefixes that are more than one address. null: it may be ordered. */
   refusalOf(prefix: Prefix): OrderedPrefixRefusal | null;
   /** null: the order fits what is configured, and what its caller may order. */
   faultOf(order: BanOrder, by: Holder): OrderRefusal | null;

@@ -11,7 +11,7 @@ import { type BanOrder, hasTerms } from "./ban-order.ts";
 
 export interface OrderGiven {
   readonly order: BanOrder;
-  /** Whose share it takes. */
+  /** The holder whose share it takes. */
   readonly by: Holder;
   readonly admission: Admission;
   /** The active ban of the prefix. */

@@ -1,11 +1,11 @@
-/** What an operator can do about a refused order. */
+/** The remedies of an operator for a refused order. */
 import type { OwnRefusal } from "../../traffic/own-infrastructure.ts";
 import { isOwnRefusal } from "../../traffic/own-infrastructure.ts";
 import type { Refusal, ShareRefusal } from "../admission.ts";
 import { ALL_NODES_LOST, NODES_REFUSE } from "../ban.ts";
 import { type OrderRefusal, TOO_WIDE } from "./order-policy.ts";
 
-/** Of these the reason itself says it. */
+/** The reasons that say it themselves. */
 type SaysItself = OwnRefusal | OrderRefusal | ShareRefusal;
 
 const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {

@@ -1,5 +1,5 @@
 /** The choices in force: of those whose prefix contains an address or a prefix, the longest decides. Pure. */
-import { enclosingPrefix, type Prefix, prefixContains } from "../../net/prefix.ts";
+import { enclosingPrefix, type Prefix, prefixCovers } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { isOneAddress } from "../ban-subject.ts";
 import type { ScrubConfig } from "../scrub/scrub-config.ts";
@@ -67,5 +67,5 @@ export class ChosenPrefixes implements Chosen {
 
 /** And is longer. */
 function isWithin(part: Prefix, prefix: Prefix): boolean {
-  return part.length > prefix.length && prefixContains(prefix, part.address);
+  return part.length > prefix.length && prefixCovers(prefix, part);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
-import { configOf } from "../../../test/fixtures/views.ts";
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import { enclosingPrefix } from "../../net/prefix.ts";
 import type { ScrubConfig } from "../scrub/scrub-config.ts";

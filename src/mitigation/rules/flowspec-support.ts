@@ -1,4 +1,4 @@
-/** What the FlowSpec rules of a router can match. Pure. */
+/** The match fields that a router supports in FlowSpec rules. Pure. */
 import type { Range } from "../../net/range.ts";
 import { RULES_MAX, type Rule } from "./rule.ts";
 
@@ -21,7 +21,7 @@ export interface FlowspecSupport {
   readonly lists: boolean;
   /** TCP flags that must be unset, beside those that must be set. */
   readonly unsetFlags: boolean;
-  /** Of one ban. */
+  /** Maximum for one ban. */
   readonly rulesPerBan: number;
 }
 
@@ -44,7 +44,7 @@ export function isAnyRules(support: FlowspecSupport): boolean {
   return supportText(support) === ANY_RULES_TEXT;
 }
 
-/** What the routers cannot match of the rule, for people; null: they can match it. */
+/** The fields of the rule that the routers cannot match, for people; null: they can match it. */
 export function unsupported(rule: Rule, support: FlowspecSupport): string | null {
   const { fields, ranges, lists, unsetFlags } = support;
   const used = usedFields(rule);
@@ -58,7 +58,7 @@ export function unsupported(rule: Rule, support: FlowspecSupport): string | null
 
 function usedFields({ source, ...rule }: Rule): ReadonlySet<FlowspecField> {
   const used = new Set<FlowspecField>();
-  // Of an outgoing attack the source is the banned prefix itself, which takes the same field.
+  // An outgoing attack has the banned prefix itself as its source, which takes the same field.
   if (source !== null) used.add("source");
   if (rule.protocols.length > 0) used.add("protocol");
   if (rule.sourcePorts.length > 0) used.add("source_port");

@@ -36,7 +36,7 @@ export function rulesOfBans(bans: Iterable<Ban>): OwnedRule[] {
   return all.flatMap(kernelRulesOf).filter(isWanted);
 }
 
-/** Of more than one address. */
+/** Whether the ban is of more than one address and validates TCP. */
 function validatesTcp({ prefix, measure }: Ban): boolean {
   return measure.kind === "scrub" && measure.filter.tcp !== null && !measure.filter.countsOnly && !isOneAddress(prefix);
 }

@@ -256,7 +256,7 @@ function flagFields(flags: Rule["tcpFlags"], attack: readonly WeightedPacket[]):
   return common.tcpFlags ? [...single, new Narrowing(common)] : single;
 }
 
-/** Of the packets with TCP flags, the weight of those that have each set, and of those that have it not. */
+/** By TCP flag, the weight of the packets that have it set, and of those that have it not. */
 function weightsByFlag(packets: readonly WeightedPacket[]) {
   const [set, unset] = [FLAG_BITS.map(() => 0), FLAG_BITS.map(() => 0)];
   for (const { header, weight } of packets) {

@@ -18,7 +18,7 @@ import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 export interface Found {
   readonly rule: Rule;
   readonly packets: readonly WeightedPacket[];
-  /** Of the packets. */
+  /** Weight of the packets. */
   readonly weight: number;
   readonly users: number;
 }

@@ -2,7 +2,7 @@
  * Reads a rule from its wire form (RuleWire), strictly: a malformed rule is refused, since it could match too much.
  * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
-import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { type Prefix, parsePrefix, prefixCovers } from "../../net/prefix.ts";
 import { exactly, type Range } from "../../net/range.ts";
 import type { RuleAction } from "./action.ts";
 import { ANY_MATCH, PORT_MAX, PROTOCOL_MAX, RANGES_MAX } from "./match.ts";
@@ -23,7 +23,7 @@ const PACKET_BYTES_MAX = 0xffff_ffff;
 export function readRule(value: unknown, within: Prefix): Rule {
   const wire = readObject(value, "");
   const destination = readPrefix(wire, "dst") ?? within;
-  if (destination.length < within.length || !prefixContains(within, destination.address)) {
+  if (!prefixCovers(within, destination)) {
     throw new RuleProblem(`dst: ${destination.text} is not inside of ${within.text}`);
   }
   const source = readPrefix(wire, "src");

@@ -4,7 +4,7 @@ import { prefix } from "../../../test/fixtures/networks.ts";
 import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { matchText, ruleMatches } from "./match.ts";
-import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
+import { type Rule, routerActionToWire, ruleText, ruleToWire, wideRule } from "./rule.ts";
 
 const VICTIM = "192.0.2.7/32";
 const wide = wideRule(prefix(VICTIM), { kind: "discard" });
@@ -155,6 +155,15 @@ test.each<[Partial<Rule>, object]>([
   [{ protocols: exactly(255) }, { proto: 255 }],
 ])("on the wire protocols of %j are %j", (changes, wire) => {
   expect<object>(ruleToWire(narrowed(changes))).toEqual({ dst: VICTIM, ...wire, action: "discard" });
+});
+
+test("on the wire the actions of routers are those of rules where there is one", () => {
+  expect(routerActionToWire({ kind: "rate_limit_packets", packetsPerSecond: 9 })).toEqual({
+    action: "rate_limit",
+    rate_packets: 9,
+  });
+  expect(routerActionToWire({ kind: "redirect", to: "rt:1:2" })).toEqual({ action: "redirect", redirect_to: "rt:1:2" });
+  expect(routerActionToWire({ kind: "mark", dscp: 8 })).toEqual({ action: "mark", dscp: 8 });
 });
 
 test("two rules that differ in their action alone have one match", () => {

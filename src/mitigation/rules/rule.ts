@@ -52,13 +52,13 @@ export interface RuleWire {
   readonly packet_length?: { readonly min: number; readonly max: number };
   /** Replaces `proto` if there are several, or for protocol 0. */
   readonly protos?: readonly Range[];
-  /** Of routers alone: the packets per second of `rate_limit`, what `redirect` redirects to, and the DSCP of `mark`. */
+  /** For routers alone: the packets per second of `rate_limit`, the target of `redirect`, and the DSCP of `mark`. */
   readonly rate_packets?: number;
   readonly redirect_to?: string;
   readonly dscp?: number;
 }
 
-/** What routers do in place of the rule's own action. */
+/** The action of routers in place of the rule's own. */
 export function routerActionToWire(
   action: RouterAction,
 ): Pick<RuleWire, "action" | "rate_packets" | "redirect_to" | "dscp"> {

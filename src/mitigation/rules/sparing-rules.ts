@@ -3,7 +3,7 @@
  * of it. Pure.
  */
 import { attackTraffic } from "../../detection/attack/attack-traffic.ts";
-import { METRICS } from "../../traffic/rates.ts";
+import { BYTES_PER_MEGABIT, METRICS } from "../../traffic/rates.ts";
 import type { ObservedAttack } from "../circumstances.ts";
 import { SEPARABLE_USERS_MAX } from "../separability.ts";
 import { matchText, ruleMatches } from "./match.ts";
@@ -17,7 +17,6 @@ const PASSED_SHARE_MIN = 0.1;
 /** Another rate or action must be better by this factor: each change is an update to routers. */
 const CHANGED_TIMES = 2;
 const BYTES_PER_PACKET = 500;
-const BYTES_PER_MEGABIT = 125_000;
 
 /** @param before the rules in force. */
 export function sparingRules(

@@ -165,7 +165,7 @@ export function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): n
   return weightOfThose(packets, (header) => ruleMatches(rule, header));
 }
 
-/** Of those that match a rule already, the weight of those that match it with this change. */
+/** The weight of the packets that match a rule already, as far as they match it with this change too. */
 export function weightMatchedWith(change: Partial<Rule>, packets: readonly WeightedPacket[]): number {
   return weightOfThose(packets, changeMatcher(change));
 }

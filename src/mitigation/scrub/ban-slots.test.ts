@@ -1,12 +1,10 @@
 import { expect, test } from "bun:test";
-import { parseConfig } from "../../config/load/load.ts";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { slotsPerBan } from "./ban-slots.ts";
 
 function slots(text: string): number {
   const common = "networks: [192.0.2.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
-  const loaded = parseConfig(new TextEncoder().encode(`${common}dataplane: {interfaces: [eth0]}\n${text}`));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return slotsPerBan(loaded.config);
+  return slotsPerBan(configOf(`${common}dataplane: {interfaces: [eth0]}\n${text}`));
 }
 
 test("a ban has eight slots for the rules of its attack", () => {

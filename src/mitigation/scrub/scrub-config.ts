@@ -1,4 +1,4 @@
-/** What the configuration says of scrubbing: the filter of each hostgroup, and the profiles of victims. */
+/** The sections about scrubbing: the filter of each hostgroup, and the profiles of victims. */
 import type { ScrubFilter } from "./scrub-filter.ts";
 
 export interface ScrubConfig extends ScrubFilter {
@@ -16,7 +16,7 @@ export interface ScrubProfile {
   readonly filter: ScrubFilter;
 }
 
-/** What tenants may choose for addresses of a hostgroup. */
+/** The choice that tenants have for addresses of a hostgroup. */
 export interface Selectable {
   readonly profiles: readonly string[];
   readonly isAlways: boolean;

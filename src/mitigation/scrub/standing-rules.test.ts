@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { configOf } from "../../../test/fixtures/config/parsed-config.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { ban, configOf } from "../../../test/fixtures/views.ts";
+import { ban } from "../../../test/fixtures/views.ts";
 import type { Config } from "../../config/config.ts";
 import type { Ban } from "../ban.ts";
 import { type ActiveChoice, judgeChoice } from "../protection/choice.ts";

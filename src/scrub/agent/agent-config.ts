@@ -20,9 +20,9 @@ export interface ScrubAgentConfig {
     readonly caFile: string | null;
   };
   readonly dataplane: DataplaneConfig;
-  /** Of every document of the service. */
+  /** Bounds of every document of the service. */
   readonly bounds: DocumentBounds;
-  /** Of this node's operator, in the order in which they are tried. */
+  /** The rules of this node's operator, in the order in which they are tried. */
   readonly filterRules: readonly OperatorRule[];
   readonly prefixSets: readonly PrefixSetConfig[];
   /** Destinations whose packets are never dropped here. */

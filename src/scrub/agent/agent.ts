@@ -61,7 +61,7 @@ export class ScrubAgent {
   readonly #interfaces: InterfaceWatch;
   #cancels: readonly Cancel[] = [];
   readonly #refusals: Refusals;
-  /** What is in force, as last reported. */
+  /** The rules in force, as last reported. */
   #reported = "";
   /** Number of bans of all brains that were wanted last: fewer once some have expired. */
   #wantedBans = 0;
@@ -235,7 +235,7 @@ export class ScrubAgent {
     } catch (cause) {
       this.#kernelFailed(cause, "the kernel refuses the prefix sets: the previous ones stay in force");
     }
-    // What another brain wants of the same victim for longer goes on.
+    // A ban that another brain wants of the same victim for longer goes on.
     if (this.#feeds.length > 1 && this.#wantedNow() < this.#wantedBans) this.#want();
     this.#enforcement.tick();
     this.#enforcedChanged();

@@ -34,7 +34,7 @@ export interface BrainFeedOptions extends Pick<ReporterOptions, "filter" | "vers
   readonly index: number;
   readonly bounds: BoundsCheck;
   readonly reading: () => ReadingBounds;
-  /** What is in force, with the ETag of this brain's document. */
+  /** The rules in force, with the ETag of this brain's document. */
   readonly enforced: () => Enforced;
   /** Prefixes of refused bans, of this brain, that are of the document or have no room. */
   readonly refused: () => readonly RefusedBan[];
@@ -131,7 +131,7 @@ export class BrainFeed {
     await this.#file.written();
   }
 
-  /** What is enforced changed. */
+  /** Call it when the rules in force have changed. */
   reportSoon(): void {
     this.#reporter.soon();
   }

@@ -47,7 +47,7 @@ function joined(bans: readonly SourcedBan[]): HeldBan {
   };
 }
 
-/** Of rules for the same packets the first decides. */
+/** If several rules match the same packets, the first decides. */
 function withoutRepetition(rules: readonly Rule[]): readonly Rule[] {
   const byMatch = new Map<string, Rule>();
   for (const rule of rules) {

@@ -47,7 +47,7 @@ export class Reporter {
   load: Load = { pps: 0, mbps: 0 };
   #isStarted = false;
   #isSending = false;
-  /** What is enforced changed since the last report. */
+  /** The rules in force have changed since the last report. */
   #isDue = false;
   #isPaused = false;
   #cancel: Cancel = () => {};
@@ -73,7 +73,7 @@ export class Reporter {
     this.#cancelPause();
   }
 
-  /** What is enforced changed: the service decides by it to which node a victim goes. */
+  /** Call it when the rules in force have changed: the service decides by it to which node a victim goes. */
   soon(): void {
     this.#isDue = true;
     if (!this.#isStarted || this.#isSending || this.#isPaused) return;

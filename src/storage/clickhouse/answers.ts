@@ -28,7 +28,7 @@ export type Select = (query: string) => Promise<unknown[]>;
 export interface Tables {
   /** As the queries write it. */
   readonly database: string;
-  /** Of the later columns of the traffic, those that its table has. */
+  /** The later columns of the traffic that its table has. */
   readonly laterColumns: ReadonlySet<string>;
 }
 

@@ -19,7 +19,7 @@ export interface BudgetedServer {
 }
 
 export interface ByteBudgetsOptions {
-  /** Of traffic and edge history, as they are on the server's disk. */
+  /** Bytes of traffic and edge history, as they are on the server's disk. */
   readonly maxBytes: number;
   readonly records: Readonly<Record<RecordCause, number>>;
 }
@@ -43,7 +43,7 @@ const RECORDS = {
 } as const;
 type RecordTable = keyof typeof RECORDS;
 
-/** What the records of one holder take in one day. */
+/** The size of the records of one holder in one day. */
 interface Usage {
   readonly cause: RecordCause;
   readonly tenant: string;
@@ -66,7 +66,7 @@ interface Part {
 
 type Holder = Pick<Usage, "cause" | "tenant" | "operator">;
 
-/** Whose records are to be removed, and bytes of them that stay. */
+/** A holder whose records are to be removed, and bytes of them that stay. */
 interface Removed extends Holder {
   readonly kept: number;
 }

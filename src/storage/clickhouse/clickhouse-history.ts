@@ -34,9 +34,9 @@ export interface ClickhouseHistoryOptions {
   readonly usernameEnv: string | null;
   readonly passwordEnv: string | null;
   readonly retentionDays: number;
-  /** Of traffic and edge history on the server's disk. */
+  /** Bytes of traffic and edge history on the server's disk. */
   readonly maxBytes: number;
-  /** Of the records of each cause, before compression; absent: the usual ones. */
+  /** Bytes of the records of each cause, before compression; absent: the usual ones. */
   readonly budgets?: Readonly<Record<RecordCause, number>>;
   readonly environment: Environment;
   readonly clock: Pick<Clock, "wallMs">;
@@ -63,7 +63,7 @@ export class ClickhouseHistory implements HistoryDriver {
   readonly #budgets: ByteBudgets;
   /** Tables that are local to this server, so that this service drops their old partitions. */
   #ownTables: readonly Table[] = [];
-  /** Of the later columns of the traffic, those that its table has: an operator's table is used as it is. */
+  /** The later columns of the traffic that its table has: an operator's table is used as it is. */
   #laterColumns: ReadonlySet<string> = new Set();
   #isOpen = false;
   #version = 0;
@@ -200,7 +200,7 @@ export class ClickhouseHistory implements HistoryDriver {
     }
   }
 
-  /** Of two rows with the same key the one with the higher version counts, also after a restart. */
+  /** If two rows have the same key, the one with the higher version counts, also after a restart. */
   #nextVersion(): number {
     this.#version = Math.max(this.#version + 1, this.#options.clock.wallMs() * 1000);
     return this.#version;

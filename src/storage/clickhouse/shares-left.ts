@@ -1,6 +1,6 @@
 /** How several that took more than there is room for give some of it back: those with most first. Pure. */
 
-/** Of those that must give, what each keeps: the same for all. Together with what the others have it is the room. */
+/** The size that each of those keeps that must give: the same for all. With the others' sizes it makes the room. */
 export function sharesLeft(sizes: ReadonlyMap<string, number>, room: number): ReadonlyMap<string, number> {
   const ascending = [...sizes.values()].sort((a, b) => a - b);
   let left = room;

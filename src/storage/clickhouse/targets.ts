@@ -16,7 +16,7 @@ export function targetCondition(column: string, target: Target): string {
   return `(${column} = ${isIt} OR ${column} LIKE ${isSource} OR ${column} LIKE ${isVictim})`;
 }
 
-/** Of the text `x`. Other texts must not reach the functions, which newer servers let fail. */
+/** Tests the text `x`. Other texts must not reach the functions, which newer servers let fail. */
 function inPrefix(prefix: Prefix): string {
   const [first, last] = rangeOf(prefix);
   if (prefix.family === 4) {

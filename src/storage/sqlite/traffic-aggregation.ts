@@ -46,7 +46,7 @@ export function oldestTrafficMs(db: Database): number | null {
   return ts === null ? null : ts * 1000;
 }
 
-/** Of all tiers, whatever has been aggregated. Each step of the generator is one slice. */
+/** Removes from all tiers, whatever has been aggregated. Each step of the generator is one slice. */
 export function* removeTrafficBefore(db: Database, seconds: number): Generator<void> {
   for (let after = 0; ; ) {
     const ids = seriesAfter(db, after);

@@ -20,7 +20,7 @@ interface DayRow {
   readonly max_flows: number;
 }
 
-/** Of one series, by day. */
+/** The peaks of one series, by day. */
 type ByDay = Map<number, readonly [pps: number, mbps: number, flows: number]>;
 
 /** @param frontier from there on rows are in `hot` alone. */

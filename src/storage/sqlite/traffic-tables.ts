@@ -58,7 +58,7 @@ export const TRAFFIC_DEVIATIONS = TRAFFIC_TABLES.flatMap((table) =>
   DEVIATIONS.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column} REAL;`),
 ).join("\n");
 
-/** Of the rows `r` of a group: its maxima, and the largest of their deviations. */
+/** The maxima of the rows `r` of a group, and the largest of their deviations. */
 export const HIGHEST = [
   ...MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`),
   ...DEVIATIONS.map((column) => `max(ifnull(r.${column}, 0)) AS ${column}`),
@@ -100,7 +100,7 @@ interface Segment {
 
 export class TrafficTables {
   readonly #db: Database;
-  /** Of the current hour: address and direction → id. */
+  /** Ids of the current hour: address and direction → id. */
   readonly #ids = new Map<string, number>();
   #idsHour = -1;
 

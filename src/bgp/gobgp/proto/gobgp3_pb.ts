@@ -27,88 +27,17 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Any, EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any, file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Any, EmptySchema } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { AfiSafi, AsPrependAction, DeletePeerRequestSchema, DisablePeerRequestSchema, EbgpMultihop, Family, GetBgpRequestSchema, GetBgpResponseSchema, GracefulRestart, ListPeerRequestSchema, NexthopAction, PeerConf, Timers, Transport, TtlSecurity, WatchEventRequestSchema, WatchEventResponseSchema } from "./gobgp_pb.ts";
+import { file_gobgp } from "./gobgp_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file gobgp3.proto.
  */
 export const file_gobgp3: GenFile = /*@__PURE__*/
-  fileDesc("Cgxnb2JncDMucHJvdG8SBWFwaXBiIg8KDUdldEJncFJlcXVlc3QiLwoOR2V0QmdwUmVzcG9uc2USHQoGZ2xvYmFsGAEgASgLMg0uYXBpcGIuR2xvYmFsIkgKEVdhdGNoRXZlbnRSZXF1ZXN0EisKBHBlZXIYASABKAsyHS5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIisKDkFkZFBlZXJSZXF1ZXN0EhkKBHBlZXIYASABKAsyCy5hcGlwYi5QZWVyIiQKEURlbGV0ZVBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkiEQoPTGlzdFBlZXJSZXF1ZXN0Ii0KEExpc3RQZWVyUmVzcG9uc2USGQoEcGVlchgBIAEoCzILLmFwaXBiLlBlZXIilwEKEFJlc2V0UGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIMCgRzb2Z0GAMgASgIEj0KCWRpcmVjdGlvbhgEIAEoDjIqLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QuU29mdFJlc2V0RGlyZWN0aW9uIiUKElNvZnRSZXNldERpcmVjdGlvbhIGCgJJThAAEgcKA09VVBABIjwKEkRpc2FibGVQZWVyUmVxdWVzdBIPCgdhZGRyZXNzGAEgASgJEhUKDWNvbW11bmljYXRpb24YAiABKAkiYwoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEisKBHR5cGUYAiABKA4yHS5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeC5UeXBlIhEKBFR5cGUSCQoFRVhBQ1QQACKQAQoPTGlzdFBhdGhSZXF1ZXN0EiQKCnRhYmxlX3R5cGUYASABKA4yEC5hcGlwYi5UYWJsZVR5cGUSDAoEbmFtZRgCIAEoCRIdCgZmYW1pbHkYAyABKAsyDS5hcGlwYi5GYW1pbHkSKgoIcHJlZml4ZXMYBCADKAsyGC5hcGlwYi5UYWJsZUxvb2t1cFByZWZpeCI7ChBMaXN0UGF0aFJlc3BvbnNlEicKC2Rlc3RpbmF0aW9uGAEgASgLMhIuYXBpcGIuRGVzdGluYXRpb24iWAoUQWRkUGF0aFN0cmVhbVJlcXVlc3QSJAoKdGFibGVfdHlwZRgBIAEoDjIQLmFwaXBiLlRhYmxlVHlwZRIaCgVwYXRocxgDIAMoCzILLmFwaXBiLlBhdGgiXgoSU2V0UG9saWNpZXNSZXF1ZXN0EicKDGRlZmluZWRfc2V0cxgBIAMoCzIRLmFwaXBiLkRlZmluZWRTZXQSHwoIcG9saWNpZXMYAiADKAsyDS5hcGlwYi5Qb2xpY3kixAEKBkZhbWlseRIeCgNhZmkYASABKA4yES5hcGlwYi5GYW1pbHkuQWZpEiAKBHNhZmkYAiABKA4yEi5hcGlwYi5GYW1pbHkuU2FmaSIvCgNBZmkSDwoLQUZJX1VOS05PV04QABIKCgZBRklfSVAQARILCgdBRklfSVA2EAIiRwoEU2FmaRIQCgxTQUZJX1VOS05PV04QABIQCgxTQUZJX1VOSUNBU1QQARIbChZTQUZJX0ZMT1dfU1BFQ19VTklDQVNUEIUBIq0BCgRQYXRoEiIKBG5scmkYASABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EiQKBnBhdHRycxgCIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSEwoLaXNfd2l0aGRyYXcYBSABKAgSHQoGZmFtaWx5GAkgASgLMg0uYXBpcGIuRmFtaWx5EhMKC25laWdoYm9yX2lwGA8gASgJEhIKCmlkZW50aWZpZXIYEiABKA0iKQoLRGVzdGluYXRpb24SGgoFcGF0aHMYAiADKAsyCy5hcGlwYi5QYXRoIrUCCgRQZWVyEh0KBGNvbmYYAiABKAsyDy5hcGlwYi5QZWVyQ29uZhIqCg1lYmdwX211bHRpaG9wGAMgASgLMhMuYXBpcGIuRWJncE11bHRpaG9wEh8KBXN0YXRlGAUgASgLMhAuYXBpcGIuUGVlclN0YXRlEh0KBnRpbWVycxgGIAEoCzINLmFwaXBiLlRpbWVycxIjCgl0cmFuc3BvcnQYByABKAsyEC5hcGlwYi5UcmFuc3BvcnQSMAoQZ3JhY2VmdWxfcmVzdGFydBgJIAEoCzIWLmFwaXBiLkdyYWNlZnVsUmVzdGFydBIhCglhZmlfc2FmaXMYCiADKAsyDi5hcGlwYi5BZmlTYWZpEigKDHR0bF9zZWN1cml0eRgLIAEoCzISLmFwaXBiLlR0bFNlY3VyaXR5Ii8KC1R0bFNlY3VyaXR5Eg8KB2VuYWJsZWQYASABKAgSDwoHdHRsX21pbhgCIAEoDSJCCgtQcmVmaXhMaW1pdBIdCgZmYW1pbHkYASABKAsyDS5hcGlwYi5GYW1pbHkSFAoMbWF4X3ByZWZpeGVzGAIgASgNImAKCFBlZXJDb25mEhUKDWF1dGhfcGFzc3dvcmQYASABKAkSEQoJbG9jYWxfYXNuGAMgASgNEhgKEG5laWdoYm9yX2FkZHJlc3MYBCABKAkSEAoIcGVlcl9hc24YBSABKA0iNQoMRWJncE11bHRpaG9wEg8KB2VuYWJsZWQYASABKAgSFAoMbXVsdGlob3BfdHRsGAIgASgNIuUCCglQZWVyU3RhdGUSGAoQbmVpZ2hib3JfYWRkcmVzcxgFIAEoCRIQCghwZWVyX2FzbhgGIAEoDRI0Cg1zZXNzaW9uX3N0YXRlGA0gASgOMh0uYXBpcGIuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIwCgthZG1pbl9zdGF0ZRgPIAEoDjIbLmFwaXBiLlBlZXJTdGF0ZS5BZG1pblN0YXRlEigKCnJlbW90ZV9jYXAYEiADKAsyFC5nb29nbGUucHJvdG9idWYuQW55Im4KDFNlc3Npb25TdGF0ZRILCgdVTktOT1dOEAASCAoESURMRRABEgsKB0NPTk5FQ1QQAhIKCgZBQ1RJVkUQAxIMCghPUEVOU0VOVBAEEg8KC09QRU5DT05GSVJNEAUSDwoLRVNUQUJMSVNIRUQQBiIqCgpBZG1pblN0YXRlEgYKAlVQEAASCAoERE9XThABEgoKBlBGWF9DVBACIlAKBlRpbWVycxIjCgZjb25maWcYASABKAsyEy5hcGlwYi5UaW1lcnNDb25maWcSIQoFc3RhdGUYAiABKAsyEi5hcGlwYi5UaW1lcnNTdGF0ZSJUCgxUaW1lcnNDb25maWcSFQoNY29ubmVjdF9yZXRyeRgBIAEoBBIRCglob2xkX3RpbWUYAiABKAQSGgoSa2VlcGFsaXZlX2ludGVydmFsGAMgASgEImcKC1RpbWVyc1N0YXRlEioKBnVwdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZG93bnRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKCVRyYW5zcG9ydBIVCg1sb2NhbF9hZGRyZXNzGAEgASgJEhMKC3JlbW90ZV9wb3J0GAYgASgNIoQBCg9HcmFjZWZ1bFJlc3RhcnQSDwoHZW5hYmxlZBgBIAEoCBIUCgxyZXN0YXJ0X3RpbWUYAiABKA0SFQoNZGVmZXJyYWxfdGltZRgEIAEoDRIZChFsb25nbGl2ZWRfZW5hYmxlZBgGIAEoCBIYChBsb2NhbF9yZXN0YXJ0aW5nGAogASgIIioKF01wR3JhY2VmdWxSZXN0YXJ0Q29uZmlnEg8KB2VuYWJsZWQYASABKAgiQwoRTXBHcmFjZWZ1bFJlc3RhcnQSLgoGY29uZmlnGAEgASgLMh4uYXBpcGIuTXBHcmFjZWZ1bFJlc3RhcnRDb25maWciPwoNQWZpU2FmaUNvbmZpZxIdCgZmYW1pbHkYASABKAsyDS5hcGlwYi5GYW1pbHkSDwoHZW5hYmxlZBgCIAEoCCLXAQoHQWZpU2FmaRI1ChNtcF9ncmFjZWZ1bF9yZXN0YXJ0GAEgASgLMhguYXBpcGIuTXBHcmFjZWZ1bFJlc3RhcnQSJAoGY29uZmlnGAIgASgLMhQuYXBpcGIuQWZpU2FmaUNvbmZpZxIpCg1wcmVmaXhfbGltaXRzGAcgASgLMhIuYXBpcGIuUHJlZml4TGltaXQSRAobbG9uZ19saXZlZF9ncmFjZWZ1bF9yZXN0YXJ0GAkgASgLMh8uYXBpcGIuTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0IkcKHkxvbmdMaXZlZEdyYWNlZnVsUmVzdGFydENvbmZpZxIPCgdlbmFibGVkGAEgASgIEhQKDHJlc3RhcnRfdGltZRgCIAEoDSJRChhMb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnQSNQoGY29uZmlnGAEgASgLMiUuYXBpcGIuTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0Q29uZmlnIlIKCkRlZmluZWRTZXQSKAoMZGVmaW5lZF90eXBlGAEgASgOMhIuYXBpcGIuRGVmaW5lZFR5cGUSDAoEbmFtZRgCIAEoCRIMCgRsaXN0GAMgAygJIk0KCE1hdGNoU2V0EiIKBHR5cGUYASABKA4yFC5hcGlwYi5NYXRjaFNldC5UeXBlEgwKBG5hbWUYAiABKAkiDwoEVHlwZRIHCgNBTlkQACLKAQoKQ29uZGl0aW9ucxIlCgxuZWlnaGJvcl9zZXQYAiABKAsyDy5hcGlwYi5NYXRjaFNldBIvCgpyb3V0ZV90eXBlGAggASgOMhsuYXBpcGIuQ29uZGl0aW9ucy5Sb3V0ZVR5cGUSLAoTbGFyZ2VfY29tbXVuaXR5X3NldBgJIAEoCzIPLmFwaXBiLk1hdGNoU2V0IjYKCVJvdXRlVHlwZRITCg9ST1VURV9UWVBFX05PTkUQABIUChBST1VURV9UWVBFX0xPQ0FMEAMiewoPQ29tbXVuaXR5QWN0aW9uEikKBHR5cGUYASABKA4yGy5hcGlwYi5Db21tdW5pdHlBY3Rpb24uVHlwZRITCgtjb21tdW5pdGllcxgCIAMoCSIoCgRUeXBlEgcKA0FERBAAEgoKBlJFTU9WRRABEgsKB1JFUExBQ0UQAiJdCglNZWRBY3Rpb24SIwoEdHlwZRgBIAEoDjIVLmFwaXBiLk1lZEFjdGlvbi5UeXBlEg0KBXZhbHVlGAIgASgDIhwKBFR5cGUSBwoDTU9EEAASCwoHUkVQTEFDRRABIi4KD0FzUHJlcGVuZEFjdGlvbhILCgNhc24YASABKA0SDgoGcmVwZWF0GAIgASgNIiAKDU5leHRob3BBY3Rpb24SDwoHYWRkcmVzcxgBIAEoCSKwAgoHQWN0aW9ucxIoCgxyb3V0ZV9hY3Rpb24YASABKA4yEi5hcGlwYi5Sb3V0ZUFjdGlvbhIpCgljb21tdW5pdHkYAiABKAsyFi5hcGlwYi5Db21tdW5pdHlBY3Rpb24SHQoDbWVkGAMgASgLMhAuYXBpcGIuTWVkQWN0aW9uEioKCmFzX3ByZXBlbmQYBCABKAsyFi5hcGlwYi5Bc1ByZXBlbmRBY3Rpb24SLQoNZXh0X2NvbW11bml0eRgFIAEoCzIWLmFwaXBiLkNvbW11bml0eUFjdGlvbhIlCgduZXh0aG9wGAYgASgLMhQuYXBpcGIuTmV4dGhvcEFjdGlvbhIvCg9sYXJnZV9jb21tdW5pdHkYCCABKAsyFi5hcGlwYi5Db21tdW5pdHlBY3Rpb24iYQoJU3RhdGVtZW50EgwKBG5hbWUYASABKAkSJQoKY29uZGl0aW9ucxgCIAEoCzIRLmFwaXBiLkNvbmRpdGlvbnMSHwoHYWN0aW9ucxgDIAEoCzIOLmFwaXBiLkFjdGlvbnMiPAoGUG9saWN5EgwKBG5hbWUYASABKAkSJAoKc3RhdGVtZW50cxgCIAMoCzIQLmFwaXBiLlN0YXRlbWVudCJXCgZHbG9iYWwSCwoDYXNuGAEgASgNEhEKCXJvdXRlcl9pZBgCIAEoCRITCgtsaXN0ZW5fcG9ydBgDIAEoBRIYChBsaXN0ZW5fYWRkcmVzc2VzGAQgAygJIhEKD09yaWdpbkF0dHJpYnV0ZSIkChBOZXh0SG9wQXR0cmlidXRlEhAKCG5leHRfaG9wGAEgASgJIigKEkxvY2FsUHJlZkF0dHJpYnV0ZRISCgpsb2NhbF9wcmVmGAEgASgNIisKFENvbW11bml0aWVzQXR0cmlidXRlEhMKC2NvbW11bml0aWVzGAEgAygNIjUKD0lQQWRkcmVzc1ByZWZpeBISCgpwcmVmaXhfbGVuGAEgASgNEg4KBnByZWZpeBgCIAEoCSJEChBGbG93U3BlY0lQUHJlZml4EgwKBHR5cGUYASABKA0SEgoKcHJlZml4X2xlbhgCIAEoDRIOCgZwcmVmaXgYAyABKAkiMgoVRmxvd1NwZWNDb21wb25lbnRJdGVtEgoKAm9wGAEgASgNEg0KBXZhbHVlGAIgASgEIk4KEUZsb3dTcGVjQ29tcG9uZW50EgwKBHR5cGUYASABKA0SKwoFaXRlbXMYAiADKAsyHC5hcGlwYi5GbG93U3BlY0NvbXBvbmVudEl0ZW0iMwoMRmxvd1NwZWNOTFJJEiMKBXJ1bGVzGAEgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSIpChRNcFJlYWNoTkxSSUF0dHJpYnV0ZRIRCgluZXh0X2hvcHMYAiADKAkiIwoTVHJhZmZpY1JhdGVFeHRlbmRlZBIMCgRyYXRlGAIgASgCImcKGlR3b09jdGV0QXNTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SCwoDYXNuGAMgASgNEhMKC2xvY2FsX2FkbWluGAQgASgNImwKG0lQdjRBZGRyZXNzU3BlY2lmaWNFeHRlbmRlZBIVCg1pc190cmFuc2l0aXZlGAEgASgIEhAKCHN1Yl90eXBlGAIgASgNEg8KB2FkZHJlc3MYAyABKAkSEwoLbG9jYWxfYWRtaW4YBCABKA0iaAobRm91ck9jdGV0QXNTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SCwoDYXNuGAMgASgNEhMKC2xvY2FsX2FkbWluGAQgASgNIi4KD1Vua25vd25FeHRlbmRlZBIMCgR0eXBlGAEgASgNEg0KBXZhbHVlGAIgASgMIkkKHEV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGUSKQoLY29tbXVuaXRpZXMYASADKAsyFC5nb29nbGUucHJvdG9idWYuQW55IlAKDkxhcmdlQ29tbXVuaXR5EhQKDGdsb2JhbF9hZG1pbhgBIAEoDRITCgtsb2NhbF9kYXRhMRgCIAEoDRITCgtsb2NhbF9kYXRhMhgDIAEoDSJHChlMYXJnZUNvbW11bml0aWVzQXR0cmlidXRlEioKC2NvbW11bml0aWVzGAEgAygLMhUuYXBpcGIuTGFyZ2VDb21tdW5pdHkiOAoXTXVsdGlQcm90b2NvbENhcGFiaWxpdHkSHQoGZmFtaWx5GAEgASgLMg0uYXBpcGIuRmFtaWx5KiQKCVRhYmxlVHlwZRIKCgZHTE9CQUwQABILCgdBREpfT1VUEAMqPAoLRGVmaW5lZFR5cGUSCgoGUFJFRklYEAASDAoITkVJR0hCT1IQARITCg9MQVJHRV9DT01NVU5JVFkQBiovCgtSb3V0ZUFjdGlvbhIICgROT05FEAASCgoGQUNDRVBUEAESCgoGUkVKRUNUEAIyiAUKCEdvYmdwQXBpEjUKBkdldEJncBIULmFwaXBiLkdldEJncFJlcXVlc3QaFS5hcGlwYi5HZXRCZ3BSZXNwb25zZRJDCgpXYXRjaEV2ZW50EhguYXBpcGIuV2F0Y2hFdmVudFJlcXVlc3QaGS5hcGlwYi5XYXRjaEV2ZW50UmVzcG9uc2UwARI4CgdBZGRQZWVyEhUuYXBpcGIuQWRkUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPgoKRGVsZXRlUGVlchIYLmFwaXBiLkRlbGV0ZVBlZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ej0KCExpc3RQZWVyEhYuYXBpcGIuTGlzdFBlZXJSZXF1ZXN0GhcuYXBpcGIuTGlzdFBlZXJSZXNwb25zZTABEjwKCVJlc2V0UGVlchIXLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSQAoLRGlzYWJsZVBlZXISGS5hcGlwYi5EaXNhYmxlUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPQoITGlzdFBhdGgSFi5hcGlwYi5MaXN0UGF0aFJlcXVlc3QaFy5hcGlwYi5MaXN0UGF0aFJlc3BvbnNlMAESRgoNQWRkUGF0aFN0cmVhbRIbLmFwaXBiLkFkZFBhdGhTdHJlYW1SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5KAESQAoLU2V0UG9saWNpZXMSGS5hcGlwYi5TZXRQb2xpY2llc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_any, file_google_protobuf_empty, file_google_protobuf_timestamp]);
-
-/**
- * @generated from message apipb.GetBgpRequest
- */
-export type GetBgpRequest = Message<"apipb.GetBgpRequest"> & {
-};
-
-/**
- * Describes the message apipb.GetBgpRequest.
- * Use `create(GetBgpRequestSchema)` to create a new message.
- */
-export const GetBgpRequestSchema: GenMessage<GetBgpRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 0);
-
-/**
- * @generated from message apipb.GetBgpResponse
- */
-export type GetBgpResponse = Message<"apipb.GetBgpResponse"> & {
-  /**
-   * @generated from field: apipb.Global global = 1;
-   */
-  global?: Global | undefined;
-};
-
-/**
- * Describes the message apipb.GetBgpResponse.
- * Use `create(GetBgpResponseSchema)` to create a new message.
- */
-export const GetBgpResponseSchema: GenMessage<GetBgpResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 1);
-
-/**
- * @generated from message apipb.WatchEventRequest
- */
-export type WatchEventRequest = Message<"apipb.WatchEventRequest"> & {
-  /**
-   * @generated from field: apipb.WatchEventRequest.Peer peer = 1;
-   */
-  peer?: WatchEventRequest_Peer | undefined;
-};
-
-/**
- * Describes the message apipb.WatchEventRequest.
- * Use `create(WatchEventRequestSchema)` to create a new message.
- */
-export const WatchEventRequestSchema: GenMessage<WatchEventRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 2);
-
-/**
- * @generated from message apipb.WatchEventRequest.Peer
- */
-export type WatchEventRequest_Peer = Message<"apipb.WatchEventRequest.Peer"> & {
-};
-
-/**
- * Describes the message apipb.WatchEventRequest.Peer.
- * Use `create(WatchEventRequest_PeerSchema)` to create a new message.
- */
-export const WatchEventRequest_PeerSchema: GenMessage<WatchEventRequest_Peer> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 2, 0);
-
-/**
- * @generated from message apipb.WatchEventResponse
- */
-export type WatchEventResponse = Message<"apipb.WatchEventResponse"> & {
-};
-
-/**
- * Describes the message apipb.WatchEventResponse.
- * Use `create(WatchEventResponseSchema)` to create a new message.
- */
-export const WatchEventResponseSchema: GenMessage<WatchEventResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 3);
+  fileDesc("Cgxnb2JncDMucHJvdG8SBWFwaXBiIisKDkFkZFBlZXJSZXF1ZXN0EhkKBHBlZXIYASABKAsyCy5hcGlwYi5QZWVyIi0KEExpc3RQZWVyUmVzcG9uc2USGQoEcGVlchgBIAEoCzILLmFwaXBiLlBlZXIilwEKEFJlc2V0UGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIMCgRzb2Z0GAMgASgIEj0KCWRpcmVjdGlvbhgEIAEoDjIqLmFwaXBiLlJlc2V0UGVlclJlcXVlc3QuU29mdFJlc2V0RGlyZWN0aW9uIiUKElNvZnRSZXNldERpcmVjdGlvbhIGCgJJThAAEgcKA09VVBABImMKEVRhYmxlTG9va3VwUHJlZml4Eg4KBnByZWZpeBgBIAEoCRIrCgR0eXBlGAIgASgOMh0uYXBpcGIuVGFibGVMb29rdXBQcmVmaXguVHlwZSIRCgRUeXBlEgkKBUVYQUNUEAAikAEKD0xpc3RQYXRoUmVxdWVzdBIkCgp0YWJsZV90eXBlGAEgASgOMhAuYXBpcGIuVGFibGVUeXBlEgwKBG5hbWUYAiABKAkSHQoGZmFtaWx5GAMgASgLMg0uYXBpcGIuRmFtaWx5EioKCHByZWZpeGVzGAQgAygLMhguYXBpcGIuVGFibGVMb29rdXBQcmVmaXgiOwoQTGlzdFBhdGhSZXNwb25zZRInCgtkZXN0aW5hdGlvbhgBIAEoCzISLmFwaXBiLkRlc3RpbmF0aW9uIlgKFEFkZFBhdGhTdHJlYW1SZXF1ZXN0EiQKCnRhYmxlX3R5cGUYASABKA4yEC5hcGlwYi5UYWJsZVR5cGUSGgoFcGF0aHMYAyADKAsyCy5hcGlwYi5QYXRoIl4KElNldFBvbGljaWVzUmVxdWVzdBInCgxkZWZpbmVkX3NldHMYASADKAsyES5hcGlwYi5EZWZpbmVkU2V0Eh8KCHBvbGljaWVzGAIgAygLMg0uYXBpcGIuUG9saWN5Iq0BCgRQYXRoEiIKBG5scmkYASABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EiQKBnBhdHRycxgCIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSEwoLaXNfd2l0aGRyYXcYBSABKAgSHQoGZmFtaWx5GAkgASgLMg0uYXBpcGIuRmFtaWx5EhMKC25laWdoYm9yX2lwGA8gASgJEhIKCmlkZW50aWZpZXIYEiABKA0iKQoLRGVzdGluYXRpb24SGgoFcGF0aHMYAiADKAsyCy5hcGlwYi5QYXRoIrUCCgRQZWVyEh0KBGNvbmYYAiABKAsyDy5hcGlwYi5QZWVyQ29uZhIqCg1lYmdwX211bHRpaG9wGAMgASgLMhMuYXBpcGIuRWJncE11bHRpaG9wEh8KBXN0YXRlGAUgASgLMhAuYXBpcGIuUGVlclN0YXRlEh0KBnRpbWVycxgGIAEoCzINLmFwaXBiLlRpbWVycxIjCgl0cmFuc3BvcnQYByABKAsyEC5hcGlwYi5UcmFuc3BvcnQSMAoQZ3JhY2VmdWxfcmVzdGFydBgJIAEoCzIWLmFwaXBiLkdyYWNlZnVsUmVzdGFydBIhCglhZmlfc2FmaXMYCiADKAsyDi5hcGlwYi5BZmlTYWZpEigKDHR0bF9zZWN1cml0eRgLIAEoCzISLmFwaXBiLlR0bFNlY3VyaXR5IuUCCglQZWVyU3RhdGUSGAoQbmVpZ2hib3JfYWRkcmVzcxgFIAEoCRIQCghwZWVyX2FzbhgGIAEoDRI0Cg1zZXNzaW9uX3N0YXRlGA0gASgOMh0uYXBpcGIuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIwCgthZG1pbl9zdGF0ZRgPIAEoDjIbLmFwaXBiLlBlZXJTdGF0ZS5BZG1pblN0YXRlEigKCnJlbW90ZV9jYXAYEiADKAsyFC5nb29nbGUucHJvdG9idWYuQW55Im4KDFNlc3Npb25TdGF0ZRILCgdVTktOT1dOEAASCAoESURMRRABEgsKB0NPTk5FQ1QQAhIKCgZBQ1RJVkUQAxIMCghPUEVOU0VOVBAEEg8KC09QRU5DT05GSVJNEAUSDwoLRVNUQUJMSVNIRUQQBiIqCgpBZG1pblN0YXRlEgYKAlVQEAASCAoERE9XThABEgoKBlBGWF9DVBACIlIKCkRlZmluZWRTZXQSKAoMZGVmaW5lZF90eXBlGAEgASgOMhIuYXBpcGIuRGVmaW5lZFR5cGUSDAoEbmFtZRgCIAEoCRIMCgRsaXN0GAMgAygJIk0KCE1hdGNoU2V0EiIKBHR5cGUYASABKA4yFC5hcGlwYi5NYXRjaFNldC5UeXBlEgwKBG5hbWUYAiABKAkiDwoEVHlwZRIHCgNBTlkQACLKAQoKQ29uZGl0aW9ucxIlCgxuZWlnaGJvcl9zZXQYAiABKAsyDy5hcGlwYi5NYXRjaFNldBIvCgpyb3V0ZV90eXBlGAggASgOMhsuYXBpcGIuQ29uZGl0aW9ucy5Sb3V0ZVR5cGUSLAoTbGFyZ2VfY29tbXVuaXR5X3NldBgJIAEoCzIPLmFwaXBiLk1hdGNoU2V0IjYKCVJvdXRlVHlwZRITCg9ST1VURV9UWVBFX05PTkUQABIUChBST1VURV9UWVBFX0xPQ0FMEAMiewoPQ29tbXVuaXR5QWN0aW9uEikKBHR5cGUYASABKA4yGy5hcGlwYi5Db21tdW5pdHlBY3Rpb24uVHlwZRITCgtjb21tdW5pdGllcxgCIAMoCSIoCgRUeXBlEgcKA0FERBAAEgoKBlJFTU9WRRABEgsKB1JFUExBQ0UQAiJdCglNZWRBY3Rpb24SIwoEdHlwZRgBIAEoDjIVLmFwaXBiLk1lZEFjdGlvbi5UeXBlEg0KBXZhbHVlGAIgASgDIhwKBFR5cGUSBwoDTU9EEAASCwoHUkVQTEFDRRABIrACCgdBY3Rpb25zEigKDHJvdXRlX2FjdGlvbhgBIAEoDjISLmFwaXBiLlJvdXRlQWN0aW9uEikKCWNvbW11bml0eRgCIAEoCzIWLmFwaXBiLkNvbW11bml0eUFjdGlvbhIdCgNtZWQYAyABKAsyEC5hcGlwYi5NZWRBY3Rpb24SKgoKYXNfcHJlcGVuZBgEIAEoCzIWLmFwaXBiLkFzUHJlcGVuZEFjdGlvbhItCg1leHRfY29tbXVuaXR5GAUgASgLMhYuYXBpcGIuQ29tbXVuaXR5QWN0aW9uEiUKB25leHRob3AYBiABKAsyFC5hcGlwYi5OZXh0aG9wQWN0aW9uEi8KD2xhcmdlX2NvbW11bml0eRgIIAEoCzIWLmFwaXBiLkNvbW11bml0eUFjdGlvbiJhCglTdGF0ZW1lbnQSDAoEbmFtZRgBIAEoCRIlCgpjb25kaXRpb25zGAIgASgLMhEuYXBpcGIuQ29uZGl0aW9ucxIfCgdhY3Rpb25zGAMgASgLMg4uYXBpcGIuQWN0aW9ucyI8CgZQb2xpY3kSDAoEbmFtZRgBIAEoCRIkCgpzdGF0ZW1lbnRzGAIgAygLMhAuYXBpcGIuU3RhdGVtZW50IjMKDEZsb3dTcGVjTkxSSRIjCgVydWxlcxgBIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkiSQocRXh0ZW5kZWRDb21tdW5pdGllc0F0dHJpYnV0ZRIpCgtjb21tdW5pdGllcxgBIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkqJAoJVGFibGVUeXBlEgoKBkdMT0JBTBAAEgsKB0FESl9PVVQQAyo8CgtEZWZpbmVkVHlwZRIKCgZQUkVGSVgQABIMCghORUlHSEJPUhABEhMKD0xBUkdFX0NPTU1VTklUWRAGKi8KC1JvdXRlQWN0aW9uEggKBE5PTkUQABIKCgZBQ0NFUFQQARIKCgZSRUpFQ1QQAjKIBQoIR29iZ3BBcGkSNQoGR2V0QmdwEhQuYXBpcGIuR2V0QmdwUmVxdWVzdBoVLmFwaXBiLkdldEJncFJlc3BvbnNlEkMKCldhdGNoRXZlbnQSGC5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdBoZLmFwaXBiLldhdGNoRXZlbnRSZXNwb25zZTABEjgKB0FkZFBlZXISFS5hcGlwYi5BZGRQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI+CgpEZWxldGVQZWVyEhguYXBpcGIuRGVsZXRlUGVlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSPQoITGlzdFBlZXISFi5hcGlwYi5MaXN0UGVlclJlcXVlc3QaFy5hcGlwYi5MaXN0UGVlclJlc3BvbnNlMAESPAoJUmVzZXRQZWVyEhcuYXBpcGIuUmVzZXRQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJACgtEaXNhYmxlUGVlchIZLmFwaXBiLkRpc2FibGVQZWVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI9CghMaXN0UGF0aBIWLmFwaXBiLkxpc3RQYXRoUmVxdWVzdBoXLmFwaXBiLkxpc3RQYXRoUmVzcG9uc2UwARJGCg1BZGRQYXRoU3RyZWFtEhsuYXBpcGIuQWRkUGF0aFN0cmVhbVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkoARJACgtTZXRQb2xpY2llcxIZLmFwaXBiLlNldFBvbGljaWVzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_any, file_google_protobuf_empty, file_gobgp]);
 
 /**
  * @generated from message apipb.AddPeerRequest
@@ -125,37 +54,7 @@ export type AddPeerRequest = Message<"apipb.AddPeerRequest"> & {
  * Use `create(AddPeerRequestSchema)` to create a new message.
  */
 export const AddPeerRequestSchema: GenMessage<AddPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 4);
-
-/**
- * @generated from message apipb.DeletePeerRequest
- */
-export type DeletePeerRequest = Message<"apipb.DeletePeerRequest"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-};
-
-/**
- * Describes the message apipb.DeletePeerRequest.
- * Use `create(DeletePeerRequestSchema)` to create a new message.
- */
-export const DeletePeerRequestSchema: GenMessage<DeletePeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 5);
-
-/**
- * @generated from message apipb.ListPeerRequest
- */
-export type ListPeerRequest = Message<"apipb.ListPeerRequest"> & {
-};
-
-/**
- * Describes the message apipb.ListPeerRequest.
- * Use `create(ListPeerRequestSchema)` to create a new message.
- */
-export const ListPeerRequestSchema: GenMessage<ListPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 6);
+  messageDesc(file_gobgp3, 0);
 
 /**
  * @generated from message apipb.ListPeerResponse
@@ -172,7 +71,7 @@ export type ListPeerResponse = Message<"apipb.ListPeerResponse"> & {
  * Use `create(ListPeerResponseSchema)` to create a new message.
  */
 export const ListPeerResponseSchema: GenMessage<ListPeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 7);
+  messageDesc(file_gobgp3, 1);
 
 /**
  * @generated from message apipb.ResetPeerRequest
@@ -199,7 +98,7 @@ export type ResetPeerRequest = Message<"apipb.ResetPeerRequest"> & {
  * Use `create(ResetPeerRequestSchema)` to create a new message.
  */
 export const ResetPeerRequestSchema: GenMessage<ResetPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 8);
+  messageDesc(file_gobgp3, 2);
 
 /**
  * @generated from enum apipb.ResetPeerRequest.SoftResetDirection
@@ -220,29 +119,7 @@ export enum ResetPeerRequest_SoftResetDirection {
  * Describes the enum apipb.ResetPeerRequest.SoftResetDirection.
  */
 export const ResetPeerRequest_SoftResetDirectionSchema: GenEnum<ResetPeerRequest_SoftResetDirection> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 8, 0);
-
-/**
- * @generated from message apipb.DisablePeerRequest
- */
-export type DisablePeerRequest = Message<"apipb.DisablePeerRequest"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-
-  /**
-   * @generated from field: string communication = 2;
-   */
-  communication: string;
-};
-
-/**
- * Describes the message apipb.DisablePeerRequest.
- * Use `create(DisablePeerRequestSchema)` to create a new message.
- */
-export const DisablePeerRequestSchema: GenMessage<DisablePeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 9);
+  enumDesc(file_gobgp3, 2, 0);
 
 /**
  * @generated from message apipb.TableLookupPrefix
@@ -264,7 +141,7 @@ export type TableLookupPrefix = Message<"apipb.TableLookupPrefix"> & {
  * Use `create(TableLookupPrefixSchema)` to create a new message.
  */
 export const TableLookupPrefixSchema: GenMessage<TableLookupPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 10);
+  messageDesc(file_gobgp3, 3);
 
 /**
  * @generated from enum apipb.TableLookupPrefix.Type
@@ -280,7 +157,7 @@ export enum TableLookupPrefix_Type {
  * Describes the enum apipb.TableLookupPrefix.Type.
  */
 export const TableLookupPrefix_TypeSchema: GenEnum<TableLookupPrefix_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 10, 0);
+  enumDesc(file_gobgp3, 3, 0);
 
 /**
  * @generated from message apipb.ListPathRequest
@@ -312,7 +189,7 @@ export type ListPathRequest = Message<"apipb.ListPathRequest"> & {
  * Use `create(ListPathRequestSchema)` to create a new message.
  */
 export const ListPathRequestSchema: GenMessage<ListPathRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 11);
+  messageDesc(file_gobgp3, 4);
 
 /**
  * @generated from message apipb.ListPathResponse
@@ -329,7 +206,7 @@ export type ListPathResponse = Message<"apipb.ListPathResponse"> & {
  * Use `create(ListPathResponseSchema)` to create a new message.
  */
 export const ListPathResponseSchema: GenMessage<ListPathResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 12);
+  messageDesc(file_gobgp3, 5);
 
 /**
  * @generated from message apipb.AddPathStreamRequest
@@ -351,7 +228,7 @@ export type AddPathStreamRequest = Message<"apipb.AddPathStreamRequest"> & {
  * Use `create(AddPathStreamRequestSchema)` to create a new message.
  */
 export const AddPathStreamRequestSchema: GenMessage<AddPathStreamRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 13);
+  messageDesc(file_gobgp3, 6);
 
 /**
  * @generated from message apipb.SetPoliciesRequest
@@ -373,81 +250,7 @@ export type SetPoliciesRequest = Message<"apipb.SetPoliciesRequest"> & {
  * Use `create(SetPoliciesRequestSchema)` to create a new message.
  */
 export const SetPoliciesRequestSchema: GenMessage<SetPoliciesRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 14);
-
-/**
- * @generated from message apipb.Family
- */
-export type Family = Message<"apipb.Family"> & {
-  /**
-   * @generated from field: apipb.Family.Afi afi = 1;
-   */
-  afi: Family_Afi;
-
-  /**
-   * @generated from field: apipb.Family.Safi safi = 2;
-   */
-  safi: Family_Safi;
-};
-
-/**
- * Describes the message apipb.Family.
- * Use `create(FamilySchema)` to create a new message.
- */
-export const FamilySchema: GenMessage<Family> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 15);
-
-/**
- * @generated from enum apipb.Family.Afi
- */
-export enum Family_Afi {
-  /**
-   * @generated from enum value: AFI_UNKNOWN = 0;
-   */
-  UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: AFI_IP = 1;
-   */
-  IP = 1,
-
-  /**
-   * @generated from enum value: AFI_IP6 = 2;
-   */
-  IP6 = 2,
-}
-
-/**
- * Describes the enum apipb.Family.Afi.
- */
-export const Family_AfiSchema: GenEnum<Family_Afi> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 15, 0);
-
-/**
- * @generated from enum apipb.Family.Safi
- */
-export enum Family_Safi {
-  /**
-   * @generated from enum value: SAFI_UNKNOWN = 0;
-   */
-  UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: SAFI_UNICAST = 1;
-   */
-  UNICAST = 1,
-
-  /**
-   * @generated from enum value: SAFI_FLOW_SPEC_UNICAST = 133;
-   */
-  FLOW_SPEC_UNICAST = 133,
-}
-
-/**
- * Describes the enum apipb.Family.Safi.
- */
-export const Family_SafiSchema: GenEnum<Family_Safi> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 15, 1);
+  messageDesc(file_gobgp3, 7);
 
 /**
  * @generated from message apipb.Path
@@ -489,7 +292,7 @@ export type Path = Message<"apipb.Path"> & {
  * Use `create(PathSchema)` to create a new message.
  */
 export const PathSchema: GenMessage<Path> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 16);
+  messageDesc(file_gobgp3, 8);
 
 /**
  * @generated from message apipb.Destination
@@ -506,7 +309,7 @@ export type Destination = Message<"apipb.Destination"> & {
  * Use `create(DestinationSchema)` to create a new message.
  */
 export const DestinationSchema: GenMessage<Destination> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 17);
+  messageDesc(file_gobgp3, 9);
 
 /**
  * @generated from message apipb.Peer
@@ -558,105 +361,7 @@ export type Peer = Message<"apipb.Peer"> & {
  * Use `create(PeerSchema)` to create a new message.
  */
 export const PeerSchema: GenMessage<Peer> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 18);
-
-/**
- * @generated from message apipb.TtlSecurity
- */
-export type TtlSecurity = Message<"apipb.TtlSecurity"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 ttl_min = 2;
-   */
-  ttlMin: number;
-};
-
-/**
- * Describes the message apipb.TtlSecurity.
- * Use `create(TtlSecuritySchema)` to create a new message.
- */
-export const TtlSecuritySchema: GenMessage<TtlSecurity> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 19);
-
-/**
- * @generated from message apipb.PrefixLimit
- */
-export type PrefixLimit = Message<"apipb.PrefixLimit"> & {
-  /**
-   * @generated from field: apipb.Family family = 1;
-   */
-  family?: Family | undefined;
-
-  /**
-   * @generated from field: uint32 max_prefixes = 2;
-   */
-  maxPrefixes: number;
-};
-
-/**
- * Describes the message apipb.PrefixLimit.
- * Use `create(PrefixLimitSchema)` to create a new message.
- */
-export const PrefixLimitSchema: GenMessage<PrefixLimit> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 20);
-
-/**
- * @generated from message apipb.PeerConf
- */
-export type PeerConf = Message<"apipb.PeerConf"> & {
-  /**
-   * @generated from field: string auth_password = 1;
-   */
-  authPassword: string;
-
-  /**
-   * @generated from field: uint32 local_asn = 3;
-   */
-  localAsn: number;
-
-  /**
-   * @generated from field: string neighbor_address = 4;
-   */
-  neighborAddress: string;
-
-  /**
-   * @generated from field: uint32 peer_asn = 5;
-   */
-  peerAsn: number;
-};
-
-/**
- * Describes the message apipb.PeerConf.
- * Use `create(PeerConfSchema)` to create a new message.
- */
-export const PeerConfSchema: GenMessage<PeerConf> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 21);
-
-/**
- * @generated from message apipb.EbgpMultihop
- */
-export type EbgpMultihop = Message<"apipb.EbgpMultihop"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 multihop_ttl = 2;
-   */
-  multihopTtl: number;
-};
-
-/**
- * Describes the message apipb.EbgpMultihop.
- * Use `create(EbgpMultihopSchema)` to create a new message.
- */
-export const EbgpMultihopSchema: GenMessage<EbgpMultihop> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 22);
+  messageDesc(file_gobgp3, 10);
 
 /**
  * @generated from message apipb.PeerState
@@ -693,7 +398,7 @@ export type PeerState = Message<"apipb.PeerState"> & {
  * Use `create(PeerStateSchema)` to create a new message.
  */
 export const PeerStateSchema: GenMessage<PeerState> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 23);
+  messageDesc(file_gobgp3, 11);
 
 /**
  * @generated from enum apipb.PeerState.SessionState
@@ -739,7 +444,7 @@ export enum PeerState_SessionState {
  * Describes the enum apipb.PeerState.SessionState.
  */
 export const PeerState_SessionStateSchema: GenEnum<PeerState_SessionState> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 23, 0);
+  enumDesc(file_gobgp3, 11, 0);
 
 /**
  * @generated from enum apipb.PeerState.AdminState
@@ -765,264 +470,7 @@ export enum PeerState_AdminState {
  * Describes the enum apipb.PeerState.AdminState.
  */
 export const PeerState_AdminStateSchema: GenEnum<PeerState_AdminState> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 23, 1);
-
-/**
- * @generated from message apipb.Timers
- */
-export type Timers = Message<"apipb.Timers"> & {
-  /**
-   * @generated from field: apipb.TimersConfig config = 1;
-   */
-  config?: TimersConfig | undefined;
-
-  /**
-   * @generated from field: apipb.TimersState state = 2;
-   */
-  state?: TimersState | undefined;
-};
-
-/**
- * Describes the message apipb.Timers.
- * Use `create(TimersSchema)` to create a new message.
- */
-export const TimersSchema: GenMessage<Timers> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 24);
-
-/**
- * @generated from message apipb.TimersConfig
- */
-export type TimersConfig = Message<"apipb.TimersConfig"> & {
-  /**
-   * @generated from field: uint64 connect_retry = 1;
-   */
-  connectRetry: bigint;
-
-  /**
-   * @generated from field: uint64 hold_time = 2;
-   */
-  holdTime: bigint;
-
-  /**
-   * @generated from field: uint64 keepalive_interval = 3;
-   */
-  keepaliveInterval: bigint;
-};
-
-/**
- * Describes the message apipb.TimersConfig.
- * Use `create(TimersConfigSchema)` to create a new message.
- */
-export const TimersConfigSchema: GenMessage<TimersConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 25);
-
-/**
- * @generated from message apipb.TimersState
- */
-export type TimersState = Message<"apipb.TimersState"> & {
-  /**
-   * @generated from field: google.protobuf.Timestamp uptime = 6;
-   */
-  uptime?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp downtime = 7;
-   */
-  downtime?: Timestamp | undefined;
-};
-
-/**
- * Describes the message apipb.TimersState.
- * Use `create(TimersStateSchema)` to create a new message.
- */
-export const TimersStateSchema: GenMessage<TimersState> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 26);
-
-/**
- * @generated from message apipb.Transport
- */
-export type Transport = Message<"apipb.Transport"> & {
-  /**
-   * @generated from field: string local_address = 1;
-   */
-  localAddress: string;
-
-  /**
-   * @generated from field: uint32 remote_port = 6;
-   */
-  remotePort: number;
-};
-
-/**
- * Describes the message apipb.Transport.
- * Use `create(TransportSchema)` to create a new message.
- */
-export const TransportSchema: GenMessage<Transport> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 27);
-
-/**
- * @generated from message apipb.GracefulRestart
- */
-export type GracefulRestart = Message<"apipb.GracefulRestart"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 restart_time = 2;
-   */
-  restartTime: number;
-
-  /**
-   * @generated from field: uint32 deferral_time = 4;
-   */
-  deferralTime: number;
-
-  /**
-   * @generated from field: bool longlived_enabled = 6;
-   */
-  longlivedEnabled: boolean;
-
-  /**
-   * @generated from field: bool local_restarting = 10;
-   */
-  localRestarting: boolean;
-};
-
-/**
- * Describes the message apipb.GracefulRestart.
- * Use `create(GracefulRestartSchema)` to create a new message.
- */
-export const GracefulRestartSchema: GenMessage<GracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 28);
-
-/**
- * @generated from message apipb.MpGracefulRestartConfig
- */
-export type MpGracefulRestartConfig = Message<"apipb.MpGracefulRestartConfig"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-};
-
-/**
- * Describes the message apipb.MpGracefulRestartConfig.
- * Use `create(MpGracefulRestartConfigSchema)` to create a new message.
- */
-export const MpGracefulRestartConfigSchema: GenMessage<MpGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 29);
-
-/**
- * @generated from message apipb.MpGracefulRestart
- */
-export type MpGracefulRestart = Message<"apipb.MpGracefulRestart"> & {
-  /**
-   * @generated from field: apipb.MpGracefulRestartConfig config = 1;
-   */
-  config?: MpGracefulRestartConfig | undefined;
-};
-
-/**
- * Describes the message apipb.MpGracefulRestart.
- * Use `create(MpGracefulRestartSchema)` to create a new message.
- */
-export const MpGracefulRestartSchema: GenMessage<MpGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 30);
-
-/**
- * @generated from message apipb.AfiSafiConfig
- */
-export type AfiSafiConfig = Message<"apipb.AfiSafiConfig"> & {
-  /**
-   * @generated from field: apipb.Family family = 1;
-   */
-  family?: Family | undefined;
-
-  /**
-   * @generated from field: bool enabled = 2;
-   */
-  enabled: boolean;
-};
-
-/**
- * Describes the message apipb.AfiSafiConfig.
- * Use `create(AfiSafiConfigSchema)` to create a new message.
- */
-export const AfiSafiConfigSchema: GenMessage<AfiSafiConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 31);
-
-/**
- * @generated from message apipb.AfiSafi
- */
-export type AfiSafi = Message<"apipb.AfiSafi"> & {
-  /**
-   * @generated from field: apipb.MpGracefulRestart mp_graceful_restart = 1;
-   */
-  mpGracefulRestart?: MpGracefulRestart | undefined;
-
-  /**
-   * @generated from field: apipb.AfiSafiConfig config = 2;
-   */
-  config?: AfiSafiConfig | undefined;
-
-  /**
-   * @generated from field: apipb.PrefixLimit prefix_limits = 7;
-   */
-  prefixLimits?: PrefixLimit | undefined;
-
-  /**
-   * @generated from field: apipb.LongLivedGracefulRestart long_lived_graceful_restart = 9;
-   */
-  longLivedGracefulRestart?: LongLivedGracefulRestart | undefined;
-};
-
-/**
- * Describes the message apipb.AfiSafi.
- * Use `create(AfiSafiSchema)` to create a new message.
- */
-export const AfiSafiSchema: GenMessage<AfiSafi> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 32);
-
-/**
- * @generated from message apipb.LongLivedGracefulRestartConfig
- */
-export type LongLivedGracefulRestartConfig = Message<"apipb.LongLivedGracefulRestartConfig"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 restart_time = 2;
-   */
-  restartTime: number;
-};
-
-/**
- * Describes the message apipb.LongLivedGracefulRestartConfig.
- * Use `create(LongLivedGracefulRestartConfigSchema)` to create a new message.
- */
-export const LongLivedGracefulRestartConfigSchema: GenMessage<LongLivedGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 33);
-
-/**
- * @generated from message apipb.LongLivedGracefulRestart
- */
-export type LongLivedGracefulRestart = Message<"apipb.LongLivedGracefulRestart"> & {
-  /**
-   * @generated from field: apipb.LongLivedGracefulRestartConfig config = 1;
-   */
-  config?: LongLivedGracefulRestartConfig | undefined;
-};
-
-/**
- * Describes the message apipb.LongLivedGracefulRestart.
- * Use `create(LongLivedGracefulRestartSchema)` to create a new message.
- */
-export const LongLivedGracefulRestartSchema: GenMessage<LongLivedGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 34);
+  enumDesc(file_gobgp3, 11, 1);
 
 /**
  * @generated from message apipb.DefinedSet
@@ -1049,7 +497,7 @@ export type DefinedSet = Message<"apipb.DefinedSet"> & {
  * Use `create(DefinedSetSchema)` to create a new message.
  */
 export const DefinedSetSchema: GenMessage<DefinedSet> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 35);
+  messageDesc(file_gobgp3, 12);
 
 /**
  * @generated from message apipb.MatchSet
@@ -1071,7 +519,7 @@ export type MatchSet = Message<"apipb.MatchSet"> & {
  * Use `create(MatchSetSchema)` to create a new message.
  */
 export const MatchSetSchema: GenMessage<MatchSet> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 36);
+  messageDesc(file_gobgp3, 13);
 
 /**
  * @generated from enum apipb.MatchSet.Type
@@ -1087,7 +535,7 @@ export enum MatchSet_Type {
  * Describes the enum apipb.MatchSet.Type.
  */
 export const MatchSet_TypeSchema: GenEnum<MatchSet_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 36, 0);
+  enumDesc(file_gobgp3, 13, 0);
 
 /**
  * @generated from message apipb.Conditions
@@ -1114,7 +562,7 @@ export type Conditions = Message<"apipb.Conditions"> & {
  * Use `create(ConditionsSchema)` to create a new message.
  */
 export const ConditionsSchema: GenMessage<Conditions> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 37);
+  messageDesc(file_gobgp3, 14);
 
 /**
  * @generated from enum apipb.Conditions.RouteType
@@ -1135,7 +583,7 @@ export enum Conditions_RouteType {
  * Describes the enum apipb.Conditions.RouteType.
  */
 export const Conditions_RouteTypeSchema: GenEnum<Conditions_RouteType> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 37, 0);
+  enumDesc(file_gobgp3, 14, 0);
 
 /**
  * @generated from message apipb.CommunityAction
@@ -1157,7 +605,7 @@ export type CommunityAction = Message<"apipb.CommunityAction"> & {
  * Use `create(CommunityActionSchema)` to create a new message.
  */
 export const CommunityActionSchema: GenMessage<CommunityAction> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 38);
+  messageDesc(file_gobgp3, 15);
 
 /**
  * @generated from enum apipb.CommunityAction.Type
@@ -1183,7 +631,7 @@ export enum CommunityAction_Type {
  * Describes the enum apipb.CommunityAction.Type.
  */
 export const CommunityAction_TypeSchema: GenEnum<CommunityAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 38, 0);
+  enumDesc(file_gobgp3, 15, 0);
 
 /**
  * @generated from message apipb.MedAction
@@ -1205,7 +653,7 @@ export type MedAction = Message<"apipb.MedAction"> & {
  * Use `create(MedActionSchema)` to create a new message.
  */
 export const MedActionSchema: GenMessage<MedAction> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 39);
+  messageDesc(file_gobgp3, 16);
 
 /**
  * @generated from enum apipb.MedAction.Type
@@ -1226,46 +674,7 @@ export enum MedAction_Type {
  * Describes the enum apipb.MedAction.Type.
  */
 export const MedAction_TypeSchema: GenEnum<MedAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp3, 39, 0);
-
-/**
- * @generated from message apipb.AsPrependAction
- */
-export type AsPrependAction = Message<"apipb.AsPrependAction"> & {
-  /**
-   * @generated from field: uint32 asn = 1;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 repeat = 2;
-   */
-  repeat: number;
-};
-
-/**
- * Describes the message apipb.AsPrependAction.
- * Use `create(AsPrependActionSchema)` to create a new message.
- */
-export const AsPrependActionSchema: GenMessage<AsPrependAction> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 40);
-
-/**
- * @generated from message apipb.NexthopAction
- */
-export type NexthopAction = Message<"apipb.NexthopAction"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-};
-
-/**
- * Describes the message apipb.NexthopAction.
- * Use `create(NexthopActionSchema)` to create a new message.
- */
-export const NexthopActionSchema: GenMessage<NexthopAction> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 41);
+  enumDesc(file_gobgp3, 16, 0);
 
 /**
  * @generated from message apipb.Actions
@@ -1312,7 +721,7 @@ export type Actions = Message<"apipb.Actions"> & {
  * Use `create(ActionsSchema)` to create a new message.
  */
 export const ActionsSchema: GenMessage<Actions> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 42);
+  messageDesc(file_gobgp3, 17);
 
 /**
  * @generated from message apipb.Statement
@@ -1339,7 +748,7 @@ export type Statement = Message<"apipb.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 43);
+  messageDesc(file_gobgp3, 18);
 
 /**
  * @generated from message apipb.Policy
@@ -1361,196 +770,7 @@ export type Policy = Message<"apipb.Policy"> & {
  * Use `create(PolicySchema)` to create a new message.
  */
 export const PolicySchema: GenMessage<Policy> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 44);
-
-/**
- * @generated from message apipb.Global
- */
-export type Global = Message<"apipb.Global"> & {
-  /**
-   * @generated from field: uint32 asn = 1;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: string router_id = 2;
-   */
-  routerId: string;
-
-  /**
-   * @generated from field: int32 listen_port = 3;
-   */
-  listenPort: number;
-
-  /**
-   * @generated from field: repeated string listen_addresses = 4;
-   */
-  listenAddresses: string[];
-};
-
-/**
- * Describes the message apipb.Global.
- * Use `create(GlobalSchema)` to create a new message.
- */
-export const GlobalSchema: GenMessage<Global> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 45);
-
-/**
- * @generated from message apipb.OriginAttribute
- */
-export type OriginAttribute = Message<"apipb.OriginAttribute"> & {
-};
-
-/**
- * Describes the message apipb.OriginAttribute.
- * Use `create(OriginAttributeSchema)` to create a new message.
- */
-export const OriginAttributeSchema: GenMessage<OriginAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 46);
-
-/**
- * @generated from message apipb.NextHopAttribute
- */
-export type NextHopAttribute = Message<"apipb.NextHopAttribute"> & {
-  /**
-   * @generated from field: string next_hop = 1;
-   */
-  nextHop: string;
-};
-
-/**
- * Describes the message apipb.NextHopAttribute.
- * Use `create(NextHopAttributeSchema)` to create a new message.
- */
-export const NextHopAttributeSchema: GenMessage<NextHopAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 47);
-
-/**
- * @generated from message apipb.LocalPrefAttribute
- */
-export type LocalPrefAttribute = Message<"apipb.LocalPrefAttribute"> & {
-  /**
-   * @generated from field: uint32 local_pref = 1;
-   */
-  localPref: number;
-};
-
-/**
- * Describes the message apipb.LocalPrefAttribute.
- * Use `create(LocalPrefAttributeSchema)` to create a new message.
- */
-export const LocalPrefAttributeSchema: GenMessage<LocalPrefAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 48);
-
-/**
- * @generated from message apipb.CommunitiesAttribute
- */
-export type CommunitiesAttribute = Message<"apipb.CommunitiesAttribute"> & {
-  /**
-   * @generated from field: repeated uint32 communities = 1;
-   */
-  communities: number[];
-};
-
-/**
- * Describes the message apipb.CommunitiesAttribute.
- * Use `create(CommunitiesAttributeSchema)` to create a new message.
- */
-export const CommunitiesAttributeSchema: GenMessage<CommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 49);
-
-/**
- * @generated from message apipb.IPAddressPrefix
- */
-export type IPAddressPrefix = Message<"apipb.IPAddressPrefix"> & {
-  /**
-   * @generated from field: uint32 prefix_len = 1;
-   */
-  prefixLen: number;
-
-  /**
-   * @generated from field: string prefix = 2;
-   */
-  prefix: string;
-};
-
-/**
- * Describes the message apipb.IPAddressPrefix.
- * Use `create(IPAddressPrefixSchema)` to create a new message.
- */
-export const IPAddressPrefixSchema: GenMessage<IPAddressPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 50);
-
-/**
- * @generated from message apipb.FlowSpecIPPrefix
- */
-export type FlowSpecIPPrefix = Message<"apipb.FlowSpecIPPrefix"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: uint32 prefix_len = 2;
-   */
-  prefixLen: number;
-
-  /**
-   * @generated from field: string prefix = 3;
-   */
-  prefix: string;
-};
-
-/**
- * Describes the message apipb.FlowSpecIPPrefix.
- * Use `create(FlowSpecIPPrefixSchema)` to create a new message.
- */
-export const FlowSpecIPPrefixSchema: GenMessage<FlowSpecIPPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 51);
-
-/**
- * @generated from message apipb.FlowSpecComponentItem
- */
-export type FlowSpecComponentItem = Message<"apipb.FlowSpecComponentItem"> & {
-  /**
-   * @generated from field: uint32 op = 1;
-   */
-  op: number;
-
-  /**
-   * @generated from field: uint64 value = 2;
-   */
-  value: bigint;
-};
-
-/**
- * Describes the message apipb.FlowSpecComponentItem.
- * Use `create(FlowSpecComponentItemSchema)` to create a new message.
- */
-export const FlowSpecComponentItemSchema: GenMessage<FlowSpecComponentItem> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 52);
-
-/**
- * @generated from message apipb.FlowSpecComponent
- */
-export type FlowSpecComponent = Message<"apipb.FlowSpecComponent"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: repeated apipb.FlowSpecComponentItem items = 2;
-   */
-  items: FlowSpecComponentItem[];
-};
-
-/**
- * Describes the message apipb.FlowSpecComponent.
- * Use `create(FlowSpecComponentSchema)` to create a new message.
- */
-export const FlowSpecComponentSchema: GenMessage<FlowSpecComponent> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 53);
+  messageDesc(file_gobgp3, 19);
 
 /**
  * @generated from message apipb.FlowSpecNLRI
@@ -1567,159 +787,7 @@ export type FlowSpecNLRI = Message<"apipb.FlowSpecNLRI"> & {
  * Use `create(FlowSpecNLRISchema)` to create a new message.
  */
 export const FlowSpecNLRISchema: GenMessage<FlowSpecNLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 54);
-
-/**
- * @generated from message apipb.MpReachNLRIAttribute
- */
-export type MpReachNLRIAttribute = Message<"apipb.MpReachNLRIAttribute"> & {
-  /**
-   * @generated from field: repeated string next_hops = 2;
-   */
-  nextHops: string[];
-};
-
-/**
- * Describes the message apipb.MpReachNLRIAttribute.
- * Use `create(MpReachNLRIAttributeSchema)` to create a new message.
- */
-export const MpReachNLRIAttributeSchema: GenMessage<MpReachNLRIAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 55);
-
-/**
- * @generated from message apipb.TrafficRateExtended
- */
-export type TrafficRateExtended = Message<"apipb.TrafficRateExtended"> & {
-  /**
-   * @generated from field: float rate = 2;
-   */
-  rate: number;
-};
-
-/**
- * Describes the message apipb.TrafficRateExtended.
- * Use `create(TrafficRateExtendedSchema)` to create a new message.
- */
-export const TrafficRateExtendedSchema: GenMessage<TrafficRateExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 56);
-
-/**
- * @generated from message apipb.TwoOctetAsSpecificExtended
- */
-export type TwoOctetAsSpecificExtended = Message<"apipb.TwoOctetAsSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: uint32 asn = 3;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message apipb.TwoOctetAsSpecificExtended.
- * Use `create(TwoOctetAsSpecificExtendedSchema)` to create a new message.
- */
-export const TwoOctetAsSpecificExtendedSchema: GenMessage<TwoOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 57);
-
-/**
- * @generated from message apipb.IPv4AddressSpecificExtended
- */
-export type IPv4AddressSpecificExtended = Message<"apipb.IPv4AddressSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: string address = 3;
-   */
-  address: string;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message apipb.IPv4AddressSpecificExtended.
- * Use `create(IPv4AddressSpecificExtendedSchema)` to create a new message.
- */
-export const IPv4AddressSpecificExtendedSchema: GenMessage<IPv4AddressSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 58);
-
-/**
- * @generated from message apipb.FourOctetAsSpecificExtended
- */
-export type FourOctetAsSpecificExtended = Message<"apipb.FourOctetAsSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: uint32 asn = 3;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message apipb.FourOctetAsSpecificExtended.
- * Use `create(FourOctetAsSpecificExtendedSchema)` to create a new message.
- */
-export const FourOctetAsSpecificExtendedSchema: GenMessage<FourOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 59);
-
-/**
- * @generated from message apipb.UnknownExtended
- */
-export type UnknownExtended = Message<"apipb.UnknownExtended"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: bytes value = 2;
-   */
-  value: Uint8Array;
-};
-
-/**
- * Describes the message apipb.UnknownExtended.
- * Use `create(UnknownExtendedSchema)` to create a new message.
- */
-export const UnknownExtendedSchema: GenMessage<UnknownExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 60);
+  messageDesc(file_gobgp3, 20);
 
 /**
  * @generated from message apipb.ExtendedCommunitiesAttribute
@@ -1736,68 +804,7 @@ export type ExtendedCommunitiesAttribute = Message<"apipb.ExtendedCommunitiesAtt
  * Use `create(ExtendedCommunitiesAttributeSchema)` to create a new message.
  */
 export const ExtendedCommunitiesAttributeSchema: GenMessage<ExtendedCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 61);
-
-/**
- * @generated from message apipb.LargeCommunity
- */
-export type LargeCommunity = Message<"apipb.LargeCommunity"> & {
-  /**
-   * @generated from field: uint32 global_admin = 1;
-   */
-  globalAdmin: number;
-
-  /**
-   * @generated from field: uint32 local_data1 = 2;
-   */
-  localData1: number;
-
-  /**
-   * @generated from field: uint32 local_data2 = 3;
-   */
-  localData2: number;
-};
-
-/**
- * Describes the message apipb.LargeCommunity.
- * Use `create(LargeCommunitySchema)` to create a new message.
- */
-export const LargeCommunitySchema: GenMessage<LargeCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 62);
-
-/**
- * @generated from message apipb.LargeCommunitiesAttribute
- */
-export type LargeCommunitiesAttribute = Message<"apipb.LargeCommunitiesAttribute"> & {
-  /**
-   * @generated from field: repeated apipb.LargeCommunity communities = 1;
-   */
-  communities: LargeCommunity[];
-};
-
-/**
- * Describes the message apipb.LargeCommunitiesAttribute.
- * Use `create(LargeCommunitiesAttributeSchema)` to create a new message.
- */
-export const LargeCommunitiesAttributeSchema: GenMessage<LargeCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 63);
-
-/**
- * @generated from message apipb.MultiProtocolCapability
- */
-export type MultiProtocolCapability = Message<"apipb.MultiProtocolCapability"> & {
-  /**
-   * @generated from field: apipb.Family family = 1;
-   */
-  family?: Family | undefined;
-};
-
-/**
- * Describes the message apipb.MultiProtocolCapability.
- * Use `create(MultiProtocolCapabilitySchema)` to create a new message.
- */
-export const MultiProtocolCapabilitySchema: GenMessage<MultiProtocolCapability> = /*@__PURE__*/
-  messageDesc(file_gobgp3, 64);
+  messageDesc(file_gobgp3, 21);
 
 /**
  * @generated from enum apipb.TableType

@@ -27,88 +27,15 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { AfiSafi, AsPrependAction, CommunitiesAttribute, DeletePeerRequestSchema, DisablePeerRequestSchema, EbgpMultihop, Family, FlowSpecComponent, FlowSpecIPPrefix, FourOctetAsSpecificExtended, GetBgpRequestSchema, GetBgpResponseSchema, GracefulRestart, IPAddressPrefix, IPv4AddressSpecificExtended, LargeCommunitiesAttribute, ListPeerRequestSchema, LocalPrefAttribute, MpReachNLRIAttribute, MultiProtocolCapability, NexthopAction, NextHopAttribute, OriginAttribute, PeerConf, Timers, TrafficRateExtended, Transport, TtlSecurity, TwoOctetAsSpecificExtended, UnknownExtended, WatchEventRequestSchema, WatchEventResponseSchema } from "./gobgp_pb.ts";
+import { file_gobgp } from "./gobgp_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file gobgp4.proto.
  */
 export const file_gobgp4: GenFile = /*@__PURE__*/
-  fileDesc("Cgxnb2JncDQucHJvdG8SA2FwaSIPCg1HZXRCZ3BSZXF1ZXN0Ii0KDkdldEJncFJlc3BvbnNlEhsKBmdsb2JhbBgBIAEoCzILLmFwaS5HbG9iYWwiRgoRV2F0Y2hFdmVudFJlcXVlc3QSKQoEcGVlchgBIAEoCzIbLmFwaS5XYXRjaEV2ZW50UmVxdWVzdC5QZWVyGgYKBFBlZXIiFAoSV2F0Y2hFdmVudFJlc3BvbnNlIikKDkFkZFBlZXJSZXF1ZXN0EhcKBHBlZXIYASABKAsyCS5hcGkuUGVlciIRCg9BZGRQZWVyUmVzcG9uc2UiJAoRRGVsZXRlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCSIUChJEZWxldGVQZWVyUmVzcG9uc2UiEQoPTGlzdFBlZXJSZXF1ZXN0IisKEExpc3RQZWVyUmVzcG9uc2USFwoEcGVlchgBIAEoCzIJLmFwaS5QZWVyIqABChBSZXNldFBlZXJSZXF1ZXN0Eg8KB2FkZHJlc3MYASABKAkSDAoEc29mdBgDIAEoCBIyCglkaXJlY3Rpb24YBCABKA4yHy5hcGkuUmVzZXRQZWVyUmVxdWVzdC5EaXJlY3Rpb24iOQoJRGlyZWN0aW9uEhkKFURJUkVDVElPTl9VTlNQRUNJRklFRBAAEhEKDURJUkVDVElPTl9PVVQQAiITChFSZXNldFBlZXJSZXNwb25zZSI8ChJEaXNhYmxlUGVlclJlcXVlc3QSDwoHYWRkcmVzcxgBIAEoCRIVCg1jb21tdW5pY2F0aW9uGAIgASgJIhUKE0Rpc2FibGVQZWVyUmVzcG9uc2UifAoRVGFibGVMb29rdXBQcmVmaXgSDgoGcHJlZml4GAEgASgJEikKBHR5cGUYAiABKA4yGy5hcGkuVGFibGVMb29rdXBQcmVmaXguVHlwZSIsCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIOCgpUWVBFX0VYQUNUEAEiigEKD0xpc3RQYXRoUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIMCgRuYW1lGAIgASgJEhsKBmZhbWlseRgDIAEoCzILLmFwaS5GYW1pbHkSKAoIcHJlZml4ZXMYBCADKAsyFi5hcGkuVGFibGVMb29rdXBQcmVmaXgiOQoQTGlzdFBhdGhSZXNwb25zZRIlCgtkZXN0aW5hdGlvbhgBIAEoCzIQLmFwaS5EZXN0aW5hdGlvbiJUChRBZGRQYXRoU3RyZWFtUmVxdWVzdBIiCgp0YWJsZV90eXBlGAEgASgOMg4uYXBpLlRhYmxlVHlwZRIYCgVwYXRocxgDIAMoCzIJLmFwaS5QYXRoIhcKFUFkZFBhdGhTdHJlYW1SZXNwb25zZSJaChJTZXRQb2xpY2llc1JlcXVlc3QSJQoMZGVmaW5lZF9zZXRzGAEgAygLMg8uYXBpLkRlZmluZWRTZXQSHQoIcG9saWNpZXMYAiADKAsyCy5hcGkuUG9saWN5IhUKE1NldFBvbGljaWVzUmVzcG9uc2UimgEKBFBhdGgSFwoEbmxyaRgBIAEoCzIJLmFwaS5OTFJJEh4KBnBhdHRycxgCIAMoCzIOLmFwaS5BdHRyaWJ1dGUSEwoLaXNfd2l0aGRyYXcYBSABKAgSGwoGZmFtaWx5GAkgASgLMgsuYXBpLkZhbWlseRITCgtuZWlnaGJvcl9pcBgPIAEoCRISCgppZGVudGlmaWVyGBIgASgNIicKC0Rlc3RpbmF0aW9uEhgKBXBhdGhzGAIgAygLMgkuYXBpLlBhdGgipQIKBFBlZXISGwoEY29uZhgCIAEoCzINLmFwaS5QZWVyQ29uZhIoCg1lYmdwX211bHRpaG9wGAMgASgLMhEuYXBpLkViZ3BNdWx0aWhvcBIdCgVzdGF0ZRgFIAEoCzIOLmFwaS5QZWVyU3RhdGUSGwoGdGltZXJzGAYgASgLMgsuYXBpLlRpbWVycxIhCgl0cmFuc3BvcnQYByABKAsyDi5hcGkuVHJhbnNwb3J0Ei4KEGdyYWNlZnVsX3Jlc3RhcnQYCSABKAsyFC5hcGkuR3JhY2VmdWxSZXN0YXJ0Eh8KCWFmaV9zYWZpcxgKIAMoCzIMLmFwaS5BZmlTYWZpEiYKDHR0bF9zZWN1cml0eRgLIAEoCzIQLmFwaS5UdGxTZWN1cml0eSIvCgtUdGxTZWN1cml0eRIPCgdlbmFibGVkGAEgASgIEg8KB3R0bF9taW4YAiABKA0iQAoLUHJlZml4TGltaXQSGwoGZmFtaWx5GAEgASgLMgsuYXBpLkZhbWlseRIUCgxtYXhfcHJlZml4ZXMYAiABKA0iYAoIUGVlckNvbmYSFQoNYXV0aF9wYXNzd29yZBgBIAEoCRIRCglsb2NhbF9hc24YAyABKA0SGAoQbmVpZ2hib3JfYWRkcmVzcxgEIAEoCRIQCghwZWVyX2FzbhgFIAEoDSI1CgxFYmdwTXVsdGlob3ASDwoHZW5hYmxlZBgBIAEoCBIUCgxtdWx0aWhvcF90dGwYAiABKA0ihAQKCVBlZXJTdGF0ZRIYChBuZWlnaGJvcl9hZGRyZXNzGAUgASgJEhAKCHBlZXJfYXNuGAYgASgNEjIKDXNlc3Npb25fc3RhdGUYDSABKA4yGy5hcGkuUGVlclN0YXRlLlNlc3Npb25TdGF0ZRIuCgthZG1pbl9zdGF0ZRgPIAEoDjIZLmFwaS5QZWVyU3RhdGUuQWRtaW5TdGF0ZRIjCgpyZW1vdGVfY2FwGBIgAygLMg8uYXBpLkNhcGFiaWxpdHki1AEKDFNlc3Npb25TdGF0ZRIdChlTRVNTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0VTU0lPTl9TVEFURV9JRExFEAESGQoVU0VTU0lPTl9TVEFURV9DT05ORUNUEAISGAoUU0VTU0lPTl9TVEFURV9BQ1RJVkUQAxIaChZTRVNTSU9OX1NUQVRFX09QRU5TRU5UEAQSHQoZU0VTU0lPTl9TVEFURV9PUEVOQ09ORklSTRAFEh0KGVNFU1NJT05fU1RBVEVfRVNUQUJMSVNIRUQQBiJrCgpBZG1pblN0YXRlEhsKF0FETUlOX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOQURNSU5fU1RBVEVfVVAQARIUChBBRE1JTl9TVEFURV9ET1dOEAISFgoSQURNSU5fU1RBVEVfUEZYX0NUEAMiTAoGVGltZXJzEiEKBmNvbmZpZxgBIAEoCzIRLmFwaS5UaW1lcnNDb25maWcSHwoFc3RhdGUYAiABKAsyEC5hcGkuVGltZXJzU3RhdGUiVAoMVGltZXJzQ29uZmlnEhUKDWNvbm5lY3RfcmV0cnkYASABKAQSEQoJaG9sZF90aW1lGAIgASgEEhoKEmtlZXBhbGl2ZV9pbnRlcnZhbBgDIAEoBCJnCgtUaW1lcnNTdGF0ZRIqCgZ1cHRpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGRvd250aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3CglUcmFuc3BvcnQSFQoNbG9jYWxfYWRkcmVzcxgBIAEoCRITCgtyZW1vdGVfcG9ydBgGIAEoDSKEAQoPR3JhY2VmdWxSZXN0YXJ0Eg8KB2VuYWJsZWQYASABKAgSFAoMcmVzdGFydF90aW1lGAIgASgNEhUKDWRlZmVycmFsX3RpbWUYBCABKA0SGQoRbG9uZ2xpdmVkX2VuYWJsZWQYBiABKAgSGAoQbG9jYWxfcmVzdGFydGluZxgKIAEoCCIqChdNcEdyYWNlZnVsUmVzdGFydENvbmZpZxIPCgdlbmFibGVkGAEgASgIIkEKEU1wR3JhY2VmdWxSZXN0YXJ0EiwKBmNvbmZpZxgBIAEoCzIcLmFwaS5NcEdyYWNlZnVsUmVzdGFydENvbmZpZyI9Cg1BZmlTYWZpQ29uZmlnEhsKBmZhbWlseRgBIAEoCzILLmFwaS5GYW1pbHkSDwoHZW5hYmxlZBgCIAEoCCLPAQoHQWZpU2FmaRIzChNtcF9ncmFjZWZ1bF9yZXN0YXJ0GAEgASgLMhYuYXBpLk1wR3JhY2VmdWxSZXN0YXJ0EiIKBmNvbmZpZxgCIAEoCzISLmFwaS5BZmlTYWZpQ29uZmlnEicKDXByZWZpeF9saW1pdHMYByABKAsyEC5hcGkuUHJlZml4TGltaXQSQgobbG9uZ19saXZlZF9ncmFjZWZ1bF9yZXN0YXJ0GAkgASgLMh0uYXBpLkxvbmdMaXZlZEdyYWNlZnVsUmVzdGFydCJHCh5Mb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnRDb25maWcSDwoHZW5hYmxlZBgBIAEoCBIUCgxyZXN0YXJ0X3RpbWUYAiABKA0iTwoYTG9uZ0xpdmVkR3JhY2VmdWxSZXN0YXJ0EjMKBmNvbmZpZxgBIAEoCzIjLmFwaS5Mb25nTGl2ZWRHcmFjZWZ1bFJlc3RhcnRDb25maWciUAoKRGVmaW5lZFNldBImCgxkZWZpbmVkX3R5cGUYASABKA4yEC5hcGkuRGVmaW5lZFR5cGUSDAoEbmFtZRgCIAEoCRIMCgRsaXN0GAMgAygJImYKCE1hdGNoU2V0EiAKBHR5cGUYASABKA4yEi5hcGkuTWF0Y2hTZXQuVHlwZRIMCgRuYW1lGAIgASgJIioKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgwKCFRZUEVfQU5ZEAEiywEKCkNvbmRpdGlvbnMSIwoMbmVpZ2hib3Jfc2V0GAIgASgLMg0uYXBpLk1hdGNoU2V0Ei0KCnJvdXRlX3R5cGUYCCABKA4yGS5hcGkuQ29uZGl0aW9ucy5Sb3V0ZVR5cGUSKgoTbGFyZ2VfY29tbXVuaXR5X3NldBgJIAEoCzINLmFwaS5NYXRjaFNldCI9CglSb3V0ZVR5cGUSGgoWUk9VVEVfVFlQRV9VTlNQRUNJRklFRBAAEhQKEFJPVVRFX1RZUEVfTE9DQUwQAyKQAQoPQ29tbXVuaXR5QWN0aW9uEicKBHR5cGUYASABKA4yGS5hcGkuQ29tbXVuaXR5QWN0aW9uLlR5cGUSEwoLY29tbXVuaXRpZXMYAiADKAkiPwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9SRU1PVkUQAhIQCgxUWVBFX1JFUExBQ0UQAyJtCglNZWRBY3Rpb24SIQoEdHlwZRgBIAEoDjITLmFwaS5NZWRBY3Rpb24uVHlwZRINCgV2YWx1ZRgCIAEoAyIuCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIQCgxUWVBFX1JFUExBQ0UQAiIuCg9Bc1ByZXBlbmRBY3Rpb24SCwoDYXNuGAEgASgNEg4KBnJlcGVhdBgCIAEoDSIgCg1OZXh0aG9wQWN0aW9uEg8KB2FkZHJlc3MYASABKAkiogIKB0FjdGlvbnMSJgoMcm91dGVfYWN0aW9uGAEgASgOMhAuYXBpLlJvdXRlQWN0aW9uEicKCWNvbW11bml0eRgCIAEoCzIULmFwaS5Db21tdW5pdHlBY3Rpb24SGwoDbWVkGAMgASgLMg4uYXBpLk1lZEFjdGlvbhIoCgphc19wcmVwZW5kGAQgASgLMhQuYXBpLkFzUHJlcGVuZEFjdGlvbhIrCg1leHRfY29tbXVuaXR5GAUgASgLMhQuYXBpLkNvbW11bml0eUFjdGlvbhIjCgduZXh0aG9wGAYgASgLMhIuYXBpLk5leHRob3BBY3Rpb24SLQoPbGFyZ2VfY29tbXVuaXR5GAggASgLMhQuYXBpLkNvbW11bml0eUFjdGlvbiJdCglTdGF0ZW1lbnQSDAoEbmFtZRgBIAEoCRIjCgpjb25kaXRpb25zGAIgASgLMg8uYXBpLkNvbmRpdGlvbnMSHQoHYWN0aW9ucxgDIAEoCzIMLmFwaS5BY3Rpb25zIjoKBlBvbGljeRIMCgRuYW1lGAEgASgJEiIKCnN0YXRlbWVudHMYAiADKAsyDi5hcGkuU3RhdGVtZW50IlcKBkdsb2JhbBILCgNhc24YASABKA0SEQoJcm91dGVyX2lkGAIgASgJEhMKC2xpc3Rlbl9wb3J0GAMgASgFEhgKEGxpc3Rlbl9hZGRyZXNzZXMYBCADKAki9gIKCUF0dHJpYnV0ZRImCgZvcmlnaW4YAiABKAsyFC5hcGkuT3JpZ2luQXR0cmlidXRlSAASKQoIbmV4dF9ob3AYBCABKAsyFS5hcGkuTmV4dEhvcEF0dHJpYnV0ZUgAEi0KCmxvY2FsX3ByZWYYBiABKAsyFy5hcGkuTG9jYWxQcmVmQXR0cmlidXRlSAASMAoLY29tbXVuaXRpZXMYCSABKAsyGS5hcGkuQ29tbXVuaXRpZXNBdHRyaWJ1dGVIABItCghtcF9yZWFjaBgMIAEoCzIZLmFwaS5NcFJlYWNoTkxSSUF0dHJpYnV0ZUgAEkEKFGV4dGVuZGVkX2NvbW11bml0aWVzGA4gASgLMiEuYXBpLkV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGVIABI7ChFsYXJnZV9jb21tdW5pdGllcxgVIAEoCzIeLmFwaS5MYXJnZUNvbW11bml0aWVzQXR0cmlidXRlSABCBgoEYXR0ciIRCg9PcmlnaW5BdHRyaWJ1dGUiJAoQTmV4dEhvcEF0dHJpYnV0ZRIQCghuZXh0X2hvcBgBIAEoCSIoChJMb2NhbFByZWZBdHRyaWJ1dGUSEgoKbG9jYWxfcHJlZhgBIAEoDSIrChRDb21tdW5pdGllc0F0dHJpYnV0ZRITCgtjb21tdW5pdGllcxgBIAMoDSIpChRNcFJlYWNoTkxSSUF0dHJpYnV0ZRIRCgluZXh0X2hvcHMYAiADKAkiSwocRXh0ZW5kZWRDb21tdW5pdGllc0F0dHJpYnV0ZRIrCgtjb21tdW5pdGllcxgBIAMoCzIWLmFwaS5FeHRlbmRlZENvbW11bml0eSJQCg5MYXJnZUNvbW11bml0eRIUCgxnbG9iYWxfYWRtaW4YASABKA0SEwoLbG9jYWxfZGF0YTEYAiABKA0SEwoLbG9jYWxfZGF0YTIYAyABKA0iRQoZTGFyZ2VDb21tdW5pdGllc0F0dHJpYnV0ZRIoCgtjb21tdW5pdGllcxgBIAMoCzITLmFwaS5MYXJnZUNvbW11bml0eSJLCgpDYXBhYmlsaXR5EjYKDm11bHRpX3Byb3RvY29sGAIgASgLMhwuYXBpLk11bHRpUHJvdG9jb2xDYXBhYmlsaXR5SABCBQoDY2FwIjYKF011bHRpUHJvdG9jb2xDYXBhYmlsaXR5EhsKBmZhbWlseRgBIAEoCzILLmFwaS5GYW1pbHkiyAEKBkZhbWlseRIcCgNhZmkYASABKA4yDy5hcGkuRmFtaWx5LkFmaRIeCgRzYWZpGAIgASgOMhAuYXBpLkZhbWlseS5TYWZpIjMKA0FmaRITCg9BRklfVU5TUEVDSUZJRUQQABIKCgZBRklfSVAQARILCgdBRklfSVA2EAIiSwoEU2FmaRIUChBTQUZJX1VOU1BFQ0lGSUVEEAASEAoMU0FGSV9VTklDQVNUEAESGwoWU0FGSV9GTE9XX1NQRUNfVU5JQ0FTVBCFASIjChNUcmFmZmljUmF0ZUV4dGVuZGVkEgwKBHJhdGUYAiABKAIiZwoaVHdvT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0ibAobSVB2NEFkZHJlc3NTcGVjaWZpY0V4dGVuZGVkEhUKDWlzX3RyYW5zaXRpdmUYASABKAgSEAoIc3ViX3R5cGUYAiABKA0SDwoHYWRkcmVzcxgDIAEoCRITCgtsb2NhbF9hZG1pbhgEIAEoDSJoChtGb3VyT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWQSFQoNaXNfdHJhbnNpdGl2ZRgBIAEoCBIQCghzdWJfdHlwZRgCIAEoDRILCgNhc24YAyABKA0SEwoLbG9jYWxfYWRtaW4YBCABKA0iLgoPVW5rbm93bkV4dGVuZGVkEgwKBHR5cGUYASABKA0SDQoFdmFsdWUYAiABKAwiwQIKEUV4dGVuZGVkQ29tbXVuaXR5EicKB3Vua25vd24YASABKAsyFC5hcGkuVW5rbm93bkV4dGVuZGVkSAASQAoVdHdvX29jdGV0X2FzX3NwZWNpZmljGAIgASgLMh8uYXBpLlR3b09jdGV0QXNTcGVjaWZpY0V4dGVuZGVkSAASQQoVaXB2NF9hZGRyZXNzX3NwZWNpZmljGAMgASgLMiAuYXBpLklQdjRBZGRyZXNzU3BlY2lmaWNFeHRlbmRlZEgAEkIKFmZvdXJfb2N0ZXRfYXNfc3BlY2lmaWMYBCABKAsyIC5hcGkuRm91ck9jdGV0QXNTcGVjaWZpY0V4dGVuZGVkSAASMAoMdHJhZmZpY19yYXRlGA8gASgLMhguYXBpLlRyYWZmaWNSYXRlRXh0ZW5kZWRIAEIICgZleHRjb20iXgoETkxSSRImCgZwcmVmaXgYASABKAsyFC5hcGkuSVBBZGRyZXNzUHJlZml4SAASJgoJZmxvd19zcGVjGA0gASgLMhEuYXBpLkZsb3dTcGVjTkxSSUgAQgYKBG5scmkiNQoPSVBBZGRyZXNzUHJlZml4EhIKCnByZWZpeF9sZW4YASABKA0SDgoGcHJlZml4GAIgASgJIkQKEEZsb3dTcGVjSVBQcmVmaXgSDAoEdHlwZRgBIAEoDRISCgpwcmVmaXhfbGVuGAIgASgNEg4KBnByZWZpeBgDIAEoCSIyChVGbG93U3BlY0NvbXBvbmVudEl0ZW0SCgoCb3AYASABKA0SDQoFdmFsdWUYAiABKAQiTAoRRmxvd1NwZWNDb21wb25lbnQSDAoEdHlwZRgBIAEoDRIpCgVpdGVtcxgCIAMoCzIaLmFwaS5GbG93U3BlY0NvbXBvbmVudEl0ZW0ibwoMRmxvd1NwZWNSdWxlEioKCWlwX3ByZWZpeBgBIAEoCzIVLmFwaS5GbG93U3BlY0lQUHJlZml4SAASKwoJY29tcG9uZW50GAMgASgLMhYuYXBpLkZsb3dTcGVjQ29tcG9uZW50SABCBgoEcnVsZSIwCgxGbG93U3BlY05MUkkSIAoFcnVsZXMYASADKAsyES5hcGkuRmxvd1NwZWNSdWxlKlYKCVRhYmxlVHlwZRIaChZUQUJMRV9UWVBFX1VOU1BFQ0lGSUVEEAASFQoRVEFCTEVfVFlQRV9HTE9CQUwQARIWChJUQUJMRV9UWVBFX0FESl9PVVQQBCpoCgtEZWZpbmVkVHlwZRIcChhERUZJTkVEX1RZUEVfVU5TUEVDSUZJRUQQABIZChVERUZJTkVEX1RZUEVfTkVJR0hCT1IQAhIgChxERUZJTkVEX1RZUEVfTEFSR0VfQ09NTVVOSVRZEAcqXQoLUm91dGVBY3Rpb24SHAoYUk9VVEVfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTUk9VVEVfQUNUSU9OX0FDQ0VQVBABEhcKE1JPVVRFX0FDVElPTl9SRUpFQ1QQAjL3BAoMR29CZ3BTZXJ2aWNlEjEKBkdldEJncBISLmFwaS5HZXRCZ3BSZXF1ZXN0GhMuYXBpLkdldEJncFJlc3BvbnNlEj8KCldhdGNoRXZlbnQSFi5hcGkuV2F0Y2hFdmVudFJlcXVlc3QaFy5hcGkuV2F0Y2hFdmVudFJlc3BvbnNlMAESNAoHQWRkUGVlchITLmFwaS5BZGRQZWVyUmVxdWVzdBoULmFwaS5BZGRQZWVyUmVzcG9uc2USPQoKRGVsZXRlUGVlchIWLmFwaS5EZWxldGVQZWVyUmVxdWVzdBoXLmFwaS5EZWxldGVQZWVyUmVzcG9uc2USOQoITGlzdFBlZXISFC5hcGkuTGlzdFBlZXJSZXF1ZXN0GhUuYXBpLkxpc3RQZWVyUmVzcG9uc2UwARI6CglSZXNldFBlZXISFS5hcGkuUmVzZXRQZWVyUmVxdWVzdBoWLmFwaS5SZXNldFBlZXJSZXNwb25zZRJACgtEaXNhYmxlUGVlchIXLmFwaS5EaXNhYmxlUGVlclJlcXVlc3QaGC5hcGkuRGlzYWJsZVBlZXJSZXNwb25zZRI5CghMaXN0UGF0aBIULmFwaS5MaXN0UGF0aFJlcXVlc3QaFS5hcGkuTGlzdFBhdGhSZXNwb25zZTABEkgKDUFkZFBhdGhTdHJlYW0SGS5hcGkuQWRkUGF0aFN0cmVhbVJlcXVlc3QaGi5hcGkuQWRkUGF0aFN0cmVhbVJlc3BvbnNlKAESQAoLU2V0UG9saWNpZXMSFy5hcGkuU2V0UG9saWNpZXNSZXF1ZXN0GhguYXBpLlNldFBvbGljaWVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
-
-/**
- * @generated from message api.GetBgpRequest
- */
-export type GetBgpRequest = Message<"api.GetBgpRequest"> & {
-};
-
-/**
- * Describes the message api.GetBgpRequest.
- * Use `create(GetBgpRequestSchema)` to create a new message.
- */
-export const GetBgpRequestSchema: GenMessage<GetBgpRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 0);
-
-/**
- * @generated from message api.GetBgpResponse
- */
-export type GetBgpResponse = Message<"api.GetBgpResponse"> & {
-  /**
-   * @generated from field: api.Global global = 1;
-   */
-  global?: Global | undefined;
-};
-
-/**
- * Describes the message api.GetBgpResponse.
- * Use `create(GetBgpResponseSchema)` to create a new message.
- */
-export const GetBgpResponseSchema: GenMessage<GetBgpResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 1);
-
-/**
- * @generated from message api.WatchEventRequest
- */
-export type WatchEventRequest = Message<"api.WatchEventRequest"> & {
-  /**
-   * @generated from field: api.WatchEventRequest.Peer peer = 1;
-   */
-  peer?: WatchEventRequest_Peer | undefined;
-};
-
-/**
- * Describes the message api.WatchEventRequest.
- * Use `create(WatchEventRequestSchema)` to create a new message.
- */
-export const WatchEventRequestSchema: GenMessage<WatchEventRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 2);
-
-/**
- * @generated from message api.WatchEventRequest.Peer
- */
-export type WatchEventRequest_Peer = Message<"api.WatchEventRequest.Peer"> & {
-};
-
-/**
- * Describes the message api.WatchEventRequest.Peer.
- * Use `create(WatchEventRequest_PeerSchema)` to create a new message.
- */
-export const WatchEventRequest_PeerSchema: GenMessage<WatchEventRequest_Peer> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 2, 0);
-
-/**
- * @generated from message api.WatchEventResponse
- */
-export type WatchEventResponse = Message<"api.WatchEventResponse"> & {
-};
-
-/**
- * Describes the message api.WatchEventResponse.
- * Use `create(WatchEventResponseSchema)` to create a new message.
- */
-export const WatchEventResponseSchema: GenMessage<WatchEventResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 3);
+  fileDesc("Cgxnb2JncDQucHJvdG8SA2FwaSIpCg5BZGRQZWVyUmVxdWVzdBIXCgRwZWVyGAEgASgLMgkuYXBpLlBlZXIiEQoPQWRkUGVlclJlc3BvbnNlIhQKEkRlbGV0ZVBlZXJSZXNwb25zZSIrChBMaXN0UGVlclJlc3BvbnNlEhcKBHBlZXIYASABKAsyCS5hcGkuUGVlciKgAQoQUmVzZXRQZWVyUmVxdWVzdBIPCgdhZGRyZXNzGAEgASgJEgwKBHNvZnQYAyABKAgSMgoJZGlyZWN0aW9uGAQgASgOMh8uYXBpLlJlc2V0UGVlclJlcXVlc3QuRGlyZWN0aW9uIjkKCURpcmVjdGlvbhIZChVESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIRCg1ESVJFQ1RJT05fT1VUEAIiEwoRUmVzZXRQZWVyUmVzcG9uc2UiFQoTRGlzYWJsZVBlZXJSZXNwb25zZSJ8ChFUYWJsZUxvb2t1cFByZWZpeBIOCgZwcmVmaXgYASABKAkSKQoEdHlwZRgCIAEoDjIbLmFwaS5UYWJsZUxvb2t1cFByZWZpeC5UeXBlIiwKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEg4KClRZUEVfRVhBQ1QQASKMAQoPTGlzdFBhdGhSZXF1ZXN0EiIKCnRhYmxlX3R5cGUYASABKA4yDi5hcGkuVGFibGVUeXBlEgwKBG5hbWUYAiABKAkSHQoGZmFtaWx5GAMgASgLMg0uYXBpcGIuRmFtaWx5EigKCHByZWZpeGVzGAQgAygLMhYuYXBpLlRhYmxlTG9va3VwUHJlZml4IjkKEExpc3RQYXRoUmVzcG9uc2USJQoLZGVzdGluYXRpb24YASABKAsyEC5hcGkuRGVzdGluYXRpb24iVAoUQWRkUGF0aFN0cmVhbVJlcXVlc3QSIgoKdGFibGVfdHlwZRgBIAEoDjIOLmFwaS5UYWJsZVR5cGUSGAoFcGF0aHMYAyADKAsyCS5hcGkuUGF0aCIXChVBZGRQYXRoU3RyZWFtUmVzcG9uc2UiWgoSU2V0UG9saWNpZXNSZXF1ZXN0EiUKDGRlZmluZWRfc2V0cxgBIAMoCzIPLmFwaS5EZWZpbmVkU2V0Eh0KCHBvbGljaWVzGAIgAygLMgsuYXBpLlBvbGljeSIVChNTZXRQb2xpY2llc1Jlc3BvbnNlIpwBCgRQYXRoEhcKBG5scmkYASABKAsyCS5hcGkuTkxSSRIeCgZwYXR0cnMYAiADKAsyDi5hcGkuQXR0cmlidXRlEhMKC2lzX3dpdGhkcmF3GAUgASgIEh0KBmZhbWlseRgJIAEoCzINLmFwaXBiLkZhbWlseRITCgtuZWlnaGJvcl9pcBgPIAEoCRISCgppZGVudGlmaWVyGBIgASgNIicKC0Rlc3RpbmF0aW9uEhgKBXBhdGhzGAIgAygLMgkuYXBpLlBhdGgiswIKBFBlZXISHQoEY29uZhgCIAEoCzIPLmFwaXBiLlBlZXJDb25mEioKDWViZ3BfbXVsdGlob3AYAyABKAsyEy5hcGlwYi5FYmdwTXVsdGlob3ASHQoFc3RhdGUYBSABKAsyDi5hcGkuUGVlclN0YXRlEh0KBnRpbWVycxgGIAEoCzINLmFwaXBiLlRpbWVycxIjCgl0cmFuc3BvcnQYByABKAsyEC5hcGlwYi5UcmFuc3BvcnQSMAoQZ3JhY2VmdWxfcmVzdGFydBgJIAEoCzIWLmFwaXBiLkdyYWNlZnVsUmVzdGFydBIhCglhZmlfc2FmaXMYCiADKAsyDi5hcGlwYi5BZmlTYWZpEigKDHR0bF9zZWN1cml0eRgLIAEoCzISLmFwaXBiLlR0bFNlY3VyaXR5IoQECglQZWVyU3RhdGUSGAoQbmVpZ2hib3JfYWRkcmVzcxgFIAEoCRIQCghwZWVyX2FzbhgGIAEoDRIyCg1zZXNzaW9uX3N0YXRlGA0gASgOMhsuYXBpLlBlZXJTdGF0ZS5TZXNzaW9uU3RhdGUSLgoLYWRtaW5fc3RhdGUYDyABKA4yGS5hcGkuUGVlclN0YXRlLkFkbWluU3RhdGUSIwoKcmVtb3RlX2NhcBgSIAMoCzIPLmFwaS5DYXBhYmlsaXR5ItQBCgxTZXNzaW9uU3RhdGUSHQoZU0VTU0lPTl9TVEFURV9VTlNQRUNJRklFRBAAEhYKElNFU1NJT05fU1RBVEVfSURMRRABEhkKFVNFU1NJT05fU1RBVEVfQ09OTkVDVBACEhgKFFNFU1NJT05fU1RBVEVfQUNUSVZFEAMSGgoWU0VTU0lPTl9TVEFURV9PUEVOU0VOVBAEEh0KGVNFU1NJT05fU1RBVEVfT1BFTkNPTkZJUk0QBRIdChlTRVNTSU9OX1NUQVRFX0VTVEFCTElTSEVEEAYiawoKQWRtaW5TdGF0ZRIbChdBRE1JTl9TVEFURV9VTlNQRUNJRklFRBAAEhIKDkFETUlOX1NUQVRFX1VQEAESFAoQQURNSU5fU1RBVEVfRE9XThACEhYKEkFETUlOX1NUQVRFX1BGWF9DVBADIlAKCkRlZmluZWRTZXQSJgoMZGVmaW5lZF90eXBlGAEgASgOMhAuYXBpLkRlZmluZWRUeXBlEgwKBG5hbWUYAiABKAkSDAoEbGlzdBgDIAMoCSJmCghNYXRjaFNldBIgCgR0eXBlGAEgASgOMhIuYXBpLk1hdGNoU2V0LlR5cGUSDAoEbmFtZRgCIAEoCSIqCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIMCghUWVBFX0FOWRABIssBCgpDb25kaXRpb25zEiMKDG5laWdoYm9yX3NldBgCIAEoCzINLmFwaS5NYXRjaFNldBItCgpyb3V0ZV90eXBlGAggASgOMhkuYXBpLkNvbmRpdGlvbnMuUm91dGVUeXBlEioKE2xhcmdlX2NvbW11bml0eV9zZXQYCSABKAsyDS5hcGkuTWF0Y2hTZXQiPQoJUm91dGVUeXBlEhoKFlJPVVRFX1RZUEVfVU5TUEVDSUZJRUQQABIUChBST1VURV9UWVBFX0xPQ0FMEAMikAEKD0NvbW11bml0eUFjdGlvbhInCgR0eXBlGAEgASgOMhkuYXBpLkNvbW11bml0eUFjdGlvbi5UeXBlEhMKC2NvbW11bml0aWVzGAIgAygJIj8KBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEg8KC1RZUEVfUkVNT1ZFEAISEAoMVFlQRV9SRVBMQUNFEAMibQoJTWVkQWN0aW9uEiEKBHR5cGUYASABKA4yEy5hcGkuTWVkQWN0aW9uLlR5cGUSDQoFdmFsdWUYAiABKAMiLgoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMVFlQRV9SRVBMQUNFEAIipgIKB0FjdGlvbnMSJgoMcm91dGVfYWN0aW9uGAEgASgOMhAuYXBpLlJvdXRlQWN0aW9uEicKCWNvbW11bml0eRgCIAEoCzIULmFwaS5Db21tdW5pdHlBY3Rpb24SGwoDbWVkGAMgASgLMg4uYXBpLk1lZEFjdGlvbhIqCgphc19wcmVwZW5kGAQgASgLMhYuYXBpcGIuQXNQcmVwZW5kQWN0aW9uEisKDWV4dF9jb21tdW5pdHkYBSABKAsyFC5hcGkuQ29tbXVuaXR5QWN0aW9uEiUKB25leHRob3AYBiABKAsyFC5hcGlwYi5OZXh0aG9wQWN0aW9uEi0KD2xhcmdlX2NvbW11bml0eRgIIAEoCzIULmFwaS5Db21tdW5pdHlBY3Rpb24iXQoJU3RhdGVtZW50EgwKBG5hbWUYASABKAkSIwoKY29uZGl0aW9ucxgCIAEoCzIPLmFwaS5Db25kaXRpb25zEh0KB2FjdGlvbnMYAyABKAsyDC5hcGkuQWN0aW9ucyI6CgZQb2xpY3kSDAoEbmFtZRgBIAEoCRIiCgpzdGF0ZW1lbnRzGAIgAygLMg4uYXBpLlN0YXRlbWVudCKCAwoJQXR0cmlidXRlEigKBm9yaWdpbhgCIAEoCzIWLmFwaXBiLk9yaWdpbkF0dHJpYnV0ZUgAEisKCG5leHRfaG9wGAQgASgLMhcuYXBpcGIuTmV4dEhvcEF0dHJpYnV0ZUgAEi8KCmxvY2FsX3ByZWYYBiABKAsyGS5hcGlwYi5Mb2NhbFByZWZBdHRyaWJ1dGVIABIyCgtjb21tdW5pdGllcxgJIAEoCzIbLmFwaXBiLkNvbW11bml0aWVzQXR0cmlidXRlSAASLwoIbXBfcmVhY2gYDCABKAsyGy5hcGlwYi5NcFJlYWNoTkxSSUF0dHJpYnV0ZUgAEkEKFGV4dGVuZGVkX2NvbW11bml0aWVzGA4gASgLMiEuYXBpLkV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGVIABI9ChFsYXJnZV9jb21tdW5pdGllcxgVIAEoCzIgLmFwaXBiLkxhcmdlQ29tbXVuaXRpZXNBdHRyaWJ1dGVIAEIGCgRhdHRyIksKHEV4dGVuZGVkQ29tbXVuaXRpZXNBdHRyaWJ1dGUSKwoLY29tbXVuaXRpZXMYASADKAsyFi5hcGkuRXh0ZW5kZWRDb21tdW5pdHkiTQoKQ2FwYWJpbGl0eRI4Cg5tdWx0aV9wcm90b2NvbBgCIAEoCzIeLmFwaXBiLk11bHRpUHJvdG9jb2xDYXBhYmlsaXR5SABCBQoDY2FwIssCChFFeHRlbmRlZENvbW11bml0eRIpCgd1bmtub3duGAEgASgLMhYuYXBpcGIuVW5rbm93bkV4dGVuZGVkSAASQgoVdHdvX29jdGV0X2FzX3NwZWNpZmljGAIgASgLMiEuYXBpcGIuVHdvT2N0ZXRBc1NwZWNpZmljRXh0ZW5kZWRIABJDChVpcHY0X2FkZHJlc3Nfc3BlY2lmaWMYAyABKAsyIi5hcGlwYi5JUHY0QWRkcmVzc1NwZWNpZmljRXh0ZW5kZWRIABJEChZmb3VyX29jdGV0X2FzX3NwZWNpZmljGAQgASgLMiIuYXBpcGIuRm91ck9jdGV0QXNTcGVjaWZpY0V4dGVuZGVkSAASMgoMdHJhZmZpY19yYXRlGA8gASgLMhouYXBpcGIuVHJhZmZpY1JhdGVFeHRlbmRlZEgAQggKBmV4dGNvbSJgCgROTFJJEigKBnByZWZpeBgBIAEoCzIWLmFwaXBiLklQQWRkcmVzc1ByZWZpeEgAEiYKCWZsb3dfc3BlYxgNIAEoCzIRLmFwaS5GbG93U3BlY05MUklIAEIGCgRubHJpInMKDEZsb3dTcGVjUnVsZRIsCglpcF9wcmVmaXgYASABKAsyFy5hcGlwYi5GbG93U3BlY0lQUHJlZml4SAASLQoJY29tcG9uZW50GAMgASgLMhguYXBpcGIuRmxvd1NwZWNDb21wb25lbnRIAEIGCgRydWxlIjAKDEZsb3dTcGVjTkxSSRIgCgVydWxlcxgBIAMoCzIRLmFwaS5GbG93U3BlY1J1bGUqVgoJVGFibGVUeXBlEhoKFlRBQkxFX1RZUEVfVU5TUEVDSUZJRUQQABIVChFUQUJMRV9UWVBFX0dMT0JBTBABEhYKElRBQkxFX1RZUEVfQURKX09VVBAEKmgKC0RlZmluZWRUeXBlEhwKGERFRklORURfVFlQRV9VTlNQRUNJRklFRBAAEhkKFURFRklORURfVFlQRV9ORUlHSEJPUhACEiAKHERFRklORURfVFlQRV9MQVJHRV9DT01NVU5JVFkQBypdCgtSb3V0ZUFjdGlvbhIcChhST1VURV9BQ1RJT05fVU5TUEVDSUZJRUQQABIXChNST1VURV9BQ1RJT05fQUNDRVBUEAESFwoTUk9VVEVfQUNUSU9OX1JFSkVDVBACMoUFCgxHb0JncFNlcnZpY2USNQoGR2V0QmdwEhQuYXBpcGIuR2V0QmdwUmVxdWVzdBoVLmFwaXBiLkdldEJncFJlc3BvbnNlEkMKCldhdGNoRXZlbnQSGC5hcGlwYi5XYXRjaEV2ZW50UmVxdWVzdBoZLmFwaXBiLldhdGNoRXZlbnRSZXNwb25zZTABEjQKB0FkZFBlZXISEy5hcGkuQWRkUGVlclJlcXVlc3QaFC5hcGkuQWRkUGVlclJlc3BvbnNlEj8KCkRlbGV0ZVBlZXISGC5hcGlwYi5EZWxldGVQZWVyUmVxdWVzdBoXLmFwaS5EZWxldGVQZWVyUmVzcG9uc2USOwoITGlzdFBlZXISFi5hcGlwYi5MaXN0UGVlclJlcXVlc3QaFS5hcGkuTGlzdFBlZXJSZXNwb25zZTABEjoKCVJlc2V0UGVlchIVLmFwaS5SZXNldFBlZXJSZXF1ZXN0GhYuYXBpLlJlc2V0UGVlclJlc3BvbnNlEkIKC0Rpc2FibGVQZWVyEhkuYXBpcGIuRGlzYWJsZVBlZXJSZXF1ZXN0GhguYXBpLkRpc2FibGVQZWVyUmVzcG9uc2USOQoITGlzdFBhdGgSFC5hcGkuTGlzdFBhdGhSZXF1ZXN0GhUuYXBpLkxpc3RQYXRoUmVzcG9uc2UwARJICg1BZGRQYXRoU3RyZWFtEhkuYXBpLkFkZFBhdGhTdHJlYW1SZXF1ZXN0GhouYXBpLkFkZFBhdGhTdHJlYW1SZXNwb25zZSgBEkAKC1NldFBvbGljaWVzEhcuYXBpLlNldFBvbGljaWVzUmVxdWVzdBoYLmFwaS5TZXRQb2xpY2llc1Jlc3BvbnNlYgZwcm90bzM", [file_gobgp]);
 
 /**
  * @generated from message api.AddPeerRequest
@@ -125,7 +52,7 @@ export type AddPeerRequest = Message<"api.AddPeerRequest"> & {
  * Use `create(AddPeerRequestSchema)` to create a new message.
  */
 export const AddPeerRequestSchema: GenMessage<AddPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 4);
+  messageDesc(file_gobgp4, 0);
 
 /**
  * @generated from message api.AddPeerResponse
@@ -138,24 +65,7 @@ export type AddPeerResponse = Message<"api.AddPeerResponse"> & {
  * Use `create(AddPeerResponseSchema)` to create a new message.
  */
 export const AddPeerResponseSchema: GenMessage<AddPeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 5);
-
-/**
- * @generated from message api.DeletePeerRequest
- */
-export type DeletePeerRequest = Message<"api.DeletePeerRequest"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-};
-
-/**
- * Describes the message api.DeletePeerRequest.
- * Use `create(DeletePeerRequestSchema)` to create a new message.
- */
-export const DeletePeerRequestSchema: GenMessage<DeletePeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 6);
+  messageDesc(file_gobgp4, 1);
 
 /**
  * @generated from message api.DeletePeerResponse
@@ -168,20 +78,7 @@ export type DeletePeerResponse = Message<"api.DeletePeerResponse"> & {
  * Use `create(DeletePeerResponseSchema)` to create a new message.
  */
 export const DeletePeerResponseSchema: GenMessage<DeletePeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 7);
-
-/**
- * @generated from message api.ListPeerRequest
- */
-export type ListPeerRequest = Message<"api.ListPeerRequest"> & {
-};
-
-/**
- * Describes the message api.ListPeerRequest.
- * Use `create(ListPeerRequestSchema)` to create a new message.
- */
-export const ListPeerRequestSchema: GenMessage<ListPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 8);
+  messageDesc(file_gobgp4, 2);
 
 /**
  * @generated from message api.ListPeerResponse
@@ -198,7 +95,7 @@ export type ListPeerResponse = Message<"api.ListPeerResponse"> & {
  * Use `create(ListPeerResponseSchema)` to create a new message.
  */
 export const ListPeerResponseSchema: GenMessage<ListPeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 9);
+  messageDesc(file_gobgp4, 3);
 
 /**
  * @generated from message api.ResetPeerRequest
@@ -225,7 +122,7 @@ export type ResetPeerRequest = Message<"api.ResetPeerRequest"> & {
  * Use `create(ResetPeerRequestSchema)` to create a new message.
  */
 export const ResetPeerRequestSchema: GenMessage<ResetPeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 10);
+  messageDesc(file_gobgp4, 4);
 
 /**
  * @generated from enum api.ResetPeerRequest.Direction
@@ -246,7 +143,7 @@ export enum ResetPeerRequest_Direction {
  * Describes the enum api.ResetPeerRequest.Direction.
  */
 export const ResetPeerRequest_DirectionSchema: GenEnum<ResetPeerRequest_Direction> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 10, 0);
+  enumDesc(file_gobgp4, 4, 0);
 
 /**
  * @generated from message api.ResetPeerResponse
@@ -259,29 +156,7 @@ export type ResetPeerResponse = Message<"api.ResetPeerResponse"> & {
  * Use `create(ResetPeerResponseSchema)` to create a new message.
  */
 export const ResetPeerResponseSchema: GenMessage<ResetPeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 11);
-
-/**
- * @generated from message api.DisablePeerRequest
- */
-export type DisablePeerRequest = Message<"api.DisablePeerRequest"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-
-  /**
-   * @generated from field: string communication = 2;
-   */
-  communication: string;
-};
-
-/**
- * Describes the message api.DisablePeerRequest.
- * Use `create(DisablePeerRequestSchema)` to create a new message.
- */
-export const DisablePeerRequestSchema: GenMessage<DisablePeerRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 12);
+  messageDesc(file_gobgp4, 5);
 
 /**
  * @generated from message api.DisablePeerResponse
@@ -294,7 +169,7 @@ export type DisablePeerResponse = Message<"api.DisablePeerResponse"> & {
  * Use `create(DisablePeerResponseSchema)` to create a new message.
  */
 export const DisablePeerResponseSchema: GenMessage<DisablePeerResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 13);
+  messageDesc(file_gobgp4, 6);
 
 /**
  * @generated from message api.TableLookupPrefix
@@ -316,7 +191,7 @@ export type TableLookupPrefix = Message<"api.TableLookupPrefix"> & {
  * Use `create(TableLookupPrefixSchema)` to create a new message.
  */
 export const TableLookupPrefixSchema: GenMessage<TableLookupPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 14);
+  messageDesc(file_gobgp4, 7);
 
 /**
  * @generated from enum api.TableLookupPrefix.Type
@@ -337,7 +212,7 @@ export enum TableLookupPrefix_Type {
  * Describes the enum api.TableLookupPrefix.Type.
  */
 export const TableLookupPrefix_TypeSchema: GenEnum<TableLookupPrefix_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 14, 0);
+  enumDesc(file_gobgp4, 7, 0);
 
 /**
  * @generated from message api.ListPathRequest
@@ -354,7 +229,7 @@ export type ListPathRequest = Message<"api.ListPathRequest"> & {
   name: string;
 
   /**
-   * @generated from field: api.Family family = 3;
+   * @generated from field: apipb.Family family = 3;
    */
   family?: Family | undefined;
 
@@ -369,7 +244,7 @@ export type ListPathRequest = Message<"api.ListPathRequest"> & {
  * Use `create(ListPathRequestSchema)` to create a new message.
  */
 export const ListPathRequestSchema: GenMessage<ListPathRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 15);
+  messageDesc(file_gobgp4, 8);
 
 /**
  * @generated from message api.ListPathResponse
@@ -386,7 +261,7 @@ export type ListPathResponse = Message<"api.ListPathResponse"> & {
  * Use `create(ListPathResponseSchema)` to create a new message.
  */
 export const ListPathResponseSchema: GenMessage<ListPathResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 16);
+  messageDesc(file_gobgp4, 9);
 
 /**
  * @generated from message api.AddPathStreamRequest
@@ -408,7 +283,7 @@ export type AddPathStreamRequest = Message<"api.AddPathStreamRequest"> & {
  * Use `create(AddPathStreamRequestSchema)` to create a new message.
  */
 export const AddPathStreamRequestSchema: GenMessage<AddPathStreamRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 17);
+  messageDesc(file_gobgp4, 10);
 
 /**
  * @generated from message api.AddPathStreamResponse
@@ -421,7 +296,7 @@ export type AddPathStreamResponse = Message<"api.AddPathStreamResponse"> & {
  * Use `create(AddPathStreamResponseSchema)` to create a new message.
  */
 export const AddPathStreamResponseSchema: GenMessage<AddPathStreamResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 18);
+  messageDesc(file_gobgp4, 11);
 
 /**
  * @generated from message api.SetPoliciesRequest
@@ -443,7 +318,7 @@ export type SetPoliciesRequest = Message<"api.SetPoliciesRequest"> & {
  * Use `create(SetPoliciesRequestSchema)` to create a new message.
  */
 export const SetPoliciesRequestSchema: GenMessage<SetPoliciesRequest> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 19);
+  messageDesc(file_gobgp4, 12);
 
 /**
  * @generated from message api.SetPoliciesResponse
@@ -456,7 +331,7 @@ export type SetPoliciesResponse = Message<"api.SetPoliciesResponse"> & {
  * Use `create(SetPoliciesResponseSchema)` to create a new message.
  */
 export const SetPoliciesResponseSchema: GenMessage<SetPoliciesResponse> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 20);
+  messageDesc(file_gobgp4, 13);
 
 /**
  * @generated from message api.Path
@@ -478,7 +353,7 @@ export type Path = Message<"api.Path"> & {
   isWithdraw: boolean;
 
   /**
-   * @generated from field: api.Family family = 9;
+   * @generated from field: apipb.Family family = 9;
    */
   family?: Family | undefined;
 
@@ -498,7 +373,7 @@ export type Path = Message<"api.Path"> & {
  * Use `create(PathSchema)` to create a new message.
  */
 export const PathSchema: GenMessage<Path> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 21);
+  messageDesc(file_gobgp4, 14);
 
 /**
  * @generated from message api.Destination
@@ -515,19 +390,19 @@ export type Destination = Message<"api.Destination"> & {
  * Use `create(DestinationSchema)` to create a new message.
  */
 export const DestinationSchema: GenMessage<Destination> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 22);
+  messageDesc(file_gobgp4, 15);
 
 /**
  * @generated from message api.Peer
  */
 export type Peer = Message<"api.Peer"> & {
   /**
-   * @generated from field: api.PeerConf conf = 2;
+   * @generated from field: apipb.PeerConf conf = 2;
    */
   conf?: PeerConf | undefined;
 
   /**
-   * @generated from field: api.EbgpMultihop ebgp_multihop = 3;
+   * @generated from field: apipb.EbgpMultihop ebgp_multihop = 3;
    */
   ebgpMultihop?: EbgpMultihop | undefined;
 
@@ -537,27 +412,27 @@ export type Peer = Message<"api.Peer"> & {
   state?: PeerState | undefined;
 
   /**
-   * @generated from field: api.Timers timers = 6;
+   * @generated from field: apipb.Timers timers = 6;
    */
   timers?: Timers | undefined;
 
   /**
-   * @generated from field: api.Transport transport = 7;
+   * @generated from field: apipb.Transport transport = 7;
    */
   transport?: Transport | undefined;
 
   /**
-   * @generated from field: api.GracefulRestart graceful_restart = 9;
+   * @generated from field: apipb.GracefulRestart graceful_restart = 9;
    */
   gracefulRestart?: GracefulRestart | undefined;
 
   /**
-   * @generated from field: repeated api.AfiSafi afi_safis = 10;
+   * @generated from field: repeated apipb.AfiSafi afi_safis = 10;
    */
   afiSafis: AfiSafi[];
 
   /**
-   * @generated from field: api.TtlSecurity ttl_security = 11;
+   * @generated from field: apipb.TtlSecurity ttl_security = 11;
    */
   ttlSecurity?: TtlSecurity | undefined;
 };
@@ -567,105 +442,7 @@ export type Peer = Message<"api.Peer"> & {
  * Use `create(PeerSchema)` to create a new message.
  */
 export const PeerSchema: GenMessage<Peer> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 23);
-
-/**
- * @generated from message api.TtlSecurity
- */
-export type TtlSecurity = Message<"api.TtlSecurity"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 ttl_min = 2;
-   */
-  ttlMin: number;
-};
-
-/**
- * Describes the message api.TtlSecurity.
- * Use `create(TtlSecuritySchema)` to create a new message.
- */
-export const TtlSecuritySchema: GenMessage<TtlSecurity> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 24);
-
-/**
- * @generated from message api.PrefixLimit
- */
-export type PrefixLimit = Message<"api.PrefixLimit"> & {
-  /**
-   * @generated from field: api.Family family = 1;
-   */
-  family?: Family | undefined;
-
-  /**
-   * @generated from field: uint32 max_prefixes = 2;
-   */
-  maxPrefixes: number;
-};
-
-/**
- * Describes the message api.PrefixLimit.
- * Use `create(PrefixLimitSchema)` to create a new message.
- */
-export const PrefixLimitSchema: GenMessage<PrefixLimit> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 25);
-
-/**
- * @generated from message api.PeerConf
- */
-export type PeerConf = Message<"api.PeerConf"> & {
-  /**
-   * @generated from field: string auth_password = 1;
-   */
-  authPassword: string;
-
-  /**
-   * @generated from field: uint32 local_asn = 3;
-   */
-  localAsn: number;
-
-  /**
-   * @generated from field: string neighbor_address = 4;
-   */
-  neighborAddress: string;
-
-  /**
-   * @generated from field: uint32 peer_asn = 5;
-   */
-  peerAsn: number;
-};
-
-/**
- * Describes the message api.PeerConf.
- * Use `create(PeerConfSchema)` to create a new message.
- */
-export const PeerConfSchema: GenMessage<PeerConf> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 26);
-
-/**
- * @generated from message api.EbgpMultihop
- */
-export type EbgpMultihop = Message<"api.EbgpMultihop"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 multihop_ttl = 2;
-   */
-  multihopTtl: number;
-};
-
-/**
- * Describes the message api.EbgpMultihop.
- * Use `create(EbgpMultihopSchema)` to create a new message.
- */
-export const EbgpMultihopSchema: GenMessage<EbgpMultihop> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 27);
+  messageDesc(file_gobgp4, 16);
 
 /**
  * @generated from message api.PeerState
@@ -702,7 +479,7 @@ export type PeerState = Message<"api.PeerState"> & {
  * Use `create(PeerStateSchema)` to create a new message.
  */
 export const PeerStateSchema: GenMessage<PeerState> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 28);
+  messageDesc(file_gobgp4, 17);
 
 /**
  * @generated from enum api.PeerState.SessionState
@@ -748,7 +525,7 @@ export enum PeerState_SessionState {
  * Describes the enum api.PeerState.SessionState.
  */
 export const PeerState_SessionStateSchema: GenEnum<PeerState_SessionState> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 28, 0);
+  enumDesc(file_gobgp4, 17, 0);
 
 /**
  * @generated from enum api.PeerState.AdminState
@@ -779,264 +556,7 @@ export enum PeerState_AdminState {
  * Describes the enum api.PeerState.AdminState.
  */
 export const PeerState_AdminStateSchema: GenEnum<PeerState_AdminState> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 28, 1);
-
-/**
- * @generated from message api.Timers
- */
-export type Timers = Message<"api.Timers"> & {
-  /**
-   * @generated from field: api.TimersConfig config = 1;
-   */
-  config?: TimersConfig | undefined;
-
-  /**
-   * @generated from field: api.TimersState state = 2;
-   */
-  state?: TimersState | undefined;
-};
-
-/**
- * Describes the message api.Timers.
- * Use `create(TimersSchema)` to create a new message.
- */
-export const TimersSchema: GenMessage<Timers> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 29);
-
-/**
- * @generated from message api.TimersConfig
- */
-export type TimersConfig = Message<"api.TimersConfig"> & {
-  /**
-   * @generated from field: uint64 connect_retry = 1;
-   */
-  connectRetry: bigint;
-
-  /**
-   * @generated from field: uint64 hold_time = 2;
-   */
-  holdTime: bigint;
-
-  /**
-   * @generated from field: uint64 keepalive_interval = 3;
-   */
-  keepaliveInterval: bigint;
-};
-
-/**
- * Describes the message api.TimersConfig.
- * Use `create(TimersConfigSchema)` to create a new message.
- */
-export const TimersConfigSchema: GenMessage<TimersConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 30);
-
-/**
- * @generated from message api.TimersState
- */
-export type TimersState = Message<"api.TimersState"> & {
-  /**
-   * @generated from field: google.protobuf.Timestamp uptime = 6;
-   */
-  uptime?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp downtime = 7;
-   */
-  downtime?: Timestamp | undefined;
-};
-
-/**
- * Describes the message api.TimersState.
- * Use `create(TimersStateSchema)` to create a new message.
- */
-export const TimersStateSchema: GenMessage<TimersState> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 31);
-
-/**
- * @generated from message api.Transport
- */
-export type Transport = Message<"api.Transport"> & {
-  /**
-   * @generated from field: string local_address = 1;
-   */
-  localAddress: string;
-
-  /**
-   * @generated from field: uint32 remote_port = 6;
-   */
-  remotePort: number;
-};
-
-/**
- * Describes the message api.Transport.
- * Use `create(TransportSchema)` to create a new message.
- */
-export const TransportSchema: GenMessage<Transport> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 32);
-
-/**
- * @generated from message api.GracefulRestart
- */
-export type GracefulRestart = Message<"api.GracefulRestart"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 restart_time = 2;
-   */
-  restartTime: number;
-
-  /**
-   * @generated from field: uint32 deferral_time = 4;
-   */
-  deferralTime: number;
-
-  /**
-   * @generated from field: bool longlived_enabled = 6;
-   */
-  longlivedEnabled: boolean;
-
-  /**
-   * @generated from field: bool local_restarting = 10;
-   */
-  localRestarting: boolean;
-};
-
-/**
- * Describes the message api.GracefulRestart.
- * Use `create(GracefulRestartSchema)` to create a new message.
- */
-export const GracefulRestartSchema: GenMessage<GracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 33);
-
-/**
- * @generated from message api.MpGracefulRestartConfig
- */
-export type MpGracefulRestartConfig = Message<"api.MpGracefulRestartConfig"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-};
-
-/**
- * Describes the message api.MpGracefulRestartConfig.
- * Use `create(MpGracefulRestartConfigSchema)` to create a new message.
- */
-export const MpGracefulRestartConfigSchema: GenMessage<MpGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 34);
-
-/**
- * @generated from message api.MpGracefulRestart
- */
-export type MpGracefulRestart = Message<"api.MpGracefulRestart"> & {
-  /**
-   * @generated from field: api.MpGracefulRestartConfig config = 1;
-   */
-  config?: MpGracefulRestartConfig | undefined;
-};
-
-/**
- * Describes the message api.MpGracefulRestart.
- * Use `create(MpGracefulRestartSchema)` to create a new message.
- */
-export const MpGracefulRestartSchema: GenMessage<MpGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 35);
-
-/**
- * @generated from message api.AfiSafiConfig
- */
-export type AfiSafiConfig = Message<"api.AfiSafiConfig"> & {
-  /**
-   * @generated from field: api.Family family = 1;
-   */
-  family?: Family | undefined;
-
-  /**
-   * @generated from field: bool enabled = 2;
-   */
-  enabled: boolean;
-};
-
-/**
- * Describes the message api.AfiSafiConfig.
- * Use `create(AfiSafiConfigSchema)` to create a new message.
- */
-export const AfiSafiConfigSchema: GenMessage<AfiSafiConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 36);
-
-/**
- * @generated from message api.AfiSafi
- */
-export type AfiSafi = Message<"api.AfiSafi"> & {
-  /**
-   * @generated from field: api.MpGracefulRestart mp_graceful_restart = 1;
-   */
-  mpGracefulRestart?: MpGracefulRestart | undefined;
-
-  /**
-   * @generated from field: api.AfiSafiConfig config = 2;
-   */
-  config?: AfiSafiConfig | undefined;
-
-  /**
-   * @generated from field: api.PrefixLimit prefix_limits = 7;
-   */
-  prefixLimits?: PrefixLimit | undefined;
-
-  /**
-   * @generated from field: api.LongLivedGracefulRestart long_lived_graceful_restart = 9;
-   */
-  longLivedGracefulRestart?: LongLivedGracefulRestart | undefined;
-};
-
-/**
- * Describes the message api.AfiSafi.
- * Use `create(AfiSafiSchema)` to create a new message.
- */
-export const AfiSafiSchema: GenMessage<AfiSafi> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 37);
-
-/**
- * @generated from message api.LongLivedGracefulRestartConfig
- */
-export type LongLivedGracefulRestartConfig = Message<"api.LongLivedGracefulRestartConfig"> & {
-  /**
-   * @generated from field: bool enabled = 1;
-   */
-  enabled: boolean;
-
-  /**
-   * @generated from field: uint32 restart_time = 2;
-   */
-  restartTime: number;
-};
-
-/**
- * Describes the message api.LongLivedGracefulRestartConfig.
- * Use `create(LongLivedGracefulRestartConfigSchema)` to create a new message.
- */
-export const LongLivedGracefulRestartConfigSchema: GenMessage<LongLivedGracefulRestartConfig> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 38);
-
-/**
- * @generated from message api.LongLivedGracefulRestart
- */
-export type LongLivedGracefulRestart = Message<"api.LongLivedGracefulRestart"> & {
-  /**
-   * @generated from field: api.LongLivedGracefulRestartConfig config = 1;
-   */
-  config?: LongLivedGracefulRestartConfig | undefined;
-};
-
-/**
- * Describes the message api.LongLivedGracefulRestart.
- * Use `create(LongLivedGracefulRestartSchema)` to create a new message.
- */
-export const LongLivedGracefulRestartSchema: GenMessage<LongLivedGracefulRestart> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 39);
+  enumDesc(file_gobgp4, 17, 1);
 
 /**
  * @generated from message api.DefinedSet
@@ -1063,7 +583,7 @@ export type DefinedSet = Message<"api.DefinedSet"> & {
  * Use `create(DefinedSetSchema)` to create a new message.
  */
 export const DefinedSetSchema: GenMessage<DefinedSet> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 40);
+  messageDesc(file_gobgp4, 18);
 
 /**
  * @generated from message api.MatchSet
@@ -1085,7 +605,7 @@ export type MatchSet = Message<"api.MatchSet"> & {
  * Use `create(MatchSetSchema)` to create a new message.
  */
 export const MatchSetSchema: GenMessage<MatchSet> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 41);
+  messageDesc(file_gobgp4, 19);
 
 /**
  * @generated from enum api.MatchSet.Type
@@ -1106,7 +626,7 @@ export enum MatchSet_Type {
  * Describes the enum api.MatchSet.Type.
  */
 export const MatchSet_TypeSchema: GenEnum<MatchSet_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 41, 0);
+  enumDesc(file_gobgp4, 19, 0);
 
 /**
  * @generated from message api.Conditions
@@ -1133,7 +653,7 @@ export type Conditions = Message<"api.Conditions"> & {
  * Use `create(ConditionsSchema)` to create a new message.
  */
 export const ConditionsSchema: GenMessage<Conditions> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 42);
+  messageDesc(file_gobgp4, 20);
 
 /**
  * @generated from enum api.Conditions.RouteType
@@ -1154,7 +674,7 @@ export enum Conditions_RouteType {
  * Describes the enum api.Conditions.RouteType.
  */
 export const Conditions_RouteTypeSchema: GenEnum<Conditions_RouteType> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 42, 0);
+  enumDesc(file_gobgp4, 20, 0);
 
 /**
  * @generated from message api.CommunityAction
@@ -1176,7 +696,7 @@ export type CommunityAction = Message<"api.CommunityAction"> & {
  * Use `create(CommunityActionSchema)` to create a new message.
  */
 export const CommunityActionSchema: GenMessage<CommunityAction> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 43);
+  messageDesc(file_gobgp4, 21);
 
 /**
  * @generated from enum api.CommunityAction.Type
@@ -1202,7 +722,7 @@ export enum CommunityAction_Type {
  * Describes the enum api.CommunityAction.Type.
  */
 export const CommunityAction_TypeSchema: GenEnum<CommunityAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 43, 0);
+  enumDesc(file_gobgp4, 21, 0);
 
 /**
  * @generated from message api.MedAction
@@ -1224,7 +744,7 @@ export type MedAction = Message<"api.MedAction"> & {
  * Use `create(MedActionSchema)` to create a new message.
  */
 export const MedActionSchema: GenMessage<MedAction> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 44);
+  messageDesc(file_gobgp4, 22);
 
 /**
  * @generated from enum api.MedAction.Type
@@ -1245,46 +765,7 @@ export enum MedAction_Type {
  * Describes the enum api.MedAction.Type.
  */
 export const MedAction_TypeSchema: GenEnum<MedAction_Type> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 44, 0);
-
-/**
- * @generated from message api.AsPrependAction
- */
-export type AsPrependAction = Message<"api.AsPrependAction"> & {
-  /**
-   * @generated from field: uint32 asn = 1;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 repeat = 2;
-   */
-  repeat: number;
-};
-
-/**
- * Describes the message api.AsPrependAction.
- * Use `create(AsPrependActionSchema)` to create a new message.
- */
-export const AsPrependActionSchema: GenMessage<AsPrependAction> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 45);
-
-/**
- * @generated from message api.NexthopAction
- */
-export type NexthopAction = Message<"api.NexthopAction"> & {
-  /**
-   * @generated from field: string address = 1;
-   */
-  address: string;
-};
-
-/**
- * Describes the message api.NexthopAction.
- * Use `create(NexthopActionSchema)` to create a new message.
- */
-export const NexthopActionSchema: GenMessage<NexthopAction> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 46);
+  enumDesc(file_gobgp4, 22, 0);
 
 /**
  * @generated from message api.Actions
@@ -1306,7 +787,7 @@ export type Actions = Message<"api.Actions"> & {
   med?: MedAction | undefined;
 
   /**
-   * @generated from field: api.AsPrependAction as_prepend = 4;
+   * @generated from field: apipb.AsPrependAction as_prepend = 4;
    */
   asPrepend?: AsPrependAction | undefined;
 
@@ -1316,7 +797,7 @@ export type Actions = Message<"api.Actions"> & {
   extCommunity?: CommunityAction | undefined;
 
   /**
-   * @generated from field: api.NexthopAction nexthop = 6;
+   * @generated from field: apipb.NexthopAction nexthop = 6;
    */
   nexthop?: NexthopAction | undefined;
 
@@ -1331,7 +812,7 @@ export type Actions = Message<"api.Actions"> & {
  * Use `create(ActionsSchema)` to create a new message.
  */
 export const ActionsSchema: GenMessage<Actions> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 47);
+  messageDesc(file_gobgp4, 23);
 
 /**
  * @generated from message api.Statement
@@ -1358,7 +839,7 @@ export type Statement = Message<"api.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 48);
+  messageDesc(file_gobgp4, 24);
 
 /**
  * @generated from message api.Policy
@@ -1380,39 +861,7 @@ export type Policy = Message<"api.Policy"> & {
  * Use `create(PolicySchema)` to create a new message.
  */
 export const PolicySchema: GenMessage<Policy> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 49);
-
-/**
- * @generated from message api.Global
- */
-export type Global = Message<"api.Global"> & {
-  /**
-   * @generated from field: uint32 asn = 1;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: string router_id = 2;
-   */
-  routerId: string;
-
-  /**
-   * @generated from field: int32 listen_port = 3;
-   */
-  listenPort: number;
-
-  /**
-   * @generated from field: repeated string listen_addresses = 4;
-   */
-  listenAddresses: string[];
-};
-
-/**
- * Describes the message api.Global.
- * Use `create(GlobalSchema)` to create a new message.
- */
-export const GlobalSchema: GenMessage<Global> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 50);
+  messageDesc(file_gobgp4, 25);
 
 /**
  * @generated from message api.Attribute
@@ -1423,31 +872,31 @@ export type Attribute = Message<"api.Attribute"> & {
    */
   attr: {
     /**
-     * @generated from field: api.OriginAttribute origin = 2;
+     * @generated from field: apipb.OriginAttribute origin = 2;
      */
     value: OriginAttribute;
     case: "origin";
   } | {
     /**
-     * @generated from field: api.NextHopAttribute next_hop = 4;
+     * @generated from field: apipb.NextHopAttribute next_hop = 4;
      */
     value: NextHopAttribute;
     case: "nextHop";
   } | {
     /**
-     * @generated from field: api.LocalPrefAttribute local_pref = 6;
+     * @generated from field: apipb.LocalPrefAttribute local_pref = 6;
      */
     value: LocalPrefAttribute;
     case: "localPref";
   } | {
     /**
-     * @generated from field: api.CommunitiesAttribute communities = 9;
+     * @generated from field: apipb.CommunitiesAttribute communities = 9;
      */
     value: CommunitiesAttribute;
     case: "communities";
   } | {
     /**
-     * @generated from field: api.MpReachNLRIAttribute mp_reach = 12;
+     * @generated from field: apipb.MpReachNLRIAttribute mp_reach = 12;
      */
     value: MpReachNLRIAttribute;
     case: "mpReach";
@@ -1459,7 +908,7 @@ export type Attribute = Message<"api.Attribute"> & {
     case: "extendedCommunities";
   } | {
     /**
-     * @generated from field: api.LargeCommunitiesAttribute large_communities = 21;
+     * @generated from field: apipb.LargeCommunitiesAttribute large_communities = 21;
      */
     value: LargeCommunitiesAttribute;
     case: "largeCommunities";
@@ -1471,88 +920,7 @@ export type Attribute = Message<"api.Attribute"> & {
  * Use `create(AttributeSchema)` to create a new message.
  */
 export const AttributeSchema: GenMessage<Attribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 51);
-
-/**
- * @generated from message api.OriginAttribute
- */
-export type OriginAttribute = Message<"api.OriginAttribute"> & {
-};
-
-/**
- * Describes the message api.OriginAttribute.
- * Use `create(OriginAttributeSchema)` to create a new message.
- */
-export const OriginAttributeSchema: GenMessage<OriginAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 52);
-
-/**
- * @generated from message api.NextHopAttribute
- */
-export type NextHopAttribute = Message<"api.NextHopAttribute"> & {
-  /**
-   * @generated from field: string next_hop = 1;
-   */
-  nextHop: string;
-};
-
-/**
- * Describes the message api.NextHopAttribute.
- * Use `create(NextHopAttributeSchema)` to create a new message.
- */
-export const NextHopAttributeSchema: GenMessage<NextHopAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 53);
-
-/**
- * @generated from message api.LocalPrefAttribute
- */
-export type LocalPrefAttribute = Message<"api.LocalPrefAttribute"> & {
-  /**
-   * @generated from field: uint32 local_pref = 1;
-   */
-  localPref: number;
-};
-
-/**
- * Describes the message api.LocalPrefAttribute.
- * Use `create(LocalPrefAttributeSchema)` to create a new message.
- */
-export const LocalPrefAttributeSchema: GenMessage<LocalPrefAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 54);
-
-/**
- * @generated from message api.CommunitiesAttribute
- */
-export type CommunitiesAttribute = Message<"api.CommunitiesAttribute"> & {
-  /**
-   * @generated from field: repeated uint32 communities = 1;
-   */
-  communities: number[];
-};
-
-/**
- * Describes the message api.CommunitiesAttribute.
- * Use `create(CommunitiesAttributeSchema)` to create a new message.
- */
-export const CommunitiesAttributeSchema: GenMessage<CommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 55);
-
-/**
- * @generated from message api.MpReachNLRIAttribute
- */
-export type MpReachNLRIAttribute = Message<"api.MpReachNLRIAttribute"> & {
-  /**
-   * @generated from field: repeated string next_hops = 2;
-   */
-  nextHops: string[];
-};
-
-/**
- * Describes the message api.MpReachNLRIAttribute.
- * Use `create(MpReachNLRIAttributeSchema)` to create a new message.
- */
-export const MpReachNLRIAttributeSchema: GenMessage<MpReachNLRIAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 56);
+  messageDesc(file_gobgp4, 26);
 
 /**
  * @generated from message api.ExtendedCommunitiesAttribute
@@ -1569,51 +937,7 @@ export type ExtendedCommunitiesAttribute = Message<"api.ExtendedCommunitiesAttri
  * Use `create(ExtendedCommunitiesAttributeSchema)` to create a new message.
  */
 export const ExtendedCommunitiesAttributeSchema: GenMessage<ExtendedCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 57);
-
-/**
- * @generated from message api.LargeCommunity
- */
-export type LargeCommunity = Message<"api.LargeCommunity"> & {
-  /**
-   * @generated from field: uint32 global_admin = 1;
-   */
-  globalAdmin: number;
-
-  /**
-   * @generated from field: uint32 local_data1 = 2;
-   */
-  localData1: number;
-
-  /**
-   * @generated from field: uint32 local_data2 = 3;
-   */
-  localData2: number;
-};
-
-/**
- * Describes the message api.LargeCommunity.
- * Use `create(LargeCommunitySchema)` to create a new message.
- */
-export const LargeCommunitySchema: GenMessage<LargeCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 58);
-
-/**
- * @generated from message api.LargeCommunitiesAttribute
- */
-export type LargeCommunitiesAttribute = Message<"api.LargeCommunitiesAttribute"> & {
-  /**
-   * @generated from field: repeated api.LargeCommunity communities = 1;
-   */
-  communities: LargeCommunity[];
-};
-
-/**
- * Describes the message api.LargeCommunitiesAttribute.
- * Use `create(LargeCommunitiesAttributeSchema)` to create a new message.
- */
-export const LargeCommunitiesAttributeSchema: GenMessage<LargeCommunitiesAttribute> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 59);
+  messageDesc(file_gobgp4, 27);
 
 /**
  * @generated from message api.Capability
@@ -1624,7 +948,7 @@ export type Capability = Message<"api.Capability"> & {
    */
   cap: {
     /**
-     * @generated from field: api.MultiProtocolCapability multi_protocol = 2;
+     * @generated from field: apipb.MultiProtocolCapability multi_protocol = 2;
      */
     value: MultiProtocolCapability;
     case: "multiProtocol";
@@ -1636,233 +960,7 @@ export type Capability = Message<"api.Capability"> & {
  * Use `create(CapabilitySchema)` to create a new message.
  */
 export const CapabilitySchema: GenMessage<Capability> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 60);
-
-/**
- * @generated from message api.MultiProtocolCapability
- */
-export type MultiProtocolCapability = Message<"api.MultiProtocolCapability"> & {
-  /**
-   * @generated from field: api.Family family = 1;
-   */
-  family?: Family | undefined;
-};
-
-/**
- * Describes the message api.MultiProtocolCapability.
- * Use `create(MultiProtocolCapabilitySchema)` to create a new message.
- */
-export const MultiProtocolCapabilitySchema: GenMessage<MultiProtocolCapability> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 61);
-
-/**
- * @generated from message api.Family
- */
-export type Family = Message<"api.Family"> & {
-  /**
-   * @generated from field: api.Family.Afi afi = 1;
-   */
-  afi: Family_Afi;
-
-  /**
-   * @generated from field: api.Family.Safi safi = 2;
-   */
-  safi: Family_Safi;
-};
-
-/**
- * Describes the message api.Family.
- * Use `create(FamilySchema)` to create a new message.
- */
-export const FamilySchema: GenMessage<Family> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 62);
-
-/**
- * @generated from enum api.Family.Afi
- */
-export enum Family_Afi {
-  /**
-   * @generated from enum value: AFI_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: AFI_IP = 1;
-   */
-  IP = 1,
-
-  /**
-   * @generated from enum value: AFI_IP6 = 2;
-   */
-  IP6 = 2,
-}
-
-/**
- * Describes the enum api.Family.Afi.
- */
-export const Family_AfiSchema: GenEnum<Family_Afi> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 62, 0);
-
-/**
- * @generated from enum api.Family.Safi
- */
-export enum Family_Safi {
-  /**
-   * @generated from enum value: SAFI_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: SAFI_UNICAST = 1;
-   */
-  UNICAST = 1,
-
-  /**
-   * @generated from enum value: SAFI_FLOW_SPEC_UNICAST = 133;
-   */
-  FLOW_SPEC_UNICAST = 133,
-}
-
-/**
- * Describes the enum api.Family.Safi.
- */
-export const Family_SafiSchema: GenEnum<Family_Safi> = /*@__PURE__*/
-  enumDesc(file_gobgp4, 62, 1);
-
-/**
- * @generated from message api.TrafficRateExtended
- */
-export type TrafficRateExtended = Message<"api.TrafficRateExtended"> & {
-  /**
-   * @generated from field: float rate = 2;
-   */
-  rate: number;
-};
-
-/**
- * Describes the message api.TrafficRateExtended.
- * Use `create(TrafficRateExtendedSchema)` to create a new message.
- */
-export const TrafficRateExtendedSchema: GenMessage<TrafficRateExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 63);
-
-/**
- * @generated from message api.TwoOctetAsSpecificExtended
- */
-export type TwoOctetAsSpecificExtended = Message<"api.TwoOctetAsSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: uint32 asn = 3;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message api.TwoOctetAsSpecificExtended.
- * Use `create(TwoOctetAsSpecificExtendedSchema)` to create a new message.
- */
-export const TwoOctetAsSpecificExtendedSchema: GenMessage<TwoOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 64);
-
-/**
- * @generated from message api.IPv4AddressSpecificExtended
- */
-export type IPv4AddressSpecificExtended = Message<"api.IPv4AddressSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: string address = 3;
-   */
-  address: string;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message api.IPv4AddressSpecificExtended.
- * Use `create(IPv4AddressSpecificExtendedSchema)` to create a new message.
- */
-export const IPv4AddressSpecificExtendedSchema: GenMessage<IPv4AddressSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 65);
-
-/**
- * @generated from message api.FourOctetAsSpecificExtended
- */
-export type FourOctetAsSpecificExtended = Message<"api.FourOctetAsSpecificExtended"> & {
-  /**
-   * @generated from field: bool is_transitive = 1;
-   */
-  isTransitive: boolean;
-
-  /**
-   * @generated from field: uint32 sub_type = 2;
-   */
-  subType: number;
-
-  /**
-   * @generated from field: uint32 asn = 3;
-   */
-  asn: number;
-
-  /**
-   * @generated from field: uint32 local_admin = 4;
-   */
-  localAdmin: number;
-};
-
-/**
- * Describes the message api.FourOctetAsSpecificExtended.
- * Use `create(FourOctetAsSpecificExtendedSchema)` to create a new message.
- */
-export const FourOctetAsSpecificExtendedSchema: GenMessage<FourOctetAsSpecificExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 66);
-
-/**
- * @generated from message api.UnknownExtended
- */
-export type UnknownExtended = Message<"api.UnknownExtended"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: bytes value = 2;
-   */
-  value: Uint8Array;
-};
-
-/**
- * Describes the message api.UnknownExtended.
- * Use `create(UnknownExtendedSchema)` to create a new message.
- */
-export const UnknownExtendedSchema: GenMessage<UnknownExtended> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 67);
+  messageDesc(file_gobgp4, 28);
 
 /**
  * @generated from message api.ExtendedCommunity
@@ -1873,31 +971,31 @@ export type ExtendedCommunity = Message<"api.ExtendedCommunity"> & {
    */
   extcom: {
     /**
-     * @generated from field: api.UnknownExtended unknown = 1;
+     * @generated from field: apipb.UnknownExtended unknown = 1;
      */
     value: UnknownExtended;
     case: "unknown";
   } | {
     /**
-     * @generated from field: api.TwoOctetAsSpecificExtended two_octet_as_specific = 2;
+     * @generated from field: apipb.TwoOctetAsSpecificExtended two_octet_as_specific = 2;
      */
     value: TwoOctetAsSpecificExtended;
     case: "twoOctetAsSpecific";
   } | {
     /**
-     * @generated from field: api.IPv4AddressSpecificExtended ipv4_address_specific = 3;
+     * @generated from field: apipb.IPv4AddressSpecificExtended ipv4_address_specific = 3;
      */
     value: IPv4AddressSpecificExtended;
     case: "ipv4AddressSpecific";
   } | {
     /**
-     * @generated from field: api.FourOctetAsSpecificExtended four_octet_as_specific = 4;
+     * @generated from field: apipb.FourOctetAsSpecificExtended four_octet_as_specific = 4;
      */
     value: FourOctetAsSpecificExtended;
     case: "fourOctetAsSpecific";
   } | {
     /**
-     * @generated from field: api.TrafficRateExtended traffic_rate = 15;
+     * @generated from field: apipb.TrafficRateExtended traffic_rate = 15;
      */
     value: TrafficRateExtended;
     case: "trafficRate";
@@ -1909,7 +1007,7 @@ export type ExtendedCommunity = Message<"api.ExtendedCommunity"> & {
  * Use `create(ExtendedCommunitySchema)` to create a new message.
  */
 export const ExtendedCommunitySchema: GenMessage<ExtendedCommunity> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 68);
+  messageDesc(file_gobgp4, 29);
 
 /**
  * @generated from message api.NLRI
@@ -1920,7 +1018,7 @@ export type NLRI = Message<"api.NLRI"> & {
    */
   nlri: {
     /**
-     * @generated from field: api.IPAddressPrefix prefix = 1;
+     * @generated from field: apipb.IPAddressPrefix prefix = 1;
      */
     value: IPAddressPrefix;
     case: "prefix";
@@ -1938,100 +1036,7 @@ export type NLRI = Message<"api.NLRI"> & {
  * Use `create(NLRISchema)` to create a new message.
  */
 export const NLRISchema: GenMessage<NLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 69);
-
-/**
- * @generated from message api.IPAddressPrefix
- */
-export type IPAddressPrefix = Message<"api.IPAddressPrefix"> & {
-  /**
-   * @generated from field: uint32 prefix_len = 1;
-   */
-  prefixLen: number;
-
-  /**
-   * @generated from field: string prefix = 2;
-   */
-  prefix: string;
-};
-
-/**
- * Describes the message api.IPAddressPrefix.
- * Use `create(IPAddressPrefixSchema)` to create a new message.
- */
-export const IPAddressPrefixSchema: GenMessage<IPAddressPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 70);
-
-/**
- * @generated from message api.FlowSpecIPPrefix
- */
-export type FlowSpecIPPrefix = Message<"api.FlowSpecIPPrefix"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: uint32 prefix_len = 2;
-   */
-  prefixLen: number;
-
-  /**
-   * @generated from field: string prefix = 3;
-   */
-  prefix: string;
-};
-
-/**
- * Describes the message api.FlowSpecIPPrefix.
- * Use `create(FlowSpecIPPrefixSchema)` to create a new message.
- */
-export const FlowSpecIPPrefixSchema: GenMessage<FlowSpecIPPrefix> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 71);
-
-/**
- * @generated from message api.FlowSpecComponentItem
- */
-export type FlowSpecComponentItem = Message<"api.FlowSpecComponentItem"> & {
-  /**
-   * @generated from field: uint32 op = 1;
-   */
-  op: number;
-
-  /**
-   * @generated from field: uint64 value = 2;
-   */
-  value: bigint;
-};
-
-/**
- * Describes the message api.FlowSpecComponentItem.
- * Use `create(FlowSpecComponentItemSchema)` to create a new message.
- */
-export const FlowSpecComponentItemSchema: GenMessage<FlowSpecComponentItem> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 72);
-
-/**
- * @generated from message api.FlowSpecComponent
- */
-export type FlowSpecComponent = Message<"api.FlowSpecComponent"> & {
-  /**
-   * @generated from field: uint32 type = 1;
-   */
-  type: number;
-
-  /**
-   * @generated from field: repeated api.FlowSpecComponentItem items = 2;
-   */
-  items: FlowSpecComponentItem[];
-};
-
-/**
- * Describes the message api.FlowSpecComponent.
- * Use `create(FlowSpecComponentSchema)` to create a new message.
- */
-export const FlowSpecComponentSchema: GenMessage<FlowSpecComponent> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 73);
+  messageDesc(file_gobgp4, 30);
 
 /**
  * @generated from message api.FlowSpecRule
@@ -2042,13 +1047,13 @@ export type FlowSpecRule = Message<"api.FlowSpecRule"> & {
    */
   rule: {
     /**
-     * @generated from field: api.FlowSpecIPPrefix ip_prefix = 1;
+     * @generated from field: apipb.FlowSpecIPPrefix ip_prefix = 1;
      */
     value: FlowSpecIPPrefix;
     case: "ipPrefix";
   } | {
     /**
-     * @generated from field: api.FlowSpecComponent component = 3;
+     * @generated from field: apipb.FlowSpecComponent component = 3;
      */
     value: FlowSpecComponent;
     case: "component";
@@ -2060,7 +1065,7 @@ export type FlowSpecRule = Message<"api.FlowSpecRule"> & {
  * Use `create(FlowSpecRuleSchema)` to create a new message.
  */
 export const FlowSpecRuleSchema: GenMessage<FlowSpecRule> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 74);
+  messageDesc(file_gobgp4, 31);
 
 /**
  * @generated from message api.FlowSpecNLRI
@@ -2077,7 +1082,7 @@ export type FlowSpecNLRI = Message<"api.FlowSpecNLRI"> & {
  * Use `create(FlowSpecNLRISchema)` to create a new message.
  */
 export const FlowSpecNLRISchema: GenMessage<FlowSpecNLRI> = /*@__PURE__*/
-  messageDesc(file_gobgp4, 75);
+  messageDesc(file_gobgp4, 32);
 
 /**
  * @generated from enum api.TableType
