@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   "max_banned_fraction reached": t`max_banned_fraction reached`,
 };
 
-/** A reason with parts of its own, as a person gave it, stays as it is. */
+/** What has parts of its own, as a reason that someone gave, stays as it is. */
 export function reasonWords(reason: string): string {
   return wordOf(REASONS, reason);
 }
