@@ -61,7 +61,7 @@ export interface ClusterParts {
   readonly version: string;
 }
 
-/** The part of the edge channel that brains share. */
+/** What brains share of the edge channel. */
 interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme"> {
   readonly onPublished: ChallengeSharing["onPublished"];
   readonly clearance: () => ClearanceKeys | null;
@@ -137,7 +137,7 @@ export class Cluster {
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
   static open(config: Config, parts: ClusterParts): Cluster | null {
     if (config.cluster !== null) return new Cluster(config.cluster, config, parts);
-    // State left by a cluster of before would be out of date if there is one again.
+    // What a cluster of before has left would be out of date if there is one again.
     const { state } = parts;
     for (const order of state.stored.cluster_orders) state.table("cluster_orders").queue(stampedName(order), null);
     return null;
@@ -193,12 +193,12 @@ export class Cluster {
     await this.etcd?.stop();
   }
 
-  /** The lease of the brain that does work which must happen once. */
+  /** Who does what must happen once. */
   get lease(): Lease {
     return this.joins.lease;
   }
 
-  /** The state of the newest order of the key at the other brains; waits for them a second at most. */
+  /** What has become of the newest order of the key at the other brains; waits for them a second at most. */
   async kept(table: SharedTable, key: string): Promise<OrderKept> {
     const shared = this.register.isShared(table, key);
     const isShared = await within(shared, SHARED_WAIT_MS, this.#parts.timers, () => false);
