@@ -8,7 +8,7 @@ const ATTEMPTS_MAX = 3;
 const REPEAT_MINUTES_MAX = 5;
 
 export interface Row extends Measurement {
-  /** What else the machine did during the attempt from which the figures are. */
+  /** The load of other programs during the attempt from which the figures are. */
   readonly load: Load;
   /** The number of that attempt, from 1. */
   readonly attempt: number;

@@ -27,7 +27,7 @@ export const SOURCE_MEMORY = join(BUILT, "source_memory");
 export const PACKET_TIMES = join(BUILT, "packet_times");
 const WORKER = join(import.meta.dir, "capture-worker.ts");
 
-/** What a process prints at its end. */
+/** The output of a process at its end. */
 export interface Counts {
   readonly receivedPackets: number;
   readonly countedPackets: number;
@@ -40,13 +40,13 @@ export function buildRivals(): void {
   if (!build.success) throw new Error(`the bench does not build:\n${build.stderr.toString()}`);
 }
 
-/** What a worker of the addon is started with. */
+/** The start values of a worker of the addon. */
 export interface WorkerOptions {
   readonly addon: string;
   readonly kind: "af_xdp" | "xdp_inline";
   readonly device: string;
   readonly network: string;
-  /** Of the queues, in turn; default: those of the process. */
+  /** CPUs of the queues, in turn; default: those of the process. */
   readonly cpus?: readonly number[];
   /** Default: that of the service. */
   readonly maxHosts?: number;

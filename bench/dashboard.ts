@@ -10,7 +10,7 @@ import { type Bench, distribution, figure, type Measurement, type RunOptions } f
 
 const PAINTS = 10;
 const USEFUL_MS_MAX = 300;
-/** Of history, before the page is opened. */
+/** Time of history before the page is opened. */
 const HISTORY_MS = 30_000;
 const ATTACKS = 100;
 const ATTACK_SECONDS = 4;

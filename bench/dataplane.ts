@@ -33,7 +33,7 @@ const CASES = {
   inVain: "XDP drop by the last of 8 rules, 4,096 rules and 100,000 pairs in vain",
 } as const;
 type Case = keyof typeof CASES;
-/** Of a bare XDP drop, which runs beside each of them. */
+/** Least ratios to a bare XDP drop, which runs beside each of them. */
 const RATIOS_MIN: Record<Case, number | null> = {
   oneRule: 0.65,
   rules: 0.6,

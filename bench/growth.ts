@@ -39,12 +39,12 @@ const SHAPES: readonly Shape[] = [
 interface Run {
   readonly workerNs: number;
   readonly countedPerSecond: number;
-  /** Of the packets that arrived. */
+  /** The counted part of the packets that arrived. */
   readonly counted: number;
   readonly accounted: number;
-  /** Of the duration of the flood, the mean of the workers. */
+  /** Share of the duration of the flood, the mean of the workers. */
   readonly workerBusy: number;
-  /** Of the receiving CPU for each packet: sending, receiving, copying. */
+  /** Time of the receiving CPU for each packet: sending, receiving, copying. */
   readonly receiverNs: number;
   /** The same, for a bare XDP drop. */
   readonly dropNs: number;
@@ -88,7 +88,7 @@ function medianOf(grown: Grown, key: keyof Run): number {
   return figure(key, valuesOf(grown, key)).median;
 }
 
-/** Of the receiving CPU, more than for a bare XDP drop. */
+/** Time of the receiving CPU beyond a bare XDP drop. */
 function receivingNs(grown: Grown): number {
   return medianOf(grown, "receiverNs") - medianOf(grown, "dropNs");
 }
@@ -190,10 +190,10 @@ async function runOurs(wire: Wire, shape: Shape): Promise<Omit<Run, "dropNs">> {
 
 interface Counted {
   readonly shape: Shape;
-  /** Of all floods. */
+  /** Counts of all floods. */
   readonly counts: Counts;
   readonly arrived: number;
-  /** Of the last flood. */
+  /** Time in the last flood. */
   readonly workerNs: number;
   readonly measured: Flooded;
 }

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { StolenTime } from "../test/fixtures/stolen-time.ts";
 
 export interface Load {
-  /** Of the CPU time that was wanted, the share that the hypervisor gave to other machines: 0 to 1. */
+  /** Share of the wanted CPU time that the hypervisor gave to other machines: 0 to 1. */
   readonly stolen: number;
-  /** Of the CPU time of all CPUs, the share that other processes used: 0 to 1. */
+  /** Share of the CPU time of all CPUs that other processes used: 0 to 1. */
   readonly others: number;
 }
 
@@ -68,7 +68,7 @@ export class BenchGroup {
     return Number(microseconds) / 1e6;
   }
 
-  /** What still runs of it goes back with this process. */
+  /** Its running parts end with this process. */
   close(): void {
     for (const pid of readFileSync(join(this.#path, "cgroup.procs"), "utf8").trim().split("\n")) {
       try {

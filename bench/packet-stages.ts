@@ -16,7 +16,7 @@ const FLOOD: FloodOptions = { target: "203.0.113.0", hosts: 256, sources: 1000, 
 /** 0: as fast as it goes. */
 const RATES_PPS = [0, 5_000_000, 1_000_000, 100_000];
 const WORKER = { addon: STAGES_ADDON, kind: "af_xdp", device: DEVICE, network: NETWORK } as const;
-/** Of the RX ring. */
+/** Buffers of the RX ring. */
 const BUFFERS = 8192;
 
 /** In the order of stage_clock.cpp; times in ticks of the counter, but for nowNs. */

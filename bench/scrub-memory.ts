@@ -10,7 +10,7 @@ const MEGABYTES_MAX = 100;
 
 interface Memory {
   readonly sources: number;
-  /** Of those, with a segment that passes. */
+  /** Sources among them with a segment that passes. */
   readonly known: number;
   /** Bytes by map, as the kernel accounts for them, of the maps whose size follows max_sources. */
   readonly maps: Readonly<Record<string, number>>;

@@ -19,9 +19,9 @@ export interface FloodOptions {
   readonly seconds: number;
   /** Default: as fast as it goes. */
   readonly pps?: number;
-  /** Of a frame without its check sum; default: the smallest. */
+  /** Bytes of a frame without its check sum; default: the smallest. */
   readonly bytes?: number;
-  /** Of the sender; default: the first. */
+  /** CPU of the sender; default: the first. */
   readonly cpu?: number;
   /** The measured program needs the sender's CPU too: no real-time priority for the sender. */
   readonly sharesCpu?: boolean;

@@ -38,7 +38,7 @@ await build({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // What the page weighs is bounded as it is sent: test/browser/weight.test.ts.
+    // The weight of the page is bounded as it is sent: test/browser/weight.test.ts.
     chunkSizeWarningLimit: 1000,
   },
 });

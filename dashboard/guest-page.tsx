@@ -1,4 +1,4 @@
-/** What a shared link shows, to people without a token: one attack, incident or customer, read only. */
+/** The page of a shared link, for people without a token: one attack, incident or customer, read only. */
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import type { SharedWire } from "../src/http/wire/guest-link.ts";
 import type { IncidentRowWire, IncidentWire } from "../src/http/wire/incident.ts";

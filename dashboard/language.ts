@@ -69,7 +69,7 @@ async function loadedCatalogue(): Promise<Catalogue> {
   }
 }
 
-/** What a browser has, and tests of texts have not. */
+/** The part of a browser that tests of texts do not have. */
 interface Browser {
   readonly localStorage?: { readonly getItem: (key: string) => string | null };
   readonly navigator: { readonly languages?: readonly string[] };

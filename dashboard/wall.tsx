@@ -106,7 +106,7 @@ function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban
   );
 }
 
-/** Of the wall's font: the title above the chart and the legend below it. */
+/** In units of the wall's font: the title above the chart and the legend below it. */
 const AROUND_EM = 4;
 const CHART_PX_MIN = 120;
 

@@ -1,16 +1,16 @@
 /** The processors that packages are built for, and the name of each in the formats and tools that the build uses. */
 
 export interface Architecture {
-  /** Of Debian and of OCI images. */
+  /** Name in Debian and in OCI images. */
   readonly name: "amd64" | "arm64";
-  /** Of `uname -m` and of RPM. */
+  /** Name in `uname -m` and in RPM. */
   readonly machine: string;
   /** The prefix of the compiler's tools, and the folder of libraries. */
   readonly triplet: string;
   /** The npm package with its Bun. */
   readonly bunPackage: string;
   readonly compileTarget: Bun.Build.CompileTarget;
-  /** Of `process.arch`. */
+  /** Name in `process.arch`. */
   readonly processArch: string;
 }
 
@@ -33,7 +33,7 @@ export const ARCHITECTURES: readonly Architecture[] = [
   },
 ];
 
-/** Of this machine. */
+/** The architecture of this machine. */
 export const NATIVE: Architecture = nativeArchitecture();
 
 export function isNative({ name }: Architecture): boolean {

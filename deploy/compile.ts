@@ -110,7 +110,7 @@ function withAddon(path: string): Bun.BunPlugin {
   };
 }
 
-/** Of the web page, where it is inside: it was put together before. */
+/** Packages of the web page, where it is inside: it was put together before. */
 function pagePackages(inputs: readonly string[]): readonly string[] {
   if (!inputs.some((path) => path.endsWith(PAGE))) return [];
   const { packages } = JSON.parse(readFileSync(join(ROOT, PAGE), "utf8")) as BuiltDashboard;

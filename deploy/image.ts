@@ -23,7 +23,7 @@ export interface ImageLayer {
 }
 
 export interface ImageOrder {
-  /** Of the archive. A folder beside it is used meanwhile. */
+  /** Path of the archive. A folder beside it is used meanwhile. */
   readonly path: string;
   readonly images: readonly ImageLayer[];
   readonly version: string;

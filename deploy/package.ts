@@ -20,7 +20,7 @@ interface Order {
   readonly architecture?: Architecture;
   /** Default: of the tree as it is now. */
   readonly release?: Release;
-  /** Of another architecture: folders with the Debian packages of its libraries, control files included. */
+  /** For another architecture: folders with the Debian packages of its libraries, control files included. */
   readonly libraries?: readonly string[];
 }
 

@@ -59,7 +59,7 @@ export async function runtimeSystem(architecture: Architecture): Promise<Runtime
   };
 }
 
-/** What maintainer scripts, which are not run, make on a system. */
+/** Files that maintainer scripts, which are not run, make on a system. */
 function putSystemFiles(root: string): void {
   for (const folder of ["dev", "etc", "proc", "run", "sys", "tmp", "var/lib/floodwall"]) {
     mkdirSync(join(root, folder), { recursive: true });

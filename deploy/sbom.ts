@@ -79,7 +79,7 @@ function licenceOf(license: string): object {
   return /^[A-Za-z0-9.+-]+$/.test(license) ? { license: { id: license } } : { expression: license };
 }
 
-/** Of the archive that was installed, hexadecimal; null: the lock file has none. */
+/** Hash of the archive that was installed, hexadecimal; null: the lock file has none. */
 function hashOf(lock: string, entry: string): string | null {
   const line = lock.split("\n").find((text) => text.includes(`["${entry}",`));
   const base64 = /"sha512-([A-Za-z0-9+/=]+)"/.exec(line ?? "")?.[1];

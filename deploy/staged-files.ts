@@ -17,7 +17,7 @@ const DOC = "usr/share/doc/floodwall";
 /** Headers that are compiled into the packet counter, which no bundler sees. */
 const NATIVE_PACKAGES = ["node-addon-api", "node-api-headers"];
 
-/** What is taken as it is: from, to, in the package. */
+/** Files that are taken as they are: from, to, in the package. */
 const FILES: readonly (readonly [string, string])[] = [
   ["deploy/floodwall.service", "lib/systemd/system/floodwall.service"],
   ["deploy/floodwall-scrub.service", "lib/systemd/system/floodwall-scrub.service"],
@@ -88,7 +88,7 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   }
 }
 
-/** What an npm package asks to be passed on with it. */
+/** The licence that an npm package asks to be passed on with it. */
 function licenceOf(name: string): string {
   const directory = join(ROOT, "node_modules", name);
   const { version, license } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {

@@ -12,7 +12,7 @@ export interface ReferenceKey {
   readonly meaning: string;
 }
 
-/** What holds where the key is absent. */
+/** The value or the effect where the key is absent. */
 export type Fallback =
   | { readonly kind: "required" }
   | { readonly kind: "value"; readonly value: unknown }

@@ -24,7 +24,7 @@ export interface Section {
   /** The top-level key; empty: those that are no section. */
   readonly name: string;
   readonly description: string;
-  /** Of a list, how many items and which; null: it is a mapping. */
+  /** For a list, how many items and which; null: it is a mapping. */
   readonly items: string | null;
   readonly fallback: Fallback;
   readonly keys: readonly ReferenceKey[];

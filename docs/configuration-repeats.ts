@@ -18,7 +18,7 @@ export interface ReferenceRow {
 export interface ReferenceMapping {
   /** In its file. */
   readonly path: string;
-  /** Of the heading that it stands under. */
+  /** The heading that it stands under. */
   readonly anchor: string;
   readonly isSection: boolean;
   readonly rows: readonly ReferenceRow[];

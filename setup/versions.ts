@@ -19,7 +19,7 @@ export interface FoundTool extends Tool {
   readonly version: string | null;
 }
 
-/** Of the build, the service and the lab. */
+/** Tools of the build, the service and the lab. */
 const TOOLS: readonly Tool[] = [
   { name: "g++", command: ["g++", "-dumpfullversion"], package: "g++", minimum: "12" },
   { name: "clang", command: ["clang", "--version"], package: "clang", minimum: "14" },
@@ -28,14 +28,14 @@ const TOOLS: readonly Tool[] = [
   { name: "BIRD", command: ["bird", "--version"], package: "bird2", minimum: "2.0.12" },
 ];
 
-/** What everything runs on, and what fetches the first Bun: any will do. */
+/** The ground of everything, and of fetching the first Bun: any version will do. */
 const GROUND: readonly Tool[] = [
   { name: "Linux", command: ["uname", "-r"], package: "linux-image-amd64", minimum: null },
   { name: "npm", command: ["npm", "--version"], package: "npm", minimum: null },
   { name: "node", command: ["node", "--version"], package: "nodejs", minimum: null },
 ];
 
-/** What is missing of these is skipped. */
+/** Tests of a missing one of these are skipped. */
 const TEST_TOOLS: readonly Tool[] = [
   { name: "Chromium", command: ["chromium", "--version"], package: "chromium", minimum: null },
   { name: "ClickHouse", command: ["clickhouse-server", "--version"], package: "clickhouse-server", minimum: "18.16" },

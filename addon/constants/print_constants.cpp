@@ -213,7 +213,7 @@ void printRecords() {
                          {"firstFragment", RECORD_FIRST_FRAGMENT},
                          {"laterFragment", RECORD_LATER_FRAGMENT},
                          {"ipv6", RECORD_IPV6}});
-  say("Whose samples are wanted (sample_place): by address and length, or by group.");
+  say("The hosts whose samples are wanted (sample_place): by address and length, or by group.");
   object("SAMPLE_PLACE", {{"bytes", sizeof(sample_place)},
                           {"address", offsetof(sample_place, address)},
                           {"group", offsetof(sample_place, group)},

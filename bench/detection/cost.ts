@@ -207,7 +207,7 @@ function spread(runs: readonly CostRun[], key: "judgeMs" | "loopMs" | "waitMs" |
   return [0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(2)).join(" / ");
 }
 
-/** What the hosts added to a process without hosts: rows, baselines, and buffers for reading them. */
+/** The memory that the hosts added to a process without hosts: rows, baselines, and buffers for reading them. */
 export function bytesPerHost({ hosts, cost }: Row): number {
   return (cost.residentBytes - cost.residentBytesBefore) / hosts;
 }

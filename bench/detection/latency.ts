@@ -31,7 +31,7 @@ const VICTIMS = { prefix: "203.0.113", from: 60, to: 239 };
 /** Milliseconds by level; reactions that were too late are BOUND_MS. */
 interface Latencies {
   readonly byLevel: number[][];
-  /** What Floodwall did until then, of each flood that it reacted to. */
+  /** The legs of Floodwall until then, for each flood that it reacted to. */
   readonly legsByLevel: Leg[][][];
   repeats: number;
 }

@@ -15,7 +15,7 @@ export interface ChallengeOrder {
   readonly key_authorization: string;
 }
 
-/** What becomes of a node; failures as text. */
+/** Watches a node; failures as text. */
 export interface NodeWatcher {
   polled(hasDocument: boolean): void;
   reported(node: EdgeNode, tookMs: number): void;

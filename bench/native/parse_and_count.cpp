@@ -283,7 +283,7 @@ int main() {
   rivalBytes = mallinfo2().uordblks - rivalBytes;
 
   Ours ours;
-  // What a worker needs whatever the number of its hosts, the memory of flows above all, is not a host's.
+  // The memory that a worker needs whatever the number of its hosts, that of flows above all, is not a host's.
   ours.count(Traffic(true).frames().first(1000));
   const std::uint64_t before = ours.engine.stats().memoryBytes;
   const std::vector<Frame> all = onceEach(steady, kHosts);

@@ -11,8 +11,8 @@ struct frames_in_turn {
   __u32 first_target, targets;
   /* The next frame. */
   __u32 source, target;
-  /* What the frame begins with, put back each time: a program may have changed it. Of several targets each then gets a
-   * whole IPv4 header, and the source stays. */
+  /* The begin of the frame, put back each time: a program may have changed it. With several targets each gets a whole
+   * IPv4 header, and the source stays. */
   __u32 restores;
   __u64 head[5];
 };

@@ -37,7 +37,7 @@ inline std::vector<std::uint8_t> segmentOf(std::uint8_t flags, std::uint32_t seq
   return frame;
 }
 
-/// What a program answers a frame with, sequence number and all.
+/// The frame with which a program answers another one, sequence number and all.
 inline std::vector<std::uint8_t> answerOf(int program, std::vector<std::uint8_t> frame) {
   std::vector<std::uint8_t> out(256);
   LIBBPF_OPTS(bpf_test_run_opts, options);

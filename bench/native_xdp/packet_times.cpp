@@ -96,7 +96,7 @@ class Case {
     frames.targets = addresses.targets;
   }
 
-  /// Of one frame, as it is each time but for its target.
+  /// A case of one frame, as it is each time but for its target.
   Case(std::string name, int program, const std::vector<std::uint8_t>& frame, const Addresses& addresses,
        std::function<std::uint64_t()> count)
       : Case(std::move(name), program, addresses, std::move(count)) {

@@ -59,7 +59,7 @@ double wallMs() {
 
 std::uint32_t addressOf(std::uint32_t piece) { return piece << (32 - kPieceLength); }
 
-/// Of one generation.
+/// The sets of one generation.
 struct Sets {
   explicit Sets(std::uint32_t generation) : first(kSetsOfGeneration * generation) {
     for (std::uint32_t piece = 0; piece < SET_PIECES; piece++) {

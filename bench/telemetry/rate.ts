@@ -43,7 +43,7 @@ const FLOOD_SECONDS = 1.5;
 const HELD_SECONDS = 2;
 /** A sender that did not keep its rate says nothing about the receiver. */
 const SENT_SHARE_MIN = 0.97;
-/** Of the receive buffer, as the kernel counts it: more of it filled at the end means that the rate is not held. */
+/** Bytes of the receive buffer, as the kernel counts it: more of it filled at the end means that the rate is not held. */
 const WAITING_MAX = 8 << 20;
 const DRAIN_MS = 3000;
 const SENDER = ["taskset", "-c", "0", "chrt", "--rr", "1"];
@@ -56,7 +56,7 @@ interface Run {
   readonly held: number;
   /** Records a second that the sender got rid of, taken or not. */
   readonly offered: number;
-  /** Of those sent: counted, or lost in the receive buffer, as the kernel reports; null: it does not say. */
+  /** Sent records that were counted, or lost in the receive buffer, as the kernel reports; null: it does not say. */
   readonly accounted: number | null;
 }
 

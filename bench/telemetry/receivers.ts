@@ -14,7 +14,7 @@ import { COUNTING_CPU } from "../counting-process.ts";
 import { FastNetMon } from "../fastnetmon.ts";
 
 export const PORT = 2055;
-/** Of the victims that records name; FastNetMon counts only these. */
+/** Network of the victims that records name; FastNetMon counts only these. */
 export const NETWORK = "203.0.112.0/20";
 /** Bytes. */
 export const RECEIVE_BUFFER = 32 << 20;

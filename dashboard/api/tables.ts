@@ -60,7 +60,7 @@ export class AttackTable {
     this.#counted.set(id, all);
     const [first = now] = all;
     const packets = now.packets - first.packets;
-    // What passed is what is not known to be dropped: a count of drops may come a tick later.
+    // All that is not known to be dropped has passed: a count of drops may come a tick later.
     const passed = Math.min(packets, Math.max(0, now.passed - first.passed));
     return packets > 0 ? { ...attack, recent: { packets, passed } } : attack;
   }

@@ -49,7 +49,7 @@ export function BanButton({ target }: { readonly target?: string }) {
       isDangerous
       act={async () => {
         if (hasTerms) {
-          // What was shown may be of other fields, or still on its way.
+          // The shown effect may be of other fields, or still on its way.
           const now = await askBan(order);
           const isMuch = now.kind === "answer" && needsTarget(now.data);
           if (isMuch && again.trim() !== ip)

@@ -46,7 +46,7 @@ export interface ChartProps {
   readonly fontPx?: number;
   /** Called with the time span over which the pointer was dragged; absent: nothing can be chosen. */
   readonly onBrush?: (span: Span) => void;
-  /** What lies over the plot: a control for the keyboard. */
+  /** An overlay of the plot: a control for the keyboard. */
   readonly children?: ComponentChildren;
 }
 

@@ -7,7 +7,7 @@ import { showOutcome } from "./outcome.tsx";
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied: the title of the dialog that shows it where the browser does not copy. */
+  /** The copied subject: the title of the dialog that shows it where the browser does not copy. */
   readonly title: string;
   /** The message after it was copied. */
   readonly done: string;
@@ -48,7 +48,7 @@ export function CopyButton({ text, title, done, textOf }: CopyButtonProps) {
   );
 }
 
-/** Of a host or a prefix. */
+/** For a host or a prefix. */
 export function CopyAddress({ address }: { readonly address: string }) {
   return (
     <CopyButton text={t`Copy ${address}`} title={t`Address`} done={t`${address} is copied.`} textOf={() => address} />

@@ -91,7 +91,7 @@ function useConfirmedOrder(form: RuleForm) {
   const { shown, ask } = useRulePreview(form);
   const isRequested = name !== "" && needsName(form, shown?.kind === "answer" ? shown.data : null);
   const order = async (): Promise<Answer<FilterRuleWire>> => {
-    // What was shown may be of other fields, or still on its way.
+    // The shown effect may be of other fields, or still on its way.
     const now = await ask();
     const isNeeded = needsName(form, now.kind === "answer" ? now.data : null);
     if (isNeeded && again.trim() !== name) return { kind: "refused", status: 0, text: nameAgainText(name), body: null };

@@ -147,7 +147,7 @@ function isPrefix(text: string): boolean {
   return looksLikeAddress(address) && (length === undefined || /^\d{1,3}$/.test(length)) && more.length === 0;
 }
 
-/** What the choice is for. */
+/** The traffic that the choice is for. */
 function Received({ prefix }: { readonly prefix: string }) {
   const { value } = useResource<ProtectionWire>(protectionPath(prefix), 0).state;
   if (value.kind !== "ready") return null;

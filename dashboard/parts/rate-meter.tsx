@@ -10,7 +10,7 @@ export interface RateMeterProps {
   readonly metric: string;
   readonly rate: number;
   readonly threshold: number;
-  /** Of all packets and bits; undefined: the rate is exact. */
+  /** The error of all packets and bits; undefined: the rate is exact. */
   readonly error?: AttackWire["sampling_error"];
 }
 

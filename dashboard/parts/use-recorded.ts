@@ -1,4 +1,4 @@
-/** What a chart of recorded points needs: the points at even times, the part of the range that is shown, and the gaps. */
+/** The data of a chart of recorded points: points at even times, the part of the range that is shown, and the gaps. */
 import { useMemo } from "preact/hooks";
 import { serviceNow } from "../api/contact.ts";
 import { startedAt } from "../api/running.ts";

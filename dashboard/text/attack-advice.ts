@@ -1,4 +1,4 @@
-/** What an operator should do now about an attack, and the order that does it: one that the service would accept. Pure. */
+/** The advice for an operator about an attack, and its order: one that the service would accept. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";

@@ -7,9 +7,9 @@ import type { Base } from "./highest.ts";
 
 export interface AttackChartWords {
   readonly base: Base;
-  /** Of the lines. */
+  /** Label of the lines. */
   readonly label: string;
-  /** Of the dashed line; null: the threshold is of other traffic than the line. */
+  /** Value of the dashed line; null: the threshold is of other traffic than the line. */
   readonly threshold: number | null;
   /** The traffic in the line beside the attack's own; null: its metric is of all traffic. */
   readonly note: string | null;

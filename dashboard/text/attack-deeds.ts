@@ -1,4 +1,4 @@
-/** What was done about an attack, by whom: rows of the audit trail, and for a tenant what others did for it. Pure. */
+/** The deeds of people about an attack: rows of the audit trail, and for a tenant those of others for it. Pure. */
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";

@@ -27,7 +27,7 @@ export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): 
     else if (early === null || point.rate_max > early.rate_max) early = point;
   }
   if (early === null) return null;
-  // What may be no more than the error of an estimate needs no explanation.
+  // A difference within the error of an estimate needs no explanation.
   const { max_sampling_error: error, rate_max: rate } = early;
   if (rate * (1 - (error ?? 0)) <= later) return null;
   return (

@@ -1,4 +1,4 @@
-/** What the attacks of a range were made of, by any field, with what is not known of it. Pure. */
+/** The composition of the attacks of a range, by any field, with the unknown part. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { t } from "../language.ts";
 import { attackValues, type FilterField, interfaceText } from "./filter.ts";
@@ -6,7 +6,7 @@ import { attackValues, type FilterField, interfaceText } from "./filter.ts";
 export interface AttackShare {
   readonly key: string;
   readonly packets: number;
-  /** Of the packets of all attacks. */
+  /** Share of the packets of all attacks. */
   readonly share: number;
   /** It is what remains of the whole. */
   readonly isRest?: true;

@@ -5,7 +5,7 @@ import { percent, wholeNumber } from "./format/numbers.ts";
 import { vectorName } from "./format/vectors.ts";
 import { customerText } from "./mitigation.ts";
 
-/** Of the sampled packets: a port with less of them does not name the attack. */
+/** Share of the sampled packets: a port with less of them does not name the attack. */
 const PORT_SHARE_MIN = 0.5;
 
 interface Share {

@@ -58,7 +58,7 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
   return Date.parse(`${time.replace(" ", "T")}Z`);
 }
 
-/** Of an order for a prefix the row's target is its first address, and its reason begins with the prefix. */
+/** For an order for a prefix, the row's target is its first address, and its reason begins with the prefix. */
 export function auditTarget({ target, target_type: type, reason }: AuditEventWire): string {
   const length = type === "prefix" && reason.startsWith(target) ? /^\/\d+/.exec(reason.slice(target.length)) : null;
   return length === null ? target.replace("->", " → ") : `${target}${length[0]}`;

@@ -16,7 +16,7 @@ export interface Day {
   readonly attacks: number;
   /** The highest of them. */
   readonly peakMbps: number;
-  /** Of that one, a fraction of it; undefined: it is exact. */
+  /** Error of that peak, a fraction of it; undefined: it is exact. */
   readonly peakError: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What an event of the edge says beside its kind, in words. Pure. */
+/** The text of an event of the edge beside its kind. Pure. */
 import type { EdgeEventKind } from "../../src/edge/reports/edge-history.ts";
 import { t } from "../language.ts";
 import { CHALLENGE_REASONS, HTTP3_STATES, wordOf } from "./interface-words.ts";
@@ -18,7 +18,7 @@ interface Said {
   readonly detail: string;
 }
 
-/** What a node says in its own words stays as it is. */
+/** A node's own words stay as they are. */
 export function edgeEventText({ kind, detail }: Said): string {
   switch (kind) {
     case "challenge_started":

@@ -163,7 +163,7 @@ export function isNamedByFilter(by: Grouping, filter: readonly Term[], known: re
   return wanted.length > 0 && wanted.every(({ value }) => names.has(value.toLowerCase()));
 }
 
-/** What of the filter a chart with this grouping cannot show. */
+/** The terms of the filter that a chart with this grouping cannot show. */
 export function ignoredTerms(by: Grouping, filter: readonly Term[]): readonly Term[] {
   const others = by === "protocol" ? totalScope(filter).ignored : filter;
   return others.filter(({ field }) => field !== by);

@@ -7,7 +7,7 @@ import { highestText } from "./highest.ts";
 export type Values = readonly (number | null)[];
 
 export interface ExplorerLine {
-  /** What is drawn; null: not recorded. */
+  /** The drawn values; null: not recorded. */
   readonly values: Values;
   /** Mean of each step. */
   readonly means: Values;

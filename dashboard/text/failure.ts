@@ -1,4 +1,4 @@
-/** What failed, and what to do about it, in words. Pure. */
+/** Failures and their remedies, in words. Pure. */
 import type { Failure } from "../api/client.ts";
 import { t } from "../language.ts";
 

@@ -39,7 +39,7 @@ export const FIELD_NAMES: Readonly<Record<FilterField, string>> = {
 export interface Term {
   readonly field: FilterField;
   readonly value: string;
-  /** What has the value is left out. */
+  /** Rows that have the value are left out. */
   readonly isExcluded: boolean;
 }
 
@@ -69,7 +69,7 @@ export function valueWords(field: FilterField, value: string): string {
   return field === "kind" ? vectorName(value) : value;
 }
 
-/** What is no term is left out. */
+/** Text that is no term is left out. */
 export function parseFilter(text: string | null): readonly Term[] {
   const terms = (text ?? "").split(";").map((each) => termOf(each.replaceAll("%3B", ";").replaceAll("%25", "%")));
   return terms.filter((term) => term !== null).slice(0, TERMS_MAX);
@@ -185,7 +185,7 @@ export function totalScope(terms: readonly Term[]): {
   };
 }
 
-/** What can be completed from what was typed: fields, or values of the field. */
+/** Completions of the typed text: fields, or values of the field. */
 export function completions(known: ReadonlyMap<FilterField, readonly string[]>, typed: string): readonly string[] {
   const [, name, sign = "="] = /^\s*([a-z_]+)\s*(!?=)/.exec(typed) ?? [];
   const field = FILTER_FIELDS.find((each) => each === name);

@@ -14,7 +14,7 @@ export interface SettingsForm {
   readonly spared: string;
 }
 
-/** What the dialog of a method in place of the configured one offers. */
+/** Methods that the dialog offers in place of the configured one. */
 export const SETTINGS_METHODS = BAN_METHODS.map(
   ([method, name]) => [method, method === "" ? t`As the configuration says` : name] as const,
 );

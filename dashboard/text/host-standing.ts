@@ -6,7 +6,7 @@ import { acceptedOf } from "./attack-advice.ts";
 export type HostStanding =
   /** Nothing may be said of it before it is known whose it is. */
   | { readonly kind: "unknown" }
-  /** Of another tenant, or of none. */
+  /** It is of another tenant, or of none. */
   | { readonly kind: "foreign" }
   /** `refusal`: why a ban of it would be refused now; null: it would not, or it is not known. */
   | { readonly kind: "own"; readonly refusal: string | null };

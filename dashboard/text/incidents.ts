@@ -69,7 +69,7 @@ export function attacksText({ attacks, active_attacks: active }: IncidentRowWire
   return active === attacks ? wholeNumber(attacks) : t`${wholeNumber(active)} of ${wholeNumber(attacks)} last`;
 }
 
-/** Of its packets; undefined: not known. */
+/** The stopped share of its packets; undefined: not known. */
 export function stoppedOf({ packets, dropped_packets: dropped }: IncidentRowWire): number | undefined {
   return packets === undefined || dropped === undefined || packets === 0 ? undefined : Math.min(1, dropped / packets);
 }

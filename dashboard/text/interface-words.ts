@@ -18,7 +18,7 @@ export function wordOf(words: Readonly<Record<string, string>>, value: string): 
 
 export const ROLES: Words<Role> = { viewer: t`viewer`, operator: t`operator`, agent: t`agent` };
 
-/** Of an incident. */
+/** Severities of an incident. */
 export const SEVERITIES: Words<NonNullable<IncidentRowWire["severity"]>> = {
   low: t`low`,
   medium: t`medium`,
@@ -26,10 +26,10 @@ export const SEVERITIES: Words<NonNullable<IncidentRowWire["severity"]>> = {
   critical: t`critical`,
 };
 
-/** Of a notification. */
+/** Urgencies of a notification. */
 export const URGENCIES: Words<Severity> = { info: t`info`, warning: t`warning`, critical: t`critical` };
 
-/** Of a target of notifications. */
+/** Kinds of targets of notifications. */
 export const TARGET_KINDS: Words<TargetKind> = {
   telegram: t`Telegram`,
   webhook: t`Webhook`,
@@ -54,7 +54,7 @@ export const CHALLENGES: Words<"auto" | "manual" | "off" | "mixed"> = {
 /** Why a node challenges. */
 export const CHALLENGE_REASONS: Words<"zone_rps"> = { zone_rps: t`the zone has more requests than its file allows` };
 
-/** Of a terminator for HTTP/3. */
+/** States of a terminator for HTTP/3. */
 export const HTTP3_STATES: Words<"ready" | "no_module" | "node_off" | "unknown"> = {
   ready: t`ready`,
   no_module: t`the server has no module for it`,
@@ -62,7 +62,7 @@ export const HTTP3_STATES: Words<"ready" | "no_module" | "node_off" | "unknown">
   unknown: t`not known`,
 };
 
-/** Of a scrub node's agent. */
+/** Capabilities of a scrub node's agent. */
 export const CAPABILITIES: Words<(typeof RULE_CAPABILITIES)[number] | typeof REPORTS_REFUSED_BANS> = {
   port_ranges: t`ranges of ports`,
   tcp_flags_unset: t`TCP flags that are not set`,
@@ -71,7 +71,7 @@ export const CAPABILITIES: Words<(typeof RULE_CAPABILITIES)[number] | typeof REP
   refused_bans: t`says which bans it refuses`,
 };
 
-/** Of an interface of an exporter; `unset`: nothing says it. */
+/** Roles of an interface of an exporter; `unset`: nothing says it. */
 export const INTERFACE_ROLE_NAMES: Words<Exclude<(typeof INTERFACE_ROLES)[number], "unset">> = {
   external: t`external`,
   internal: t`internal`,
@@ -79,7 +79,7 @@ export const INTERFACE_ROLE_NAMES: Words<Exclude<(typeof INTERFACE_ROLES)[number
   unknown: t`not known`,
 };
 
-/** What an exporter is taken for. */
+/** Beliefs about an exporter. */
 export const BELIEFS: Words<Belief["about"]> = {
   make: t`Make`,
   rate: t`Rate`,
@@ -89,7 +89,7 @@ export const BELIEFS: Words<Belief["about"]> = {
   "left out": t`Left out`,
 };
 
-/** Of the kernel filter. */
+/** States of the kernel filter. */
 export const FILTER_STATES: Words<Dropping["state"]> = {
   up: t`up`,
   failed: t`failed`,
@@ -97,13 +97,13 @@ export const FILTER_STATES: Words<Dropping["state"]> = {
   disabled: t`disabled`,
 };
 
-/** Of an interface of the kernel filter. */
+/** States of an interface of the kernel filter. */
 export const PORT_STATES: Words<Dropping["interfaces"][number]["state"]> = {
   attached: t`attached`,
   failed: t`failed`,
 };
 
-/** Of the kernel filter for a packet (docs/operations/inline-box.md). */
+/** Verdicts of the kernel filter on a packet (docs/operations/inline-box.md). */
 export const VERDICTS: Words<(typeof FILTER_VERDICTS)[number]> = {
   drop_source: t`Dropped: source blocks`,
   drop_rule: t`Dropped: rules`,

@@ -1,4 +1,4 @@
-/** What reaches the victims when their bans end, by the attacks in progress. Pure. */
+/** The traffic that reaches the victims when their bans end, by the attacks in progress. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";

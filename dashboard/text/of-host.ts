@@ -1,4 +1,4 @@
-/** What concerns one host: its own bans and attacks, and those of prefixes around it. Pure. */
+/** The bans and attacks of one host, and those of prefixes around it. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { isWithin } from "./format/subject-order.ts";

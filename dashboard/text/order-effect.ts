@@ -1,4 +1,4 @@
-/** What an order would have done to the last minute's traffic, in sentences for its dialog. Pure. */
+/** The effect that an order would have had on the last minute's traffic, in sentences for its dialog. Pure. */
 import type {
   FilterRulePreviewWire,
   OrderEffectWire,

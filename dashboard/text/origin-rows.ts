@@ -19,7 +19,7 @@ export function withRest(rows: readonly OriginRow[], total: Omit<OriginRow, "key
   return [...rows, { key: rest, pps: left("pps"), mbps: left("mbps"), isRest: true }];
 }
 
-/** What the filter does not keep is one row, so that the shares are still of the whole. */
+/** The rows that the filter leaves out are one row, so that the shares are still of the whole. */
 export function filtered(rows: readonly OriginRow[], isKept: (key: string) => boolean): OriginRow[] {
   const [kept, out] = [true, false].map((wanted) =>
     rows.filter(({ key, isRest }) => (isRest === true || isKept(key)) === wanted),

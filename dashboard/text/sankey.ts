@@ -27,7 +27,7 @@ export interface Sankey {
   readonly bands: readonly SankeyBand[];
 }
 
-/** Of each column; others are one node. */
+/** Nodes of each column; others are one node. */
 const NODES_MAX = 8;
 /** Part of the height that is gaps. */
 const GAPS = 0.15;

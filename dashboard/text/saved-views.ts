@@ -10,7 +10,7 @@ export interface SavedView {
 export const SAVED_MAX = 20;
 export const NAME_CHARACTERS_MAX = 40;
 
-/** What is no such list is none. */
+/** A text that is no such list is none. */
 export function parseSaved(text: string | null): readonly SavedView[] {
   try {
     const read: unknown = JSON.parse(text ?? "[]");

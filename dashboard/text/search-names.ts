@@ -1,4 +1,4 @@
-/** What has a name and can be searched for by it, beside addresses and views: customers, rules, nodes. Pure. */
+/** Names that can be searched for, beside addresses and views: customers, rules, nodes. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
 import { t } from "../language.ts";

@@ -30,7 +30,7 @@ export interface Searched {
 
 /** Results of each kind. */
 const HITS_MAX = 5;
-/** Of all that has a name. */
+/** Maximum of all that has a name. */
 const NAMED_MAX = 12;
 
 /** @param text as typed: an address, a part of one, a name, or a part of it. */

@@ -63,7 +63,7 @@ export function problemLines(text: string): ProblemLine[] {
     });
 }
 
-/** What operators set over the configuration: `packets 9.00 kpps, FlowSpec, never bans 203.0.113.7 (by anna)`. */
+/** Operators' settings over the configuration: `packets 9.00 kpps, FlowSpec, never bans 203.0.113.7 (by anna)`. */
 export function settingsText(settings: NonNullable<HostgroupConfigWire["settings"]>): string {
   const { thresholds = {}, mitigation, protected_whitelist: listed = [], by } = settings;
   const parts = [

@@ -19,7 +19,7 @@ export interface SpoofingHint {
 export const PACKETS_MIN = 256;
 /** A few packets with a private address leak from networks of others all the time. */
 export const SPECIAL_SHARE_MIN = 0.02;
-/** Of the packets: how many different sources, and of these: how many were seen once. */
+/** Shares of the packets with different sources, and of these sources that were seen once. */
 const DISTINCT_MIN = 0.9;
 const ONCE_MIN = 0.9;
 /** Number of first octets of unicast addresses. */

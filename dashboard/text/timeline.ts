@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<Entry["kind"], string>> = {
   ended: t`Ended`,
 };
 
-/** What decides, so that a change of the rules to the same text says nothing new. */
+/** Entries that decide, so that a change of the rules to the same text says nothing new. */
 const DECISIONS = new Set<Entry["kind"]>(["ban_placed", "escalated", "deescalated", "method_changed"]);
 
 /** Entries that say the same one after the other are one; rules that did not change in words have none. */

@@ -1,4 +1,4 @@
-/** Whose traffic moves with a ban, where a wider prefix is announced for it. Pure. */
+/** The hosts whose traffic moves with a ban, where a wider prefix is announced for it. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { formFor, t } from "../language.ts";
 import { bitRate, wholeNumber } from "./format/numbers.ts";

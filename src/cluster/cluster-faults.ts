@@ -1,4 +1,4 @@
-/** What is wrong in a cluster, in words for people: to notify, and to show. Pure. */
+/** The faults of a cluster, in words for people: to notify, and to show. Pure. */
 import type { BrainView, ClusterFault, ClusterView } from "./cluster-view.ts";
 import { CLOCKS_AGREE_MS } from "./order-adoption.ts";
 

@@ -53,7 +53,7 @@ export class OrderAdoption {
     return known?.isCurrent === true ? this.#onOwnClock(rest, known) : shared;
   }
 
-  /** What is kept of a record, once it has its effect; null: no more can wait. */
+  /** The part of a record that is kept, once it has its effect; null: no more can wait. */
   adopt(shared: SharedRecord, adopting: Adopting): StampedOrder | null {
     const { table, key, stamp, clock } = shared;
     const { wallMs, from } = adopting;

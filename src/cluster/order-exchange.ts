@@ -6,7 +6,7 @@ import type { Stamp } from "./stamp.ts";
 export const SHARED_TABLES = ["bans", "source_blocks", "filter_rules", "protections", "levers", "maintenance"] as const;
 export type SharedTable = (typeof SHARED_TABLES)[number];
 
-/** Who ended an order, and why, where that is said. */
+/** The operator who ended an order, and the reason, where these are known. */
 export const EndedBy = Type.Object({
   operator: Type.String({ maxLength: 256 }),
   reason: Type.String({ maxLength: 2000 }),
@@ -56,7 +56,7 @@ export interface OrderExchange {
   unconfirmedBy?(table: SharedTable, key: string): readonly string[];
   /** Records of other brains; they may be old, or known. The outcomes are in the same order. */
   onRecords(listener: RecordListener): void;
-  /** What was published is kept as it was, and read by brains that do not know when that was. */
+  /** A published order is kept as it was, and read by brains that do not know when that was. */
   readonly keepsTimes?: boolean;
   /** The wall clock of this brain was set: orders that are not taken yet have other times now. */
   clockStepped?(): void;

@@ -21,7 +21,7 @@ import { isNewer, isTooFarAhead, type Stamp, StampClock } from "./stamp.ts";
 import { endedByOf, hasOwnTimes, type StampedOrder, stampedName } from "./stamped-order.ts";
 import { oldestFirst, type StampedCounts, StampedOrders } from "./stamped-orders.ts";
 
-/** Of what another brain sends: between two groups all else has its turn. */
+/** Records of another brain in a group: between two groups all else has its turn. */
 const TAKEN_AT_ONCE = 256;
 /** Orders that are looked through in one tick, and those that wait of which each is tried. */
 const SWEPT_MAX = 4096;
@@ -71,7 +71,7 @@ export class OrderRegister {
     exchange.onRecords((records, from) => this.take(records, from));
   }
 
-  /** What the owner of a table calls for the orders of callers. */
+  /** The calls of the owner of a table for the orders of callers. */
   sharing<R>(table: SharedTable): TableSharing<R> {
     return {
       begins: (_, record) => this.#begin(table, record),
@@ -203,7 +203,7 @@ export class OrderRegister {
     if (this.#exchanges.some(({ keepsTimes }) => keepsTimes === true)) this.#republishIn = MEASURED_TICKS;
   }
 
-  /** What lies in etcd has times of the clock before. A millisecond newer is the same order: it replaces no other. */
+  /** Records in etcd have times of the clock before. A millisecond newer is the same order: it replaces no other. */
   #republish(): void {
     for (const order of [...this.#orders.all()]) {
       if (order.clock !== undefined || !hasOwnTimes(order, this.#options.own)) continue;
@@ -345,7 +345,7 @@ export class OrderRegister {
     if (shared !== raw || isClockAssumed) this.#readopt(order, shared, { wallMs, isClockAssumed });
   }
 
-  /** What is kept already: in another state, or with other times. */
+  /** The order is kept already: in another state, or with other times. */
   #readopt(order: StampedOrder, shared: SharedRecord, at: Pick<Adopting, "wallMs" | "isClockAssumed">): void {
     try {
       const again = { known: order, from: order.from, ...at };

@@ -1,4 +1,4 @@
-/** What the register of orders must know of a table that brains share: its owner makes one of these. */
+/** A table that brains share, as the register of orders sees it: its owner makes one of these. */
 import type { EndedBy, SharedTable } from "./order-exchange.ts";
 
 export interface OrderTable {
@@ -9,7 +9,7 @@ export interface OrderTable {
   keyOf(record: unknown): string;
   /** Whether an order of the table may have this key. */
   isKey(key: string): boolean;
-  /** What a peer sent as a record; null: it cannot be one of this key. */
+  /** Parses the record of a peer; null: it cannot be one of this key. */
   parse(value: unknown, key: string): unknown;
   /** The record of what a caller ordered and is in force; null: there is none. */
   present(key: string): unknown;

@@ -60,10 +60,10 @@ export interface PeerExchangeOptions {
   readonly monotonicMs: () => number;
   /** All that a peer must have. */
   readonly records: () => Iterable<SharedRecord>;
-  /** Of the same. */
+  /** The digest of the same. */
   readonly digest: () => OrderDigest;
   readonly shifted: (record: SharedRecord, byMs: number) => SharedRecord;
-  /** Of the newest order of the key that this brain has; null: it has none. */
+  /** Stamp of the newest order of the key that this brain has; null: it has none. */
   readonly stampOf: (table: SharedTable, key: string) => Stamp | null;
   /** The peer sent what cannot be read. */
   readonly garbled: (peer: string, what: string) => void;
@@ -75,7 +75,7 @@ interface Arrived {
   readonly connection: number;
 }
 
-/** What one peer sends: of each lane one part is taken at a time, and the newest of those that came meanwhile waits. */
+/** Messages of one peer: each lane takes one part at a time, and the newest of those that came meanwhile waits. */
 class Incoming {
   readonly busy = new Set<boolean>();
   readonly next = new Map<boolean, Arrived>();

@@ -21,7 +21,7 @@ export interface PeerState {
   readonly problem: string | null;
 }
 
-/** What is known of the wall clock of a brain; null: nothing. */
+/** The known state of a brain's wall clock; null: none. */
 export function clockOf(brain: string, peers: readonly PeerState[]): ClockOfBrain | null {
   const { isUp = false, skewMs = null } = peers.find(({ name }) => name === brain) ?? {};
   return skewMs === null ? null : { skewMs, isCurrent: isUp };
@@ -31,7 +31,7 @@ export function clockOf(brain: string, peers: readonly PeerState[]): ClockOfBrai
 export interface Peers {
   /** The name of this brain. */
   readonly own: string;
-  /** Of all configured brains but this one, in the order of their names. */
+  /** States of all configured brains but this one, in the order of their names. */
   states(): readonly PeerState[];
   /**
    * To every brain that is up; nothing for others: what must arrive is sent again from onUp(). Messages of one sender arrive

@@ -9,7 +9,7 @@ const KEY_CHARACTERS_MAX = 300;
 const BRAIN_CHARACTERS_MAX = 63;
 /** Twice the largest body of an order: thousands of records may wait for room. */
 const RECORD_CHARACTERS_MAX = 2 * BODY_BYTES_MAX;
-/** Of tables that have thousands of orders in force, each of a few short texts; further fields are those of a newer build. */
+/** For tables that have thousands of orders, each of a few short texts; further fields are those of a newer build. */
 const SMALL_CHARACTERS_MAX = 8192;
 const SMALL: ReadonlySet<SharedTable> = new Set(["source_blocks", "protections", "levers"]);
 

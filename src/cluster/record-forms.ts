@@ -20,7 +20,7 @@ const Text = Type.String({ maxLength: TEXT_MAX });
 /** Wall clock, ms. */
 const Instant = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** Of tables whose keys are names, of a rule, a zone or a window. */
+/** For tables whose keys are names, of a rule, a zone or a window. */
 export const isNameKey = (key: string): boolean => key.length <= NAME_MAX;
 
 export const isPrefixKey = (key: string): boolean => parsePrefix(key)?.text === key;

@@ -1,4 +1,4 @@
-/** What the register of orders is given, and what it says of orders of other brains. */
+/** The options of the register of orders, and its messages about orders of other brains. */
 import type { RecordTable } from "../system/record-table.ts";
 import type { ClockOfBrain, SharedTable } from "./order-exchange.ts";
 import type { StampedOrder } from "./stamped-order.ts";

@@ -1,4 +1,4 @@
-/** What a brain keeps of each order that brains share, beside the order itself. */
+/** The record of a brain about each order that brains share, beside the order itself. */
 import type { EndedBy, SharedTable } from "./order-exchange.ts";
 import type { Stamp } from "./stamp.ts";
 
@@ -27,7 +27,7 @@ export function stampedName({ table, key }: Pick<StampedOrder, "table" | "key">)
   return `${table} ${key}`;
 }
 
-/** Of a ban it is known who ended it. */
+/** The operator who ended a ban is known. */
 export function endedByOf(record: unknown): EndedBy {
   const by = typeof record === "object" && record !== null && "endedBy" in record ? record.endedBy : null;
   return (by as EndedBy | null | undefined) ?? { operator: "", reason: "" };

@@ -9,7 +9,7 @@ import { stampedName } from "./stamped-order.ts";
 
 /** A part that is not confirmed after this is sent again, ms. */
 const AGAIN_MS = 5000;
-/** What a peer refused it may take later: it may have had no room. */
+/** A peer may later take an order that it refused: it may have had no room. */
 export const REFUSED_AGAIN_MS = 60_000;
 /** Records of one message. */
 const RECORDS_MAX = 10_000;
@@ -33,7 +33,7 @@ export interface Part {
   readonly records: readonly SharedRecord[];
 }
 
-/** Of one part at a time. */
+/** Sends one part at a time. */
 class Lane {
   readonly waiting = new Map<string, Outstanding>();
   sent: (Part & { readonly atMs: number }) | null = null;
@@ -90,7 +90,7 @@ export class UnconfirmedOrders {
     }
   }
 
-  /** What the peer says of a part; one that was sent again meanwhile is not known any more. */
+  /** The peer's answer to a part; one that was sent again meanwhile is not known any more. */
   confirmed(number: number, outcomes: readonly TakeOutcome[], nowMs: number): void {
     const lane = [this.#urgent, this.#others].find(({ sent }) => sent?.number === number);
     const sent = lane?.sent ?? null;
@@ -101,7 +101,7 @@ export class UnconfirmedOrders {
       if (outcome === "unsaved") isUnsaved = true;
       else this.#settle(lane, record, outcome, nowMs);
     }
-    // What its disk did not take is tried again later, by tick().
+    // Orders that its disk did not take are tried again later, by tick().
     lane.sent = isUnsaved ? { ...sent, atMs: nowMs } : null;
   }
 
@@ -134,7 +134,7 @@ export class UnconfirmedOrders {
     }
   }
 
-  /** What is forgotten here the peer does not need; it may be away for weeks. */
+  /** The peer does not need an order that is forgotten here; it may be away for weeks. */
   keep(isKnown: (record: SharedRecord) => boolean): void {
     for (const table of [this.#urgent.waiting, this.#others.waiting, this.#refused]) {
       for (const [name, { record, settle }] of table) {

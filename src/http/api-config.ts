@@ -1,4 +1,4 @@
-/** What the section `api` says: where the API listens, and who may call it. */
+/** The section `api`: where the API listens, and which callers it admits. */
 import type { SignInConfig } from "../access/sign-in-config.ts";
 import type { TokenConfig } from "../access/token-config.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -22,6 +22,6 @@ export interface ApiConfig {
   readonly sharedLinks: boolean;
   /** null: people sign in by a token. */
   readonly oidc: SignInConfig | null;
-  /** Who fills what is bounded: the tokens, and for each tenant of users who sign in two more. */
+  /** The callers that share bounded tables: the tokens, and for each tenant of users who sign in two more. */
   readonly callers: readonly Pick<TokenConfig, "tenant">[];
 }

@@ -63,7 +63,7 @@ export interface PageQuery {
 
 interface Place {
   readonly isActive: boolean;
-  /** Of the start while it is active, then of the end; wall clock, ms. */
+  /** Time of the start while it is active, then of the end; wall clock, ms. */
   readonly atMs: number;
   readonly id: string;
 }

@@ -77,7 +77,7 @@ export interface Backend extends ClusterSource {
   /** False until all components have started; until then only open routes are served. */
   isReady(): boolean;
   isDryRun(): boolean;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   tenancy(): Tenancy;
   /** Counts and hostgroups of the tenant; null: all. */
   status(tenant: string | null): StatusView;
@@ -94,7 +94,7 @@ export interface Backend extends ClusterSource {
   readonly signIn: SignInSource;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
-  /** Of no packet: none are kept of this attack, or not any more. */
+  /** Empty: no packets are kept of this attack, or not any more. */
   attackSources(id: string): AttackSources;
   /** The newest sampled headers, oldest first; empty: as above. @param outcome null: all packets. */
   attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[];
@@ -156,7 +156,7 @@ export interface Backend extends ClusterSource {
   filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null;
   /** Rejects with a BackendFault when it could not be kept. */
   orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer>;
-  /** What orderFilterRule() would answer, and the effect on the last minute's traffic. Changes nothing. */
+  /** The answer of orderFilterRule() now, and the effect on the last minute's traffic. Changes nothing. */
   filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview;
   /** The same of blockSource(). @param by of a tenant, only the traffic of its hosts counts. */
   sourceBlockPreview(order: BlockRequest, by: Principal): SourceBlockPreview;
@@ -170,7 +170,7 @@ export interface Backend extends ClusterSource {
   readonly edgeHistory: EdgeHistory | null;
   /** Reads the configuration file again. An invalid file changes nothing. */
   reload(): Promise<ReloadOutcome>;
-  /** What that would change; nothing is changed. */
+  /** The changes of a reload now; nothing is changed. */
   reloadPreview(): Promise<ReloadPreview>;
   /**
    * Sets thresholds, method and never-banned addresses of a hostgroup over the configuration; null takes them back.
@@ -206,7 +206,7 @@ export interface StatusView {
   readonly networks: readonly string[];
   readonly activeAttacks: number;
   readonly activeBans: number;
-  /** Of the group `global`. */
+  /** Thresholds of the group `global`. */
   readonly thresholds: Thresholds;
   readonly hostgroups: readonly HostgroupView[];
   /** null: no announcer is configured. */
@@ -289,7 +289,7 @@ export interface BgpNeighborView {
 export interface CaptureView {
   readonly trackedHosts: number;
   readonly maxHosts: number;
-  /** Of all links together; null: not known. */
+  /** Rate of all links together; null: not known. */
   readonly linkMbps: number | null;
   /** Empty: control plane only. */
   readonly sources: readonly SourceView[];
@@ -322,7 +322,7 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
-  /** Of `rates` and `ratesOut`; null: they are exact. */
+  /** Error of `rates` and `ratesOut`; null: they are exact. */
   readonly samplingError: RateErrors | null;
   readonly samplingErrorOut: RateErrors | null;
   /** The base trio of the baseline; null: no baseline is configured for its group. */
@@ -359,7 +359,7 @@ export interface Configured
   readonly storage: StorageConfig;
   readonly updateCheck: UpdateCheckConfig;
   readonly needsRestart: readonly string[];
-  /** What operators set by the API, by hostgroup. Absent: nothing. */
+  /** Operators' settings by the API, by hostgroup. Absent: none. */
   readonly groupSettings?: Readonly<Record<string, GroupSettings>>;
 }
 
@@ -395,6 +395,6 @@ export interface BanView extends Dropping {
   readonly refusing?: readonly RefusingNode[];
   /** Its scrub node reports no traffic at all, a while after the ban began. Absent: false, or not known. */
   readonly isNodeIdle?: boolean;
-  /** Of the neighbors: how many have been sent all of it, for callers who do not see which. */
+  /** Number of the neighbors that have been sent all of it, for callers who do not see which. */
   readonly reached?: { readonly neighbors: number; readonly of: number } | null;
 }

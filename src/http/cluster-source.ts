@@ -1,4 +1,4 @@
-/** What the API asks of the cluster: how it is, and what has become of an order there. */
+/** The API's view of the cluster: its state, and the state of an order there. */
 import type { ClusterReport } from "../cluster/cluster-view.ts";
 import type { SharedTable } from "../cluster/order-exchange.ts";
 import type { Settled } from "./wire/saved.ts";

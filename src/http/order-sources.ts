@@ -1,4 +1,4 @@
-/** What orders of bans are judged by, and shown with: the routes of backends ask it. */
+/** The sources by which orders of bans are judged and shown: the routes of backends use it. */
 import type { Principal } from "../access/principal.ts";
 import type { ForeignRoutes } from "../bgp/foreign-routes.ts";
 import type { MissingNeighbor, Route } from "../mitigation/announcer.ts";
@@ -15,16 +15,16 @@ export type OrderEffect =
   | { readonly kind: "known"; readonly effect: RuleEffect };
 
 export interface OrderSources {
-  /** Of the configuration, by name. */
+  /** Templates of the configuration, by name. */
   templates(): ReadonlyMap<string, OrderFile>;
-  /** What a ban would do to the traffic of the last minute, as far as the caller may see it. */
+  /** The effect of a ban on the traffic of the last minute, as far as the caller may see it. */
   effect(ban: Ban, by: Principal): OrderEffect;
   /** The neighbors that are not to get such a route, and why. */
   keptFrom(route: Route): readonly MissingNeighbor[];
   /** Routes that others put into the speaker; null: none answers. */
   foreignRoutes(): Promise<ForeignRoutes | null>;
-  /** What the hosts of a prefix received in the last minute; null: too little is known. */
+  /** Traffic that the hosts of a prefix received in the last minute; null: too little is known. */
   received(prefix: Prefix): ReceivedServices | null;
-  /** Of the scrubbing hook. */
+  /** Diversions of the scrubbing hook. */
   diversions(): readonly DiversionView[];
 }

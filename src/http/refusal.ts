@@ -67,7 +67,7 @@ export type Refusal =
   | { readonly kind: "notify_target_refused"; readonly refusal: TenantTargetRefusal }
   | { readonly kind: "unknown_hostgroup" }
   | { readonly kind: "no_group_settings" }
-  /** What is to be shared, or was, does not exist, or is another tenant's. */
+  /** The subject of a share does not exist, or is another tenant's. */
   | { readonly kind: "unknown_subject" }
   | { readonly kind: "unknown_shared_link" }
   | { readonly kind: "shared_link_refused"; readonly refusal: Overrun | "not_allowed" }

@@ -1,4 +1,4 @@
-/** What a reload changed or would change, and what settings of a hostgroup changed. */
+/** The changes of a reload, done or previewed, and those of a hostgroup's settings. */
 import type { DisallowedBan } from "../mitigation/admission.ts";
 import type { GroupSettings } from "../mitigation/group-settings.ts";
 import type { WantedChanges } from "../mitigation/wanted-changes.ts";
@@ -9,14 +9,14 @@ export type ReloadOutcome =
       readonly kind: "reloaded";
       readonly needsRestart: readonly string[];
       readonly changed: readonly string[];
-      /** What is different: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
+      /** Differences: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
       readonly changes: readonly string[];
-      /** What bans in force announced and withdrew by it. Absent: not known. */
+      /** Routes that bans in force announced and withdrew by it. Absent: not known. */
       readonly routes?: WantedChanges;
     }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
-/** Of settings of a hostgroup. `none`: there was nothing to take back. */
+/** The outcome of settings of a hostgroup. `none`: there was nothing to take back. */
 export type SettingsOutcome =
   | { readonly kind: "done"; readonly settings: GroupSettings | null; readonly changes: readonly string[] }
   | { readonly kind: "none" }
@@ -30,7 +30,7 @@ export type ReloadPreview =
       readonly needsRestart: readonly string[];
       readonly warnings: readonly string[];
       readonly endedBans: readonly DisallowedBan[];
-      /** What bans in force would announce and withdraw. Absent: not known. */
+      /** Routes that bans in force would announce and withdraw. Absent: not known. */
       readonly routes?: WantedChanges;
     }
   | { readonly kind: "invalid"; readonly problems: readonly string[] };

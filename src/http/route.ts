@@ -25,7 +25,7 @@ export type Answer = Response | Refusal | Promise<Response | Refusal>;
 /** How an audited call ended: its answer, and what its audit row has beside the caller and the target. */
 export interface Outcome extends OutcomePart {
   readonly response: Response;
-  /** Of a call with several targets: one for each, in place of the outcome's own row. Default: it has one. */
+  /** For a call with several targets: one for each, in place of the outcome's own row. Default: it has one. */
   readonly parts?: readonly OutcomePart[];
 }
 

@@ -280,7 +280,7 @@ export const HEADER_BITS = {
   laterFragment: 8,
   ipv6: 16,
 } as const;
-/** Whose samples are wanted (sample_place): by address and length, or by group. */
+/** The hosts whose samples are wanted (sample_place): by address and length, or by group. */
 export const SAMPLE_PLACE = {
   bytes: 24,
   address: 0,

@@ -33,7 +33,7 @@ interface Service {
 /** One alert to open, to change or to close. */
 interface Alert {
   readonly event: NotifyEvent;
-  /** Who has the problem. */
+  /** The machine or brain that has the problem. */
   readonly source: string;
   readonly key: string;
   readonly isOver: boolean;
@@ -69,7 +69,7 @@ function cut(text: string, most: number): string {
   return text.slice(0, most).toWellFormed();
 }
 
-/** Of the same length whatever the problem is called. */
+/** A key of the same length whatever the problem is called. */
 function keyOf(source: string, key: string): string {
   return `floodwall-${createHash("sha256").update(`${source} ${key}`).digest("hex").slice(0, 32)}`;
 }

@@ -18,11 +18,11 @@ export interface Channel {
 
 export interface ChannelContext extends WireContext {
   readonly environment: Environment;
-  /** Who has the problem of an event: the same from its begin to its end, whichever brain sends them. Absent: the machine. */
+  /** The owner of an event's problem: the same from its begin to its end, whichever brain sends. Absent: the machine. */
   readonly sourceOf?: (event: NotifyEvent) => string;
   /** Wall clock, ms. */
   readonly wallMs: () => number;
-  /** Of messages for people; null: the texts are those of the service. */
+  /** Template of messages for people; null: the texts are those of the service. */
   readonly template: Template | null;
   /** Which addresses may be reached; null: each. */
   readonly reach: Reach | null;

@@ -17,7 +17,7 @@ import type { JoinedEvent, NotifyEvent } from "./event.ts";
 import type { QueueKeep } from "./kept-notification.ts";
 import { joinedWith, StormGate } from "./storm-gate.ts";
 
-/** What the queues count: events, except for `failed`, which counts attempts. */
+/** Counts of the queues: events, except for `failed`, which counts attempts. */
 export interface DeliveryMetrics {
   sent(channel: string, events: number): void;
   failed(channel: string): void;
@@ -47,7 +47,7 @@ export interface SentOnce {
 }
 
 export interface DeliveryQueueOptions {
-  /** Of the target. */
+  /** Name of the target. */
   readonly name: string;
   readonly channel: Channel;
   readonly clock: Pick<Clock, "monotonicMs" | "wallMs">;
@@ -63,7 +63,7 @@ export interface DeliveryQueueOptions {
   readonly burst: number | null;
   /** null: what waits is in memory alone. */
   readonly keep: QueueKeep | null;
-  /** Whose share takes what is of several events: of who set the target; absent: of none. */
+  /** The tenant whose share takes an event of several: the one that set the target; absent: none. */
   readonly tenant?: Tenant;
   /** null or absent: this brain sends all of them. */
   readonly once?: SentOnce | null;
@@ -152,7 +152,7 @@ export class DeliveryQueue {
     return [...this.#batch, ...this.#waiting.items()].some(({ event }) => event.kind === "test");
   }
 
-  /** What an earlier process had not delivered: its age goes on. */
+  /** Takes the events that an earlier process had not delivered: their age goes on. */
   #takeKept(): void {
     const { clock, keep } = this.#options;
     for (const { event, tenant, sinceMs } of keep?.wasKept ?? [])
@@ -238,7 +238,7 @@ export class DeliveryQueue {
     this.#giveUpAll("the channel was removed");
   }
 
-  /** Of the message with an event that comes now. */
+  /** The time of the message with an event that comes now. */
   #dueMs(groupMs: number | null): number {
     const { times, clock } = this.#options;
     const now = clock.monotonicMs();

@@ -53,11 +53,11 @@ interface Sending {
 
 interface Refused {
   readonly recipient: string;
-  /** Of SMTP. */
+  /** Status of SMTP. */
   readonly status: number;
 }
 
-/** What nodemailer says of a mail that the server took for one recipient at least. */
+/** The answer of nodemailer about a mail that the server took for one recipient at least. */
 interface Taken {
   readonly rejectedErrors?: readonly { readonly recipient?: string; readonly responseCode?: number }[];
 }

@@ -38,7 +38,7 @@ export function describeEvent(event: NotifyEvent): EventText {
   return { headline: oneLine(headline), details: details.map(oneLine) };
 }
 
-/** What to do, and the link to the page, each where there is one. */
+/** The advice, and the link to the page, each where there is one. */
 export function hintsOf(event: NotifyEvent, pageUrl: string | null): readonly string[] {
   const [advice, link] = [adviceOf(event), linkOf(event, pageUrl)];
   return [...(advice === null ? [] : [`To do: ${advice}`]), ...(link === null ? [] : [link])];

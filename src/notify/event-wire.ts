@@ -26,7 +26,7 @@ export interface EventWire {
   readonly instance: string;
   readonly dry_run: boolean;
   readonly severity: Severity;
-  /** Of the attacked or banned address. */
+  /** Hostgroup of the attacked or banned address. */
   readonly hostgroup?: string;
   readonly tenant?: string;
   /** To the page of the dashboard. */
@@ -42,7 +42,7 @@ export interface EventWire {
   readonly cluster?: FaultyCluster;
   readonly condition?: Condition;
   readonly orders?: OrdersWire;
-  /** Of another tenant, or of none, from now on. */
+  /** The problem is of another tenant, or of none, from now on. */
   readonly left?: LeftProblem;
   readonly joined?: { readonly counts: Readonly<Record<string, number>>; readonly since: string };
   readonly state_database?: {
@@ -63,7 +63,7 @@ export interface OrdersWire {
   readonly expires_at?: string;
 }
 
-/** Of the machine that sends. */
+/** The machine that sends. */
 export interface WireContext {
   readonly instance: string;
   /** Where people reach the dashboard; null: there are no links. */

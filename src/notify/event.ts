@@ -29,7 +29,7 @@ interface Occasion {
   readonly atMs: number;
   /** Whether the service was in dry run at that moment. */
   readonly dryRun: boolean;
-  /** Of the attacked or banned address; null: of no tenant. */
+  /** Tenant of the attacked or banned address; null: of no tenant. */
   readonly tenant: Tenant;
   /** The hostgroup; null: the event is of none. */
   readonly group: string | null;
@@ -135,7 +135,7 @@ export interface ConditionEvent extends Occasion {
   readonly condition: Condition;
 }
 
-/** Of standing orders, and bans by hand. */
+/** For standing orders, and bans by hand. */
 export interface OrderEvent extends Occasion {
   readonly kind: "order_made" | "order_changed" | "order_ended";
   readonly orders: Orders;
@@ -161,7 +161,7 @@ export interface JoinedEvent extends Occasion {
 export interface Joined {
   /** By kind. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Of the most urgent. */
+  /** Severity of the most urgent. */
   readonly severity: Severity;
   /** Wall clock, ms: of the first. */
   readonly sinceMs: number;

@@ -19,7 +19,7 @@ export interface Post {
   readonly reach: Reach | null;
 }
 
-/** Of connections that nothing took. */
+/** Errors of connections that nothing took. */
 const UNREACHED: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",

@@ -9,10 +9,10 @@ import type { EventRecord, KeptNotification } from "../storage/notification-reco
 import type { RecordTable } from "../system/record-table.ts";
 import type { NotifyEvent } from "./event.ts";
 
-/** Of all targets, and of those the events of one tenant; over it they wait in memory alone. */
+/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone. */
 export const NOTIFICATIONS_KEPT_MAX = 8192;
 export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
-/** Of all tenants together: the rest is for what is of none, such as faults of the service. */
+/** Maximum for all tenants together: the rest is for events of none, such as faults of the service. */
 export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
 
 /** How attacks and bans are written and read. */
@@ -47,12 +47,12 @@ export function eventOfRecord({ event, attack, ban }: EventRecord, { attackOf, b
 
 export interface KeptNotificationsOptions {
   readonly table: Pick<RecordTable<KeptNotification>, "queue">;
-  /** Of an earlier process. */
+  /** Notifications of an earlier process. */
   readonly stored: readonly KeptNotification[];
   readonly records: Records;
 }
 
-/** What a queue of one target keeps. */
+/** The kept part of a queue of one target. */
 export interface QueueKeep {
   readonly wasKept: readonly { readonly event: NotifyEvent; readonly tenant: Tenant; readonly sinceMs: number }[];
   readonly added: (event: NotifyEvent, tenant: Tenant, sinceMs: number) => void;
@@ -65,7 +65,7 @@ export class KeptNotifications {
   /** By id, the tenant. */
   readonly #kept: Map<string, Tenant>;
   readonly #byTenant = new Map<Tenant, number>();
-  /** Of an earlier process, by target, until the queue of the target takes them. */
+  /** Notifications of an earlier process, by target, until the queue of the target takes them. */
   readonly #earlier: Map<string, KeptNotification[]>;
 
   constructor(options: KeptNotificationsOptions) {

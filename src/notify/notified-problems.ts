@@ -13,7 +13,7 @@ import type { NotifyEvent } from "./event.ts";
 export const PROBLEMS_MAX = ACTIVE_ATTACKS_MAX + ACTIVE_BANS_MAX + 4096;
 
 export interface Notified {
-  /** Of the begin. After a reload, another tenant may own the victim: its events are not for the targets of the first. */
+  /** Tenant of the begin. After a reload, another may own the victim: its events are not for the targets of the first. */
   readonly tenant: Tenant;
   /** When each target got the last event, wall clock, ms. */
   readonly at: Map<string, number>;
@@ -27,7 +27,7 @@ export interface Notified {
 
 export interface NotifiedProblemsOptions {
   readonly table: Pick<RecordTable<NotifiedProblem>, "queue">;
-  /** Of an earlier process. */
+  /** Problems of an earlier process. */
   readonly stored: readonly NotifiedProblem[];
 }
 
@@ -35,7 +35,7 @@ export class NotifiedProblems {
   readonly #table: NotifiedProblemsOptions["table"];
   /** By key. The one whose last event is oldest is first. */
   readonly #problems = new Map<string, Notified>();
-  /** Of those, the ones with targets in a quiet time. */
+  /** The problems with targets in a quiet time. */
   readonly #quiet = new Set<string>();
 
   constructor({ table, stored }: NotifiedProblemsOptions = { table: forgettingTable(), stored: [] }) {
@@ -58,12 +58,12 @@ export class NotifiedProblems {
     }
   }
 
-  /** Of parts, the one whose last event is oldest first. */
+  /** Problems of parts, the one whose last event is oldest first. */
   *ofParts(): Generator<readonly [key: string, problem: Notified & { readonly begin: NotifyEvent }]> {
     for (const [key, { begin, ...problem }] of this.#problems) if (begin !== null) yield [key, { ...problem, begin }];
   }
 
-  /** Of parts, as an earlier process left them: call this before anything is set. */
+  /** Begins of parts, as an earlier process left them: call this before anything is set. */
   *begins(): Generator<NotifyEvent> {
     for (const { begin } of this.#problems.values()) if (begin !== null) yield begin;
   }

@@ -48,7 +48,7 @@ import { TargetQueues, type TargetQueuesOptions, type TargetState } from "./targ
 
 export interface NotifierOptions extends TargetQueuesOptions {
   readonly config: NotifyConfig;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly tenancy: () => Pick<Tenancy, "ownerOf" | "tenantOf" | "groupOf">;
   /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
@@ -56,7 +56,7 @@ export interface NotifierOptions extends TargetQueuesOptions {
   readonly isQuiet?: (subject: Subject) => boolean;
   /** Active attacks of an earlier process, by id. Absent: there are none. */
   readonly restoredAttacks?: readonly string[];
-  /** What targets know of, also of an earlier process. Absent: nothing, and it is in memory alone. */
+  /** Problems that targets know of, also of an earlier process. Absent: none, and they are in memory alone. */
   readonly notified?: NotifiedProblems;
   /** Absent: all parts were seen. */
   readonly isUnseen?: IsUnseen;
@@ -195,7 +195,7 @@ export class Notifier {
     if (hasLostRules) this.#enqueue({ kind: "rules_not_found", ban }, owner);
   }
 
-  /** Of standing orders and of bans by hand. */
+  /** For standing orders and bans by hand. */
   ordersChanged(changes: readonly OrderChange[]): void {
     if (this.#isRunning && this.#queues.size > 0) this.#orderNotices.take(changes);
   }

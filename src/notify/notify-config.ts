@@ -1,4 +1,4 @@
-/** What the section `notify` says: the targets, and which events go to which of them. */
+/** The section `notify`: the targets, and which events go to which of them. */
 
 import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
@@ -61,7 +61,7 @@ export interface NotifyTarget {
   /** The keys of its settings in the configuration. */
   readonly place: ConfigPath;
   readonly settings: TargetSettings;
-  /** Of messages for people; null: the texts are those of the service. */
+  /** Template of messages for people; null: the texts are those of the service. */
   readonly template: Template | null;
 }
 

@@ -29,7 +29,7 @@ export interface ReachOptions {
   readonly resolve: (name: string) => Promise<readonly string[]>;
   /** Networks that may be reached, whatever is in them. */
   readonly allowed: () => readonly Prefix[];
-  /** Of translators (RFC 6052), beside the well-known one: addresses in them are judged by the IPv4 address. Absent: none. */
+  /** Prefixes of translators (RFC 6052), beside the well-known one: the IPv4 address within is judged. Absent: none. */
   readonly nat64?: () => readonly Prefix[];
   /** Whether it is an address of this machine, or the configuration has it for the service, its routers and nodes. */
   readonly isOwn: (address: IpAddress) => boolean;

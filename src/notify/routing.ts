@@ -123,7 +123,7 @@ export class Routing {
     return awake.flatMap(({ targets }) => targets).filter((target) => quiet.has(target));
   }
 
-  /** What began in a quiet time that is over, and has not ended, with the targets to get it now. Not for attacks and bans. */
+  /** Problems from a quiet time that is over, not ended, with the targets to get them now. Not for attacks and bans. */
   *afterQuiet(wallMs: number): Generator<{ readonly event: NotifyEvent; readonly targets: readonly string[] }> {
     for (const [key, notified] of this.#notified.inQuiet()) {
       const { begin: event, quiet } = notified;

@@ -58,7 +58,7 @@ function send(
       resolve();
     });
     socket.once(transport === "tls" ? "secureConnect" : "connect", () => socket.end(Buffer.concat(frames)));
-    // What a receiver says is not read, so that it can close.
+    // A receiver's answer is not read, so that it can close.
     socket.resume();
   });
 }

@@ -57,7 +57,7 @@ export interface EventSharing {
   add(event: NotifyEvent, targets: readonly string[]): void;
   /** The names of all brains, the same at each, for an event that all of them have. null: this brain alone has it. */
   brainsOf(event: NotifyEvent): string | null;
-  /** Of one target. */
+  /** For one target. */
   once(target: string): SentOnce;
   /** No event is added any more: what still waits goes to the queues. */
   flush(): void;
@@ -154,7 +154,7 @@ export class TargetQueues {
     queue?.add(own === null ? event : eventOfTenant(event, own.tenant), event.tenant, groupMs);
   }
 
-  /** Of the target; undefined: there is none of this name. */
+  /** The tenant of the target; undefined: there is none of this name. */
   tenantOf(name: string): Tenant | undefined {
     const target = this.#targets.get(name);
     return target === undefined ? undefined : (target.own?.tenant ?? null);
@@ -216,7 +216,7 @@ export class TargetQueues {
   }
 }
 
-/** What waits for one receiver is not for another, and each kind has its own way with many events. */
+/** Notifications that wait for one receiver are not for another, and each kind has its own way with many events. */
 function isSameReceiver(one: Omit<Target, "queue">, other: Omit<Target, "queue">): boolean {
   const hostOf = (url = "") => URL.parse(url)?.host;
   return one.kind === other.kind && hostOf(one.own?.url) === hostOf(other.own?.url);

@@ -344,7 +344,7 @@ export class ServiceBackend implements Backend {
     return { ...this.#banView(ban), settled };
   }
 
-  /** Of an attack that is shown with this id. */
+  /** The own id of an attack that is shown with this id. */
   readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
   #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {

@@ -23,7 +23,7 @@ import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 export interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   /** Once the brains have agreed on the ids of attacks. */
   readonly whenAgreed: (report: () => void) => void;
-  /** Of this brain, wall clock, ms. */
+  /** Start of this brain, wall clock, ms. */
   readonly startedAt: number;
 }
 

@@ -76,7 +76,7 @@ export class ClusterJoins {
     peers.onUp((name) => peers.send(name, SYNCED, {}));
   }
 
-  /** What the engines use of it. */
+  /** The part of it that the engines use. */
   get engines(): Required<Pick<FloodwallOptions, "attackIds" | "foreignBans">> {
     return { attackIds: this.#attacks, foreignBans: this.#bans };
   }

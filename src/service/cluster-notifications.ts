@@ -13,7 +13,7 @@ import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
 export interface ClusterNotificationsOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   readonly ids: Pick<AttackIds, "shown" | "shownId" | "whenAgreed" | "agreeNow">;
-  /** Of this brain, wall clock, ms. */
+  /** Start of this brain, wall clock, ms. */
   readonly startedAt: number;
 }
 
@@ -25,7 +25,7 @@ export class ClusterNotifications implements EventSharing {
   readonly #options: ClusterNotificationsOptions;
   readonly #once: ClusterOnce<NotifyEvent>;
   readonly #keys = new EventKeys();
-  /** Of events that were added; a key of null is of an event that this brain alone has. */
+  /** Keys of events that were added; a key of null is of an event that this brain alone has. */
   readonly #keyOf = new WeakMap<NotifyEvent, string | null>();
   /** Ids of attacks that are shown with another one since. */
   readonly #renamed = new Map<string, string>();
@@ -168,7 +168,7 @@ function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string
     case "file_fault_over":
     case "cluster_fault":
     case "cluster_fault_over":
-    // Of the brain that took the order, and of one target of a brain.
+    // For the brain that took the order, and for one target of a brain.
     case "order_made":
     case "order_changed":
     case "order_ended":

@@ -20,7 +20,7 @@ import type { PairLease } from "./cluster-lease.ts";
 
 export interface ClusterOnceOptions {
   readonly peers: Peers;
-  /** Of the messages. */
+  /** Kind of the messages. */
   readonly kind: string;
   readonly lease: Lease;
   readonly reach: Pick<PairLease, "isGone">;
@@ -36,7 +36,7 @@ export interface ClusterOnceOptions {
 }
 
 const DELIVERIES_OF_MESSAGE = 2000;
-/** Of what was sent: more would fill the connection, which is closed then. */
+/** Messages about sent notifications: more would fill the connection, which is closed then. */
 const DONE_MESSAGES_AT_ONCE = 8;
 const TICK_MS = 250;
 /** As long as a queue of notifications tries. */
@@ -49,7 +49,7 @@ const Body = Type.Object({
     Type.Object({
       key: Type.String({ maxLength: 512 }),
       target: Type.String({ maxLength: 253 }),
-      /** Of what was sent before the connection began: for how long it is still remembered. */
+      /** For notifications that were sent before the connection began: for how long they are still remembered. */
       left_ms: Type.Optional(Type.Number({ minimum: 0 })),
     }),
     { maxItems: DELIVERIES_OF_MESSAGE },
@@ -64,7 +64,7 @@ export class ClusterOnce<Event> {
   #cancel: Cancel = () => {};
   /** Brains that have said what they sent before. */
   readonly #said = new Set<string>();
-  /** What was sent, and is said in the next ticks: thousands may be joined in one notification. */
+  /** Sent notifications, for the messages of the next ticks: thousands may be joined in one. */
   readonly #done: (readonly Delivery[])[] = [];
 
   constructor(options: ClusterOnceOptions) {

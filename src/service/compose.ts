@@ -64,7 +64,7 @@ export interface ServiceOptions {
   readonly nice: number;
 }
 
-/** Of this machine's kernel. */
+/** Opens the filter of this machine's kernel. */
 const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
 
 /**

@@ -30,7 +30,7 @@ interface Counted {
 
 export class ConditionReadings {
   readonly #parts: ConditionParts;
-  /** Of each capture at the last reading; bounded by those configured. */
+  /** Counts of each capture at the last reading; bounded by those configured. */
   #counted = new Map<string, Counted>();
   /** The document of each edge node, and since when it is that. */
   #documents = new Map<string, { readonly etag: string; readonly sinceMs: number }>();

@@ -1,4 +1,4 @@
-/** Whose traffic moves with a ban's where a wider prefix is announced for it. */
+/** The hosts whose traffic moves with a ban's where a wider prefix is announced for it. */
 import type { Ban } from "../mitigation/ban.ts";
 import type { MovedAlong } from "../mitigation/enclosing.ts";
 import { enclosingIn } from "../mitigation/measure.ts";
@@ -10,7 +10,7 @@ type Running = Pick<Floodwall, "config"> & {
   readonly packetPath: Pick<NonNullable<Floodwall["packetPath"]>, "minute"> | null;
 };
 
-/** Of the hosts, those that are named. */
+/** Number of the hosts that are named. */
 export const MOVED_NAMED_MAX = 8;
 
 /** Bytes that hosts got in the last minute, of the sampled headers. */

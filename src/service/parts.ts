@@ -75,7 +75,7 @@ export interface Parts {
   readonly telemetry: TelemetryWatch | null;
 }
 
-/** What parts call while the service runs. */
+/** The parts that others call while the service runs. */
 export interface Later extends Pick<Parts, "bans" | "dataPlane" | "sourceBlocks" | "now" | "packetPath" | "telemetry"> {
   /** The configuration in force. */
   readonly config: () => Config;

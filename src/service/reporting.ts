@@ -52,7 +52,7 @@ import { reachOfTenant } from "./tenant-reach.ts";
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
   readonly edge: EdgeChannel;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly tenancy: () => Tenancy;
   readonly feed: EventFeed;
   /** null: storage is off. */
@@ -309,7 +309,7 @@ export class Reporting {
     if (announcer?.knowsNeighbors !== false) this.notifier.bgpSessions(announcer?.status().neighbors ?? []);
   }
 
-  /** Of a brain that is not up no other fault can be found. */
+  /** Whether it is of a brain that is not up, of which no other fault can be found. */
   #isUnseen(event: NotifyEvent): boolean {
     const { floodwall, cluster = null } = this.#options;
     if ("exporter" in event) return floodwall.telemetry?.isUnseen(event.exporter) ?? false;

@@ -49,7 +49,7 @@ const isAddress = (text: unknown): boolean => typeof text === "string" && parseA
 const isVictim = (text: unknown): boolean => text === null || (typeof text === "string" && parseTarget(text) !== null);
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Fields that a start reads beside the key; a record without them would stop each start. May throw. */
+/** What a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
 const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) => boolean } = {
   bans: ({ target, prefix }) => isAddress(target) && isAddress(prefix.address),
   attacks: ({ target, group, carpet }) =>

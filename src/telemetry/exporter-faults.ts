@@ -27,23 +27,23 @@ export type FaultKind = (typeof EXPORTER_FAULTS)[number];
  */
 export interface Symptom {
   readonly verdict: "begins" | "ends" | "between" | "unknown";
-  /** What was measured, in words. */
+  /** The measurement, in words. */
   readonly text: string;
 }
 
-/** What the configuration says of an exporter. */
+/** The part of the configuration about an exporter. */
 export interface ExporterTerms {
   readonly silentAfterMs: number;
   /** Its sampling rate is in the configuration. */
   readonly hasRate: boolean;
 }
 
-/** What symptoms are judged from. */
+/** The readings that symptoms are judged from. */
 export interface Observed {
   readonly reading: ExporterReading;
-  /** Of the last minute; null: the exporter is known for less than ten seconds. */
+  /** Totals of the last minute; null: the exporter is known for less than ten seconds. */
   readonly minute: Totals | null;
-  /** Of the last 10 to 20 s: a burst that is over stays in the minute. null as the minute. */
+  /** Totals of the last 10 to 20 s: a burst that is over stays in the minute. null as the minute. */
   readonly recent: Totals | null;
   readonly terms: ExporterTerms;
 }
@@ -141,7 +141,7 @@ function undecodable({ minute, recent }: Spans, { undecoded: reasons, waitingByt
     return { verdict: "begins", text: "data came without the templates that describe them" };
   }
   const { records, undecoded, datagrams, withoutTemplate } = minute;
-  // What has no template is a set of records, of which a datagram has one or two.
+  // A set of records without a template counts once, of which a datagram has one or two.
   const ofDatagrams = withoutTemplate / Math.max(datagrams, withoutTemplate, 1);
   const share = undecoded < UNDECODED.least ? 0 : Math.max(undecoded / (undecoded + records), ofDatagrams);
   const ofMinute = isWaiting(minute, waitingBytes) ? "begins" : verdictOf(share, UNDECODED);
@@ -246,7 +246,7 @@ function percent(share: number): string {
   return share > 0 && share < 0.01 ? `${(100 * share).toFixed(1)} %` : `${Math.round(100 * share)} %`;
 }
 
-/** What an operator does about it. */
+/** The remedies for an operator. */
 export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
   silent:
     "see whether the router runs and exports, and whether the way from it to this port is open: without it, attacks that only it sees are not detected",

@@ -40,7 +40,7 @@ class DataSources {
   /// Over kDataSourcesMax the ones that were not seen for longest are replaced by new ones, at most every 100 ms; null
   /// if there is no room.
   [[nodiscard]] DataSource* of(const DataSourceKey& key, std::uint64_t nowMs);
-  /// Of all of them; see SequenceTracker.
+  /// Losses of all of them; see SequenceTracker.
   std::uint64_t takeLost(std::uint64_t nowMs) noexcept;
   void addTo(std::vector<SamplingStatus>& samplings) const;
   [[nodiscard]] std::size_t memoryBytes() const noexcept;

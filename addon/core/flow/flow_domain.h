@@ -1,4 +1,4 @@
-// What numbers itself within an exporter: an observation domain, an engine of NetFlow v5, an agent of sFlow. It has
+// A part of an exporter with its own numbers: an observation domain, an engine of NetFlow v5, an agent of sFlow. It has
 // templates of its own (RFC 7011, 8).
 #pragma once
 
@@ -17,7 +17,7 @@ struct DomainKey {
   FlowProtocol protocol{};
   /// Observation domain or source id; engine type and id; sFlow's sub-agent.
   std::uint32_t number = 0;
-  /// Of sFlow's agent, which need not be the sender; else 0.
+  /// Address of sFlow's agent, which need not be the sender; else 0.
   std::uint64_t agent = 0;
   /// The port that it sent from first. It distinguishes exporting processes behind one address, which have templates of
   /// their own (RFC 7011, 8). 0 for sFlow, whose agents say who they are.
@@ -31,7 +31,7 @@ struct FlowDomain {
   Use use;
   SequenceTracker sequence;
   RecentDatagrams recent;
-  /// Of the last datagram in order.
+  /// Uptime of the last datagram in order.
   std::uint32_t uptimeMs = 0;
   std::uint32_t lastUnits = 0;
   /// NetFlow v9: gaps in a row that were just as long as the datagram before had records.
@@ -58,7 +58,7 @@ struct FlowDomain {
   [[nodiscard]] FlowTemplate* find(std::uint16_t id) const noexcept;
   /// Whether a datagram with this number, from another port, is of the same process: it goes on with its sequence.
   [[nodiscard]] bool goesOn(std::uint16_t port, std::uint32_t number) const noexcept;
-  /// What its sequence numbers count, and so its gaps.
+  /// The unit of its sequence numbers, and so of its gaps.
   [[nodiscard]] std::uint64_t FlowCounts::*lostUnits() const noexcept {
     const bool countsDatagrams =
         key.protocol == FlowProtocol::sflow5 || (key.protocol == FlowProtocol::netflow9 && !countsRecords);

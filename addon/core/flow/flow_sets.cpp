@@ -22,7 +22,7 @@ bool namesPackets(const RecordLayout& layout) noexcept {
 /// Records of fixed length. Returns their number.
 std::uint32_t readFixed(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
                         const MessageTimes& times) {
-  // What is left and shorter than a record is padding.
+  // A rest that is shorter than a record is padding.
   const auto count = static_cast<std::uint32_t>(records.size() / flowTemplate.length);
   if (flowTemplate.defect) {
     decoding.state.undecoded.count(UndecodedKind::fieldLength, domain.key.number, flowTemplate.defect->number,

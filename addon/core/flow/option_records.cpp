@@ -1,4 +1,4 @@
-// What records of options contain: sampling rates, names of interfaces, when the exporter began.
+// Records of options: sampling rates, names of interfaces, when the exporter began.
 #include "flow/record_maker.h"
 #include "flow/sampling_rules.h"
 

@@ -18,7 +18,7 @@ namespace floodwall {
 inline constexpr std::size_t kBytesBeforeRecords = 8;
 
 struct NumberField {
-  /// Of these 8 bytes, from the record's start; negative for what is less than 8 bytes from it.
+  /// Place of these 8 bytes, from the record's start; negative for a field less than 8 bytes from it.
   std::int32_t at;
   Slot slot;
   std::uint8_t shift;
@@ -84,7 +84,7 @@ struct FlowTemplate {
   bool hasRate = false;
   /// Enterprise number of the first element of a vendor's own; 0: it has none.
   std::uint32_t vendor = 0;
-  /// Of a record; the least if `isVariable`.
+  /// Length of a record; the least if `isVariable`.
   std::uint32_t length = 0;
   RecordLayout layout;
   /// All of them, for records of variable length; else none.

@@ -10,7 +10,7 @@ namespace floodwall {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
-/// Of a domain, of a template beside its definition, of a rate, of a name beside its text.
+/// Sizes of a domain, of a template beside its definition, of a rate, of a name beside its text.
 constexpr std::size_t kDomainBytes = 74, kTemplateBytes = 27, kRateBytes = 28, kNameBytes = 13;
 
 bool hasTemplates(FlowProtocol protocol) noexcept {

@@ -9,13 +9,13 @@
 namespace floodwall {
 namespace {
 
-/// Of enterprise 0; see readSample of sflow5.cpp for the bits.
+/// Structures of enterprise 0; see readSample of sflow5.cpp for the bits.
 constexpr std::uint32_t kRawHeader = 1, kSampledEthernet = 2, kSampledIpv4 = 3, kSampledIpv6 = 4, kGateway = 1003;
 constexpr std::uint32_t kInterfaceCounters = 1, kPortName = 1005;
 /// Ethernet's check sum, which sFlow's frame_length includes.
 constexpr std::uint32_t kChecksumBytes = 4;
 
-/// What a flow sample says before its records.
+/// The head of a flow sample before its records.
 struct SampleHead {
   std::uint32_t number = 0;
   std::uint32_t sourceKind = 0;

@@ -27,7 +27,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** What a view shows: back from now, or between two times. */
+/** The range of a view: back from now, or between two times. */
 export type Range = RangeName | Span;
 
 /** All of the range, whatever was recorded in it. */

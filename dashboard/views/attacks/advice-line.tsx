@@ -1,4 +1,4 @@
-/** What to do now, in one sentence, with the order or the link that does it. */
+/** The advice for now, in one sentence, with the order or the link that does it. */
 
 import { t } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";

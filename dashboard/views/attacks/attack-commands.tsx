@@ -1,4 +1,4 @@
-/** What was done about an attack, and by whom: the rows of the audit trail on its victim in its time. */
+/** The commands about an attack: the rows of the audit trail on its victim in its time. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";

@@ -74,7 +74,7 @@ export function AttackSources({ attack, sources, accepted }: AttackSourcesProps)
   );
 }
 
-/** Of no entry of the files, or of others than the largest. */
+/** For an entry that the files do not have, or that is not among the largest. */
 const NOT_KNOWN = t`not known, or others`;
 
 /** By the packets that the sampled ones stand for: exporters sample at different rates. */

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<Row>[] = [
 
 export interface AttackTimelineProps {
   readonly resource: Resource<TimelineWire>;
-  /** Of the resource, folded. */
+  /** Entries of the resource, folded. */
   readonly entries: readonly FoldedEntry[];
   /** The entry that is marked; null: none. */
   readonly pointed: number | null;

@@ -48,7 +48,7 @@ interface BansPanelProps {
   readonly attacks: readonly AttackWire[];
 }
 
-/** Of now those in force; of an earlier range those that were, as far as the list of bans still has them. */
+/** The bans in force now; for an earlier range those that were, as far as the list of bans still has them. */
 export function BansPanel({ range, filter, attacks }: BansPanelProps) {
   const isNow = range === FIRST_RANGE;
   const title = isNow ? t`Bans in force` : t`Bans ${titleRange(range)}`;

@@ -1,4 +1,4 @@
-/** What the attacks of the range were made of: shares by any field, and the flows from origins to victims. */
+/** The composition of the attacks of the range: shares by any field, and the flows from origins to victims. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import { t } from "../../language.ts";

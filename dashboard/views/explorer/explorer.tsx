@@ -60,7 +60,7 @@ const COMPARISONS = [
   ["day", t`The day before`],
   ["week", t`The week before`],
 ] as const satisfies readonly (readonly [Comparison, string])[];
-/** Of all hosts. */
+/** For all hosts. */
 const ALL = "";
 
 export function Explorer() {

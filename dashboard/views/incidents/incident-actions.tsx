@@ -42,7 +42,7 @@ function isOwn(deed: Deed): boolean {
   return deed !== undefined && deed.by === ownName() && (deed.of === "operator") === isUnscoped();
 }
 
-/** What an operator decided, a tenant does not change. */
+/** An operator's decision is not changed by a tenant. */
 function mayChange(deed: Deed): boolean {
   return deed === undefined || isUnscoped() || deed.of === "tenant";
 }

@@ -1,4 +1,4 @@
-/** What the scrubbing hook diverts, is to divert or to release: read only. */
+/** The prefixes that the scrubbing hook diverts, is to divert or to release: read only. */
 
 import type { Static } from "@sinclair/typebox";
 import type { ComponentChildren } from "preact";

@@ -88,7 +88,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
   );
 }
 
-/** What the reload would change, read when the dialog opens. */
+/** The changes of a reload, read when the dialog opens. */
 function Preview() {
   const [answer, setAnswer] = useState<Answer<ReloadPreviewWire> | null>(null);
   useEffect(() => {

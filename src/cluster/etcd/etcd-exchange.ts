@@ -200,7 +200,7 @@ export class EtcdExchange implements OrderExchange {
     return clock.wallMs() - stamp.ms > 2 * lifeMs(table);
   }
 
-  /** What a key holds; null: no order. */
+  /** Takes the value of a key; null: no order. */
   #seen({ key, value, modRevision }: EtcdRecord): OrderInEtcd | null {
     const name = key.slice(this.#prefix.length);
     const order = orderIn(name, value);

@@ -32,7 +32,7 @@ export function isOfMember(kind: EtcdFaultKind): boolean {
   return kind === "unreachable" || kind === "no_majority" || kind === "unusable";
 }
 
-/** What an operator does about it. */
+/** The remedies for an operator. */
 export const ETCD_REMEDIES: Readonly<Record<EtcdFaultKind, string>> = {
   unreachable:
     "check that the member runs, that cluster.etcd.endpoints names its client address, and that cluster.etcd.authority has signed its certificate",
@@ -58,7 +58,7 @@ const CODES: Readonly<Record<number, EtcdFaultKind>> = {
   16: "sign_in",
 };
 
-/** Of an error answer; its texts are those of etcd's api/v3rpc/rpctypes/error.go. */
+/** The kind of an error answer; its texts are those of etcd's api/v3rpc/rpctypes/error.go. */
 export function kindOfRefusal(code: number, text: string): EtcdFaultKind {
   if (text.includes("too many requests")) return "no_majority";
   if (text.includes("permission denied")) return "denied";

@@ -6,9 +6,9 @@
 import { EtcdFault } from "./etcd-fault.ts";
 
 export interface EtcdHeader {
-  /** Of the whole store; grows by one with each write. */
+  /** Revision of the whole store; grows by one with each write. */
   readonly revision: number;
-  /** Of the raft group: grows with each election. */
+  /** Term of the raft group: grows with each election. */
   readonly term: number;
   /** Decimal text: it has 64 bits. */
   readonly clusterId: string;
@@ -79,7 +79,7 @@ export function recordsOf(answer: Json): EtcdRecord[] {
   return listIn(answer, "kvs").map(recordOf);
 }
 
-/** Of the ranges of a transaction, in their order; null: the key does not exist. */
+/** The ranges of a transaction, in their order; null: the key does not exist. */
 export function rangesOf(answer: Json): (EtcdRecord | null)[] {
   return listIn(answer, "responses").flatMap((response) => {
     const range = response["response_range"];
@@ -87,7 +87,7 @@ export function rangesOf(answer: Json): (EtcdRecord | null)[] {
   });
 }
 
-/** Of one message of a watch. */
+/** The changes in one message of a watch. */
 export function changesOf(result: Json): EtcdChange[] {
   return listIn(result, "events").map((event) => {
     const kv = objectIn(event, "kv");

@@ -210,7 +210,7 @@ function refusalIn(body: unknown): EtcdFault | null {
   return new EtcdFault(kindOfRefusal(Number(code), words), words);
 }
 
-/** Of one line of a stream. */
+/** The result in one line of a stream. */
 function resultOf(line: string): Json {
   const message = asObject(parsed(line));
   if (message["error"] === undefined) return asObject(message["result"]);

@@ -3,7 +3,7 @@ import type { Clock } from "../../system/clock.ts";
 
 /** Longer than the slowest election of etcd, about two seconds, several times over. */
 export const LEASE_SECONDS = 15;
-/** What clocks of two machines may differ by within a lease: 1 % and some. */
+/** The difference that the clocks of two machines may have within a lease: 1 % and some. */
 const MARGIN_MS = 500;
 
 /** A moment on both clocks. */

@@ -16,7 +16,7 @@ export const WAITING_ORDERS_MAX = 65_536;
 const WRITERS = 8;
 const RETRY = { retryMinMs: 200, retryMaxMs: 3000 };
 
-/** What lies under one key at a revision; 0: nothing. */
+/** The value under one key at a revision; 0: none. */
 export interface Present {
   readonly revision: number;
   /** null: nothing, or no order. */
@@ -27,7 +27,7 @@ export interface OrderWriterOptions {
   readonly calls: EtcdApi;
   /** The name of this brain. */
   readonly own: string;
-  /** Of orders, with a slash at its end. */
+  /** The prefix of orders, with a slash at its end. */
   readonly prefix: string;
   readonly timers: Pick<Timers, "after">;
   /** A newer one than that which was to be written is there. */
@@ -86,7 +86,7 @@ export class OrderWriter {
     return outcome;
   }
 
-  /** What a list or a watch has shown. */
+  /** Takes the result of a list or a watch. */
   saw(name: string, present: Present): void {
     const known = this.#present.get(name);
     if (known === undefined || known.revision <= present.revision) this.#present.set(name, present);

@@ -3,7 +3,7 @@
  * began before they knew of each other the smaller id. The other one stays known as an alias. Pure; knows no connection.
  */
 
-/** What is attacked; of attacks on parts of a hostgroup the prefix may grow. */
+/** The subject of an attack; the prefix of attacks on parts of a hostgroup may grow. */
 export interface AttackSubject {
   readonly direction: string;
   /** An address, a prefix, or the name of a hostgroup. */
@@ -145,7 +145,7 @@ export class JoinedAttacks {
     return this.#own.values();
   }
 
-  /** What all brains show of an own attack; null: what it has itself. */
+  /** The form in which all brains show an own attack; null: its own. */
   joinedOf(id: string): Joined | null {
     return this.#joined.get(id) ?? null;
   }

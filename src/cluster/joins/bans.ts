@@ -43,7 +43,7 @@ export function laterRung(a: Rung, b: Rung): Rung {
   return a.step >= b.step ? a : b;
 }
 
-/** What follows from the rungs of the others. */
+/** The turn that follows from the rungs of the others. */
 export interface RungTurn {
   /** At least this rung is due; 0: any. */
   readonly leastStep: number;

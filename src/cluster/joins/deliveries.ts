@@ -18,7 +18,7 @@ export interface Done extends Delivery {
   readonly leftMs?: number;
 }
 
-/** What brains say of deliveries: `done` by the sender, or given up; `offered` to the holder, and `granted` by it. */
+/** Messages about deliveries: `done` by the sender, or given up; `offered` to the holder, and `granted` by it. */
 export type Word = "done" | "given_up" | "offered" | "granted";
 
 export interface Said {
@@ -148,7 +148,7 @@ export class Deliveries<Event> {
     return { word: "given_up", deliveries, to };
   }
 
-  /** What another brain says. */
+  /** Takes the message of another brain. */
   take(from: string, word: Word, deliveries: readonly Done[], at: At): Outcome<Event> {
     switch (word) {
       case "done":
@@ -177,7 +177,7 @@ export class Deliveries<Event> {
     }
   }
 
-  /** What a brain needs to know when its connection begins. */
+  /** The state that a brain needs when its connection begins. */
   marked(nowMs: number): Said {
     const marks = [...this.#marks.values()].filter(({ untilMs }) => untilMs > nowMs);
     const deliveries = marks.map(({ key, target, untilMs }) => ({ key, target, leftMs: untilMs - nowMs }));
@@ -243,7 +243,7 @@ export class Deliveries<Event> {
     return { send, say: offered.length === 0 ? [] : [{ word: "offered", deliveries: offered, to: null }], tooOld };
   }
 
-  /** What this brain does not have it leaves to the next one; the last keeps it in mind. */
+  /** Deliveries that this brain does not have it leaves to the next one; the last keeps them in mind. */
   #takeGivenUp(from: string, deliveries: readonly Delivery[], { nowMs, others }: At): Outcome<Event> {
     const lacking = deliveries.filter((delivery) => !this.#entries.has(textOf(delivery)));
     const next = others.toSorted().find((name) => name !== from && name > this.#options.own) ?? null;
@@ -262,7 +262,7 @@ export class Deliveries<Event> {
     });
   }
 
-  /** What this brain has it sends; what it has sent it says so; what it does not have the other one sends. */
+  /** This brain sends those that it has, confirms those that it sent, and leaves the rest to the other one. */
   #answer(from: string, deliveries: readonly Delivery[], nowMs: number): Said[] {
     const done = deliveries.filter((delivery) => this.#markOf(textOf(delivery), nowMs) !== null);
     const isUnknown = (delivery: Delivery) => {

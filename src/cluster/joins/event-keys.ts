@@ -23,7 +23,7 @@ export function renamedKey(key: string, ids: RenamedIds): string {
 
 export class EventKeys {
   readonly #counts = new Map<string, number>();
-  /** Of other brains, from before this one was started. */
+  /** Keys of other brains, from before this one was started. */
   readonly #before = new Map<string, number>();
 
   /**
@@ -89,7 +89,7 @@ export function oppositeKey(key: string): string | null {
   return opposite === undefined ? null : faultKey(opposite, subject.join(" "));
 }
 
-/** Of a fault that comes and goes. */
+/** The key of a fault that comes and goes. */
 export function faultKey(kind: string, subject: string): string {
   return `${BRIEF}${kind} ${subject}`;
 }

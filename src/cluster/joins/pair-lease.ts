@@ -8,11 +8,11 @@ export interface LeasePeer {
   readonly isUp: boolean;
   /** Since when it is up, or is not. */
   readonly sinceMs: number;
-  /** Of the last message; null: there was none since the start. */
+  /** Time of the last message; null: there was none since the start. */
   readonly receivedMs: number | null;
 }
 
-/** What was the part of a brain that is gone is another one's after this time. */
+/** The part of a brain that is gone is another one's after this time. */
 export const LEASE_MS = 15_000;
 /** A brain that has received nothing of a peer for this time was perhaps frozen itself, and its peer has taken over. */
 export const RECEIVED_MS = 3000;

@@ -3,7 +3,7 @@
  * those of the own monotonic clock, ms. Knows neither the connection nor how the brain's own polls are counted.
  */
 
-/** What one brain saw of a node. */
+/** The view of one brain on a node. */
 export interface Sighting {
   /** A poll of the node is parked there. */
   readonly isHolding: boolean;
@@ -63,7 +63,7 @@ function mayBeAliveAt(
   staleAfterMs: number,
 ): boolean {
   if (!reach.isUp && nowMs - reach.sinceMs > UNKNOWN_MAX_MS) return false;
-  // What it sees is not known at all: only of nodes that were never seen here.
+  // The view of that brain is not known at all: only of nodes that were never seen here.
   if (!reach.wasUp) return ownSeenMs === null;
   if (sighting === null || sighting.leftMs === null) return false;
   if (reach.isUp && nowMs - reach.sinceMs > staleAfterMs) return false;
@@ -81,7 +81,7 @@ export class ForeignSightings {
       this.#brains.set(name, { reach: { isUp: false, sinceMs: nowMs, wasUp: false }, nodes: new Map() });
   }
 
-  /** What it saw before stays, for as long as a node may take to poll it again. */
+  /** Earlier sightings stay, for as long as a node may take to poll it again. */
   up(brain: string, nowMs: number): void {
     const known = this.#brains.get(brain);
     if (known !== undefined) known.reach = { isUp: true, sinceMs: nowMs, wasUp: true };

@@ -28,7 +28,7 @@ export function frameOf({ kind, body }: Message): Buffer | null {
 export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Of the frame that is being read; null: its length has not arrived. */
+  /** Length of the frame that is being read; null: it has not arrived. */
   #length: number | null = null;
 
   /** Throws FrameError; then nothing more can be read. */

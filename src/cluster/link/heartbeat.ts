@@ -24,7 +24,7 @@ const Heartbeat = Type.Object({
   has_etcd: Type.Optional(Type.Boolean()),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
-/** What a brain says of itself. */
+/** The part of a heartbeat by which a brain introduces itself. */
 export type Introduction = Pick<Heartbeat, "version" | "sections" | "has_etcd">;
 
 const compiled = TypeCompiler.Compile(Heartbeat);

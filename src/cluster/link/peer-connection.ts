@@ -5,7 +5,7 @@ import { FrameError, FrameReader, frameOf, type Message } from "./frames.ts";
 
 /** Bytes that wait to be sent to one peer; over it the connection is closed, and what must arrive is sent again. */
 const SEND_BYTES_MAX = 16 * 1024 * 1024;
-/** What is read of one peer until allowMore() is called; the rest waits at its end of the connection. */
+/** Maximum to read of one peer until allowMore() is called; the rest waits at its end of the connection. */
 export const READ_MAX = { bytes: 8 * 1024 * 1024, messages: 1000 } as const;
 
 /** `closed` comes last, and once; its cause is for people. */

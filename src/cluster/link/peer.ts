@@ -27,7 +27,7 @@ export interface PeerObserver {
 export interface PeerOptions {
   readonly name: string;
   readonly now: () => Now;
-  /** What this brain says of itself. */
+  /** The introduction of this brain. */
   readonly introduction: () => Introduction;
   readonly observer: PeerObserver;
 }

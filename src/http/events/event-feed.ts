@@ -35,9 +35,9 @@ export type FeedEvent =
 export type EventName = FeedEvent["kind"] | "reload" | "reset";
 
 export interface EventFeedOptions {
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly tenancy: () => Tenancy;
-  /** Of the configuration in force; absent: there is no tenant. */
+  /** By the configuration in force; absent: there is no tenant. */
   readonly callers?: () => Callers;
   /** With current rates: an attack changes all the time, so the feed polls. */
   readonly activeAttacks: () => Iterable<AttackView>;
@@ -315,7 +315,7 @@ function banPhase({ ban, routeState }: BanView): string {
   return `${ban.state} ${routeStateText(routeState)}`;
 }
 
-/** What people do is shown at once. */
+/** Deeds of people are shown at once. */
 function incidentPhase({ state, kind, work }: IncidentView): string {
   const { owner, acknowledged, verdict, notes } = work;
   return [state, kind, owner?.atMs, acknowledged?.atMs, verdict?.atMs, notes.length].join(" ");

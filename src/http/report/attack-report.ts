@@ -98,7 +98,7 @@ function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire)
 
 type Point = SeriesWire["points"][number];
 
-/** Of equal times: the points of the first minutes are shorter than later ones. @param of value and part of a point */
+/** Bars of equal times: the points of the first minutes are shorter than later ones. @param of value and part of a point */
 function barsOf(points: readonly Point[], of: (point: Point) => readonly [number, number]): Bar[] {
   const spans = points.map((point) => {
     const from = Date.parse(point.at);

@@ -18,7 +18,7 @@ export interface ChartOptions {
   readonly line: { readonly value: number; readonly text: string } | null;
 }
 
-/** Of bars of one width, from zero. */
+/** A chart of bars of one width, from zero. */
 export function chart(bars: readonly Bar[], { title, textOf, line }: ChartOptions): Html {
   const most = Math.max(...bars.map(({ value }) => value), line?.value ?? 0);
   if (bars.length === 0 || !(most > 0)) return html`<p class="note">${title}: nothing is known.</p>`;

@@ -5,7 +5,7 @@ import { facts, type Html, html, page, table } from "./html.ts";
 import { amount, bitRate, error, errorAtMost, packetRate, sampledShare, seconds, utc, words } from "./report-text.ts";
 
 export interface RangeReportParts {
-  /** Of whom; null: of all customers. */
+  /** The customer that it is about; null: all customers. */
   readonly customer: string | null;
   readonly fromMs: number;
   readonly toMs: number;

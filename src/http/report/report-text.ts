@@ -23,7 +23,7 @@ export function percent(fraction: number): string {
   return `${value >= 10 ? Math.round(value) : Number(value.toPrecision(2))} %`;
 }
 
-/** Of the normal distribution, for 95 %. */
+/** Deviate of the normal distribution, for 95 %. */
 const DEVIATE = 1.96;
 
 /**

@@ -34,7 +34,7 @@ export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview" 
   };
 }
 
-/** What an order with all of its fields would do (docs/interface.md#order-preview-of-a-ban). */
+/** The preview of an order with all of its fields (docs/interface.md#order-preview-of-a-ban). */
 export function orderPreviewRoute(backend: Backend): CommandRoute<BanFields> {
   return {
     name: "order_preview",

@@ -124,7 +124,7 @@ export function unbanRoute(backend: Backend): CommandRoute<UnbanFields> {
   };
 }
 
-/** Of an address the ban of the narrowest prefix that begins with it. */
+/** An address stands for the ban of the narrowest prefix that begins with it. */
 export function endedOf({ prefix, isAddress }: ParsedTarget): IpAddress | Prefix {
   return isAddress ? prefix.address : prefix;
 }

@@ -1,4 +1,4 @@
-/** What dry run would have done over a time, with what operators marked the attacks as. */
+/** The report of dry run over a time, with the marks of operators on the attacks. */
 
 import { type DryRunReport, dryRunReport } from "../../audit/dry-run-report.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";

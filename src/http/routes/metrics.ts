@@ -6,7 +6,7 @@ import { blobAnswer } from "../server/answer.ts";
 export interface MetricsText {
   readonly contentType: string;
   read(): Promise<Blob>;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   needsToken(): boolean;
 }
 

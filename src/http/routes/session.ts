@@ -4,7 +4,7 @@ import { setCookie } from "../server/browser-cookies.ts";
 import { SessionWire, sessionToWire } from "../wire/session.ts";
 import type { SignInSource } from "./sign-in.ts";
 
-/** Of a browser that is signed in, it also replaces the secret when it is time. */
+/** For a browser that is signed in, it also replaces the secret when it is time. */
 export function sessionRoute(signIn: Pick<SignInSource, "config" | "sessions">): ReadRoute {
   return {
     name: "session",

@@ -29,7 +29,7 @@ const SavedWire = Type.Object(SAVED_FIELD, closed);
 const NONE: Refusal = { kind: "unknown_path" };
 const TO_PAGE = { 302: { text: "To the dashboard, which says how it ended.", schema: null } };
 
-/** Of the dashboard, behind the #: no other page can be named. */
+/** A place in the dashboard, behind the #: no other page can be named. */
 const PLACE = /^\/[\w.~!$&'()*+,;=:@%/?-]{0,1000}$/;
 
 export function signInRoutes(signIn: SignInSource): readonly Route[] {

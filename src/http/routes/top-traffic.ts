@@ -78,7 +78,7 @@ export function topTrafficRoute(
   };
 }
 
-/** What the configuration lacks for parts of this kind; null: nothing. */
+/** The keys that the configuration lacks for parts of this kind; null: none. */
 function missingFor(by: PartKind, { configured, telemetry }: MissingFrom): string | null {
   const { samples } = configured();
   const isExported = telemetry() !== null;

@@ -22,7 +22,7 @@ export interface Gate {
 }
 
 export interface TokenGateOptions {
-  /** Of the configuration in force. None: the API is open. */
+  /** Tokens of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;
   readonly links: Pick<SharedLinks, "of">;
@@ -44,7 +44,7 @@ const NO_VALID_TOKEN: Refusal = { kind: "no_valid_token" };
 export class TokenGate implements Gate {
   readonly #options: TokenGateOptions;
   readonly #tokens: Tokens;
-  /** Of requests that were admitted by a cookie: it may be replaced while a stream goes on. */
+  /** Sessions of requests that were admitted by a cookie: it may be replaced while a stream goes on. */
   readonly #sessions = new WeakMap<Request, string>();
 
   constructor(options: TokenGateOptions) {

@@ -34,9 +34,9 @@ export interface HttpServerOptions {
   /** 0: any free port, which `port` returns. */
   readonly port: number;
   readonly backend: Backend;
-  /** Of the configuration in force. None: the API is open. */
+  /** Tokens of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
-  /** Who fills what is bounded; absent: the tokens. */
+  /** The callers that share bounded tables; absent: the tokens. */
   readonly callers?: () => readonly Pick<TokenConfig, "tenant">[];
   readonly secrets: Secrets;
   /** null: audit events are not recorded. */

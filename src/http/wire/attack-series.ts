@@ -24,7 +24,7 @@ const PointWire = Type.Object(
     pps_max: Rate,
     mbps: Rate,
     mbps_max: Rate,
-    /** Of the highest rates, a fraction of them; absent where they are exact. */
+    /** Error of the highest rates, a fraction of them; absent where they are exact. */
     max_sampling_error: Type.Optional(Rate),
     /** Absent where nothing is known, like the next three. */
     dropped_pps: Type.Optional(Rate),

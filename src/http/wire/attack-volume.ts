@@ -18,7 +18,7 @@ export const VolumeWire = Type.Object(
     peak_pps: Rate,
     peak_mbps: Rate,
     peak_over_ms: Rate,
-    /** Of the less exact peak, a fraction of it; absent where both are exact. */
+    /** Error of the less exact peak, a fraction of it; absent where both are exact. */
     peak_sampling_error: Type.Optional(Rate),
     mean_pps: Rate,
     mean_mbps: Rate,

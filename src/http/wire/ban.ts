@@ -57,7 +57,7 @@ export const LadderWire = Type.Array(RungWire);
 const OrderedWire = Type.Object(
   {
     method: Type.Optional(Method),
-    /** What each rule matches, as text. */
+    /** The match of each rule, as text. */
     rules: Type.Optional(Type.Array(Type.String())),
     rate_mbps: Type.Optional(Type.Number()),
     communities: Type.Optional(Type.String()),
@@ -92,7 +92,7 @@ export const BanWire = Type.Object(
     route: Type.String(),
     /** The wider prefix that is announced for it, to all neighbors or to those that take no longer one. Otherwise absent. */
     announced_prefix: Type.Optional(Type.String()),
-    /** Whose traffic moves with it: what else is in that prefix. Only for callers without a tenant. */
+    /** The other hosts in that prefix, whose traffic moves with it. Only for callers without a tenant. */
     moves_with: Type.Optional(MovesWithWire),
     /** Why nothing, or no wider prefix, is announced for it: what would have moved with it. */
     not_announced: Type.Optional(Type.String()),
@@ -101,11 +101,11 @@ export const BanWire = Type.Object(
     manual: Type.Boolean(),
     /** Name of the token of the last operator who ordered it; only for callers without a tenant. */
     operator: Type.Optional(Type.String()),
-    /** What that operator ordered in place of the configuration's terms. */
+    /** The terms that this operator ordered in place of the configuration's. */
     ordered: Type.Optional(OrderedWire),
     /** Why it was ordered. */
     order_reason: Type.Optional(Type.String()),
-    /** Who ended it by an order, and why. */
+    /** The operator who ended it, and the reason. */
     ended_by: Type.Optional(Type.String()),
     end_reason: Type.Optional(Type.String()),
     started_at: Timestamp,
@@ -166,7 +166,7 @@ export const BanWire = Type.Object(
         { minItems: 1 },
       ),
     ),
-    /** Of an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
+    /** For an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
     reached: Type.Optional(
       Type.Object({ neighbors: Type.Integer({ minimum: 0 }), of: Type.Integer({ minimum: 1 }) }, closed),
     ),
@@ -201,7 +201,7 @@ export type BanWire = Static<typeof BanWire>;
 export const OrderedBanWire = Type.Object(
   {
     ...BanWire.properties,
-    /** Of a refused one: what can be done about it, where the reason does not say it. */
+    /** For a refused one: the remedy, where the reason does not say it. */
     remedy: Type.Optional(Type.String()),
   },
   closed,

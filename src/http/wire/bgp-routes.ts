@@ -15,9 +15,9 @@ export const BgpRoutesWire = Type.Object(
           route: Type.String(),
           next_hop: Type.Optional(Type.String()),
           community: Type.Optional(Type.String()),
-          /** Of a rule; 0 discards. */
+          /** Rate of a rule; 0 discards. */
           rate_bytes: Type.Optional(Type.Number()),
-          /** Of another Floodwall service: its `bgp.instance`. */
+          /** Number of another Floodwall service: its `bgp.instance`. */
           instance: Type.Optional(Type.Integer()),
         },
         closed,

@@ -36,7 +36,7 @@ const HostgroupConfigWire = Type.Object(
     tenant: Type.Optional(Type.String()),
     /** Absent without any, and for a token with a tenant, like the next field. */
     contacts: Type.Optional(Type.Array(Type.String())),
-    /** What operators set by the API; absent: nothing. */
+    /** Operators' settings by the API; absent: none. */
     settings: Type.Optional(GroupSettingsWire),
     /** The base trio, and other metrics that are on. */
     thresholds: RatesWire,

@@ -27,7 +27,7 @@ export const DiversionsWire = Type.Object(
           lost: Type.Optional(Type.Literal(true)),
           /** Failed attempts of the present request. */
           attempts: Type.Integer({ minimum: 0 }),
-          /** Of the last one, or why it is lost. */
+          /** Error of the last one, or why it is lost. */
           error: Type.Optional(Type.String()),
         },
         closed,

@@ -1,4 +1,4 @@
-/** What dry run would have done (docs/interface.md#dry-run-report). */
+/** The report of dry run (docs/interface.md#dry-run-report). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { DryRunReport, MarkedBan, MarkSums } from "../../audit/dry-run-report.ts";
 import { INCIDENT_VERDICTS } from "../../incident/work.ts";

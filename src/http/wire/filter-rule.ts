@@ -94,7 +94,7 @@ export const FilterRuleWire = Type.Object(
     mbps: Type.Optional(Type.Number()),
     per: Type.Optional(oneOf("all", "source")),
     origin: oneOf("configuration", "order"),
-    /** Of an order. */
+    /** For an order. */
     created_at: Type.Optional(Timestamp),
     expires_at: Type.Optional(Timestamp),
     reason: Type.Optional(Type.String()),

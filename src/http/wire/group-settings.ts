@@ -1,4 +1,4 @@
-/** What operators set for a hostgroup by the API (docs/interface.md#hostgroup-settings). */
+/** Operators' settings of a hostgroup by the API (docs/interface.md#hostgroup-settings). */
 import { type Static, Type } from "@sinclair/typebox";
 import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
 import { GroupSettings } from "../../mitigation/group-settings.ts";

@@ -60,7 +60,7 @@ export const SharedWire = Type.Object(
     timeline: Type.Optional(TimelineWire),
     series: Type.Optional(SeriesWire),
     incident: Type.Optional(IncidentWire),
-    /** Of a customer, the newest first. */
+    /** Incidents of a customer, the newest first. */
     incidents: Type.Optional(Type.Array(IncidentRowWire)),
   },
   closed,

@@ -53,7 +53,7 @@ const ROW = {
   /** /24 and /48 of the victims, those with the most first; the prefix itself of an attack that is spread. */
   prefixes: Type.Array(Type.Object({ prefix: Type.String(), victims: Count }, closed)),
   prefix_count: Count,
-  /** Of all attacks together. */
+  /** Peak of all attacks together. */
   peak_pps: Rate,
   peak_mbps: Rate,
   peak_sampling_error: Type.Optional(Rate),
@@ -74,7 +74,7 @@ const ROW = {
   classification: Type.Optional(Type.Object({ ...DEED, is: oneOf(...INCIDENT_VERDICTS) }, closed)),
   /** That the caller may read. */
   note_count: Count,
-  /** Of these, for the next shift and not acknowledged. */
+  /** Handovers for the next shift that are not acknowledged. */
   open_handovers: Count,
 };
 
@@ -217,7 +217,7 @@ function rateOf({ rate }: PeakRate): number {
   return round(rate);
 }
 
-/** What is not known of one attack is not known of their sum. */
+/** If a sum is not known of one attack, it is not known of all. */
 function sumsToWire(sums: Sums) {
   const isMeasured = sums.unmeasured === 0;
   const isAccounted = isMeasured && sums.unaccounted === 0;

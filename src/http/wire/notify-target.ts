@@ -8,7 +8,7 @@ import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { SAVED_FIELD } from "./saved.ts";
 
-/** Of what a tenant gives for a target of its own. */
+/** Bounds of the texts that a tenant gives for a target of its own. */
 const [URL_CHARACTERS_MAX, SECRET_CHARACTERS_MAX] = [2048, 512];
 
 /** Times by the wall clock, ms. */

@@ -26,14 +26,14 @@ export const OrderEffectWire = Type.Union([
       /** In a dry run: what would be. */
       dropped: MeanRatesWire,
       dropped_unattacked: MeanRatesWire,
-      /** Of what is matched, what was dropped without the order. */
+      /** The part of the matched traffic that was dropped without the order. */
       dropped_before: MeanRatesWire,
-      /** Of all packets and bits, those that are dropped. */
+      /** Dropped share of all packets and bits. */
       packets_share: share,
       bits_share: share,
-      /** Of the dropped packets, those that belong to no attack. */
+      /** Share of the dropped packets that belong to no attack. */
       unattacked_share: share,
-      /** Of the packets that belong to no attack, those that are dropped. */
+      /** Dropped share of the packets that belong to no attack. */
       collateral_share: share,
       hosts: Type.Integer(),
       hostgroups: Type.Array(Type.String()),

@@ -23,7 +23,7 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
   },
 };
 
-/** What the row of the audit trail says: what was ended, and the caller's reason. @param reason absent: the body was empty */
+/** The text of the audit row: the ended order, and the caller's reason. @param reason absent: the body was empty */
 export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {
   return [what, reason].filter((text) => text !== "").join(": ");
 }

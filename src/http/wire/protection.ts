@@ -96,7 +96,7 @@ const ChoiceWire = Type.Object(
 );
 
 const RATES = { pps: Type.Number(), mbps: Type.Number() };
-/** What its hosts received in the last minute. */
+/** Traffic that its hosts received in the last minute. */
 const ReceivesWire = Type.Object(
   {
     headers: Type.Integer(),

@@ -72,7 +72,7 @@ export const ReloadPreviewWire = Type.Object(
     ends_bans: Type.Array(Type.Object({ prefix: Type.String(), reason: Type.String() }, closed)),
     /** How many those are. */
     ends_bans_count: Type.Integer({ minimum: 0 }),
-    /** What of the file may be unintended. */
+    /** Keys of the file that may be unintended. */
     warnings: Texts,
     ...WANTED_FIELDS,
   },

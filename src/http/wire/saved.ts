@@ -7,7 +7,7 @@ const BRAIN_NAME_MAX = 63;
 /** Absent once the order is on disk. */
 export const SAVED_FIELD = { saved: Type.Optional(Type.Literal(false)) };
 
-/** Of orders that brains share. */
+/** For orders that brains share. */
 export const KEPT_FIELDS = {
   ...SAVED_FIELD,
   /** Absent without a cluster, and once the order has reached the others. */
@@ -16,14 +16,14 @@ export const KEPT_FIELDS = {
   unconfirmed_by: Type.Optional(Type.Array(Type.String({ maxLength: BRAIN_NAME_MAX }))),
 };
 
-/** What has become of an order when it is answered. */
+/** The state of an order when it is answered. */
 export interface Settled {
   readonly isSaved: boolean;
   /** At the other brains; absent: there is no cluster, or the order is of this brain alone. */
   readonly kept?: OrderKept;
 }
 
-/** Of what no order is answered with. */
+/** For answers without an order. */
 export const SETTLED: Settled = { isSaved: true };
 
 type SavedWire = { -readonly [Field in keyof typeof KEPT_FIELDS]?: Static<(typeof KEPT_FIELDS)[Field]> };

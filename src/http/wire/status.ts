@@ -208,7 +208,7 @@ export const StatusWire = Type.Object(
     notify: NotifyWire,
     capture: CaptureWire,
     storage: StorageWire,
-    /** Of the other brains: absent without a cluster. */
+    /** The other brains: absent without a cluster. */
     cluster: Type.Optional(
       Type.Object(
         {
@@ -310,7 +310,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
   });
 }
 
-/** Of a neighbor that is configured. */
+/** The names of a configured neighbor. */
 function namesOf({ neighbors }: BgpView["config"], address: string) {
   const configured = neighbors.find((neighbor) => neighbor.address === address);
   const { name = null, description = null, policy, dryRun: dry_run = null } = configured ?? {};

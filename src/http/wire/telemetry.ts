@@ -33,7 +33,7 @@ const ListenerWire = Type.Object(
     lost_datagrams: count,
     receive_buffer_bytes: count,
     receive_buffer_used_bytes: count,
-    /** Of addresses that are no exporter, and the last of these addresses. */
+    /** Datagrams of addresses that are no exporter, and the last of these addresses. */
     refused_datagrams: count,
     refused_addresses: Type.Array(Type.String()),
     no_room_datagrams: count,
@@ -88,7 +88,7 @@ export const ExporterWire = Type.Object(
         closed,
       ),
     ),
-    /** Of what should have come in the last minute, 0 to 1. */
+    /** The lost share of the records in the last minute, 0 to 1. */
     loss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     datagrams: Type.Optional(count),
     bytes: Type.Optional(count),

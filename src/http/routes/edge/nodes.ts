@@ -11,7 +11,7 @@ import { EdgeInventoryWire, edgeNodeToWire } from "../../wire/edge/node.ts";
 export interface EdgeNodesSources {
   readonly nodes: EdgeNodes;
   readonly reports: EdgeReports;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly tokens: () => readonly TokenConfig[];
   /** Number of configured scrub nodes: an agent's token may belong to one of these. */
   readonly scrubNodes: () => number;

@@ -62,7 +62,7 @@ export const SampleWire = Type.Object(
     /** Over all sampled packets; keys are `AS64500 Name` and `DE`. Absent if nothing is known. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
-    /** Of the sources; absent in records of builds before. */
+    /** Prefixes of the sources; absent in records of builds before. */
     top_prefixes: Type.Optional(Type.Array(ShareWire)),
     /** Absent if nothing says where the packets came into the network, and for tenants. */
     top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),

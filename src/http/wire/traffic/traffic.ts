@@ -20,7 +20,7 @@ const RATE_FIELDS = {
   max_pps: Type.Number(),
   max_mbps: Type.Number(),
   max_flows_per_sec: Type.Number(),
-  /** Of the highest rates, fractions of them; absent where all three are exact, 0 where one is. */
+  /** Errors of the highest rates, fractions of them; absent where all three are exact, 0 where one is. */
   max_sampling_error: Type.Optional(
     Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed),
   ),
