@@ -16,6 +16,10 @@ let world: Record<string, TestBrain>;
 /** `kind id by brain` of all that was sent. */
 let received: string[];
 let ids: Set<string>;
+/** `id of the attack by brain` of what was sent to a target that keeps alerts. */
+let alerts: string[];
+/** Ids of attacks that brains joined. */
+let joined: Map<string, string>;
 /** The brains that have these events; null: the one that sent it alone. */
 let knownTo: Set<string | null>;
 /** Above the begin of the attack of a test: it was restored. */
@@ -65,7 +69,10 @@ class TestBrain {
         this.dropped += events;
       },
     });
-    this.notifications.start((event, target) => this.#queue(event, target));
+    this.notifications.start(
+      (event, target) => this.#queue(event, target),
+      (target) => target === "on-call",
+    );
     peers.on("synced", (from) => reach.synced(from));
     peers.onUp((other) => peers.send(other, "synced", {}));
   }
@@ -79,6 +86,7 @@ class TestBrain {
         once.gaveUp([event]);
         return;
       }
+      if (target === "on-call" && "attack" in event) alerts.push(`${event.kind} ${event.attack.id} by ${this.name}`);
       received.push(`${event.kind} by ${this.name}`);
       knownTo.add(this.notifications.brainsOf(event));
       ids.add(event.id);
@@ -87,7 +95,7 @@ class TestBrain {
   }
 }
 
-const shownId = (own: string) => own.replace(/-of-.*/, "");
+const shownId = (own: string) => joined.get(own) ?? own.replace(/-of-.*/, "");
 const at = (name: string) => world[name] as TestBrain;
 const both = () => Object.values(world);
 /** Each brain has its own id of the attack, and its own of the event. */
@@ -107,7 +115,7 @@ beforeEach(() => {
   clock = new ManualClock();
   brains = new JoinedBrains("brain1", "brain2");
   brains.nowMs = () => clock.monotonicMs();
-  [received, ids, knownTo, world] = [[], new Set(), new Set(), {}];
+  [received, ids, knownTo, world, alerts, joined] = [[], new Set(), new Set(), {}, [], new Map()];
   for (const name of brains.names) world[name] = new TestBrain(name);
   clock.advance(1000);
   brains.link("brain1", "brain2");
@@ -304,6 +312,69 @@ describe("a split", () => {
     happens(attackEvent({ kind: "attack_ended" }));
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1", "attack_ended by brain1"]);
+  });
+});
+
+describe("the end of an attack that brains notified with several ids", () => {
+  const event = (kind: "attack_started" | "attack_ended", id: string) => ({
+    ...attackEvent({ kind }),
+    attack: attack({ id }),
+  });
+  const add = (brain: TestBrain, kind: "attack_started" | "attack_ended", id: string) =>
+    brain.notifications.add(event(kind, id), ["hook", "on-call"]);
+  const joins = () => {
+    joined.set("x", "w");
+    at("brain2").notifications.renamed(joined);
+  };
+  const end = () => {
+    [alerts, received] = [[], []];
+    add(at("brain1"), "attack_ended", "w");
+    add(at("brain2"), "attack_ended", "x");
+    clock.advance(60_000);
+  };
+
+  beforeEach(() => {
+    brains.cut("brain1", "brain2");
+    clock.advance(LEASE_MS + 1000);
+    add(at("brain1"), "attack_started", "w");
+    add(at("brain2"), "attack_started", "x");
+    clock.advance(5000);
+    expect(alerts).toEqual(["attack_started w by brain1", "attack_started x by brain2"]);
+  });
+
+  test("closes the alert of each, and is one message for the other targets", () => {
+    brains.link("brain1", "brain2");
+    joins();
+    clock.advance(1000);
+    end();
+    expect(alerts.toSorted()).toEqual(["attack_ended w by brain1", "attack_ended x by brain2"]);
+    expect(received.filter((text) => text.startsWith("attack_ended"))).toHaveLength(3);
+  });
+
+  test("does so at a brain that was started again since", () => {
+    brainsStartedAt = Number.MAX_SAFE_INTEGER;
+    brains.restart("brain2");
+    world["brain2"] = new TestBrain("brain2");
+    brains.link("brain1", "brain2");
+    joins();
+    clock.advance(1000);
+    end();
+    expect(alerts.toSorted()).toEqual(["attack_ended w by brain1", "attack_ended x by brain2"]);
+  });
+
+  test("closes none where the ids were joined before it was notified", () => {
+    brains.link("brain1", "brain2");
+    clock.advance(1000);
+    joined.set("z", "y");
+    at("brain2").notifications.renamed(joined);
+    add(at("brain1"), "attack_started", "y");
+    add(at("brain2"), "attack_started", "z");
+    clock.advance(1000);
+    alerts = [];
+    add(at("brain1"), "attack_ended", "y");
+    add(at("brain2"), "attack_ended", "z");
+    clock.advance(60_000);
+    expect(alerts).toEqual(["attack_ended y by brain1"]);
   });
 });
 
