@@ -139,8 +139,8 @@ describe("the report of a time", () => {
 
   test("of two months counts an attack once that ended where they meet", async () => {
     const asked: (readonly [number, number])[] = [];
-    server.backend.onEndedAttacks = ({ range: { fromMs, toMs } }) => {
-      asked.push([fromMs, toMs]);
+    server.backend.onEndedAttacks = ({ range }) => {
+      asked.push([range?.fromMs ?? 0, range?.toMs ?? 0]);
       return [];
     };
     await get("/report?from=2026-02-01T00:00:00Z&to=2026-03-01T00:00:00Z");
