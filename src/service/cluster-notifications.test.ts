@@ -216,6 +216,37 @@ describe("without a fault", () => {
   });
 });
 
+describe("an attack that ends at one brain and lasts at the other", () => {
+  const changed = attackEvent({ kind: "attack_changed" });
+  const ended = attackEvent({ kind: "attack_ended" });
+
+  test("has another end once it was notified again", () => {
+    happens();
+    happens(changed);
+    clock.advance(1000);
+    happensAt(at("brain1"), ended);
+    clock.advance(1000);
+    [received, ids] = [[], new Set()];
+    happensAt(at("brain2"), changed);
+    clock.advance(60_000);
+    happensAt(at("brain2"), ended);
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_changed by brain2", "attack_ended by brain2"]);
+  });
+
+  test("has one where what the other brain says of it is known already", () => {
+    happens();
+    happensAt(at("brain1"), changed);
+    happensAt(at("brain1"), ended);
+    clock.advance(1000);
+    received = [];
+    happensAt(at("brain2"), changed);
+    happensAt(at("brain2"), ended);
+    clock.advance(60_000);
+    expect(received).toEqual([]);
+  });
+});
+
 describe("the death of the first brain", () => {
   const kill = () => {
     at("brain1").isDead = true;

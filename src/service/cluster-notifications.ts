@@ -111,6 +111,12 @@ export class ClusterNotifications implements EventSharing {
     return this.#once.takeBack({ key: event.id, target, event });
   }
 
+  /** An attack that is notified after it ended at another brain has one more end. @param targets that have not got it before */
+  #lasts(id: string, targets: readonly string[]): void {
+    const key = this.#keys.next("attack_ended", id);
+    if (targets.some((target) => this.#once.isSent({ key, target }))) this.#keys.numbered("attack_ended", id);
+  }
+
   /** Of an attack that this brain notified with another id, as in a split: no other brain knows of that. */
   #closeAlert(ended: AttackEvent, targets: readonly string[]): void {
     const event = { ...ended, id: eventId(`${ended.kind} ${ended.attack.id} 1`, ended.atMs) };
@@ -136,7 +142,8 @@ export class ClusterNotifications implements EventSharing {
     }
     const named = { ...event, id: eventId(key, event.atMs) };
     this.#keyOf.set(named, key);
-    for (const target of targets) this.#once.add({ key, target, event: named });
+    const added = targets.filter((target) => this.#once.add({ key, target, event: named }));
+    if ("attack" in event && event.kind !== "attack_ended") this.#lasts(event.attack.id, added);
   }
 }
 

@@ -42,6 +42,12 @@ export class EventKeys {
     return `${text} ${count}`;
   }
 
+  /** The one that numbered() would give next. */
+  next(kind: string, subject: string): string {
+    const text = `${kind} ${subject}`;
+    return `${text} ${(this.#counts.get(text) ?? 0) + 1}`;
+  }
+
   /** Whether there were events of an attack with this id. */
   hasAttack(id: string): boolean {
     return ATTACK_KINDS.some((kind) => this.#counts.has(`${kind} ${id}`));
