@@ -102,7 +102,10 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
 
 /** What debootstrap does by programs of the system itself. */
 async function secondStage(root: RootFolder, log: string): Promise<void> {
-  const code = await root.run(["/debootstrap/debootstrap", "--second-stage"], { log, deadlineMs: 20 * MINUTE_MS });
+  // It makes no devices then, which a user namespace may not: they are mounted.
+  const environment = { container: "lxc" };
+  const stage = ["/debootstrap/debootstrap", "--second-stage"];
+  const code = await root.run(stage, { log, environment, deadlineMs: 20 * MINUTE_MS });
   if (code !== 0) throw new Error(`debootstrap failed under emulation: see ${log}`);
 }
 
