@@ -92,7 +92,8 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
     const updates = `deb ${mirror} ${suite}-updates main\n`;
     writeFileSync(join(root.path, "etc/apt/sources.list"), [...sources, updates].join(""));
     copyNetwork(root);
-    const code = await root.run(["update-ca-certificates"], { log, deadlineMs: MINUTE_MS });
+    // Under emulation it takes minutes.
+    const code = await root.run(["update-ca-certificates"], { log, deadlineMs: 10 * MINUTE_MS });
     if (code !== 0) throw new Error(`certificate authorities of this machine are not taken over: see ${log}`);
     await pack(root, { log, archive });
   } finally {
