@@ -347,65 +347,42 @@ describe("a split", () => {
 });
 
 describe("the end of an attack that brains notified with several ids", () => {
-  const event = (kind: "attack_started" | "attack_ended", id: string) => ({
-    ...attackEvent({ kind }),
-    attack: attack({ id }),
-  });
-  const add = (brain: TestBrain, kind: "attack_started" | "attack_ended", id: string) =>
-    brain.notifications.add(event(kind, id), ["hook", "on-call"]);
-  const joins = () => {
-    joined.set("x", "w");
-    at("brain2").notifications.renamed(joined);
+  const addAtBoth = (kind: "attack_started" | "attack_ended", first: string, second: string) => {
+    alerts = [];
+    for (const [name, id] of Object.entries({ brain1: first, brain2: second }))
+      at(name).notifications.add({ ...attackEvent({ kind }), attack: attack({ id }) }, ["hook", "on-call"]);
+    clock.advance(5000);
   };
-  const end = () => {
-    [alerts, received] = [[], []];
-    add(at("brain1"), "attack_ended", "w");
-    add(at("brain2"), "attack_ended", "x");
-    clock.advance(60_000);
+  const joins = (id: string, smaller: string) => {
+    joined.set(id, smaller);
+    at("brain2").notifications.renamed(joined);
+    clock.advance(1000);
   };
 
-  beforeEach(() => {
+  test.each([false, true])("closes the alert of each, also after a restart: %p", (isRestarted) => {
     brains.cut("brain1", "brain2");
     clock.advance(LEASE_MS + 1000);
-    add(at("brain1"), "attack_started", "w");
-    add(at("brain2"), "attack_started", "x");
-    clock.advance(5000);
+    addAtBoth("attack_started", "w", "x");
     expect(alerts).toEqual(["attack_started w by brain1", "attack_started x by brain2"]);
-  });
-
-  test("closes the alert of each, and is one message for the other targets", () => {
+    if (isRestarted) {
+      brainsStartedAt = Number.MAX_SAFE_INTEGER;
+      brains.restart("brain2");
+      world["brain2"] = new TestBrain("brain2");
+    }
     brains.link("brain1", "brain2");
-    joins();
-    clock.advance(1000);
-    end();
+    joins("x", "w");
+    received = [];
+    addAtBoth("attack_ended", "w", "x");
     expect(alerts.toSorted()).toEqual(["attack_ended w by brain1", "attack_ended x by brain2"]);
-    expect(received.filter((text) => text.startsWith("attack_ended"))).toHaveLength(3);
-  });
-
-  test("does so at a brain that was started again since", () => {
-    brainsStartedAt = Number.MAX_SAFE_INTEGER;
-    brains.restart("brain2");
-    world["brain2"] = new TestBrain("brain2");
-    brains.link("brain1", "brain2");
-    joins();
-    clock.advance(1000);
-    end();
-    expect(alerts.toSorted()).toEqual(["attack_ended w by brain1", "attack_ended x by brain2"]);
+    // One of them for the target that keeps no alerts.
+    expect(received).toHaveLength(3);
   });
 
   test("closes none where the ids were joined before it was notified", () => {
-    brains.link("brain1", "brain2");
-    clock.advance(1000);
-    joined.set("z", "y");
-    at("brain2").notifications.renamed(joined);
-    add(at("brain1"), "attack_started", "y");
-    add(at("brain2"), "attack_started", "z");
-    clock.advance(1000);
-    alerts = [];
-    add(at("brain1"), "attack_ended", "y");
-    add(at("brain2"), "attack_ended", "z");
-    clock.advance(60_000);
-    expect(alerts).toEqual(["attack_ended y by brain1"]);
+    joins("x", "w");
+    addAtBoth("attack_started", "w", "x");
+    addAtBoth("attack_ended", "w", "x");
+    expect(alerts).toEqual(["attack_ended w by brain1"]);
   });
 });
 
