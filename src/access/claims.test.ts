@@ -18,6 +18,7 @@ describe("a line of roles fits a claim", () => {
     [{ realm_access: { roles: ["noc"] } }, "realm_access.roles", true],
     [{ "https://example.net/groups": ["noc"] }, "https://example.net/groups", true],
     [{ "a.b": "noc", a: { b: "other" } }, "a.b", true],
+    [{ resource_access: { "fw.example.net": { roles: ["noc"] } } }, "resource_access.fw.example.net.roles", true],
     [{ realm_access: null }, "realm_access.roles", false],
     [{}, "constructor.name", false],
     [{}, "groups", false],

@@ -48,15 +48,18 @@ function fits(claims: Claims, { claim, value }: ClaimedRole): boolean {
   return valuesOf(claims, claim).includes(value);
 }
 
-/** A claim of this name, or one inside of others: `realm_access.roles`. Names may have dots themselves, like URLs. */
+/**
+ * A claim of this name, or one inside of others: `realm_access.roles`. Names may have dots themselves, like URLs and clients
+ * (`resource_access.fw.example.net.roles`): the longest name that there is decides.
+ */
 function valuesOf(claims: Claims, name: string): readonly string[] {
   if (Object.hasOwn(claims, name)) return textsOf(claims[name]);
-  let value: unknown = claims;
-  for (const step of name.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return [];
-    value = (value as Claims)[step];
+  for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) {
+    const [outer, inner] = [name.slice(0, dot), name.slice(dot + 1)];
+    const value = Object.hasOwn(claims, outer) ? claims[outer] : null;
+    if (typeof value === "object" && value !== null) return valuesOf(value as Claims, inner);
   }
-  return textsOf(value);
+  return [];
 }
 
 function textsOf(value: unknown): readonly string[] {

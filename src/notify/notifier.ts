@@ -133,7 +133,7 @@ export class Notifier {
   start(): void {
     this.#isRunning = true;
     this.#queues.open(this.#config);
-    this.#options.sharing?.start((event, target) => this.#queues.send(event, target));
+    this.#options.sharing?.start((event, target) => this.#queues.send(event, target), this.#queues.keepsAlerts);
     this.#orderNotices.restore();
   }
 

@@ -108,6 +108,21 @@ test("a target that a reload removed gets no end", () => {
 
 const PAGER = { kind: "pagerduty", keyEnv: "K", url: "https://alerts.example.net" } as const;
 
+test("the alert at a service whose target has another name since is closed too", () => {
+  const [pd, slack] = [
+    { kind: "pagerduty", keyEnv: "K", url: "https://p" },
+    { kind: "slack", urlEnv: "S" },
+  ] as const;
+  const before = targets(pd, slack);
+  const router = new Routing(before);
+  router.targetsOf(started());
+  router.reconfigure({
+    ...before,
+    targets: before.targets.map((each) => (each.name === "pagerduty" ? { ...each, name: "on-call" } : each)),
+  });
+  expect(router.targetsOf(ended())).toEqual(["on-call", "slack"]);
+});
+
 test("an end whose begin is not known closes alerts too, beside its routes", () => {
   const known = targets({ kind: "slack", urlEnv: "S" }, PAGER);
   const router = new Routing({

@@ -215,8 +215,11 @@ export class Routing {
     this.#notified.delete(problem.key);
     if (notified?.isDecided === true && notified.at.size === 0) return new Set();
     if (!isSameOwner) return new Set([...known, ...byRoutes]);
-    if (known.length > 0) return new Set(known);
-    return new Set([...byRoutes, ...this.#alerts(event)]).difference(notified?.quiet ?? new Set());
+    // Of a target that is not there any more, another one may have the alert: under a new name it is the same service.
+    const areThere = known.length > 0 && known.length === notified?.at.size;
+    const alerts = areThere ? [] : this.#alerts(event);
+    if (known.length > 0) return new Set([...known, ...alerts]);
+    return new Set([...byRoutes, ...alerts]).difference(notified?.quiet ?? new Set());
   }
 
   /** An end whose begin is not known, as after a restart, must close alerts all the same. */

@@ -8,13 +8,16 @@ import { timestamp } from "../schema/timestamp.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import type { NotifyEvent } from "./event.ts";
-import { eventToWire } from "./event-wire.ts";
+import { type EventWire, eventToWire } from "./event-wire.ts";
 import type { SyslogConfig } from "./notify-config.ts";
 import { severityOf } from "./severity.ts";
 
 const DEADLINE_MS = 10_000;
 /** RFC 5424, 6.2.1. */
 const PRIORITIES = { critical: 2, warning: 4, info: 6 } as const;
+/** What receivers should take (RFC 5425, 4.3.1). Longer ones are cut, by default also by rsyslog: the JSON would not be whole. */
+const MESSAGE_BYTES_MAX = 8192;
+const MARK = "\uFEFF";
 
 export function syslogChannel(config: SyslogConfig, context: ChannelContext): Channel {
   return {
@@ -35,8 +38,30 @@ export function frameOf(event: NotifyEvent, { facility }: SyslogConfig, context:
   const priority = 8 * facility + PRIORITIES[severityOf(event)];
   const host = context.instance.replace(/[^!-~]/g, "_").slice(0, 255) || "-";
   const head = `<${priority}>1 ${timestamp(event.atMs)} ${host} floodwall - ${event.kind} - `;
-  const message = Buffer.from(`${head}\uFEFF${JSON.stringify(eventToWire(event, context))}`);
+  const room = MESSAGE_BYTES_MAX - Buffer.byteLength(head + MARK);
+  const message = Buffer.from(`${head}${MARK}${textOf(eventToWire(event, context), room)}`);
   return Buffer.concat([Buffer.from(`${message.length} `), message]);
+}
+
+/** As JSON; where there is no room, without the largest parts of its attack, ban or orders, which `left_out` names. */
+function textOf(wire: EventWire, bytesMax: number): string {
+  const kept: Record<string, unknown> = { ...wire };
+  const parts = Object.entries(wire).flatMap(([name, of]) =>
+    Object.entries(typeof of === "object" ? of : {}).map(([key, value]) => ({
+      ...{ name, key },
+      bytes: Buffer.byteLength(JSON.stringify(value) ?? ""),
+    })),
+  );
+  const leftOut: string[] = [];
+  let text = JSON.stringify(wire);
+  for (const { name, key } of parts.toSorted((a, b) => b.bytes - a.bytes)) {
+    if (Buffer.byteLength(text) <= bytesMax) break;
+    const { [key]: _, ...rest } = kept[name] as Record<string, unknown>;
+    kept[name] = rest;
+    leftOut.push(`${name}.${key}`);
+    text = JSON.stringify({ ...kept, left_out: leftOut });
+  }
+  return text;
 }
 
 function send(

@@ -51,9 +51,9 @@ export interface TargetQueuesOptions
 export interface EventSharing {
   /**
    * Called once, before any other method. @param send puts an event into the queue of a target; called for events of this
-   * brain, which may have another id by then.
+   * brain, which may have another id by then. @param keepsAlerts whether the target keeps an alert open until its end
    */
-  start(send: (event: NotifyEvent, target: string) => void): void;
+  start(send: (event: NotifyEvent, target: string) => void, keepsAlerts: (target: string) => boolean): void;
   add(event: NotifyEvent, targets: readonly string[]): void;
   /** The names of all brains, the same at each, for an event that all of them have. null: this brain alone has it. */
   brainsOf(event: NotifyEvent): string | null;
@@ -133,17 +133,17 @@ export class TargetQueues {
 
   add(event: NotifyEvent, names: readonly string[]): void {
     const { sharing = null } = this.#options;
-    const targets = isForAlerts(event) ? names : names.filter((name) => !this.#keepsAlerts(name));
+    const targets = isForAlerts(event) ? names : names.filter((name) => !this.keepsAlerts(name));
     // All brains have the targets of the configuration, and this one those that tenants set here.
     const shared = sharing === null ? [] : targets.filter((name) => this.#targets.get(name)?.own === null);
     if (shared.length > 0) sharing?.add(event, shared);
     for (const name of targets) if (!shared.includes(name)) this.send(event, name);
   }
 
-  #keepsAlerts(name: string): boolean {
+  keepsAlerts = (name: string): boolean => {
     const kind = this.#targets.get(name)?.kind;
     return kind !== undefined && KEEP_ALERTS.has(kind);
-  }
+  };
 
   /** Into the queue of one target, if there is one. */
   send(event: NotifyEvent, name: string): void {

@@ -29,17 +29,11 @@ export const RETRY_MS = 15_000;
 /** Clocks of the provider and of this machine may differ by as much, s. */
 const TOLERANCE_SECONDS = 30;
 
-interface Known {
-  readonly of: SignInConfig;
-  readonly secret: string | null;
-  readonly server: oidc.ServerMetadata;
-  readonly client: oidc.Configuration;
-}
-
 export class OpenIdProvider implements IdentityProvider {
   readonly #options: OpenIdProviderOptions;
   #config: SignInConfig | null = null;
-  #known: Known | null = null;
+  /** Of the provider that is configured; null: it has not been read. */
+  #server: oidc.ServerMetadata | null = null;
   #error: string | null = UNREAD;
   /** The latest: what an earlier one finds counts for nothing. */
   #reading = 0;
@@ -54,43 +48,41 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   get signOutUrl(): string | null {
-    const { server, client } = this.#known ?? {};
-    if (client === undefined || server?.end_session_endpoint === undefined) return null;
-    return oidc.buildEndSessionUrl(client).href;
+    if (this.#server?.end_session_endpoint === undefined) return null;
+    const usable = this.#usable();
+    return usable === null ? null : oidc.buildEndSessionUrl(usable.client).href;
   }
 
   /** @param config null: there is none, or the service stops */
   follow(config: SignInConfig | null): void {
     const before = this.#config;
     this.#config = config;
-    if (before !== null && config !== null && isSameClient(before, config)) {
-      if (this.#known !== null) this.#known = { ...this.#known, of: config };
-      return;
-    }
-    this.#known = null;
+    if (before !== null && config !== null && isSameClient(before, config)) return;
+    this.#server = null;
     this.#error = UNREAD;
     this.#options.onRead(null);
     this.#read();
   }
 
   async urlFor({ state, nonce, verifier }: AttemptSecrets): Promise<Way | null> {
-    const known = this.#error === null ? this.#usable() : null;
-    if (known === null) return null;
-    const url = oidc.buildAuthorizationUrl(known.client, {
-      redirect_uri: redirectUri(known.of),
-      scope: known.of.scopes.join(" "),
+    const usable = this.#error === null ? this.#usable() : null;
+    if (usable === null) return null;
+    const { client, of } = usable;
+    const url = oidc.buildAuthorizationUrl(client, {
+      redirect_uri: redirectUri(of),
+      scope: of.scopes.join(" "),
       state,
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
-    return { url: url.href, client: known.of };
+    return { url: url.href, client: of };
   }
 
   async claims(answer: string, { state, nonce, verifier }: AttemptSecrets): Promise<SaidClaims> {
-    const known = this.#usable();
-    if (known === null) throw new ProviderFault("provider_away", this.error ?? "not known");
-    const { client, of } = known;
+    const usable = this.#usable();
+    if (usable === null) throw new ProviderFault("provider_away", this.error ?? "not known");
+    const { client, of } = usable;
     try {
       const url = new URL(`${redirectUri(of)}${answer}`);
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
@@ -106,13 +98,13 @@ export class OpenIdProvider implements IdentityProvider {
     }
   }
 
-  /** With the secret as it is now; null: the document has not been read yet. */
-  #usable(): Known | null {
-    const config = this.#config;
-    if (this.#known === null || config === null) return null;
-    const secret = this.#secretOf(config);
-    if (this.#known.secret !== secret) this.#known = knownOf(this.#known.server, config, secret);
-    return this.#known;
+  /**
+   * With the secret as it is now, and without keys of the provider from before: those that it has replaced or withdrawn since
+   * count no more. null: its document has not been read yet.
+   */
+  #usable(): { readonly client: oidc.Configuration; readonly of: SignInConfig } | null {
+    const [server, of] = [this.#server, this.#config];
+    return server === null || of === null ? null : { client: clientOf(server, of, this.#secretOf(of)), of };
   }
 
   #read(): void {
@@ -130,13 +122,10 @@ export class OpenIdProvider implements IdentityProvider {
 
   async #errorOf(config: SignInConfig, isLatest: () => boolean): Promise<string | null> {
     try {
-      const secret = this.#secretOf(config);
-      if (config.clientSecretEnv !== null && secret === null)
+      if (config.clientSecretEnv !== null && this.#secretOf(config) === null)
         return `the variable ${config.clientSecretEnv} is not set`;
       const server = await readProvider(config);
-      // What the client keeps, like the provider's keys, stays.
-      const isSame = JSON.stringify(server) === JSON.stringify(this.#known?.server);
-      if (isLatest() && !isSame) this.#known = knownOf(server, this.#config ?? config, secret);
+      if (isLatest()) this.#server = server;
       return null;
     } catch (cause) {
       return errorText(cause);
@@ -165,7 +154,7 @@ export async function readProvider({ issuer, clientId }: SignInConfig): Promise<
   return server;
 }
 
-export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): Known {
+export function clientOf(server: oidc.ServerMetadata, of: SignInConfig, secret: string | null): oidc.Configuration {
   const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const withSecret = methods.includes("client_secret_basic") ? secretBasic : oidc.ClientSecretPost;
   const authentication = secret === null ? oidc.None() : withSecret(secret);
@@ -175,7 +164,7 @@ export function knownOf(server: oidc.ServerMetadata, of: SignInConfig, secret: s
   // The signature too, not only the way that the token came by.
   oidc.enableNonRepudiationChecks(client);
   if (isPlainHttp(of.issuer)) oidc.allowInsecureRequests(client);
-  return { of, secret, server, client };
+  return client;
 }
 
 /**

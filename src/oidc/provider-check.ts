@@ -5,7 +5,7 @@
 import * as oidc from "openid-client";
 import { redirectUri, type SignInConfig } from "../access/sign-in-config.ts";
 import { error, type Item, ok, warning } from "../machine/item.ts";
-import { errorText, knownOf, readProvider } from "./openid-provider.ts";
+import { clientOf, errorText, readProvider } from "./openid-provider.ts";
 
 const DEADLINE_MS = 10_000;
 const NO_CODE = "floodwall-check";
@@ -15,7 +15,7 @@ const REFUSES_CLIENT = new Set(["invalid_client", "unauthorized_client", "access
 export async function lookAtProvider(config: SignInConfig, secret: string | null): Promise<Item[]> {
   const about = `identity provider ${config.issuer}`;
   try {
-    const { client } = knownOf(await readProvider(config), config, secret);
+    const client = clientOf(await readProvider(config), config, secret);
     const found = ok(about, "its document can be read");
     return [found, await redirectItem(about, client, config), await clientItem(about, client, config)];
   } catch (cause) {

@@ -16,6 +16,10 @@ let world: Record<string, TestBrain>;
 /** `kind id by brain` of all that was sent. */
 let received: string[];
 let ids: Set<string>;
+/** `id of the attack by brain` of what was sent to a target that keeps alerts. */
+let alerts: string[];
+/** Ids of attacks that brains joined. */
+let joined: Map<string, string>;
 /** The brains that have these events; null: the one that sent it alone. */
 let knownTo: Set<string | null>;
 /** Above the begin of the attack of a test: it was restored. */
@@ -65,7 +69,10 @@ class TestBrain {
         this.dropped += events;
       },
     });
-    this.notifications.start((event, target) => this.#queue(event, target));
+    this.notifications.start(
+      (event, target) => this.#queue(event, target),
+      (target) => target === "on-call",
+    );
     peers.on("synced", (from) => reach.synced(from));
     peers.onUp((other) => peers.send(other, "synced", {}));
   }
@@ -79,6 +86,7 @@ class TestBrain {
         once.gaveUp([event]);
         return;
       }
+      if (target === "on-call" && "attack" in event) alerts.push(`${event.kind} ${event.attack.id} by ${this.name}`);
       received.push(`${event.kind} by ${this.name}`);
       knownTo.add(this.notifications.brainsOf(event));
       ids.add(event.id);
@@ -87,7 +95,7 @@ class TestBrain {
   }
 }
 
-const shownId = (own: string) => own.replace(/-of-.*/, "");
+const shownId = (own: string) => joined.get(own) ?? own.replace(/-of-.*/, "");
 const at = (name: string) => world[name] as TestBrain;
 const both = () => Object.values(world);
 /** Each brain has its own id of the attack, and its own of the event. */
@@ -107,7 +115,7 @@ beforeEach(() => {
   clock = new ManualClock();
   brains = new JoinedBrains("brain1", "brain2");
   brains.nowMs = () => clock.monotonicMs();
-  [received, ids, knownTo, world] = [[], new Set(), new Set(), {}];
+  [received, ids, knownTo, world, alerts, joined] = [[], new Set(), new Set(), {}, [], new Map()];
   for (const name of brains.names) world[name] = new TestBrain(name);
   clock.advance(1000);
   brains.link("brain1", "brain2");
@@ -208,6 +216,37 @@ describe("without a fault", () => {
   });
 });
 
+describe("an attack that ends at one brain and lasts at the other", () => {
+  const changed = attackEvent({ kind: "attack_changed" });
+  const ended = attackEvent({ kind: "attack_ended" });
+
+  test("has another end once it was notified again", () => {
+    happens();
+    happens(changed);
+    clock.advance(1000);
+    happensAt(at("brain1"), ended);
+    clock.advance(1000);
+    [received, ids] = [[], new Set()];
+    happensAt(at("brain2"), changed);
+    clock.advance(60_000);
+    happensAt(at("brain2"), ended);
+    clock.advance(60_000);
+    expect(received).toEqual(["attack_changed by brain2", "attack_ended by brain2"]);
+  });
+
+  test("has one where what the other brain says of it is known already", () => {
+    happens();
+    happensAt(at("brain1"), changed);
+    happensAt(at("brain1"), ended);
+    clock.advance(1000);
+    received = [];
+    happensAt(at("brain2"), changed);
+    happensAt(at("brain2"), ended);
+    clock.advance(60_000);
+    expect(received).toEqual([]);
+  });
+});
+
 describe("the death of the first brain", () => {
   const kill = () => {
     at("brain1").isDead = true;
@@ -304,6 +343,46 @@ describe("a split", () => {
     happens(attackEvent({ kind: "attack_ended" }));
     clock.advance(60_000);
     expect(received).toEqual(["attack_started by brain1", "attack_ended by brain1"]);
+  });
+});
+
+describe("the end of an attack that brains notified with several ids", () => {
+  const addAtBoth = (kind: "attack_started" | "attack_ended", first: string, second: string) => {
+    alerts = [];
+    for (const [name, id] of Object.entries({ brain1: first, brain2: second }))
+      at(name).notifications.add({ ...attackEvent({ kind }), attack: attack({ id }) }, ["hook", "on-call"]);
+    clock.advance(5000);
+  };
+  const joins = (id: string, smaller: string) => {
+    joined.set(id, smaller);
+    at("brain2").notifications.renamed(joined);
+    clock.advance(1000);
+  };
+
+  test.each([false, true])("closes the alert of each, also after a restart: %p", (isRestarted) => {
+    brains.cut("brain1", "brain2");
+    clock.advance(LEASE_MS + 1000);
+    addAtBoth("attack_started", "w", "x");
+    expect(alerts).toEqual(["attack_started w by brain1", "attack_started x by brain2"]);
+    if (isRestarted) {
+      brainsStartedAt = Number.MAX_SAFE_INTEGER;
+      brains.restart("brain2");
+      world["brain2"] = new TestBrain("brain2");
+    }
+    brains.link("brain1", "brain2");
+    joins("x", "w");
+    received = [];
+    addAtBoth("attack_ended", "w", "x");
+    expect(alerts.toSorted()).toEqual(["attack_ended w by brain1", "attack_ended x by brain2"]);
+    // One of them for the target that keeps no alerts.
+    expect(received).toHaveLength(3);
+  });
+
+  test("closes none where the ids were joined before it was notified", () => {
+    joins("x", "w");
+    addAtBoth("attack_started", "w", "x");
+    addAtBoth("attack_ended", "w", "x");
+    expect(alerts).toEqual(["attack_ended w by brain1"]);
   });
 });
 

@@ -6,7 +6,7 @@ import { EventKeys, eventId, faultKey, isHashedId, type RenamedIds } from "../cl
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import { type ConditionKind, conditionOf } from "../notify/condition.ts";
 import type { SentOnce } from "../notify/delivery-queue.ts";
-import type { NotifyEvent } from "../notify/event.ts";
+import type { AttackEvent, NotifyEvent } from "../notify/event.ts";
 import type { EventSharing } from "../notify/target-queues.ts";
 import { type AttackIds, shownBan } from "./attack-ids.ts";
 import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
@@ -29,7 +29,10 @@ export class ClusterNotifications implements EventSharing {
   readonly #keyOf = new WeakMap<NotifyEvent, string | null>();
   /** Ids of attacks that are shown with another one since. */
   readonly #renamed = new Map<string, string>();
+  /** By the id that an attack is shown with: those before it with which it was notified. */
+  readonly #notifiedAs = new Map<string, ReadonlySet<string>>();
   #send: (event: NotifyEvent, target: string) => void = () => {};
+  #keepsAlerts: (target: string) => boolean = () => false;
 
   constructor(options: ClusterNotificationsOptions) {
     this.#options = options;
@@ -42,9 +45,10 @@ export class ClusterNotifications implements EventSharing {
   /** Attacks that were notified are shown with other ids from now on. */
   renamed(ids: RenamedIds): void {
     for (const [from, to] of ids) {
-      this.#renamed.set(from, to);
-      const [oldest] = this.#renamed.keys();
-      if (this.#renamed.size > RENAMED_MAX && oldest !== undefined) this.#renamed.delete(oldest);
+      put(this.#renamed, from, to);
+      const before = new Set([...(this.#notifiedAs.get(from) ?? []), ...(this.#keys.hasAttack(from) ? [from] : [])]);
+      this.#notifiedAs.delete(from);
+      if (before.size > 0) put(this.#notifiedAs, to, before.union(this.#notifiedAs.get(to) ?? new Set()));
     }
     this.#keys.renamed(ids);
     this.#once.renamed(ids);
@@ -55,8 +59,9 @@ export class ClusterNotifications implements EventSharing {
     return this.#once.size;
   }
 
-  start(send: (event: NotifyEvent, target: string) => void): void {
+  start(send: (event: NotifyEvent, target: string) => void, keepsAlerts: (target: string) => boolean): void {
     this.#send = send;
+    this.#keepsAlerts = keepsAlerts;
     this.#once.start(({ event, target }) => send(event, target));
   }
 
@@ -106,9 +111,30 @@ export class ClusterNotifications implements EventSharing {
     return this.#once.takeBack({ key: event.id, target, event });
   }
 
+  /** An attack that is notified after it ended at another brain has one more end. @param targets that have not got it before */
+  #lasts(id: string, targets: readonly string[]): void {
+    const key = this.#keys.next("attack_ended", id);
+    if (targets.some((target) => this.#once.isSent({ key, target }))) this.#keys.numbered("attack_ended", id);
+  }
+
+  /** Of an attack that this brain notified with another id, as in a split: no other brain knows of that. */
+  #closeAlert(ended: AttackEvent, targets: readonly string[]): void {
+    const event = { ...ended, id: eventId(`${ended.kind} ${ended.attack.id} 1`, ended.atMs) };
+    this.#keyOf.set(event, null);
+    for (const target of targets) if (this.#keepsAlerts(target)) this.#send(event, target);
+  }
+
   #addAgreed(own: NotifyEvent, targets: readonly string[]): void {
     const event = withIds(own, this.#options.ids);
-    const key = keyOf(event, this.#keys, beganAt(own) < this.#options.startedAt);
+    const isRestored = beganAt(own) < this.#options.startedAt;
+    if (own.kind === "attack_ended" && event.kind === "attack_ended") {
+      const { id } = own.attack;
+      const before = new Set(this.#notifiedAs.get(event.attack.id)).union(new Set(isRestored ? [id] : []));
+      this.#notifiedAs.delete(event.attack.id);
+      before.delete(event.attack.id);
+      for (const each of before) this.#closeAlert({ ...event, attack: { ...event.attack, id: each } }, targets);
+    }
+    const key = keyOf(event, this.#keys, isRestored);
     if (key === null) {
       this.#keyOf.set(own, null);
       for (const target of targets) this.#send(own, target);
@@ -116,8 +142,16 @@ export class ClusterNotifications implements EventSharing {
     }
     const named = { ...event, id: eventId(key, event.atMs) };
     this.#keyOf.set(named, key);
-    for (const target of targets) this.#once.add({ key, target, event: named });
+    const added = targets.filter((target) => this.#once.add({ key, target, event: named }));
+    if ("attack" in event && event.kind !== "attack_ended") this.#lasts(event.attack.id, added);
   }
+}
+
+/** The oldest is forgotten. */
+function put<Value>(table: Map<string, Value>, id: string, value: Value): void {
+  table.set(id, value);
+  const [oldest] = table.keys();
+  if (table.size > RENAMED_MAX && oldest !== undefined) table.delete(oldest);
 }
 
 function withIds(event: NotifyEvent, ids: ClusterNotificationsOptions["ids"]): NotifyEvent {

@@ -105,11 +105,18 @@ export class ClusterOnce<Event> {
     this.#sayDone(this.#done.length);
   }
 
-  add(entry: Entry<Event>): void {
+  /** Returns whether no brain has had it before. */
+  add(entry: Entry<Event>): boolean {
     const { nowMs, holds } = this.#at;
     const added = this.#deliveries.add(entry, nowMs, holds);
     if (added === "send") this.#carry(entry);
     else if (added === "dropped") this.#options.onDropped(1);
+    return added !== "known";
+  }
+
+  /** Whether some brain has sent it, as far as this one knows. */
+  isSent(delivery: Delivery): boolean {
+    return this.#deliveries.isSent(delivery, this.#at.nowMs);
   }
 
   /** Takes an event that this brain was to carry out before it was started again. Returns whether it still is to. */

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { Scenario } from "../../test/fixtures/scenario.ts";
-import { attack, ban } from "../../test/fixtures/views.ts";
+import { attack, ban, udpRules } from "../../test/fixtures/views.ts";
 import { NO_PEAKS } from "../incident/incident.ts";
 import { NO_WORK } from "../incident/work.ts";
 import { StateDatabase } from "./state-database.ts";
@@ -13,6 +13,11 @@ const ORDER = { name: "x", createdAt: 1, expiresAt: 2 };
 
 test.each([
   ["bans", "id, started_at", { ...ban(), id: "x", target: "192.0.2.x" }],
+  [
+    "bans",
+    "id, started_at",
+    { ...ban({ measure: { ...udpRules(), rules: [{ action: { kind: "discard" } }] as never } }), id: "x" },
+  ],
   ["attacks", "id", { ...attack(), id: "x", group: 7 }],
   ["incidents", "id", { id: "x", members: [VICTIM], peaks: NO_PEAKS, work: NO_WORK }],
   ["maintenance", "name", { ...ORDER, window: { reason: "" } }],

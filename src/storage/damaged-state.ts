@@ -7,6 +7,9 @@ import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:
 import { basename, dirname, join } from "node:path";
 
 import { type StampedOrder, stampedName } from "../cluster/stamped-order.ts";
+import type { Route } from "../mitigation/announcer.ts";
+import type { Measure } from "../mitigation/measure.ts";
+import { type Rule, ruleText } from "../mitigation/rules/rule.ts";
 import { parseAddress } from "../net/address.ts";
 import { parseTarget } from "../net/target.ts";
 import { noRows, type StateRecords, type StateTable } from "./state-change.ts";
@@ -49,9 +52,19 @@ const isAddress = (text: unknown): boolean => typeof text === "string" && parseA
 const isVictim = (text: unknown): boolean => text === null || (typeof text === "string" && parseTarget(text) !== null);
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
+/** A field that a rule lacks throws. */
+const areRules = (rules: readonly Rule[]): boolean => rules.every((rule) => ruleText(rule) !== "");
+const isRoute = (route: Route): boolean => (route.kind === "unicast" ? isObject(route.prefix) : areRules([route.rule]));
+
+function isMeasure(measure: Measure): boolean {
+  if (measure.kind === "divert" || measure.kind === "scrub") return isMeasure(measure.rules);
+  return measure.kind !== "flowspec" || areRules(measure.rules);
+}
+
 /** What a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
 const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) => boolean } = {
-  bans: ({ target, prefix }) => isAddress(target) && isAddress(prefix.address),
+  bans: ({ target, prefix, measure, retiring }) =>
+    isAddress(target) && isAddress(prefix.address) && isMeasure(measure) && retiring.every(isRoute),
   attacks: ({ target, group, carpet }) =>
     (target === null || isAddress(target)) && typeof group === "string" && isVictim(carpet?.prefix ?? null),
   filter_rules: ({ rule }) => isObject(rule),

@@ -9,7 +9,8 @@ import { attack, route as blackhole, udpRules, ban as viewedBan } from "../../te
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
-import { exactly, type Range } from "../net/range.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
+import { exactly } from "../net/range.ts";
 import { recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import type { StateChange, StateRecords } from "./state-change.ts";
@@ -279,6 +280,14 @@ function writeVersion1(bans: readonly object[], attacks: readonly object[]): voi
   raw.close();
 }
 
+/** As a build of this version left it. @param lacks tables that it did not have, beside those that came after version 7 */
+function age(raw: Database, version: number, ...lacks: string[]): void {
+  const later = ["incidents", "maintenance", "notify_targets", "notifications", "cluster_orders", "notified"];
+  for (const table of [...later, "order_notices", "browser_sessions", ...lacks]) raw.run(`DROP TABLE ${table}`);
+  raw.run(`PRAGMA user_version = ${version}`);
+  raw.close();
+}
+
 function without(record: object, ...keys: string[]): object {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
 }
@@ -338,38 +347,36 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   for (const record of [ban, old]) {
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
-  raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
-  );
-  raw.run("DROP TABLE protections");
-  raw.run("DROP TABLE filter_rules");
-  raw.run("PRAGMA user_version = 5");
-  raw.close();
+  age(raw, 5, "protections", "filter_rules");
   const state = new StateDatabase(dir);
   const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...kept } = filter;
   expect(state.bans()).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
   state.close();
 });
 
-test("rules of a build before several protocols keep theirs", () => {
+test.each([7, 8])("rules of a build of version %d, before several protocols and lengths, keep theirs", (version) => {
   const path = join(dir, "state.db");
   new StateDatabase(dir).close();
   const raw = new Database(path);
   const services = [{ protocol: 17, ports: exactly(53), sourcePorts: [] }];
   const filter = { ...buildScrub({ tcp: "off", source_packets_per_second: 0 }, []), services };
-  const rules = { ...udpRules(), rules: udpRules().rules.flatMap((rule) => [rule, { ...rule, protocols: [] }]) };
-  const kept: Ban = { ...ban, id: "b2", measure: { kind: "scrub", rules, filter } };
-  const old = JSON.stringify(JSON.parse(recordOfBan(kept)), (_key, value: { protocols?: readonly Range[] } | null) => {
-    const { protocols, ...others } = value ?? {};
-    return protocols === undefined ? value : { ...others, protocol: protocols[0]?.from ?? null };
+  const [rule] = udpRules().rules as [Rule];
+  const rules = { ...udpRules(), rules: [rule, { ...rule, protocols: [], packetLengths: [{ from: 28, to: 90 }] }] };
+  const retiring = [{ kind: "flowspec", prefix: ban.prefix, rule, communities: [], localPref: 0 }] as const;
+  const kept: Ban = { ...ban, id: "b2", measure: { kind: "scrub", rules, filter }, retiring };
+  const old = JSON.stringify(JSON.parse(recordOfBan(kept)), (_key, value: Partial<Rule> | null) => {
+    if (value?.packetLengths === undefined) return value;
+    const { destination, source, sourcePorts, destinationPorts, tcpFlags, fragment, action } = value;
+    const [length = null] = value.packetLengths;
+    const of = {
+      protocol: value.protocols?.[0]?.from ?? null,
+      packetLength: length && { min: length.from, max: length.to },
+    };
+    return { destination, source, sourcePorts, destinationPorts, tcpFlags, fragment, action, ...of };
   });
-  expect(old).toContain('"protocol":null');
+  expect(old).toContain('"protocol":null,"packetLength":{"min":28,"max":90}');
   raw.query(INSERT_BAN).run("b2", old);
-  raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
-  );
-  raw.run("PRAGMA user_version = 7");
-  raw.close();
+  age(raw, version);
   const state = new StateDatabase(dir);
   expect(state.bans()).toEqual([kept]);
   state.close();
@@ -384,14 +391,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   for (const record of [ban, { ...diverted, measure: { kind: "divert", route } }]) {
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
-  raw.run("DROP TABLE levers");
-  raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
-  );
-  raw.run("DROP TABLE protections");
-  raw.run("DROP TABLE filter_rules");
-  raw.run("PRAGMA user_version = 3");
-  raw.close();
+  age(raw, 3, "levers", "protections", "filter_rules");
   const state = new StateDatabase(dir);
   expect(state.bans()).toEqual([ban, diverted]);
   // Of a build before levers.

@@ -1,5 +1,6 @@
 /** Migrates state databases of earlier builds: after an update, what is in them stays in force. */
 import type { Database } from "bun:sqlite";
+import { ANY_MATCH } from "../mitigation/rules/match.ts";
 
 type Json = Record<string, unknown>;
 
@@ -57,8 +58,12 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   4: (db) => db.run(LEVERS),
   5: (db) => rewriteBans(db, filteredBan),
   6: (db) => db.run(FILTER_RULES + PROTECTIONS),
-  7: (db) => rewriteBans(db, (ban) => withProtocols(ban) as Json),
-  8: (db) => db.run(INCIDENTS),
+  7: (db) => rewriteBans(db, withMatches),
+  // Builds of this version wrote rules in both forms.
+  8: (db) => {
+    rewriteBans(db, withMatches);
+    db.run(INCIDENTS);
+  },
   9: (db) => db.run(MAINTENANCE),
   10: (db) => db.run(NOTIFICATIONS),
   11: (db) => db.run(CLUSTER_ORDERS),
@@ -121,16 +126,30 @@ function filteredBan({ measure, ...ban }: Json): Json {
   return { ...ban, measure: { ...rest, filter: { ...ways, sourceLimits, services: null, countsOnly: false } } };
 }
 
-/** In this version a rule had one protocol, or null for any. Rules are in measures of several kinds. */
-function withProtocols(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withProtocols);
+/** In this version a rule had one protocol and one range of lengths, or null for any, and nothing that the kernel alone knows. */
+function withMatches(ban: Json): Json {
+  return presentRules(ban) as Json;
+}
+
+/** Rules are in measures of several kinds, and in routes. */
+function presentRules(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(presentRules);
   if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).map(([key, field]): [string, unknown] => [key, withProtocols(field)]);
-  const { protocol, ...others } = Object.fromEntries<unknown>(fields);
-  if (protocol === undefined) return others;
-  // Services have one, too, and go on so.
-  if (!("destinationPorts" in others)) return { ...others, protocol };
-  return { ...others, protocols: protocol === null ? [] : [{ from: protocol, to: protocol }] };
+  const fields = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, presentRules(field)] as const));
+  // Services have a protocol and ports, too, and go on so.
+  if (!("destinationPorts" in fields)) return fields;
+  const { protocol = null, packetLength = null, ...others } = fields as Json & { packetLength?: OldRange | null };
+  return {
+    ...ANY_MATCH,
+    protocols: protocol === null ? [] : [{ from: protocol, to: protocol }],
+    packetLengths: packetLength === null ? [] : [{ from: packetLength.min, to: packetLength.max }],
+    ...others,
+  };
+}
+
+interface OldRange {
+  readonly min: number;
+  readonly max: number;
 }
 
 function rewriteBans(db: Database, change: (record: Json) => Json): void {

@@ -180,17 +180,24 @@ describe("a provider that lies, or another's token", () => {
     }
   });
 
-  test("signs in by the same provider when it does not lie", async () => {
+  test("signs in by the same provider when it does not lie, also at once after it replaced its key, and not by that key then", async () => {
     const provider = new FalseProvider({});
     await provider.start();
     try {
       world.configure({ issuer: provider.issuer });
       await world.isRead();
-      const visitor = new Visitor();
-      const url = new URL((await visitor.get(begin())).headers.get("location") ?? "");
-      expect(url.searchParams.get("code_challenge_method")).toBe("S256");
-      expect(await endOf(visitor, provider.answerTo(url))).toBe(`${world.base}/#/`);
-      expect(await world.who(visitor)).toMatchObject({ name: "user alice", role: "operator" });
+      const endOfSignIn = async (visitor: Visitor) => {
+        const url = new URL((await visitor.get(begin())).headers.get("location") ?? "");
+        expect(url.searchParams.get("code_challenge_method")).toBe("S256");
+        return endOf(visitor, provider.answerTo(url));
+      };
+      const [first, second] = [new Visitor(), new Visitor()];
+      expect(await endOfSignIn(first)).toBe(`${world.base}/#/`);
+      expect(await world.who(first)).toMatchObject({ name: "user alice", role: "operator" });
+      provider.rotateKey();
+      expect(await endOfSignIn(second)).toBe(`${world.base}/#/`);
+      provider.withdrawKey();
+      expect(await endOfSignIn(new Visitor())).toBe(failed("invalid_answer"));
     } finally {
       await provider.stop();
     }

@@ -92,7 +92,8 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
     const updates = `deb ${mirror} ${suite}-updates main\n`;
     writeFileSync(join(root.path, "etc/apt/sources.list"), [...sources, updates].join(""));
     copyNetwork(root);
-    const code = await root.run(["update-ca-certificates"], { log, deadlineMs: MINUTE_MS });
+    // Under emulation it takes minutes.
+    const code = await root.run(["update-ca-certificates"], { log, deadlineMs: 10 * MINUTE_MS });
     if (code !== 0) throw new Error(`certificate authorities of this machine are not taken over: see ${log}`);
     await pack(root, { log, archive });
   } finally {
@@ -102,7 +103,10 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
 
 /** What debootstrap does by programs of the system itself. */
 async function secondStage(root: RootFolder, log: string): Promise<void> {
-  const code = await root.run(["/debootstrap/debootstrap", "--second-stage"], { log, deadlineMs: 20 * MINUTE_MS });
+  // It makes no devices then, which a user namespace may not: they are mounted.
+  const environment = { container: "lxc" };
+  const stage = ["/debootstrap/debootstrap", "--second-stage"];
+  const code = await root.run(stage, { log, environment, deadlineMs: 20 * MINUTE_MS });
   if (code !== 0) throw new Error(`debootstrap failed under emulation: see ${log}`);
 }
 

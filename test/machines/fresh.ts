@@ -3,14 +3,15 @@
  * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
  * release's own kernel. Prints a table at the end.
  * Arguments are suites; default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems. An upgrade
- * is from the newest tag before this commit, or from FRESH_OLDER=COMMIT.
+ * is from the newest tag before this commit, or from FRESH_OLDER=COMMIT. FRESH_RELEASE=FOLDER builds nothing: the packages are
+ * those of this release, built on the oldest suite, and an `older.deb` in it is what is upgraded.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { parseArgs } from "node:util";
 import { ROOT } from "../source-tree.ts";
 import { SUITES, type Suite } from "./bare-system.ts";
-import { type BuiltRelease, buildOnBareSystem, type Report, usePackage } from "./machine-steps.ts";
+import { type BuiltRelease, buildOnBareSystem, type Report, releaseIn, usePackage } from "./machine-steps.ts";
 import { rootFolderUnavailable } from "./root-folder.ts";
 import { type Row, remarkOf, tableOf } from "./step-table.ts";
 
@@ -40,17 +41,20 @@ const report: Report = (result, log) => {
   console.log(`  all of it: ${log}`);
 };
 
+const given = process.env["FRESH_RELEASE"];
 const older = process.env["FRESH_OLDER"] ?? (await newestTag());
-if (older === null) console.log("no version is tagged before this commit: no upgrade is tried (FRESH_OLDER=COMMIT)");
+if (older === null && given === undefined)
+  console.log("no version is tagged before this commit: no upgrade is tried (FRESH_OLDER=COMMIT)");
 const releases = new Map<Suite, BuiltRelease>();
-for (const suite of suites) {
+if (given !== undefined) releases.set(SUITES[0], releaseIn(given));
+for (const suite of given === undefined ? suites : []) {
   const withTests = process.env["FRESH_TEST"] !== "0";
   const release = await buildOnBareSystem({ suite, commit, older, withTests, report });
   if (release !== null) releases.set(suite, release);
 }
 // What was built on an older release runs on a newer one too.
 for (const [builtOn, release] of releases) {
-  for (const suite of suites.slice(suites.indexOf(builtOn))) {
+  for (const suite of suites.filter((each) => SUITES.indexOf(each) >= SUITES.indexOf(builtOn))) {
     await usePackage({ suite, builtOn, release, report });
   }
 }

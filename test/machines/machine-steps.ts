@@ -1,5 +1,5 @@
 /** What the README has a newcomer do, step by step, on a bare system and on one that gets the package alone. */
-import { appendFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ARCHITECTURES, type Architecture, isNative, NATIVE } from "../../deploy/architecture.ts";
 import manifest from "../../package.json";
@@ -66,12 +66,17 @@ export async function buildOnBareSystem(order: BuildOrder): Promise<BuiltRelease
     const folder = join(MACHINES, "releases", suite);
     rmSync(folder, { recursive: true, force: true });
     cpSync(join(tree, "build/release"), folder, { recursive: true });
-    const deb = only(join(folder, `floodwall_*_${NATIVE.name}.deb`));
-    if (older === null || !(await upgradeInTree(inTree, { commit, older }))) return { folder, deb, older: null };
-    const olderDeb = join(folder, "older.deb");
-    cpSync(join(tree, "build/older.deb"), olderDeb);
-    return { folder, deb, older: olderDeb };
+    if (older !== null && (await upgradeInTree(inTree, { commit, older })))
+      cpSync(join(tree, "build/older.deb"), join(folder, "older.deb"));
+    return releaseIn(folder);
   });
+}
+
+/** The release of this folder. */
+export function releaseIn(folder: string): BuiltRelease {
+  const older = join(folder, "older.deb");
+  const deb = only(join(folder, `floodwall_*_${NATIVE.name}.deb`));
+  return { folder, deb, older: existsSync(older) ? older : null };
 }
 
 interface Versions {

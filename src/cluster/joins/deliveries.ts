@@ -120,11 +120,15 @@ export class Deliveries<Event> {
     return state === "kept" ? "kept" : "send";
   }
 
+  isSent(delivery: Delivery, nowMs: number): boolean {
+    return this.#markOf(textOf(delivery), nowMs) !== null;
+  }
+
   /** Whether this brain may send it now. */
   maySend(delivery: Delivery, nowMs: number, holds: boolean): boolean {
     const text = textOf(delivery);
     const known = this.#entries.get(text);
-    if (known === undefined || this.#markOf(text, nowMs) !== null) return false;
+    if (known === undefined || this.isSent(delivery, nowMs)) return false;
     if (known.state === "own" && !holds) known.state = "kept";
     return known.state !== "kept";
   }
@@ -264,7 +268,7 @@ export class Deliveries<Event> {
 
   /** This brain sends those that it has, confirms those that it sent, and leaves the rest to the other one. */
   #answer(from: string, deliveries: readonly Delivery[], nowMs: number): Said[] {
-    const done = deliveries.filter((delivery) => this.#markOf(textOf(delivery), nowMs) !== null);
+    const done = deliveries.filter((delivery) => this.isSent(delivery, nowMs));
     const isUnknown = (delivery: Delivery) => {
       const text = textOf(delivery);
       if (this.#markOf(text, nowMs) !== null || this.#entries.has(text)) return false;

@@ -12,6 +12,9 @@ const SUBJECTS_MAX = 65_536;
 /** Brains that get the same fault from both sides of this boundary give it two ids: it matters in a split only. */
 const SLOT_MS = 600_000;
 
+/** Of an attack in progress. */
+const ATTACK_KINDS = ["attack_started", "attack_changed", "attack_lasts", "attack_not_held"];
+
 /** By the id before. */
 export type RenamedIds = ReadonlyMap<string, string>;
 
@@ -37,6 +40,17 @@ export class EventKeys {
     const count = Math.max(this.#counts.get(text) ?? 0, before) + 1;
     this.#set(text, count);
     return `${text} ${count}`;
+  }
+
+  /** The one that numbered() would give next. */
+  next(kind: string, subject: string): string {
+    const text = `${kind} ${subject}`;
+    return `${text} ${(this.#counts.get(text) ?? 0) + 1}`;
+  }
+
+  /** Whether there were events of an attack with this id. */
+  hasAttack(id: string): boolean {
+    return ATTACK_KINDS.some((kind) => this.#counts.has(`${kind} ${id}`));
   }
 
   /** These were before this brain was started, as another one says: what is restored goes on after them. */

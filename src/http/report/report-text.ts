@@ -3,8 +3,9 @@ const STEPS = ["", " k", " M", " G", " T", " P"];
 
 /** Three digits: `213 k`. */
 export function short(value: number): string {
-  const step = Math.min(STEPS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
-  return `${Number((value / 1000 ** step).toPrecision(3))}${STEPS[step]}`;
+  const rounded = Number(value.toPrecision(3));
+  const step = Math.min(STEPS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, rounded)) / 3)));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))}${STEPS[step]}`;
 }
 
 export const bitRate = (mbps: number) => `${short(mbps * 1e6)}bit/s`.replace(/(\d)bit/, "$1 bit");

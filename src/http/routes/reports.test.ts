@@ -137,6 +137,18 @@ describe("the report of a time", () => {
       expect(text).toContain(part);
   });
 
+  test("of two months counts an attack once that ended where they meet", async () => {
+    const asked: (readonly [number, number])[] = [];
+    server.backend.onEndedAttacks = ({ range }) => {
+      asked.push([range?.fromMs ?? 0, range?.toMs ?? 0]);
+      return [];
+    };
+    await get("/report?from=2026-02-01T00:00:00Z&to=2026-03-01T00:00:00Z");
+    await get("/report?from=2026-03-01T00:00:00Z&to=2026-04-01T00:00:00Z");
+    const [february, march] = asked;
+    expect(march?.[0]).toBe((february?.[1] ?? 0) + 1);
+  });
+
   test("asks for the caller's tenant alone, and leaves out what is another's by now", async () => {
     const asked: unknown[] = [];
     const other = reported({ id: "other", target: address(OTHER_HOST), group: "mail" });

@@ -90,7 +90,9 @@ function rangeReportRoute(backend: Reported, clock: Pick<Clock, "wallMs">): Read
       const empty = emptyName(query, ["group", "tenant"]);
       if (empty !== null) return empty;
       const filters = { target: null, group: parameter(query, "group"), tenant: parameter(query, "tenant") };
-      const { attacks, isCut } = await endedIn(backend, { ...range, filters }, principal);
+      // The moment at which a month ends is of the next one.
+      const asked = { fromMs: range.fromMs, toMs: range.toMs - 1, filters };
+      const { attacks, isCut } = await endedIn(backend, asked, principal);
       const customer = filters.group === null ? (filters.tenant ?? principal.tenant) : `hostgroup ${filters.group}`;
       const { fromMs, toMs } = range;
       return pageAnswer(rangeReport({ customer, fromMs, toMs, attacks, isCut, nowMs: clock.wallMs() }), PAGE_POLICY);

@@ -11,6 +11,8 @@ export const THRESHOLD_PPS = 500;
 export const CALM_SECONDS = 5;
 /** How long a brain or an agent that is away keeps a ban: longer than any fault of the lab. */
 const TTL_SECONDS = 60;
+/** A version before clusters takes none by an order: longer than an upgrade. */
+const ALONE_TTL_SECONDS = 600;
 /** By node, the next hop of its routes. */
 export const NODE_HOPS = { scrub1: "192.0.2.101", scrub2: "192.0.2.102" } as const;
 export type NodeName = keyof typeof NODE_HOPS;
@@ -65,7 +67,7 @@ telemetry:
   listen: [{ address: "0.0.0.0", port: ${FLOW_PORT} }]
   exporters: [{ address: ${own.coreFar}, name: router }, { address: ${own.edge}, name: edge }]
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 500000 }
-ban: { ttl_seconds: ${TTL_SECONDS}, unban_hysteresis_seconds: ${CALM_SECONDS}, repeat_window_seconds: 0 }
+ban: { ttl_seconds: ${isAlone ? ALONE_TTL_SECONDS : TTL_SECONDS}, unban_hysteresis_seconds: ${CALM_SECONDS}, repeat_window_seconds: 0 }
 hostgroups: [{ name: scrubbed, networks: [203.0.113.64/27], mitigation: divert }]
 scrubbing: { communities: ["${ASN}:2"], nodes: [${nodes}] }
 notify: { webhook: { url_env: WEBHOOK } }

@@ -25,9 +25,12 @@ const TTL_SECONDS = 600;
 
 let orders = 0;
 
-export async function order(world: ClusterWorld, brain: Brain): Promise<OrderedBan> {
-  const prefix = `203.0.113.${100 + (orders++ % 150)}/32`;
-  const body = { prefix, method: "blackhole", ttl_seconds: TTL_SECONDS, reason: `lab ${orders}` };
+/** @param isPlain without what versions before clusters do not take */
+export async function order(world: ClusterWorld, brain: Brain, isPlain = false): Promise<OrderedBan> {
+  const ip = `203.0.113.${100 + (orders++ % 150)}`;
+  const prefix = `${ip}/32`;
+  const terms = { prefix, method: "blackhole", ttl_seconds: TTL_SECONDS, reason: `lab ${orders}` };
+  const body = isPlain ? { ip } : terms;
   const answer = await world.post<Record<string, unknown>>(brain, "ban", body).catch(() => null);
   return { prefix, status: answer?.status ?? 0, isShared: answer?.body["shared"] !== false };
 }

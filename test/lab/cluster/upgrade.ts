@@ -45,7 +45,7 @@ async function upgradeBoth(): Promise<boolean> {
   }
   const orders: string[] = [];
   const orderAt = async (brain: Brain) => {
-    const { prefix, status } = await order(world, brain);
+    const { prefix, status } = await order(world, brain, !old.hasCluster);
     if (status !== 200) throw new Error(`${brain.place.name} answers an order with ${status}`);
     orders.push(prefix);
   };
