@@ -205,6 +205,8 @@ test("why an order reaches no neighbor is the reason of a neighbor that it names
   const made = new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors, communitiesAt: [] });
   const route = { ...flow(V4, { packetLengths: exactly(40) }), neighbors: ["second"], except: ["192.0.2.9"] };
   expect(made.problemOf(route)).toBe("its policy ports cannot match packet length");
+  const said = { ...flow(V4, { protocols: exactly(17) }), except: ["192.0.2.9"] };
+  expect(made.refusalAt("192.0.2.9", said)).toBe("it has other rules, within what its policy says");
 });
 
 describe("a route that encloses a longer prefix", () => {
