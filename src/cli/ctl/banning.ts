@@ -56,7 +56,8 @@ function banned(answer: Json, verb: string): Answered {
   const isNotThere = announcement !== undefined && announcement !== "announced";
   const state = answer["dry_run"] === true ? "dry run: nothing is announced" : plain(announcement).replaceAll("_", " ");
   const isSaid = verb === "banned" && (answer["dry_run"] === true || isNotThere);
-  const text = `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
+  const until = verb === "banned" && answer["expires_at"] !== undefined ? ` until ${plain(answer["expires_at"])}` : "";
+  const text = `${plain(answer["prefix"])} ${verb}${until}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
   return ordered(answer, text);
 }
 
