@@ -82,6 +82,10 @@ test("a ban says until when, without parts of a second", async () => {
   const answer = { prefix: "203.0.113.7/32", route: "203.0.113.7/32", expires_at: "2026-03-01T13:00:00.123Z" };
   const { text } = await run(["ban", "203.0.113.7", "--for", "1h"], { "POST /ban": answer });
   expect(text).toBe("203.0.113.7/32 banned until 2026-03-01T13:00:00Z: 203.0.113.7/32");
+  const failed = { ...answer, announcement: "failed", announce_error: "no neighbor takes it" };
+  expect((await run(["ban", "203.0.113.7"], { "POST /ban": failed })).text).toEndWith(
+    " (failed: no neighbor takes it)",
+  );
 });
 
 test("how long is --for, or --ttl, of each order, and a reload has a reason", async () => {
