@@ -22,14 +22,16 @@ const GRACE_SECONDS = 5;
 
 /**
  * For any POSIX shell. $1: until when gobgpd may run, as far as is known; $2: when it was started, so that no later process
- * of its id is taken for it; $3: its process id; its working directory is also the guard's. A file that is missing or not
- * readable does not change what is known, and with nothing known gobgpd runs on. Exported for tests.
+ * of its id is taken for it, and empty where it runs now; $3: its process id. Its working directory is also the guard's. A
+ * file that is missing or not readable does not change what is known; with nothing known gobgpd runs on. Exported for tests.
  */
 export const script = (lookMs: number) => `
-echo ${NAME} >/proc/$$/comm
 known=$1 passed=0
 started=$2 pid=$3
-begun() { read -r stat <"/proc/$pid/stat" && set -- \${stat##*) } && [ "\${20}" = "$started" ]; }
+begin() { read -r stat <"/proc/$pid/stat" && set -- \${stat##*) } && begin=\${20}; }
+begun() { begin && [ "$begin" = "$started" ]; }
+[ -n "$started" ] || { begin && started=$begin; }
+echo ${NAME} >/proc/$$/comm
 isIt() { [ "/proc/$pid/cwd" -ef . ] && begun; }
 runs() { read -r name <"/proc/$pid/comm" && [ "$name" = gobgpd ] && isIt; }
 until runs; do isIt && /bin/sleep 0.05 || exit; done
@@ -54,10 +56,12 @@ done
 const LAUNCHER = `
 guard=$1 until=$2
 shift 2
-read -r stat <"/proc/$$/stat"
-started=$(set -- \${stat##*) } && echo "\${20}")
-id=$(/bin/sh -c "$guard" ${NAME} "$until" "$started" "$$" </dev/null >/dev/null 2>&1 & echo $!)
-while read -r name <"/proc/$id/comm" && [ "$name" != ${NAME} ]; do /bin/sleep 0.01; done
+id=$(/bin/sh -c "$guard" ${NAME} "$until" "" "$$" </dev/null >/dev/null 2>&1 & echo $!)
+looks=0
+while [ "$looks" -lt 200 ] && read -r name <"/proc/$id/comm" && [ "$name" != ${NAME} ]; do
+  looks=$((looks + 1))
+  /bin/sleep 0.01
+done
 exec "$@"
 `;
 
