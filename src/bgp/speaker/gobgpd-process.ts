@@ -141,7 +141,7 @@ export interface GobgpdOptions {
  * ended.
  */
 export function startGobgpd({ launcher, ...options }: GobgpdOptions): () => boolean {
-  const [executable = "", ...first] = [...launcher, options.executable];
+  const [executable, ...first] = [...launcher, options.executable];
   const [program = "", ...args] = unprivileged({ ...options, executable, args: [...first, ...options.args] });
   const log = openSync(options.logFile, "a", 0o600);
   try {
