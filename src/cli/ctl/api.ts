@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { remedyOf } from "../../mitigation/order/remedies.ts";
 import { messageOf } from "../../system/error-message.ts";
-import { plain } from "./table.ts";
 
 /** Without an answer in this time the outcome is not known, ms: the service answers an order within 8 s. */
 const ANSWER_MS = 15_000;
@@ -120,7 +119,7 @@ function answered(status: number, text: string, { request, doubt }: { request: s
     if (body === null) throw new Unreachable(`${request} is not answered by Floodwall: the answer is no JSON${doubt}`);
     return body;
   }
-  const { error, reason, remedy = remedyOf(plain(reason)) } = body ?? {};
+  const { error, reason, remedy = remedyOf(String(reason)) } = body ?? {};
   const why = [error, reason].find((each) => typeof each === "string");
   if (why === undefined) throw new Unreachable(`${request} is answered ${status}${doubt}`);
   if (status === 401) throw new Refused(`${why}: give a token by FLOODWALL_TOKEN or --token-file FILE`);
