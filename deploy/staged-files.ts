@@ -4,7 +4,7 @@
  */
 import { chmodSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { completion } from "../src/cli/ctl/completion.ts";
+import { completion, OWN } from "../src/cli/ctl/completion.ts";
 import { COMMANDS, COMMON } from "../src/cli/ctl/ctl.ts";
 import { manualPage } from "../src/cli/ctl/help.ts";
 import type { Architecture } from "./architecture.ts";
@@ -79,7 +79,7 @@ function putDocuments(stage: string, { version, time }: Release, packages: reado
   for (const path of globSync(join(DEBIAN, "*.1"))) {
     put(stage, `usr/share/man/man1/${basename(path)}.gz`, zipped(filled(path, { VERSION: version })));
   }
-  put(stage, "usr/share/man/man1/floodwall-ctl.1.gz", zipped(manualPage(COMMANDS, COMMON, version)));
+  put(stage, "usr/share/man/man1/floodwall-ctl.1.gz", zipped(manualPage([...COMMANDS, ...OWN], COMMON, version)));
   put(stage, "usr/share/bash-completion/completions/floodwall", `${completion("bash", COMMANDS, COMMON)}\n`);
   put(stage, "usr/share/zsh/vendor-completions/_floodwall", `${completion("zsh", COMMANDS, COMMON)}\n`);
   put(stage, "usr/share/fish/vendor_completions.d/floodwall.fish", `${completion("fish", COMMANDS, COMMON)}\n`);

@@ -3,7 +3,7 @@ import { flow } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { exactly, type Range } from "../net/range.ts";
-import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
+import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
@@ -23,6 +23,13 @@ describe("components", () => {
       packetLengths: [{ from: 40, to: 60 }],
     });
     expect(componentsOf(all).map(({ type }) => type)).toEqual([1, 2, 3, 5, 6, 9, 10, 12]);
+  });
+
+  test("are made once of a rule, and those of equal ranges are one object, which is encoded once", () => {
+    const [one, other] = [rule({ sourcePorts: [port(53)] }), rule({ sourcePorts: [port(53)] }, "203.0.113.10/32")];
+    expect(componentsOf(one)).toBe(componentsOf(one));
+    expect(componentsOf(other)[1]).toBe(componentsOf(one)[1] as Component);
+    expect(componentsOf(rule({ destinationPorts: [port(53)] }))[1]).not.toBe(componentsOf(one)[1] as Component);
   });
 
   test.each<[Range, readonly (readonly [number, number])[]]>([

@@ -3,6 +3,7 @@ import { isOfKernelOnly, PORT_MAX, PROTOCOL_MAX } from "../mitigation/rules/matc
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
+import { cachedByKey } from "./encoded-message.ts";
 
 const TYPE = {
   destination: 1,
@@ -45,27 +46,38 @@ export type Component = PrefixComponent | ItemsComponent;
 const ITEMS_MAX = 5;
 const LENGTH_MAX = 0xffff;
 
-/** Sorted by type, as the RFC requires. */
-export function componentsOf(rule: Rule): readonly Component[] {
+/** Sorted by type, as the RFC requires. Made once of a rule, for its key, its checks and its encoding. */
+export const componentsOf = cachedByKey((rule: Rule): readonly Component[] => {
   const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLengths } = rule;
   const components: Component[] = [];
   if (destination !== null) components.push({ type: TYPE.destination, prefix: destination.text });
   if (source !== null) components.push({ type: TYPE.source, prefix: source.text });
-  const add = (type: number, items: ItemsComponent["items"]) => {
-    if (items.length > 0) components.push({ type, items });
+  const add = (component: ItemsComponent) => {
+    if (component.items.length > 0) components.push(component);
   };
-  add(TYPE.protocol, itemsOf(protocols, PROTOCOL_MAX));
-  add(TYPE.destinationPort, itemsOf(destinationPorts, PORT_MAX));
-  add(TYPE.sourcePort, itemsOf(sourcePorts, PORT_MAX));
-  if (tcpFlags !== null) add(TYPE.tcpFlags, flagItems(tcpFlags));
-  add(TYPE.packetLength, itemsOf(packetLengths, LENGTH_MAX));
-  if (fragment !== null) add(TYPE.fragment, [[fragment ? BITS.any : BITS.none, FRAGMENT_BITS]]);
+  add(rangesComponent(TYPE.protocol, protocols, PROTOCOL_MAX));
+  add(rangesComponent(TYPE.destinationPort, destinationPorts, PORT_MAX));
+  add(rangesComponent(TYPE.sourcePort, sourcePorts, PORT_MAX));
+  if (tcpFlags !== null) add({ type: TYPE.tcpFlags, items: flagItems(tcpFlags) });
+  add(rangesComponent(TYPE.packetLength, packetLengths, LENGTH_MAX));
+  if (fragment !== null) add({ type: TYPE.fragment, items: [[fragment ? BITS.any : BITS.none, FRAGMENT_BITS]] });
   return components;
-}
+});
+
+/** By type and ranges. Equal ones are one object, which is encoded once: most rules of an attack differ in the prefix alone. */
+const shared = new Map<string, ItemsComponent>();
+const SHARED_MAX = 1024;
 
 /** @param max the largest value of the field: a range that ends there takes one item. */
-function itemsOf(ranges: readonly Range[], max: number): ItemsComponent["items"] {
-  return ranges.flatMap((range) => rangeItems(range, max));
+function rangesComponent(type: number, ranges: readonly Range[], max: number): ItemsComponent {
+  let text = String(type);
+  for (const { from, to } of ranges) text += ` ${from}-${to}`;
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  const component = { type, items: ranges.flatMap((range) => rangeItems(range, max)) };
+  if (shared.size >= SHARED_MAX) shared.clear();
+  shared.set(text, component);
+  return component;
 }
 
 function rangeItems({ from, to }: Range, max: number): [number, number][] {

@@ -31,18 +31,24 @@ function policies(changes: Partial<NeighborPolicy> | null, more: Partial<BgpNeig
 }
 
 /** A route of each method and family; rules with each action. */
-const ROUTES: Readonly<Record<string, Route>> = {
-  "blackhole 4": blackhole(V4),
-  "blackhole 6": blackhole(V6),
-  "divert 4": blackhole(V4, { isDivert: true }),
-  "divert 6": blackhole(V6, { isDivert: true }),
-  "discard 4": flow(V4),
-  "discard 6": flow(V6),
-  "limit 4": flow(V4, { action: limit }),
-  "packets 4": { ...flow(V4), routers: { kind: "rate_limit_packets", packetsPerSecond: 9 } },
-  "redirect 4": { ...flow(V4), routers: { kind: "redirect", to: "rt:65000:1" } },
-  "mark 6": { ...flow(V6), routers: { kind: "mark", dscp: 10 } },
-};
+const ROUTES: Readonly<Record<string, Route>> = Object.fromEntries(
+  [V4, V6].flatMap((text): [string, Route][] => {
+    const family = text === V4 ? 4 : 6;
+    return [
+      [`blackhole ${family}`, blackhole(text)],
+      [`divert ${family}`, blackhole(text, { isDivert: true })],
+      [`discard ${family}`, flow(text)],
+      [`limit ${family}`, flow(text, { action: limit })],
+      [`packets ${family}`, { ...flow(text), routers: { kind: "rate_limit_packets", packetsPerSecond: 9 } }],
+      [`redirect ${family}`, { ...flow(text), routers: { kind: "redirect", to: "rt:65000:1" } }],
+      [
+        `next hop ${family}`,
+        { ...flow(text), routers: { kind: "redirect", to: family === 4 ? "192.0.2.9" : "2001:db8::1" } },
+      ],
+      [`mark ${family}`, { ...flow(text), routers: { kind: "mark", dscp: 10 } }],
+    ];
+  }),
+);
 const NAMES = Object.keys(ROUTES);
 const rules = NAMES.filter((name) => ROUTES[name]?.kind === "flowspec");
 const of = (...words: readonly string[]) => NAMES.filter((name) => words.some((word) => name.includes(word)));
@@ -119,15 +125,17 @@ describe("a neighbor", () => {
     expect(policies({}).refusalAt(AT, flow(V4, fields))).toBeNull();
   });
 
-  test("gets routes as they are, or by the variant of its policy, which the speaker knows", () => {
-    expect(NAMES.flatMap((name) => policies({}).marksOf(ROUTES[name] as Route))).toEqual([]);
-    for (const [form, texts] of Object.entries({
-      standard: "65000:1",
-      extended: "rt:65000:1",
-      large: "4200000000:1:2",
-    })) {
-      const changes = { ...NO_CHANGES, communities: communitiesOf(texts) };
-      const flowspec = { ...ANY_RULES, communities: communitiesOf("65000:2"), rules: 5 };
+  test.each([
+    ["standard", "65000:1", "65000:2"],
+    // Rules have no extended communities of a policy: the configuration refuses them.
+    ["extended", "rt:65000:1", "65000:2"],
+    ["large", "4200000000:1:2", "4200000000:3:4"],
+  ])(
+    "gets routes as they are, or by the variant of its policy, which the speaker knows: %s communities",
+    (form, unicast, ofRules) => {
+      expect(NAMES.flatMap((name) => policies({}).marksOf(ROUTES[name] as Route))).toEqual([]);
+      const changes = { ...NO_CHANGES, communities: communitiesOf(unicast), med: 7, prepend: 3 };
+      const flowspec = { ...ANY_RULES, communities: communitiesOf(ofRules), rules: 5 };
       const made = policies({ blackhole: changes, divert: { ...changes, nextHop: address("192.0.2.9") }, flowspec });
       const { variants, neighbors } = made.exportTerms();
       expect(neighbors).toEqual([AT]);
@@ -135,13 +143,15 @@ describe("a neighbor", () => {
         const [mark = "", ...others] = made.marksOf(route);
         expect(others, form).toEqual([]);
         const variant = variants.find((each) => each.mark === mark);
-        const expected = route.kind === "flowspec" ? communitiesOf("65000:2") : changes.communities;
-        expect(variant?.communities, `${form} ${name}`).toEqual(expected);
+        const isRule = route.kind === "flowspec";
+        expect(variant?.communities, `${form} ${name}`).toEqual(isRule ? flowspec.communities : changes.communities);
         expect(variant?.nextHop ?? null, name).toBe(name === "divert 4" ? address("192.0.2.9") : null);
+        const metrics = isRule ? { med: null, prepend: null } : { med: 7, prepend: { asn: SPEAKER_ASN, times: 3 } };
+        expect(variant, name).toMatchObject(metrics);
       }
       expect(made.rooms).toEqual([{ neighbor: AT, rules: 5 }]);
-    }
-  });
+    },
+  );
 
   test("gets an order's communities in place of those of its policy, and its next hop all the same", () => {
     const changes = { ...NO_CHANGES, communities: communitiesOf("65000:1"), nextHop: address("192.0.2.9") };
@@ -171,7 +181,8 @@ describe("a neighbor", () => {
     const made = policies(null, { name: "edge" });
     for (const named of ["edge", AT]) expect(made.refusalAt(AT, ordered(named))).toBeNull();
     expect(made.refusalAt(AT, ordered("other"))).toBe("the order is for other neighbors");
-    expect(made.problemOf(ordered("other"))).toBe("the order is for other neighbors");
+    // A reload may have taken it away.
+    expect(made.problemOf(ordered("other", "third"))).toBe("no neighbor that it is ordered for is configured");
     const external = new NeighborPolicies({
       speaker: "external",
       localAsn: 1,
@@ -195,6 +206,8 @@ test("why an order reaches no neighbor is the reason of a neighbor that it names
   const made = new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors, communitiesAt: [] });
   const route = { ...flow(V4, { packetLengths: exactly(40) }), neighbors: ["second"], except: ["192.0.2.9"] };
   expect(made.problemOf(route)).toBe("its policy ports cannot match packet length");
+  const said = { ...flow(V4, { protocols: exactly(17) }), except: ["192.0.2.9"] };
+  expect(made.refusalAt("192.0.2.9", said)).toBe("it has other rules, within what its policy says");
 });
 
 describe("a route that encloses a longer prefix", () => {

@@ -16,6 +16,7 @@ import { familyOfRoute, familyText } from "./route-family.ts";
 import type { RuleRoom } from "./withheld-routes.ts";
 
 const FOR_OTHERS = "the order is for other neighbors";
+const NONE_LEFT = "no neighbor that it is ordered for is configured";
 
 type Configured = Pick<BgpConfig, "speaker" | "localAsn" | "neighbors" | "communitiesAt">;
 
@@ -71,7 +72,8 @@ export class NeighborPolicies {
       refusals.push(refusal);
     }
     // That of a neighbor that the order is for says more than that of others.
-    return refusals.find((refusal) => refusal !== FOR_OTHERS) ?? refusals[0] ?? null;
+    const own = refusals.find((refusal) => refusal !== FOR_OTHERS);
+    return own ?? (refusals.length === 0 ? null : NONE_LEFT);
   }
 
   /** Why the neighbor is not to get the route; null: it is. */

@@ -106,7 +106,6 @@ export function sendable(route: Route, marks = NO_MARKS): SendableRoute {
  */
 export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Iterable<AnnouncedPath> {
   const known = new Map<string, PathAttributes>();
-  const components = new Map<string, Component>();
   for (const { route, attributes: text, marks } of routes) {
     const shared = `${text} ${marks.join()}`;
     let attributes = known.get(shared);
@@ -114,8 +113,7 @@ export function* toPaths(routes: Iterable<SendableRoute>, instance: number): Ite
       attributes = pathAttributes(route, marks);
       known.set(shared, attributes);
     }
-    const nlri = nlriOf(route, components);
-    yield { family: familyOfRoute(route), nlri, identifier: identifierOf(instance), attributes };
+    yield { family: familyOfRoute(route), nlri: nlriOf(route), identifier: identifierOf(instance), attributes };
   }
 }
 
@@ -127,17 +125,9 @@ function identifierOf(instance: number): number {
   return FLOODWALL * 2 ** INSTANCE_BITS + instance;
 }
 
-/** @param known cache of components by text: most rules of one attack differ only in the prefix. */
-function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
+function nlriOf(route: Route): Nlri {
   if (route.kind === "unicast") return prefixNlri(route.prefix);
-  const components = componentsOf(route.rule).map((component) => {
-    if ("prefix" in component) return component;
-    const text = `${component.type} ${component.items.join()}`;
-    const same = known.get(text) ?? component;
-    known.set(text, same);
-    return same;
-  });
-  return { kind: "flowspec", components };
+  return { kind: "flowspec", components: componentsOf(route.rule) };
 }
 
 function pathAttributes(route: Route, marks = NO_MARKS): PathAttributes {

@@ -45,7 +45,7 @@ controler: {}
 controller: {url: "https://floodwall.example.net/api", token: geheim}
 dataplane: {enabled: true, interfaces: [eth1]}
 #= 2: controler: unknown key: did you mean controller?
-#= 3: controller.token: unknown key: here go url, others, token_env, ca_file, plain_http
+#= 3: controller.token: unknown key: did you mean token_env?
 #= 3: controller.url: must be a server alone: http://host:port, or https
 #= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, forward, tunnels, allowlist, limits
 node: scrub1

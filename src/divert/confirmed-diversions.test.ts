@@ -41,8 +41,13 @@ describe("a diversion", () => {
     // The provider may be behind: one answer does not count.
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
     await bench.pass(5);
+    // Its bans have time to act otherwise, as it is not diverted.
+    const cause = "the scrubbing hook does not divert 203.0.113.0/24: the scrubbing center had the traffic";
+    const failed = { kind: "failed" as const, cause: expect.stringContaining(cause) };
+    expect(bench.diversions.stateOf(A)).toEqual(failed);
+    await bench.pass(5);
     expect(bench.actions.slice(3)).toEqual(["confirm", "confirm", "begin", "confirm"]);
-    expect(bench.diversions.stateOf(A)).toEqual({ kind: "pending" });
+    expect(bench.diversions.stateOf(A)).toEqual(failed);
     const lost = { isLost: true, error: expect.stringContaining("does not confirm it any more") };
     expect(bench.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
     // The next process knows it, too.
@@ -50,8 +55,27 @@ describe("a diversion", () => {
     expect(next.diversions.views()).toMatchObject([{ phase: "confirming", ...lost }]);
     isThere = true;
     await bench.pass(5);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
     expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: null, begunAt: expect.any(Number) }]);
     expect(bench.diversions.views()[0]).not.toHaveProperty("isLost");
+  });
+
+  test("whose bans act otherwise once it is lost is ended, and may be wanted again a minute later #hook-lost", async () => {
+    const bench = new Bench();
+    bench.hook = CHECKED;
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
+    await bench.pass(65);
+    expect(bench.diversions.faultOf(A)).toContain("does not confirm it any more");
+    bench.want([]);
+    await bench.settle();
+    expect(bench.actions).toEqual(["begin", "confirm", "confirm", "confirm", "end"]);
+    await bench.pass(59);
+    expect(bench.diversions.faultOf(A)).not.toBeNull();
+    await bench.pass(1);
+    expect(bench.diversions.faultOf(A)).toBeNull();
   });
 
   test("is lost until it is diverted again, also when it cannot be begun again #hook-lost", async () => {
@@ -71,7 +95,7 @@ describe("a diversion", () => {
       if (view?.isLost === true) phases.add(view.phase);
       else expect([...phases]).toEqual([]);
     }
-    expect([...phases]).toEqual(["beginning", "failed"]);
+    expect([...phases]).toEqual(["failed", "beginning"]);
     bench.answer = () => "done";
     await bench.pass(HOOK.retryAfterSeconds + 60);
     expect(bench.diversions.views()).toMatchObject([{ phase: "diverted", error: null }]);

@@ -81,6 +81,37 @@ describe("a diversion", () => {
     },
   );
 
+  test("is begun again while the hook has not begun it, where nothing is to be confirmed, as often as attempts say", async () => {
+    const bench = new Bench();
+    bench.hook = { ...HOOK, confirmSeconds: 0, attempts: 3 };
+    let begun = 0;
+    bench.answer = ({ action }) => (action === "begin" && ++begun < 3 ? "not_yet" : "done");
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "pending" });
+    await bench.pass(3);
+    expect(bench.actions).toEqual(["begin", "begin", "begin"]);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+    bench.answer = ({ action }) => (action === "begin" ? "not_yet" : "done");
+    bench.want([A, B]);
+    await bench.settle();
+    await bench.pass(3);
+    expect(bench.diversions.faultOf(B)).toContain("it has not begun it, and confirm_seconds is 0");
+  });
+
+  test("that waits to be confirmed is begun again where a reload leaves nothing to be confirmed", async () => {
+    const bench = new Bench();
+    bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
+    bench.diversions.start();
+    bench.want([A]);
+    await bench.settle();
+    bench.hook = { ...HOOK, confirmSeconds: 0 };
+    await bench.pass(5);
+    expect(bench.actions).toEqual(["begin", "confirm", "confirm", "begin"]);
+    expect(bench.diversions.stateOf(A)).toEqual({ kind: "announced" });
+  });
+
   test.each([false, true])(
     "that was begun with dry run %p is ended so, and begun again, when that is changed",
     async (was) => {

@@ -3,13 +3,21 @@
  * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
  */
 import type { RouteState } from "../mitigation/announcer.ts";
-import type { Diversion, DiversionPhase, DiversionView, Diverter, WantedDiversion } from "../mitigation/diversion.ts";
+import type {
+  Diversion,
+  DiversionFault,
+  DiversionPhase,
+  DiversionView,
+  Diverter,
+  WantedDiversion,
+} from "../mitigation/diversion.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
+import { DiversionFaults } from "./diversion-faults.ts";
 import type { HookConfig } from "./divert-config.ts";
 import type { HookAnswer, HookRequest } from "./hook.ts";
 import { type HookTurn, HookTurns } from "./hook-turns.ts";
@@ -36,14 +44,16 @@ const RETRY_MAX_MS = 60_000;
 const CONFIRM_EVERY_MS = 5000;
 /** A confirmed diversion is lost after this number of answers, one after the other, that it is not diverted. */
 const DENIALS = 2;
+/** After a loss, before bans that act otherwise meanwhile want it again. One that they want still is begun again sooner. */
+const LOST_FOR_MS = 60_000;
 /** While nothing is to be done. */
 const IDLE_MS = 60_000;
-const FAULTS_KEPT = 4096;
 const LOGGED_EACH = 10;
 const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
 const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
 
+const NOT_BEGUN = "it has not begun it, and confirm_seconds is 0";
 const LOST = "the scrubbing center had the traffic, and the hook does not confirm it any more";
 
 type Begun = Pick<Diversion, "id" | "prefix" | "isDryRun" | "begunAt" | "isLost">;
@@ -59,6 +69,8 @@ interface Running {
   sinceMs: number;
   /** When it became, or was found to be, as its phase says. Monotonic, ms. */
   checkedMs: number;
+  /** After a failure: when it is begun again. Monotonic, ms. */
+  againMs: number;
 }
 
 export class Diversions implements Diverter {
@@ -67,8 +79,7 @@ export class Diversions implements Diverter {
   readonly #running = new Map<string, Running>();
   /** By prefix: the bans that want it. */
   #wanted: ReadonlyMap<string, readonly string[]> = new Map();
-  /** By prefix: why it failed, and until when the hook is left alone. Monotonic, ms. */
-  readonly #faults = new Map<string, { readonly cause: string; readonly untilMs: number }>();
+  readonly #faults: DiversionFaults;
   readonly #turns = new HookTurns();
   /** The write that has not begun; null: there is none. */
   #waiting: Promise<void> | null = null;
@@ -79,6 +90,7 @@ export class Diversions implements Diverter {
   /** @param stored those of an earlier process, which go on with start() */
   constructor(options: DiversionsOptions, stored: readonly Diversion[]) {
     this.#options = options;
+    this.#faults = new DiversionFaults(() => options.clock.monotonicMs());
     for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true));
   }
 
@@ -103,7 +115,7 @@ export class Diversions implements Diverter {
 
   #beginWanted(): void {
     for (const text of this.#wanted.keys()) {
-      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#fault(text) !== null) continue;
+      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#faults.of(text) !== null) continue;
       const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
       const { newId, clock } = this.#options;
       const begun: Begun = { id: newId(), prefix: text, ...dryRun, begunAt: clock.wallMs() };
@@ -124,8 +136,14 @@ export class Diversions implements Diverter {
 
   faultOf({ text }: Prefix): string | null {
     const isBeyond = !this.#running.has(text) && this.#running.size >= DIVERSIONS_MAX;
-    return this.#fault(text) ?? (isBeyond ? TOO_MANY : null);
+    return this.#faults.of(text)?.cause ?? (isBeyond ? TOO_MANY : null);
   }
+
+  isLost({ text }: Prefix): boolean {
+    return this.#faults.of(text)?.isLost === true;
+  }
+
+  faults = (): readonly DiversionFault[] => this.#faults.all();
 
   stateOf(prefix: Prefix): RouteState {
     const cause = this.faultOf(prefix);
@@ -145,7 +163,8 @@ export class Diversions implements Diverter {
     const { clock, timers } = this.#options;
     const agoMs = Math.max(0, clock.wallMs() - diversion.since);
     const now = clock.monotonicMs();
-    return { diversion, isSaved, pause: new Pause(timers), denials: 0, sinceMs: now - agoMs, checkedMs: now };
+    const times = { sinceMs: now - agoMs, checkedMs: now, againMs: now };
+    return { diversion, isSaved, pause: new Pause(timers), denials: 0, ...times };
   }
 
   #go(running: Running): void {
@@ -163,7 +182,7 @@ export class Diversions implements Diverter {
 
   /** Returns whether it has ended. */
   async #act(running: Running): Promise<boolean> {
-    const { phase, prefix } = running.diversion;
+    const { phase } = running.diversion;
     switch (phase) {
       case "beginning":
         await this.#begin(running);
@@ -175,7 +194,7 @@ export class Diversions implements Diverter {
         await this.#confirmAgain(running);
         return false;
       case "failed": {
-        const leftMs = (this.#faults.get(prefix)?.untilMs ?? 0) - this.#options.clock.monotonicMs();
+        const leftMs = running.againMs - this.#options.clock.monotonicMs();
         if (leftMs > 0) await running.pause.wait(Math.min(IDLE_MS, leftMs));
         else this.#enter(running, "beginning");
         return false;
@@ -191,8 +210,7 @@ export class Diversions implements Diverter {
     if (!(await this.#saved(running))) return;
     const answer = await this.#asked(running, "begin");
     if (answer === null) return;
-    const isConfirmed = answer === "done" && this.#options.hook()?.confirmSeconds === 0;
-    this.#enter(running, isConfirmed ? "diverted" : "confirming");
+    this.#enter(running, this.#options.hook()?.confirmSeconds === 0 ? "diverted" : "confirming");
   }
 
   async #confirm(running: Running): Promise<void> {
@@ -202,11 +220,13 @@ export class Diversions implements Diverter {
     if (answer !== "not_yet") return;
     const seconds = hook()?.confirmSeconds ?? 0;
     const isLate = clock.monotonicMs() - running.sinceMs >= seconds * 1000;
-    if (isLate) this.#failed(running, `not confirmed within ${seconds} s`);
+    // A reload has changed that: whether the hook has begun it is what counts from now on.
+    if (seconds === 0) this.#enter(running, "beginning");
+    else if (isLate) this.#failed(running, `not confirmed within ${seconds} s`);
     else await running.pause.wait(CONFIRM_EVERY_MS);
   }
 
-  /** The provider may end what it had confirmed: it is requested again then, and its bans wait for it. */
+  /** The provider may end what it had confirmed: its bans act otherwise then, or it is requested again. */
   async #confirmAgain(running: Running): Promise<void> {
     const { hook, newId, clock } = this.#options;
     const present = hook();
@@ -222,10 +242,9 @@ export class Diversions implements Diverter {
     running.checkedMs = clock.monotonicMs();
     if (answer === "done") running.denials = 0;
     if (answer !== "not_yet" || ++running.denials < DENIALS) return;
-    const { prefix, id } = running.diversion;
-    this.#options.log.error({ prefix, id }, "the scrubbing center does not have a prefix that it had confirmed");
-    this.#enter(running, "beginning");
-    running.diversion = { ...running.diversion, isLost: true, error: LOST };
+    const now = clock.monotonicMs();
+    running.diversion = { ...running.diversion, isLost: true };
+    this.#failed(running, LOST, { untilMs: now + LOST_FOR_MS, againMs: now + CONFIRM_EVERY_MS });
   }
 
   async #end(running: Running): Promise<boolean> {
@@ -256,6 +275,7 @@ export class Diversions implements Diverter {
         const expires_at = action === "end" ? null : this.#wantedUntil(prefix);
         return ask(hook, { action, id, request_id, prefix, dry_run, ...(expires_at !== null && { expires_at }) });
       });
+      if (action === "begin" && answer === "not_yet" && present()?.confirmSeconds === 0) throw new Error(NOT_BEGUN);
       // Failures count in a row.
       if (running.diversion.attempts > 0) {
         const error = running.diversion.isLost === true ? LOST : null;
@@ -280,17 +300,15 @@ export class Diversions implements Diverter {
     else await running.pause.wait(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 16)));
   }
 
-  #failed(running: Running, error: string): void {
+  /** @param times for its bans, and for a ban that wants it still; both are those of the configuration where it was not lost. */
+  #failed(running: Running, error: string, times?: { readonly untilMs: number; readonly againMs: number }): void {
     const { hook, clock, log } = this.#options;
     const { prefix, id } = running.diversion;
     const cause = `the scrubbing hook does not divert ${prefix}: ${error}`;
-    const untilMs = clock.monotonicMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
-    this.#faults.delete(prefix);
-    this.#faults.set(prefix, { cause, untilMs });
-    for (const oldest of this.#faults.keys()) {
-      if (this.#faults.size <= FAULTS_KEPT) break;
-      this.#faults.delete(oldest);
-    }
+    const retryMs = clock.monotonicMs() + (hook()?.retryAfterSeconds ?? 0) * 1000;
+    const { untilMs, againMs } = times ?? { untilMs: retryMs, againMs: retryMs };
+    running.againMs = againMs;
+    this.#faults.set({ prefix, cause, untilMs, isLost: times !== undefined });
     log.error({ prefix, id, error }, "a diversion by the scrubbing hook failed");
     this.#enter(running, "failed");
     running.diversion = { ...running.diversion, error };
@@ -302,11 +320,6 @@ export class Diversions implements Diverter {
     return expiresAt === null ? null : timestamp(expiresAt);
   }
 
-  #fault(text: string): string | null {
-    const fault = this.#faults.get(text);
-    return fault !== undefined && this.#options.clock.monotonicMs() < fault.untilMs ? fault.cause : null;
-  }
-
   #enter(running: Running, phase: DiversionPhase): void {
     running.diversion = this.#entered(running.diversion, phase);
     running.isSaved = false;
@@ -314,6 +327,7 @@ export class Diversions implements Diverter {
     running.checkedMs = running.sinceMs;
     running.denials = 0;
     const { prefix, id } = running.diversion;
+    if (phase === "diverted") this.#faults.delete(prefix);
     this.#options.log.info({ prefix, id, phase }, "diversion by the scrubbing hook");
   }
 

@@ -38,7 +38,7 @@ import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-w
 import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer, RuleOrderPreview } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import type { BanOrder } from "../mitigation/order/ban-order.ts";
+import type { BanOrder, ManyOrders } from "../mitigation/order/ban-order.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -128,8 +128,8 @@ export interface Backend extends ClusterSource {
   ban(order: BanOrder, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
   banPreview(order: BanOrder, by: Holder): BanPreview;
-  /** The bans that these orders would make together now. Changes nothing. */
-  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[];
+  /** The bans that these orders would make together now, in place of those that end. Changes nothing. */
+  bansPreview(many: ManyOrders, by: Holder): readonly Ban[];
   readonly orders: OrderSources;
   readonly maintenance: Pick<MaintenanceWindows, "views" | "open" | "close">;
   /** The prefix of the ban that unban() would end now; null: none is active. */

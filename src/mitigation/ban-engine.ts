@@ -347,7 +347,8 @@ export class BanEngine {
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const [attacks, { evidenceWaitMs, isHooked }] = [this.#attacks.of(heldBy), this.#policy];
-    const diversions = { isHooked, faultOf: (prefix: Prefix) => this.#options.diversions.faultOf(prefix) };
+    const { diversions: hook } = this.#options;
+    const diversions = { isHooked, faultOf: (of: Prefix) => hook.faultOf(of), isLost: (of: Prefix) => hook.isLost(of) };
     const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), diversions };
     return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }

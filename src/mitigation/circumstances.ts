@@ -96,7 +96,7 @@ export interface Circumstances {
   readonly evidenceWaitMs: number;
   readonly enclosing: EnclosingPrefixes;
   /** The hook that diverts prefixes. */
-  readonly diversions: Pick<DiversionSource, "faultOf"> & {
+  readonly diversions: Pick<DiversionSource, "faultOf" | "isLost"> & {
     /** Whether one is configured. */
     readonly isHooked: boolean;
   };

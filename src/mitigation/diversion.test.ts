@@ -27,8 +27,12 @@ class FakeDiverter implements Diverter {
   want(diversions: readonly WantedDiversion[]): void {
     this.wanted = diversions.map(({ prefix }) => prefix.text);
   }
+  isLostNow = false;
   faultOf(): string | null {
     return this.fault;
+  }
+  isLost(): boolean {
+    return this.isLostNow;
   }
   stateOf(): RouteState {
     return this.fault === null ? this.state : { kind: "failed", cause: this.fault };
@@ -78,6 +82,28 @@ describe("a ban that a hook diverts", () => {
       diversions.fault = null;
       engine.tick(2000);
       expect(diversions.wanted).toEqual([WIDE]);
+    }
+  });
+
+  test("acts otherwise once its diversion is lost, and is diverted still where nothing takes its place #hook-lost", () => {
+    for (const fallback of ["blackhole", "none"] as const) {
+      const diversions = new FakeDiverter();
+      const { engine, announcer } = harness(byHook({ ...hooked, ban: { ...terms().ban, fallback } }), { diversions });
+      engine.attacksChanged([started(attackOn(victim))], 0);
+      diversions.state = { kind: "announced" };
+      engine.tick(1000);
+      Object.assign(diversions, { fault: "it is lost", isLostNow: true });
+      engine.tick(2000);
+      const isReplaced = fallback === "blackhole";
+      expect(announcer.wanted).toEqual(isReplaced ? [HOST] : []);
+      expect(diversions.wanted).toEqual(isReplaced ? [] : [WIDE]);
+      expect(engine.active.get(HOST)?.fallback).toBe(isReplaced ? "it is lost" : null);
+      Object.assign(diversions, { fault: null, isLostNow: false, state: { kind: "pending" } });
+      engine.tick(62_000);
+      engine.tick(63_000);
+      expect(diversions.wanted).toEqual([WIDE]);
+      // The fallback stays until the diversion is confirmed.
+      expect(announcer.wanted).toEqual(isReplaced ? [HOST] : []);
     }
   });
 

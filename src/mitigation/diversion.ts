@@ -40,6 +40,14 @@ export interface DiversionView extends Diversion {
   readonly wantedUntil: number | null;
 }
 
+/** Why the hook does not divert a prefix for now, also once it has ended what it began. */
+export interface DiversionFault {
+  readonly prefix: string;
+  readonly cause: string;
+  /** It was diverted, and was not any more. */
+  readonly isLost: boolean;
+}
+
 export interface WantedDiversion {
   readonly prefix: Prefix;
   /** The prefixes of the bans that want it. */
@@ -50,6 +58,8 @@ export interface WantedDiversion {
 export interface DiversionSource {
   /** Why the prefix is not diverted by it for now; null: it is, or may be. */
   faultOf(prefix: Prefix): string | null;
+  /** Whether that is since it was diverted and is not any more: where nothing takes its place it is to be begun again. */
+  isLost(prefix: Prefix): boolean;
   stateOf(prefix: Prefix): RouteState;
 }
 
@@ -61,6 +71,7 @@ export interface Diverter extends DiversionSource {
 /** No hook is configured. */
 export const NO_HOOK: Diverter = {
   faultOf: () => null,
+  isLost: () => false,
   stateOf: () => ({ kind: "pending" }),
   want: () => {},
 };

@@ -161,12 +161,21 @@ function fallbackCause(
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
 
-/** Why the prefix that is announced for the ban is not diverted; null: it is, as far as is known. */
-function notDiverted(ban: PlannedBan, { divert }: BanTerms, { enclosing, diversions }: Circumstances): string | null {
+/**
+ * Why the prefix that is announced for the ban is not diverted; null: it is, as far as is known.
+ * @param isBegunAgain nothing takes the place of a lost diversion, so that the ban wants it still.
+ */
+function notDiverted(
+  ban: PlannedBan,
+  { divert }: BanTerms,
+  { enclosing, diversions }: Circumstances,
+  { isBegunAgain = false } = {},
+): string | null {
   const { prefix } = ban;
   const wider = enclosingOf(prefix, divert?.enclosing);
   const refusal = wider === null ? null : enclosing.refusalOf(wider, ban, false);
-  return refusal ?? (diversions.isHooked ? diversions.faultOf(wider ?? prefix) : null);
+  if (refusal !== null || !diversions.isHooked) return refusal;
+  return isBegunAgain && diversions.isLost(wider ?? prefix) ? null : diversions.faultOf(wider ?? prefix);
 }
 
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };
@@ -224,7 +233,7 @@ function measureOf(
     case "blackhole":
       return blackholeOf(ban, terms, circumstances);
     case "divert": {
-      const notAnnounced = notDiverted(ban, terms, circumstances);
+      const notAnnounced = notDiverted(ban, terms, circumstances, { isBegunAgain: true });
       const { route, node } = scrubber === null || "kind" in scrubber || notAnnounced ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};

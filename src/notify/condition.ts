@@ -204,7 +204,8 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
     subject: "Diversion of",
     begins: "is lost",
     ends: "is not lost any more",
-    effect: "Traffic may come to the network unscrubbed; the hook is called to divert it again",
+    effect:
+      "Bans there act by their next rung, or by ban.fallback; without one traffic may come to the network unscrubbed",
     advice: "Look at the scrubbing center: it had confirmed the diversion",
     view: "mitigation",
     nouns: [

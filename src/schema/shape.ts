@@ -178,6 +178,8 @@ function numberIn(shape: Shape): Shape | undefined {
 }
 
 function unknownKeyRule(key: string, known: readonly string[]): string {
+  const longer = known.find((candidate) => candidate.startsWith(`${key.toLowerCase()}_`));
+  if (longer !== undefined) return `unknown key: did you mean ${longer}?`;
   const nearest = known
     .map((candidate) => ({ candidate, edits: editDistance(key.toLowerCase(), candidate) }))
     .sort((a, b) => a.edits - b.edits)[0];

@@ -43,7 +43,7 @@ import type { BanAnswer } from "../mitigation/ban-answer.ts";
 import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import type { BanOrder } from "../mitigation/order/ban-order.ts";
+import type { BanOrder, ManyOrders } from "../mitigation/order/ban-order.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -272,8 +272,8 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
   }
 
-  bansPreview(orders: readonly BanOrder[], by: Holder): readonly Ban[] {
-    return this.#floodwall.bans.operators.previewAll(orders, this.#floodwall.now().wallMs, by);
+  bansPreview(many: ManyOrders, by: Holder): readonly Ban[] {
+    return this.#floodwall.bans.operators.previewAll(many, this.#floodwall.now().wallMs, by);
   }
 
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { source } from "../../test/fixtures/dataplane/capture-views.ts";
 import type { SourceView } from "../dataplane/capture.ts";
-import type { DiversionView } from "../mitigation/diversion.ts";
+import type { DiversionFault, DiversionView } from "../mitigation/diversion.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
 import { ConditionReadings } from "./condition-readings.ts";
@@ -20,6 +20,7 @@ function setup() {
     report: {} as object | null,
     etag: '"1"',
     space: { bytes: 2 ** 40, freeBytes: 2 ** 39 } as DiskSpace | null,
+    faults: [] as DiversionFault[],
     diversions: [] as Pick<DiversionView, "prefix" | "phase" | "error" | "bans" | "isDryRun" | "isLost">[],
   };
   const readings = new ConditionReadings({
@@ -27,7 +28,7 @@ function setup() {
       config,
       packetPath: { sources: () => now.sources },
       announcer: { status: () => ({ speaker: "managed", ...now.speaker }) },
-      diversions: { views: () => now.diversions },
+      diversions: { views: () => now.diversions, faults: () => now.faults },
       scrub: { staleAfterSeconds: 15, views: () => [{ node: { name: "s1" }, liveness: now.scrub }] },
     },
     edge: {
@@ -126,4 +127,18 @@ test("a diversion is begun, confirmed, lost and failed, and one that is being en
     "diversion_begun 2001:db8::/48: for the bans of 2001:db8::1/128",
     "diversion_lost 2001:db8::/48: not there",
   ]);
+});
+
+test("a diversion is failed or lost while its bans act otherwise, also once the hook has ended it #diversion-events", () => {
+  const { now, found } = setup();
+  const [failed, lost] = ["192.0.2.0/24", "2001:db8::/48"].map((prefix) => ({
+    prefix,
+    cause: "not there",
+    isLost: false,
+  }));
+  now.faults = [failed as DiversionFault, { ...(lost as DiversionFault), isLost: true }];
+  const both = ["diversion_failed 192.0.2.0/24: not there", "diversion_lost 2001:db8::/48: not there"];
+  expect(found(0)).toEqual(both);
+  now.diversions = [{ prefix: "192.0.2.0/24", phase: "ending", error: "no connection", bans: [] }];
+  expect(found(1).filter((text) => both.includes(text))).toEqual(both);
 });

@@ -58,20 +58,23 @@ export class ConditionReadings {
     ];
   }
 
-  /** They are bounded by DIVERSIONS_MAX. */
+  /** They are bounded by DIVERSIONS_MAX, and those that the hook has ended and leaves alone by FAULTS_KEPT. */
   #diversions(): ConditionReading[] {
-    const views = this.#parts.floodwall.diversions.views();
-    return views.flatMap(({ prefix: name, phase, error, bans, isDryRun, isLost }): ConditionReading[] => [
-      { kind: "diversion_begun", name, found: begunText(bans, isDryRun === true) },
-      { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun === true) : null },
-      {
-        kind: "diversion_lost",
-        name,
-        found: isLost === true ? (error ?? "the scrubbing center does not have it") : null,
-      },
-      { kind: "diversion_failed", name, found: phase === "failed" ? (error ?? "it gave no reason") : null },
-      { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
-    ]);
+    const { diversions } = this.#parts.floodwall;
+    const views = diversions.views();
+    const faults = new Map(diversions.faults().map((fault) => [fault.prefix, fault]));
+    const readings = views.flatMap(({ prefix: name, phase, error, bans, isDryRun, isLost }): ConditionReading[] => {
+      const fault = faults.get(name) ?? null;
+      faults.delete(name);
+      const known = isLost === true || phase === "failed" ? { cause: error, isLost: isLost === true } : fault;
+      return [
+        { kind: "diversion_begun", name, found: begunText(bans, isDryRun === true) },
+        { kind: "diversion_confirmed", name, found: phase === "diverted" ? confirmedText(isDryRun === true) : null },
+        ...faultReadings(name, known),
+        { kind: "diversion_stuck", name, found: phase === "ending" ? (error ?? "the hook goes on with it") : null },
+      ];
+    });
+    return [...readings, ...[...faults.values()].flatMap((fault) => faultReadings(fault.prefix, fault))];
   }
 
   #captures(): ConditionReading[] {
@@ -146,6 +149,17 @@ export class ConditionReadings {
 
 /** Bans in one text. */
 const BANS_NAMED = 3;
+
+function faultReadings(
+  name: string,
+  fault: { readonly cause: string | null; readonly isLost: boolean } | null,
+): ConditionReading[] {
+  const found = fault === null ? null : (fault.cause ?? "the hook gave no reason");
+  return [
+    { kind: "diversion_lost", name, found: fault?.isLost === true ? found : null },
+    { kind: "diversion_failed", name, found: fault?.isLost === false ? found : null },
+  ];
+}
 
 function begunText(bans: readonly string[], isDryRun: boolean): string {
   const named = bans.slice(0, BANS_NAMED).join(", ");

@@ -20,7 +20,8 @@ async function run(words: readonly string[], answers: Readonly<Record<string, ob
       const text = await request.text();
       asked.push({ line, body: text === "" ? null : JSON.parse(text) });
       const answer = answers[line];
-      return answer === undefined ? Response.json({ error: "unknown" }, { status: 404 }) : Response.json(answer);
+      if (answer === undefined) return Response.json({ error: "unknown" }, { status: 404 });
+      return Response.json(answer, { status: "error" in answer || "reason" in answer ? 409 : 200 });
     },
   });
   const [printed, complaints]: [string[], string[]] = [[], []];
@@ -66,6 +67,40 @@ test("more bans than one order may have end in several", async () => {
   expect(orders.flat()).toEqual(bans);
 });
 
+test("a refusal says what to do, in the words of the service or by its reason, and nothing of JSON", async () => {
+  const refusal = async (answer: object) => (await run(["ban", "203.0.113.53"], { "POST /ban": answer })).complaint;
+  const remedy = "order a prefix beside it, or remove it from protected_whitelist";
+  const complaint = `floodwall ctl: 203.0.113.53: whitelisted: ${remedy}`;
+  expect(await refusal({ state: "rejected", reason: "whitelisted" })).toBe(complaint);
+  expect(await refusal({ state: "rejected", reason: "whitelisted", remedy: "wait" })).toMatch(/: whitelisted: wait$/);
+  expect(await refusal({ error: "invalid JSON body: template: there is none" })).toMatch(
+    /53: template: there is none$/,
+  );
+});
+
+test("a ban says until when, without parts of a second", async () => {
+  const answer = { prefix: "203.0.113.7/32", route: "203.0.113.7/32", expires_at: "2026-03-01T13:00:00.123Z" };
+  const { text } = await run(["ban", "203.0.113.7", "--for", "1h"], { "POST /ban": answer });
+  expect(text).toBe("203.0.113.7/32 banned until 2026-03-01T13:00:00Z: 203.0.113.7/32");
+  const failed = { ...answer, announcement: "failed", announce_error: "no neighbor takes it" };
+  expect((await run(["ban", "203.0.113.7"], { "POST /ban": failed })).text).toEndWith(
+    " (failed: no neighbor takes it)",
+  );
+});
+
+test("how long is --for, or --ttl, of each order, and a reload has a reason", async () => {
+  for (const option of ["--for", "--ttl"]) {
+    const block = await run(["block", "198.51.100.9", "203.0.113.7", option, "1h"], { "POST /dataplane/sources": {} });
+    expect(block.asked[0]?.body).toEqual({ source: "198.51.100.9", victim: "203.0.113.7", ttl_seconds: 3600 });
+    const rule = await run(["rules", "add", "{name: a, action: drop}", option, "1h"], { "POST /filter-rules": {} });
+    expect(rule.asked[0]?.body).toEqual({ name: "a", action: "drop", ttl_seconds: 3600 });
+  }
+  expect((await run(["block", "198.51.100.9", "203.0.113.7"], {})).complaint).toContain("--for is missing");
+  expect((await run(["rules", "--for", "1h"], {})).complaint).toContain("--for go with rules add alone");
+  const reload = await run(["reload", "--reason", "ticket 7"], { "POST /config/reload": {} });
+  expect(reload.asked).toEqual([{ line: "POST /config/reload", body: { reason: "ticket 7" } }]);
+});
+
 test("the rules in the help of ban are what the service takes", async () => {
   const [, written = ""] = /'(\[\{.*\}\])'/.exec((await run(["help", "ban"], {})).text) ?? [];
   const asked = (await run(["ban", "203.0.113.7", "--rules", written], {})).asked[0]?.body as Record<string, unknown>;
@@ -87,7 +122,7 @@ test("settings of a hostgroup are set, taken back and shown", async () => {
   ]);
   expect(set.text).toContain("thresholds.pps: 5 → 7");
   const reset = await run(["group", "acme", "--reset"], { [`DELETE ${path}`]: { hostgroup: "acme", changes: [] } });
-  expect([reset.code, reset.text]).toEqual([0, "hostgroup acme:\nnothing changed"]);
+  expect([reset.code, reset.text]).toEqual([0, "hostgroup acme: nothing changed"]);
   const hostgroups = ["acme", "web"].map((name) => ({ name, mitigation: "flowspec", thresholds: { pps: 7 } }));
   const one = await run(["group", "acme"], { "GET /config": { hostgroups } });
   expect(one.text).toContain("acme");

@@ -152,6 +152,18 @@ test("many at once are all done, or none #many-bans-all-or-none", async () => {
   ]);
 });
 
+test("at the cap, orders take the places of those that the same request ends #many-bans-all-or-none", async () => {
+  const six = (from: number) => Array.from({ length: 6 }, (_, i) => ({ ip: `198.51.100.${from + i}` }));
+  const [first, second] = [six(0), six(10)];
+  expect((await post("/api/v1/bans", { ban: first })).status).toBe(200);
+  const swapped = await post("/api/v1/bans", { ban: second, unban: first });
+  expect(swapped.status).toBe(200);
+  expect((await active()).map(({ target }) => target)).toEqual(second.map(({ ip }) => ip));
+  const beyond = await post("/api/v1/bans", { ban: first, unban: second.slice(1) });
+  expect(beyond.status).toBe(409);
+  expect((await active()).map(({ target }) => target)).toEqual(second.map(({ ip }) => ip));
+});
+
 test("a preview says what each neighbor would get, and does nothing #ban-preview-of-an-order", async () => {
   const given = { prefix: "203.0.113.64/26", rules: RULES, rate_mbps: 50, reason: "ticket 7" };
   const { status, body } = await post("/api/v1/bans/preview", given);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { OWN, SHELLS } from "../../src/cli/ctl/completion.ts";
 import { COMMANDS, COMMON, ctl, EXIT } from "../../src/cli/ctl/ctl.ts";
 import { manualPage } from "../../src/cli/ctl/help.ts";
 import { plain, short, since } from "../../src/cli/ctl/table.ts";
@@ -83,8 +84,8 @@ describe("commands that order", () => {
   test("ban several addresses, and a refusal of one does not keep the others from it", async () => {
     const words = ["ban", "203.0.113.7", "203.0.113.99", "203.0.113.8", "--reason", "ticket 7"];
     const { code, out, complaint } = await run(words);
-    expect(out).toMatch(/^203\.0\.113\.7\/32 banned: .*dry run.*\n203\.0\.113\.8\/32 banned: /);
-    expect(complaint).toBe("floodwall ctl: 203.0.113.99: whitelisted");
+    expect(out).toMatch(/^203\.0\.113\.7\/32 banned until .*dry run.*\n203\.0\.113\.8\/32 banned until /);
+    expect(complaint).toContain("floodwall ctl: 203.0.113.99: whitelisted: ");
     expect(code).toBe(EXIT.refused);
     expect((await run(["bans"])).out).toMatch(/203\.0\.113\.7\/32 +blackhole +active, dry run .*noc/);
     const audit = await run(["audit", "--from", "10m", "--action", "ban", "--target", "203.0.113.7"]);
@@ -222,12 +223,12 @@ test.each([
   [["ban"], "ban needs ADDRESS|PREFIX..."],
   [["status", "now"], "status does not take now"],
   [["status", "--fast"], "see floodwall ctl help status"],
-  [["block", "198.51.100.9", "203.0.113.7"], "--ttl is missing"],
+  [["block", "198.51.100.9", "203.0.113.7"], "--for is missing"],
   [["block", "198.51.100.9", "203.0.113.7", "--ttl", "soon"], "--ttl soon: write a time as 90s, 15m, 1h or 2d"],
   [["audit", "--from", "yesterday"], "--from yesterday: write a time as"],
   [["rules", "add", "a: [", "--ttl", "1h"], "the rule is no YAML"],
   [["rules", "show"], "rules takes nothing, add RULE, or remove NAME"],
-  [["rules", "remove", "a", "--preview"], "--preview and --ttl go with rules add alone"],
+  [["rules", "remove", "a", "--preview"], "--preview and --for go with rules add alone"],
   [["status", "--url", "ftp://here"], "ftp://here is not a URL of the service"],
 ])("%p is wrong usage, and the reason is the last that is said", async (words, reason) => {
   const { code, out, complaint } = await run(words);
@@ -238,14 +239,16 @@ test.each([
 describe("help, completion and the manual page", () => {
   test("name every command and every option", async () => {
     const help = (await run(["help"])).out;
-    const manual = manualPage(COMMANDS, COMMON, "1.0.0");
-    for (const { name, options } of COMMANDS) {
+    const manual = manualPage([...COMMANDS, ...OWN], COMMON, "1.0.0");
+    for (const { name, options } of [...COMMANDS, ...OWN]) {
       expect(help).toMatch(new RegExp(`^  ${name} `, "m"));
       const own = (await run(["help", name])).out;
-      expect((await run([name, "--help"])).out).toBe(own);
+      if (!OWN.some((word) => word.name === name)) expect((await run([name, "--help"])).out).toBe(own);
+      for (const shell of SHELLS)
+        expect((await run(["completion", shell])).out, shell).toMatch(new RegExp(`\\b${name}\\b`));
       expect(manual).toContain(`.SS floodwall ctl ${name.replaceAll("-", "\\-")}`);
       for (const option of [...options, ...COMMON]) {
-        expect(own).toContain(`--${option.name}`);
+        if (!OWN.some((word) => word.name === name)) expect(own).toContain(`--${option.name}`);
         expect(manual).toContain(`\\-\\-${option.name.replaceAll("-", "\\-")}`);
       }
     }

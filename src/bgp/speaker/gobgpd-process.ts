@@ -124,6 +124,8 @@ export function isSameDirectory(path: string, other: string): boolean {
 }
 
 export interface GobgpdOptions {
+  /** The beginning of a command line that becomes gobgpd, with a guard beside it; empty: none. */
+  readonly launcher: readonly string[];
   readonly executable: string;
   /** Canonical path. Paths in `args` should be relative to it, for a user who may not read its parents. */
   readonly workingDirectory: string;
@@ -138,8 +140,9 @@ export interface GobgpdOptions {
  * Starts gobgpd in a session of its own, so that it outlives the service. Returns a function that tests whether it has
  * ended.
  */
-export function startGobgpd(options: GobgpdOptions): () => boolean {
-  const [program = "", ...args] = unprivileged(options);
+export function startGobgpd({ launcher, ...options }: GobgpdOptions): () => boolean {
+  const [executable, ...first] = [...launcher, options.executable];
+  const [program = "", ...args] = unprivileged({ ...options, executable, args: [...first, ...options.args] });
   const log = openSync(options.logFile, "a", 0o600);
   try {
     const child = spawn(program, args, {

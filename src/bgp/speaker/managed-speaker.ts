@@ -174,7 +174,9 @@ export class ManagedSpeaker implements Speaker {
     const logStart = this.#directory.logBytes();
     this.#logStart = logStart;
     const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
+    this.#guard.extend();
     const hasEnded = startGobgpd({
+      launcher: this.#guard.launcher(),
       executable,
       workingDirectory: run,
       logFile: this.#directory.logFile(),

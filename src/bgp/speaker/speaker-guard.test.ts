@@ -1,12 +1,23 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import { BgpLab, bgpConfig, blackhole, established, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { eventually } from "../../../test/fixtures/service.ts";
 import { systemClock } from "../../system/clock.ts";
 import { systemTimers } from "../../system/timers.ts";
-import { findGobgpd, startGobgpd, startTicks, unprivilegedUser } from "./gobgpd-process.ts";
+import { findGobgpd, isGobgpd, signal, startGobgpd, startTicks, unprivilegedUser } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
 import { DEADLINE_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerGuard, script } from "./speaker-guard.ts";
@@ -23,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-/** Process ids. */
+/** Process ids. A guard that begins to sleep is two processes of its name for a moment, until one executes the program. */
 function guards(): number[] {
   const isGuard = (entry: string) => {
     try {
@@ -33,24 +44,35 @@ function guards(): number[] {
       return false;
     }
   };
-  return readdirSync("/proc").filter(isGuard).map(Number);
+  const found = readdirSync("/proc").filter(isGuard);
+  return found.filter((entry) => !found.includes(parentOf(entry))).map(Number);
 }
 
-/** A service that announces one route and is killed as soon as BIRD has it. */
-async function killedService({ routesLastMs }: { routesLastMs?: number } = {}): Promise<void> {
-  const bird = await lab.bird();
+function startedService(changes: Partial<AnnouncingProcessArgument> = {}): ChildProcess {
   const argument: AnnouncingProcessArgument = {
-    times: GUARD,
-    ...(routesLastMs !== undefined && { routesLastMs }),
-    config: bgpConfig(),
-    stateDir: lab.stateDir,
-    routes: [blackhole(ROUTE)],
+    ...{ times: GUARD, config: bgpConfig(), stateDir: lab.stateDir, routes: [blackhole(ROUTE)], ...changes },
   };
   const service = spawn(process.execPath, [ANNOUNCING_PROCESS, JSON.stringify(argument)], { stdio: "ignore" });
   lab.onEnd(async () => {
     service.kill("SIGKILL");
     await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
   });
+  return service;
+}
+
+/** "": it has ended. */
+function parentOf(entry: string): string {
+  try {
+    return /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${entry}/status`, "utf8"))?.[1] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** A service that announces one route and is killed as soon as BIRD has it. */
+async function killedService({ routesLastMs }: { routesLastMs?: number } = {}): Promise<void> {
+  const bird = await lab.bird();
+  const service = startedService(routesLastMs === undefined ? {} : { routesLastMs });
   await until("in BIRD", () => bird.hasRoute(ROUTE));
   const ended = new Promise((resolve) => service.once("exit", resolve));
   service.kill("SIGKILL");
@@ -64,6 +86,22 @@ test(
   async () => {
     await killedService({ routesLastMs: 2_000 });
     await until("ended", () => findGobgpd(lab.runDirectory()) === null);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "ends a gobgpd whose service is killed while it starts, also when its folder is removed then",
+  async () => {
+    const service = startedService({ times: { leaseMs: 1_000, guardLookMs: 100 }, routesLastMs: 0 });
+    const run = join(realpathSync(lab.stateDir), "gobgpd/run");
+    await eventually(() => existsSync(join(run, "gobgpd.sock")), "gobgpd is not started", 20_000, 0);
+    service.kill("SIGKILL");
+    const pid = lab.gobgpdPid();
+    rmSync(lab.stateDir, { recursive: true, force: true });
+    expect(isGobgpd(pid, run)).toBe(true);
+    lab.onEnd(async () => signal(pid, "SIGKILL"));
+    await until("ended", () => !isGobgpd(pid, run));
   },
   DEADLINE_MS,
 );
@@ -118,7 +156,7 @@ test(
     // Any program of this name in this directory is taken for gobgpd.
     copyFileSync("/bin/sleep", join(run, "gobgpd"));
     const command = { executable: "./gobgpd", args: ["60"], user, bindsLowPort: false };
-    startGobgpd({ ...command, workingDirectory: run, logFile: directory.logFile() });
+    startGobgpd({ ...command, launcher: [], workingDirectory: run, logFile: directory.logFile() });
     lab.onEnd(async () => {
       await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
     });
@@ -175,7 +213,10 @@ test.each([
   const ended = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
   await until("it runs", () => readFileSync(`/proc/${pid}/comm`, "utf8") === "gobgpd\n");
   const started = String(Number(startTicks(pid)) + ticks);
-  const guard = spawn("/bin/sh", ["-c", script(20), "test-guard", started, String(pid)], { cwd: run, stdio: "ignore" });
+  const guard = spawn("/bin/sh", ["-c", script(20), "test-guard", "", started, String(pid)], {
+    cwd: run,
+    stdio: "ignore",
+  });
   lab.onEnd(async () => {
     guard.kill("SIGKILL");
     child.kill("SIGKILL");

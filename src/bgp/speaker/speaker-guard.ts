@@ -21,16 +21,20 @@ const LOOKS = 7;
 const GRACE_SECONDS = 5;
 
 /**
- * For any POSIX shell. $1: when gobgpd was started, so that no later process of its id is taken for it; $2: its process
- * id; its working directory is also the guard's. A file that is missing or not readable does not change what is known, and
- * with nothing known gobgpd runs on. Exported for tests.
+ * For any POSIX shell. $1: until when gobgpd may run, as far as is known; $2: when it was started, so that no later process
+ * of its id is taken for it, and empty where it runs now; $3: its process id. Its working directory is also the guard's. A
+ * file that is missing or not readable does not change what is known; with nothing known gobgpd runs on. Exported for tests.
  */
 export const script = (lookMs: number) => `
+known=$1 passed=0
+started=$2 pid=$3
+begin() { read -r stat <"/proc/$pid/stat" && set -- \${stat##*) } && begin=\${20}; }
+begun() { begin && [ "$begin" = "$started" ]; }
+[ -n "$started" ] || { begin && started=$begin; }
 echo ${NAME} >/proc/$$/comm
-known= passed=0
-started=$1 pid=$2
-begun() { read -r stat <"/proc/$pid/stat" && set -- \${stat##*) } && [ "\${20}" = "$started" ]; }
-runs() { read -r name <"/proc/$pid/comm" && [ "$name" = gobgpd ] && [ "/proc/$pid/cwd" -ef . ] && begun; }
+isIt() { [ "/proc/$pid/cwd" -ef . ] && begun; }
+runs() { read -r name <"/proc/$pid/comm" && [ "$name" = gobgpd ] && isIt; }
+until runs; do isIt && /bin/sleep 0.05 || exit; done
 while runs; do
   read -r until <${DEADLINE_FROM_RUN} && case $until in '' | *[!0-9]*) ;; *) known=$until ;; esac
   read -r now rest </proc/uptime
@@ -43,6 +47,22 @@ while runs; do
   fi
   /bin/sleep ${lookMs / 1000}
 done
+`;
+
+/**
+ * Becomes the command $3 and so on, with a guard from its first moment, for a service that is killed then. The guard gets
+ * $1, its script, and $2, until when gobgpd may run. It has executed its program when the command begins.
+ */
+const LAUNCHER = `
+guard=$1 until=$2
+shift 2
+id=$(/bin/sh -c "$guard" ${NAME} "$until" "" "$$" </dev/null >/dev/null 2>&1 & echo $!)
+looks=0
+while [ "$looks" -lt 200 ] && read -r name <"/proc/$id/comm" && [ "$name" != ${NAME} ]; do
+  looks=$((looks + 1))
+  /bin/sleep 0.01
+done
+exec "$@"
 `;
 
 export interface SpeakerGuardOptions {
@@ -69,6 +89,8 @@ export interface GuardedSpeaker {
 export class SpeakerGuard {
   readonly #options: SpeakerGuardOptions;
   #isWarned = false;
+  /** Seconds of the boot clock; null: it could not be written. */
+  #until: number | null = null;
   /** That was seen last; the table of all processes is read only if it is gone. */
   #guard: Guard | null = null;
 
@@ -76,29 +98,37 @@ export class SpeakerGuard {
     this.#options = options;
   }
 
-  /**
-   * Writes until when gobgpd may run. Call this when routes change, and often enough for the lease. Returns whether it
-   * is written.
-   */
-  extend(): boolean {
+  /** The beginning of a command line that starts gobgpd, with a guard beside it. Call this right after extend(). */
+  launcher(): readonly string[] {
+    return ["/bin/sh", "-c", LAUNCHER, "sh", this.#script(), String(this.#until ?? "")];
+  }
+
+  #script(): string {
+    return script(this.#options.guardLookMs ?? LOOK_MS);
+  }
+
+  /** Writes until when gobgpd may run. Call this when routes change, and often enough for the lease. */
+  extend(): void {
     const { directory, clock, routesUntilMs, leaseMs, warn } = this.#options;
     const remainMs = Math.max(leaseMs, (routesUntilMs() ?? 0) - clock.wallMs());
     try {
-      directory.writeDeadline(Math.ceil(bootSeconds() + remainMs / 1000));
+      const until = Math.ceil(bootSeconds() + remainMs / 1000);
+      directory.writeDeadline(until);
+      this.#until = until;
       this.#isWarned = false;
-      return true;
     } catch (cause) {
       if (!this.#isWarned)
         warn({ cause }, "gobgpd has no guard: if the service dies, its routes stay until the next start");
       this.#isWarned = true;
-      return false;
+      this.#until = null;
     }
   }
 
   /** Starts a guard if gobgpd has none. If the time cannot be written, the guard is ended: it would end live routes. */
   watch(speaker: GuardedSpeaker): void {
     if (this.#guard?.watches(speaker) !== true) this.#guard = findGuard(speaker);
-    if (this.extend()) this.#guard ??= start(speaker, this.#options.guardLookMs ?? LOOK_MS);
+    this.extend();
+    if (this.#until !== null) this.#guard ??= start(speaker, this.#script(), this.#until);
     else if (this.#guard !== null) signal(this.#guard.pid, "SIGKILL");
   }
 }
@@ -112,10 +142,10 @@ interface Guard {
  * null: it could not be started, and the next watch() tries again. A child is known by its life alone: until it has
  * executed its program, its command line reads empty.
  */
-function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, lookMs: number): Guard | null {
+function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, text: string, until: number): Guard | null {
   const started = startTicks(pid);
   if (started === null) return null;
-  const args = ["-c", script(lookMs), NAME, started, String(pid)];
+  const args = ["-c", text, NAME, String(until), started, String(pid)];
   const [program = "", ...rest] = unprivileged({ executable: "/bin/sh", args, user, bindsLowPort });
   const child = spawn(program, rest, { cwd: run, detached: true, stdio: "ignore", env: {} });
   let lives = true;
@@ -140,9 +170,8 @@ function findGuard(speaker: GuardedSpeaker): Guard | null {
 function isGuard(pid: number, speaker: GuardedSpeaker): boolean {
   try {
     const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
-    // The guard of an earlier version knows no start.
-    const isGuardOf = [args.at(-2), args.at(-3)].includes(NAME);
-    const isIts = isGuardOf && args.at(-1) === String(speaker.pid);
+    // The guards of earlier versions know no start, or no time from the beginning.
+    const isIts = args.slice(-4, -1).includes(NAME) && args.at(-1) === String(speaker.pid);
     return isIts && isSameDirectory(`/proc/${pid}/cwd`, speaker.run);
   } catch {
     // It ended, or is another user's.

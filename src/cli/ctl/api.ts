@@ -1,5 +1,6 @@
 /** The HTTP interface of a service, as `floodwall ctl` calls it. */
 import { readFileSync } from "node:fs";
+import { remedyOf } from "../../mitigation/order/remedies.ts";
 import { messageOf } from "../../system/error-message.ts";
 
 /** Without an answer in this time the outcome is not known, ms: the service answers an order within 8 s. */
@@ -118,10 +119,13 @@ function answered(status: number, text: string, { request, doubt }: { request: s
     if (body === null) throw new Unreachable(`${request} is not answered by Floodwall: the answer is no JSON${doubt}`);
     return body;
   }
-  const { error, reason } = body ?? {};
+  const { error, reason, remedy = remedyOf(String(reason)) } = body ?? {};
   const why = [error, reason].find((each) => typeof each === "string");
   if (why === undefined) throw new Unreachable(`${request} is answered ${status}${doubt}`);
-  throw new Refused(status === 401 ? `${why}: give a token by FLOODWALL_TOKEN or --token-file FILE` : String(why));
+  if (status === 401) throw new Refused(`${why}: give a token by FLOODWALL_TOKEN or --token-file FILE`);
+  // Who wrote options did not write JSON.
+  const said = String(why).replace(/^invalid JSON body: /, "");
+  throw new Refused(typeof remedy === "string" ? `${said}: ${remedy}` : said);
 }
 
 function parsed(text: string): Json | null {

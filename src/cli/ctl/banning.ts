@@ -52,11 +52,13 @@ const WINDOW_COLUMNS: readonly Column[] = [
 ];
 
 function banned(answer: Json, verb: string): Answered {
-  const { announcement } = answer;
+  const { announcement, announce_error: error } = answer;
   const isNotThere = announcement !== undefined && announcement !== "announced";
   const state = answer["dry_run"] === true ? "dry run: nothing is announced" : plain(announcement).replaceAll("_", " ");
+  const why = error === undefined ? state : `${state}: ${plain(error)}`;
   const isSaid = verb === "banned" && (answer["dry_run"] === true || isNotThere);
-  const text = `${plain(answer["prefix"])} ${verb}: ${plain(answer["route"])}${isSaid ? ` (${state})` : ""}`;
+  const until = verb === "banned" && answer["expires_at"] !== undefined ? ` until ${plain(answer["expires_at"])}` : "";
+  const text = `${plain(answer["prefix"])} ${verb}${until}: ${plain(answer["route"])}${isSaid ? ` (${why})` : ""}`;
   return ordered(answer, text);
 }
 

@@ -44,6 +44,9 @@ export interface CtlCommand {
   readonly run: (given: CtlCall) => AsyncGenerator<Answered | Error>;
 }
 
+/** What help, completion and the manual page say of a command. */
+export type CtlWord = Pick<CtlCommand, "name" | "operands" | "summary" | "options" | "example">;
+
 /** A value of an option. */
 export function given(options: Options, name: string): string | undefined {
   const value = options[name];

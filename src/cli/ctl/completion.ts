@@ -1,6 +1,6 @@
 /** Completion of `floodwall ctl` for shells, from its commands. */
 import { COMMANDS as ROLES } from "../commands.ts";
-import { type CtlCommand, type CtlOption, CtlUsage } from "./command.ts";
+import { type CtlCommand, type CtlOption, CtlUsage, type CtlWord } from "./command.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
@@ -16,8 +16,28 @@ export function completion(
   throw new CtlUsage(`completion needs one of ${SHELLS.join(", ")}`);
 }
 
+/** The commands that ask no service. */
+export const OWN: readonly CtlWord[] = [
+  {
+    name: "completion",
+    operands: SHELLS.join("|"),
+    summary: `completion for ${SHELLS.join(", ")}: source it from the shell's start-up file`,
+    options: [],
+    example: "completion bash > ~/.local/share/bash-completion/completions/floodwall",
+  },
+  {
+    name: "help",
+    operands: "[COMMAND]",
+    summary: "the commands, or one with its options",
+    options: [],
+    example: "help ban",
+  },
+];
+
 const flagOf = ([option]: readonly [string, string]) => option.split(" ")[0] ?? "";
 const flagsOf = (options: readonly CtlOption[]) => options.map(({ name }) => `--${name}`).join(" ");
+
+const namesOf = (commands: readonly CtlCommand[]) => [...commands, ...OWN].map(({ name }) => name).join(" ");
 
 function bash(commands: readonly CtlCommand[], common: readonly CtlOption[]): string {
   const cases = commands.map(({ name, options }) => `    ${name}) words="${flagsOf([...options, ...common])}" ;;`);
@@ -28,11 +48,12 @@ function bash(commands: readonly CtlCommand[], common: readonly CtlOption[]): st
 ${ROLES.map(({ name, options }) => `      ${name}) words="${options.map(flagOf).join(" ")}" ;;`).join("\n")}
     esac
   elif [ "\${COMP_WORDS[1]}" = ctl ] && [ "$COMP_CWORD" -eq 2 ]; then
-    words="${commands.map(({ name }) => name).join(" ")} completion help"
+    words="${namesOf(commands)}"
   elif [ "\${COMP_WORDS[1]}" = ctl ] && [ "$COMP_CWORD" -gt 2 ]; then
     case "\${COMP_WORDS[2]}" in
 ${cases.map((line) => `  ${line}`).join("\n")}
       completion) words="${SHELLS.join(" ")}" ;;
+      help) words="${namesOf(commands)}" ;;
       *) words="" ;;
     esac
   fi
@@ -64,7 +85,7 @@ function zsh(commands: readonly CtlCommand[], common: readonly CtlOption[]): str
   return `#compdef floodwall
 _floodwall() {
   local -a roles=(${ROLES.map(({ name, summary }) => described(name, summary)).join(" ")})
-  local -a orders=(${commands.map(({ name, summary }) => described(name, summary)).join(" ")})
+  local -a orders=(${[...commands, ...OWN].map(({ name, summary }) => described(name, summary)).join(" ")})
   if (( CURRENT == 2 )); then
     _describe command roles
     return
@@ -79,6 +100,7 @@ ${roleFlags.join("\n")}
       case $words[3] in
 ${ctlFlags.join("\n")}
         completion) _values shell ${SHELLS.join(" ")} ;;
+        help) _describe command orders ;;
       esac ;;
   esac
 }
@@ -94,10 +116,11 @@ function fish(commands: readonly CtlCommand[], common: readonly CtlOption[]): st
   const none = "test (count (commandline -opc)) -eq 1";
   return [
     ...ROLES.map(({ name, summary }) => `${under(none)} -f -a ${name} -d ${quoted(summary)}`),
-    ...commands.map(({ name, summary }) => `${under(isFirst)} -f -a ${name} -d ${quoted(summary)}`),
+    ...[...commands, ...OWN].map(({ name, summary }) => `${under(isFirst)} -f -a ${name} -d ${quoted(summary)}`),
     ...commands.flatMap(({ name, options }) =>
       [...options, ...common].map((each) => option(`__fish_seen_subcommand_from ${name}`, each)),
     ),
     `${under("__fish_seen_subcommand_from completion")} -f -a ${quoted(SHELLS.join(" "))}`,
+    `${under("__fish_seen_subcommand_from ctl; and __fish_seen_subcommand_from help")} -f -a ${quoted(namesOf(commands))}`,
   ].join("\n");
 }

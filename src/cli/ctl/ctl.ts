@@ -6,8 +6,8 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../../system/error-message.ts";
 import { Api, accessOf, BadAccess, Refused, Unreachable } from "./api.ts";
 import { BANNING } from "./banning.ts";
-import { type CtlCall, type CtlCommand, type CtlOption, CtlUsage } from "./command.ts";
-import { completion, SHELLS } from "./completion.ts";
+import { type CtlCall, type CtlCommand, type CtlOption, CtlUsage, type CtlWord } from "./command.ts";
+import { completion, OWN } from "./completion.ts";
 import { commandHelp, ctlHelp } from "./help.ts";
 import { NOTIFYING } from "./notifying.ts";
 import { ORDERING } from "./ordering.ts";
@@ -49,7 +49,7 @@ export async function ctl(words: readonly string[], options: CtlOptions): Promis
     if (name === undefined) throw new CtlUsage("a command is missing");
     if (["help", "--help", "-h"].includes(name)) return printed(helpOf(rest[0]), print);
     if (name === "completion") return printed(completion(rest[0], COMMANDS, COMMON), print);
-    return await run(commandOf(name), rest, options);
+    return await run(wordOf(name, COMMANDS), rest, options);
   } catch (cause) {
     complain(`floodwall ctl: ${messageOf(cause)}`);
     if (cause instanceof CtlUsage || cause instanceof BadAccess) return EXIT.usage;
@@ -92,14 +92,17 @@ function parse(command: CtlCommand, words: readonly string[]) {
   }
 }
 
-function commandOf(name: string): CtlCommand {
-  const command = COMMANDS.find((each) => each.name === name);
-  if (command !== undefined) return command;
-  throw new CtlUsage(`unknown command ${name}: one of ${COMMANDS.map((each) => each.name).join(", ")}`);
+function wordOf<Word extends CtlWord>(name: string, words: readonly Word[]): Word {
+  const word = words.find((each) => each.name === name);
+  if (word !== undefined) return word;
+  throw new CtlUsage(`unknown command ${name}: one of ${words.map((each) => each.name).join(", ")}`);
 }
 
 function helpOf(name: string | undefined): string {
-  return name === undefined ? ctlHelp(COMMANDS, COMMON, SHELLS) : commandHelp(commandOf(name), COMMON);
+  const all: readonly CtlWord[] = [...COMMANDS, ...OWN];
+  if (name === undefined) return ctlHelp(all, COMMON);
+  const isOwn = OWN.some((word) => word.name === name);
+  return commandHelp(wordOf(name, all), isOwn ? [] : COMMON);
 }
 
 function printed(text: string, print: (line: string) => void): number {

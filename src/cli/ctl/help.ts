@@ -1,38 +1,30 @@
 /** What `floodwall ctl help` prints, and the manual page: both from the commands. */
-import type { CtlCommand, CtlOption } from "./command.ts";
+import type { CtlOption, CtlWord } from "./command.ts";
 
-const usageOf = ({ name, operands }: CtlCommand) => `floodwall ctl ${name}${operands === "" ? "" : ` ${operands}`}`;
+const usageOf = ({ name, operands }: CtlWord) => `floodwall ctl ${name}${operands === "" ? "" : ` ${operands}`}`;
 const wordsOf = ({ name, value }: CtlOption) => `--${name}${value === null ? "" : ` ${value}`}`;
 
 const EXITS = `exit codes: 0 done; 1 the service refused it, the reason is on standard error; 2 wrong usage; 3 no answer, so
   that whether an order was carried out is not known`;
 
-export function ctlHelp(
-  commands: readonly CtlCommand[],
-  common: readonly CtlOption[],
-  shells: readonly string[],
-): string {
-  const rows = [
-    ...commands.map(({ name, summary }) => [name, summary] as const),
-    ["completion SHELL", `completion for ${shells.join(", ")}: source it from the shell's start-up file`] as const,
-    ["help [COMMAND]", "this, or a command with its options"] as const,
-  ];
+export function ctlHelp(commands: readonly CtlWord[], common: readonly CtlOption[]): string {
+  const rows = commands.map(({ name, summary }) => [name, summary] as const);
   return ["usage: floodwall ctl COMMAND ...", "", ...columns(rows), "", ...optionLines(common), "", EXITS].join("\n");
 }
 
-export function commandHelp(command: CtlCommand, common: readonly CtlOption[]): string {
+export function commandHelp(command: CtlWord, common: readonly CtlOption[]): string {
   return [
     `usage: ${usageOf(command)}`,
     `  ${command.summary}`,
     "",
     ...optionLines([...command.options, ...common]),
-    "",
+    ...(command.options.length + common.length === 0 ? [] : [""]),
     `example: floodwall ctl ${command.example}`,
   ].join("\n");
 }
 
 /** The commands as sections of a manual page, in the language of man(7). */
-export function manualPage(commands: readonly CtlCommand[], common: readonly CtlOption[], version: string): string {
+export function manualPage(commands: readonly CtlWord[], common: readonly CtlOption[], version: string): string {
   const option = (each: CtlOption) => `.TP\n.B ${escaped(wordsOf(each))}\n${escaped(each.help)}.`;
   return `.TH FLOODWALL-CTL 1 "" "floodwall ${version}" "Floodwall"
 .SH NAME

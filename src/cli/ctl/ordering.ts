@@ -1,7 +1,7 @@
 /** The commands that order something. */
 import { messageOf } from "../../system/error-message.ts";
 import type { Json } from "./api.ts";
-import { type Answered, type CtlCommand, CtlUsage, type Options, reasonOf, secondsOf } from "./command.ts";
+import { type Answered, type CtlCommand, CtlUsage, given, type Options, reasonOf, secondsOf } from "./command.ts";
 import { effect, ordered, REASON, required } from "./order-words.ts";
 import { BLOCK_COLUMNS, RULE_COLUMNS } from "./reading.ts";
 import { type Column, partOf, plain, rowsOf, table } from "./table.ts";
@@ -13,16 +13,24 @@ const SETTINGS = [
   { option: "flows", key: "flows_per_sec", of: "flows/s" },
 ] as const;
 
-const TTL = { name: "ttl", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" } as const;
+const TIMES = [
+  { name: "for", value: "TIME", help: "how long: 90s, 15m, 1h, 2d" },
+  { name: "ttl", value: "TIME", help: "the same" },
+] as const;
+
+function ttlOf(options: Options): number {
+  const name = options["ttl"] === undefined ? "for" : "ttl";
+  return secondsOf(name, required(options, name));
+}
 
 export const ORDERING: readonly CtlCommand[] = [
   {
     name: "block",
-    ...{ operands: "SOURCE VICTIM", count: [2, 2], example: "block 198.51.100.9 203.0.113.7 --ttl 1h --reason scan" },
+    ...{ operands: "SOURCE VICTIM", count: [2, 2], example: "block 198.51.100.9 203.0.113.7 --for 1h --reason scan" },
     summary: "drops packets of a source to a victim on this machine",
-    options: [TTL, REASON, { name: "preview", value: null, help: "only say what it would drop" }],
+    options: [...TIMES, REASON, { name: "preview", value: null, help: "only say what it would drop" }],
     async *run({ api, operands: [source = "", victim = ""], options }) {
-      const order = { source, victim, ttl_seconds: secondsOf("ttl", required(options, "ttl")), ...reasonOf(options) };
+      const order = { source, victim, ttl_seconds: ttlOf(options), ...reasonOf(options) };
       if (options["preview"] === true) yield effect(await api.post("/dataplane/sources/preview", order));
       else {
         const answer = await api.post("/dataplane/sources", order);
@@ -44,13 +52,14 @@ export const ORDERING: readonly CtlCommand[] = [
     operands: "[add RULE | remove NAME]",
     ...{
       count: [0, 2],
-      example: `rules add '{name: no-chargen, action: drop, protocol: udp, source_ports: ["19"]}' --ttl 1h`,
+      example: `rules add '{name: no-chargen, action: drop, protocol: udp, source_ports: ["19"]}' --for 1h`,
     },
     summary: "filter rules in force; adds one before all others, written as in the configuration, or removes one",
-    options: [TTL, REASON, { name: "preview", value: null, help: "only say what the rule would drop" }],
+    options: [...TIMES, REASON, { name: "preview", value: null, help: "only say what the rule would drop" }],
     async *run({ api, operands: [verb, operand], options }) {
-      if (verb !== "add" && (options["preview"] === true || options["ttl"] !== undefined)) {
-        throw new CtlUsage("--preview and --ttl go with rules add alone");
+      const isTimed = options["for"] !== undefined || options["ttl"] !== undefined;
+      if (verb !== "add" && (options["preview"] === true || isTimed)) {
+        throw new CtlUsage("--preview and --for go with rules add alone");
       }
       if (verb === undefined) {
         const answer = await api.get("/filter-rules");
@@ -59,8 +68,7 @@ export const ORDERING: readonly CtlCommand[] = [
         const answer = await api.delete(`/filter-rules/${encodeURIComponent(operand)}`, reasonOf(options));
         yield ordered(answer, `the rule ${plain(operand)} is removed`);
       } else if (verb === "add" && operand !== undefined) {
-        const ttl = secondsOf("ttl", required(options, "ttl"));
-        const order = { ...ruleIn(operand), ttl_seconds: ttl, ...reasonOf(options) };
+        const order = { ...ruleIn(operand), ttl_seconds: ttlOf(options), ...reasonOf(options) };
         if (options["preview"] === true) yield effect(await api.post("/filter-rules/preview", order));
         else {
           const answer = await api.post("/filter-rules", order);
@@ -72,7 +80,7 @@ export const ORDERING: readonly CtlCommand[] = [
   {
     name: "reload",
     ...{ operands: "", count: [0, 0], example: "reload --preview" },
-    options: [{ name: "preview", value: null, help: "only say what would change" }],
+    options: [REASON, { name: "preview", value: null, help: "only say what would change" }],
     summary: "reads the configuration file again; a file with errors changes nothing",
     async *run({ api, options }) {
       if (options["preview"] === true) {
@@ -80,7 +88,10 @@ export const ORDERING: readonly CtlCommand[] = [
         yield { answer, text: reloadPreviewText(answer) };
         return;
       }
-      const answer = await api.post("/config/reload", null);
+      const answer = await api.post(
+        "/config/reload",
+        given(options, "reason") === undefined ? null : reasonOf(options),
+      );
       const restart = Array.isArray(answer["needs_restart"]) ? answer["needs_restart"] : [];
       const rest = restart.length === 0 ? "" : `; after a restart only: ${plain(restart)}`;
       const state = answer["dry_run"] === true ? "in dry run" : "live";
@@ -90,7 +101,8 @@ export const ORDERING: readonly CtlCommand[] = [
   {
     name: "group",
     ...{ operands: "[NAME]", count: [0, 1], example: "group acme --pps 20000 --reason 'ticket 8'" },
-    summary: "thresholds and method of hostgroups; sets them over the configuration, or takes that back",
+    summary:
+      "thresholds and method of hostgroups; sets them over the configuration, in place of all that was set before, or takes that back",
     options: [
       ...SETTINGS.map(({ option, of }) => ({ name: option, value: "N", help: `threshold of ${of}, each host` })),
       { name: "method", value: "METHOD", help: "blackhole, flowspec, divert or scrub" },
@@ -126,14 +138,13 @@ const GROUP_COLUMNS: readonly Column[] = [
 
 /** New settings replace all that were set before. */
 function settingsIn(options: Options): Json {
-  const given = (name: string) => (typeof options[name] === "string" ? options[name] : undefined);
   const thresholds = SETTINGS.flatMap(({ option, key }) => {
-    const text = given(option);
+    const text = given(options, option);
     if (text === undefined) return [];
     if (!/^\d+(\.\d+)?$/.test(text)) throw new CtlUsage(`--${option} ${text}: write a number`);
     return [[key, Number(text)] as const];
   });
-  const [method, spare] = [given("method"), given("spare")];
+  const [method, spare] = [given(options, "method"), given(options, "spare")];
   return {
     ...(thresholds.length > 0 && { thresholds: Object.fromEntries(thresholds) }),
     ...(method !== undefined && { mitigation: method }),
@@ -145,9 +156,7 @@ function changed(answer: Json): Answered {
   const changes = Array.isArray(answer["changes"]) ? answer["changes"].map(plain) : [];
   return {
     answer,
-    text: [`hostgroup ${plain(answer["hostgroup"])}:`, ...(changes.length === 0 ? ["nothing changed"] : changes)].join(
-      "\n",
-    ),
+    text: changes.length === 0 ? `hostgroup ${plain(answer["hostgroup"])}: nothing changed` : changes.join("\n"),
   };
 }
 

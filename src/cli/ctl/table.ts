@@ -8,6 +8,9 @@ const GAP = "  ";
 /** Control characters, which a terminal would obey, and those that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
+/** Of a time as the service writes it. */
+const PARTS_OF_SECOND = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/;
+
 /** @param none said where there is no row. */
 export function table(rows: readonly Json[], columns: readonly Column[], none: string): string {
   if (rows.length === 0) return none;
@@ -38,7 +41,7 @@ export function plain(value: unknown): string {
   if (value === false) return "no";
   if (Array.isArray(value)) return value.map(plain).join(", ") || "-";
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.replace(UNSAFE, "?");
+  return text.replace(PARTS_OF_SECOND, "$1Z").replace(UNSAFE, "?");
 }
 
 const STEPS = ["", " k", " M", " G", " T"];

@@ -25,11 +25,11 @@ export const HookSection = described(
       ),
       confirm_seconds: described(
         integer(0, 3600, 900),
-        "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it.",
+        "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it, and the answer that it has not yet counts as a failed attempt.",
       ),
       confirm_every_seconds: described(
         integer(0, 86_400, 60),
-        "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: the hook is called to begin it again, and its bans wait for it. 0, or `confirm_seconds: 0`: never.",
+        "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: its bans go on to their next rung, or to `ban.fallback`, and want it again a minute later; where they have neither, the hook is called to begin it again at once. 0, or `confirm_seconds: 0`: never.",
       ),
       retry_after_seconds: described(
         integer(10, 86_400, 600),

@@ -116,7 +116,7 @@ function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Ou
     return { kind: "invalid_body", detail: `${other} and ${twice.name} name the same ban` };
   }
   const orders = bans.map(({ order }) => order);
-  const made = backend.bansPreview(orders, call.principal);
+  const made = backend.bansPreview({ orders, ended: unbans.map(endedOf) }, call.principal);
   const views = made.map((ban, i): [BanOrder, BanView] => [orders[i] as BanOrder, { ban, routeState: null }]);
   const refused = views.filter(([, { ban }]) => ban.state === "rejected");
   if (refused.length === 0) return null;
@@ -134,16 +134,17 @@ async function carryOutAll(
   { unban: ended = [] }: ManyFields,
   read: Read,
 ): Promise<Outcome | Refusal> {
-  const banned = read.bans.map(async ({ order }): Promise<[OrderedBanWire, OutcomePart]> => {
-    const view = await backend.ban(order, call.principal);
-    return [orderedToWire(call, order, view), banOutcome(order, view)];
-  });
+  // First those that end: the others may need their places.
   const lifted = read.unbans.map(async (target, i): Promise<[OrderedBanWire, OutcomePart] | null> => {
     const fields = ended[i] ?? {};
     const view = await unban(backend, call, target, fields);
     if (view === null) return null;
     const part = { ...unbanOutcome(target, fields, view), action: "unban" as const };
     return [banToWire(ofTenant(view, call.principal.tenant)), part];
+  });
+  const banned = read.bans.map(async ({ order }): Promise<[OrderedBanWire, OutcomePart]> => {
+    const view = await backend.ban(order, call.principal);
+    return [orderedToWire(call, order, view), banOutcome(order, view)];
   });
   const done = (await Promise.all([...banned, ...lifted])).filter((one) => one !== null);
   const isRefused = done.some(([{ state }, { result }]) => state === "rejected" && result === "rejected");

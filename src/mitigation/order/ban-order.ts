@@ -29,6 +29,13 @@ export interface BanOrder {
   readonly isDryRun: boolean;
 }
 
+/** Carried out together. */
+export interface ManyOrders {
+  readonly orders: readonly BanOrder[];
+  /** Of the bans that end. */
+  readonly ended: readonly (IpAddress | Prefix)[];
+}
+
 /** The order of a ban as the configuration says. */
 export function plainOrder(target: IpAddress): BanOrder {
   return { prefix: hostPrefix(target), terms: {}, ttlSeconds: null, reason: "", isDryRun: false };

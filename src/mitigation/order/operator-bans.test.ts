@@ -37,8 +37,10 @@ test("of orders that are more than a cap allows together the last are refused, a
   await banBy(engine, victim, T0);
   const before = [...engine.active.values()];
   const orders = ["192.0.2.51", "192.0.2.52", victim].map((target) => plainOrder(address(target)));
-  const made = () => engine.operators.previewAll(orders, T0, ADMINISTRATOR).map(({ state, reason }) => reason ?? state);
+  const made = (ended: readonly (typeof victim)[] = []) =>
+    engine.operators.previewAll({ orders, ended }, T0, ADMINISTRATOR).map(({ state, reason }) => reason ?? state);
   for (let i = 0; i < 2; i++) expect(made()).toEqual(["active", "max_active_bans reached", "active"]);
+  expect(made([victim])).toEqual(["active", "active", "max_active_bans reached"]);
   expect([...engine.active.values()]).toEqual(before);
   expect(engine.preview(orders[1] as BanOrder, T0).state).toBe("active");
 });

@@ -9,7 +9,7 @@ import type { BanAdmission } from "../ban-admission.ts";
 import type { BanAnswer } from "../ban-answer.ts";
 import type { BannedAttacks } from "../banned-attacks.ts";
 import type { MitigationPolicy } from "../policy.ts";
-import type { BanOrder } from "./ban-order.ts";
+import type { BanOrder, ManyOrders } from "./ban-order.ts";
 import { type BanOrderRecord, orderOfRecord } from "./ban-order-record.ts";
 import { orderedBan, storeOrdered } from "./ordered-ban.ts";
 
@@ -60,11 +60,13 @@ export class OperatorBans {
     return typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
   }
 
-  /** What each of these would be, once those before it are in force. Nothing is changed. */
-  previewAll(orders: readonly BanOrder[], wallMs: number, by: Holder): Ban[] {
+  /** What each order would be, once those that end have ended and the orders before it are in force. Nothing is changed. */
+  previewAll({ orders, ended }: ManyOrders, wallMs: number, by: Holder): Ban[] {
     const { active } = this.#options;
     const tried: (readonly [made: Ban, present: Ban | null])[] = [];
+    const ending = ended.flatMap((of) => this.inForce(of) ?? []);
     try {
+      for (const ban of ending) active.put({ ...ban, state: "withdrawn" });
       return orders.map((order) => {
         const present = active.get(order.prefix.text) ?? null;
         const made = this.preview(order, wallMs, by);
@@ -76,6 +78,7 @@ export class OperatorBans {
       });
     } finally {
       for (const [made, present] of tried.reverse()) active.put(present ?? { ...made, state: "withdrawn" });
+      for (const ban of ending) active.put(ban);
     }
   }
 
