@@ -10,6 +10,7 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
@@ -28,6 +29,7 @@ export interface ClusterJoinsOptions {
   readonly peers: Peers;
   /** The lease where there is more than the connections to decide it; given that of the pair. Absent: that one. */
   readonly leaseOver?: (pair: Lease) => Lease;
+  readonly state: Pick<StateStore, "table" | "stored">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -67,7 +69,7 @@ export class ClusterJoins {
       onDropped: (events) => this.#dropped(events),
     });
     this.#audit = new ClusterAudit({
-      ...once,
+      ...{ ...once, state: options.state },
       whenAgreed: (report) => this.#attacks.whenAgreed(report),
       onDropped: (rows) => this.#rowsDropped(rows),
     });

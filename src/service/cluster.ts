@@ -139,7 +139,9 @@ export class Cluster {
     if (config.cluster !== null) return new Cluster(config.cluster, config, parts);
     // What a cluster of before has left would be out of date if there is one again.
     const { state } = parts;
-    for (const order of state.stored.cluster_orders) state.table("cluster_orders").queue(stampedName(order), null);
+    const { cluster_orders: orders, audit_unconfirmed: rows } = state.stored;
+    for (const order of orders) state.table("cluster_orders").queue(stampedName(order), null);
+    for (const { id } of rows) state.table("audit_unconfirmed").queue(id, null);
     return null;
   }
 

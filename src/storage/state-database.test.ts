@@ -248,7 +248,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 13");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 14");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -339,7 +339,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
     raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
   raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+    "DROP TABLE audit_unconfirmed; DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
   );
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
@@ -366,7 +366,7 @@ test("rules of a build before several protocols keep theirs", () => {
   expect(old).toContain('"protocol":null');
   raw.query(INSERT_BAN).run("b2", old);
   raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+    "DROP TABLE audit_unconfirmed; DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
   );
   raw.run("PRAGMA user_version = 7");
   raw.close();
@@ -386,7 +386,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   }
   raw.run("DROP TABLE levers");
   raw.run(
-    "DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
+    "DROP TABLE audit_unconfirmed; DROP TABLE browser_sessions; DROP TABLE order_notices; DROP TABLE notified; DROP TABLE cluster_orders; DROP TABLE notifications; DROP TABLE notify_targets; DROP TABLE maintenance; DROP TABLE incidents",
   );
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");

@@ -22,6 +22,7 @@ import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadable
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
 import {
+  AUDIT_UNCONFIRMED,
   BROWSER_SESSIONS,
   CLUSTER_ORDERS,
   canMigrate,
@@ -50,6 +51,7 @@ const SCHEMA = `
   ${NOTIFICATIONS}
   ${NOTIFIED}
   ${BROWSER_SESSIONS}
+  ${AUDIT_UNCONFIRMED}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -112,6 +114,7 @@ export class StateDatabase {
       notified: this.#rows("notified"),
       order_notices: this.#rows("order_notices"),
       browser_sessions: this.#rows("browser_sessions"),
+      audit_unconfirmed: this.#rows("audit_unconfirmed"),
     };
   }
 
@@ -271,6 +274,7 @@ export class StateDatabase {
       case "notified":
       case "order_notices":
       case "browser_sessions":
+      case "audit_unconfirmed":
         if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
         else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -49,6 +49,10 @@ export const CLUSTER_ORDERS = `
   CREATE TABLE cluster_orders (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const AUDIT_UNCONFIRMED = `
+  CREATE TABLE audit_unconfirmed (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
@@ -66,6 +70,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
     db.run(NOTIFIED + BROWSER_SESSIONS);
     rememberAttacks(db);
   },
+  13: (db) => db.run(AUDIT_UNCONFIRMED),
 };
 
 /** Whether the file can be migrated to this build's version. */
