@@ -155,6 +155,7 @@ export class OrderRegister {
   /** Takes records of other brains. Resolves when what it took is on disk, or the disk has not taken it in time. */
   async take(records: readonly SharedRecord[], from: string): Promise<readonly TakeOutcome[]> {
     const outcomes: TakeOutcome[] = [];
+    this.#options.wallMs(); // A step before was corrected.
     const { steppedMs } = this.#adoption;
     for (let first = 0; first < records.length; first += TAKEN_AT_ONCE)
       outcomes.push(...(await this.#takeSome(records.slice(first, first + TAKEN_AT_ONCE), from, steppedMs)));
@@ -164,10 +165,9 @@ export class OrderRegister {
   async #takeSome(records: readonly SharedRecord[], from: string, steppedMs: number): Promise<TakeOutcome[]> {
     if (this.#isStopped) return records.map(() => "unsaved");
     const taken = records.map((record) => this.#take(record, from, steppedMs));
-    const rows = taken.flatMap((order) => {
-      const name = typeof order === "string" ? "" : stampedName(order);
-      return typeof order === "object" && this.#orders.get(name) === order ? [[name, order] as const] : [];
-    });
+    const orders = taken.filter((order) => typeof order === "object");
+    const named = orders.map((order) => [stampedName(order), order] as const);
+    const rows = named.filter(([name, order]) => this.#orders.get(name) === order);
     const isSaved = rows.length === 0 || (await this.#options.store.saveAll(rows));
     if (isSaved) for (const [name, order] of rows) if (this.#orders.get(name) === order) this.#unsaved.delete(name);
     return taken.map((each) => (typeof each === "string" ? each : isSaved ? "taken" : "unsaved"));

@@ -1,5 +1,5 @@
 /**
- * What the brains of a cluster have together beside orders: ids of attacks, times, rungs and rules of bans, the nodes that
+ * What the brains of a cluster have together beside orders: ids of attacks, incidents, times, rungs and rules of bans, the nodes that
  * poll them, and notifications. All of it is joined as messages come; nothing waits for another brain but reports, for a
  * quarter of a second.
  */
@@ -17,6 +17,7 @@ import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterAttacks } from "./cluster-attacks.ts";
 import { ClusterAudit } from "./cluster-audit.ts";
 import { ClusterBans } from "./cluster-bans.ts";
+import { shareIncidents } from "./cluster-incidents.ts";
 import { PairLease } from "./cluster-lease.ts";
 import { shareLimits } from "./cluster-limits.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
@@ -100,7 +101,8 @@ export class ClusterJoins {
     floodwall.onBanChange((change) => this.#bans.banChanged(change));
     const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
-    const { announcer } = floodwall;
+    const { announcer, incidents } = floodwall;
+    shareIncidents({ ...shared, incidents, attackIds: this.#attacks });
     if (announcer === null) return;
     shareQuarantine({ ...shared, quarantine: announcer.quarantine });
     shareLimits({ ...shared, limits: announcer.learned });

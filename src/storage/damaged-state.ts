@@ -56,7 +56,8 @@ const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) =>
   attacks: ({ target, group, carpet }) =>
     (target === null || isAddress(target)) && typeof group === "string" && isVictim(carpet?.prefix ?? null),
   filter_rules: ({ rule }) => isObject(rule),
-  incidents: ({ members, peaks, work }) =>
+  incidents: ({ aliases = [], members, peaks, work }) =>
+    Array.isArray(aliases) &&
     members.every(({ victim }) => isVictim(victim)) &&
     [peaks.packets, peaks.bits].every(isObject) &&
     Array.isArray(work.notes),
