@@ -197,7 +197,7 @@ describe("over a restart", () => {
       observer: { refused: () => {}, waits: () => {}, endsDropped: () => {} },
     });
     register.load(a.rows.values());
-    expect([register.takerOf("levers", "x"), register.takerOf("levers", "y")]).toEqual(["c", null]);
+    expect([register.stampOf("levers", "x")?.brain, register.stampOf("levers", "y")]).toEqual(["c", null]);
   });
 
   test("orders from before the cluster get the time at which they began", () => {

@@ -123,9 +123,9 @@ export class OrderRegister {
     return order === null ? null : this.#recordOf(order);
   }
 
-  /** The brain whose caller gave the newest order of the key; null: it has none. */
-  takerOf(table: SharedTable, key: string): string | null {
-    return this.#orders.get(stampedName({ table, key }))?.stamp.brain ?? null;
+  /** Of the newest order of the key, with the brain whose caller gave it; null: it has none. */
+  stampOf(table: SharedTable, key: string): Stamp | null {
+    return this.#orders.get(stampedName({ table, key }))?.stamp ?? null;
   }
 
   /** How long the end of an order of the table is kept, ms. */

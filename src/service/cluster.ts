@@ -125,7 +125,7 @@ export class Cluster {
       records: () => this.register.records(),
       digest: () => this.register.digest(),
       shifted: (record, byMs) => this.register.shifted(record, byMs),
-      stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
+      stampOf: (table, key) => this.register.stampOf(table, key),
       garbled: (peer, what) => this.#garbled(peer, what),
     });
     this.register.join(this.#exchange, { decides: section.etcd === null });
