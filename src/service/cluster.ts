@@ -35,6 +35,7 @@ import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { type ChallengeSharing, shareChallenges } from "./cluster-challenges.ts";
+import { shareEdgeReports } from "./cluster-edge-reports.ts";
 import { ClusterEtcd } from "./cluster-etcd.ts";
 import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
@@ -62,7 +63,7 @@ export interface ClusterParts {
 }
 
 /** What brains share of the edge channel. */
-interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme"> {
+interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme" | "reports"> {
   readonly onPublished: ChallengeSharing["onPublished"];
   readonly clearance: () => ClearanceKeys | null;
 }
@@ -159,6 +160,7 @@ export class Cluster {
     this.joins.follow(floodwall, nodes);
     const onUnread = (kind: string, from: string) => this.#garbled(from, kind);
     shareChallenges({ ...edge, clock, onUnread, peers: this.peers });
+    shareEdgeReports({ nodes, clock, onUnread, peers: this.peers, reports: edge.reports });
     floodwall.onReloaded((next) => {
       this.#sections = sectionHashes(next);
     });
