@@ -31,6 +31,8 @@ export interface Adopting {
 
 export class OrderAdoption {
   readonly #options: OrderAdoptionOptions;
+  /** How far the clock of this brain was set since the start, in all, ms. */
+  steppedMs = 0;
 
   constructor(options: OrderAdoptionOptions) {
     this.#options = options;
@@ -45,10 +47,14 @@ export class OrderAdoption {
     return record === null ? shared : { ...shared, record: table.shifted(record, Math.round(byMs)) };
   }
 
-  /** With times of this brain's clock, if it is known how far that of the record is from it. */
-  corrected(shared: SharedRecord): SharedRecord {
+  /**
+   * With times of this brain's clock, if it is known how far that of the record is from it.
+   * @param steppedMs what it was when the record got the times that it has.
+   */
+  corrected(shared: SharedRecord, steppedMs = this.steppedMs): SharedRecord {
     const { clock, ...rest } = shared;
-    if (clock === undefined) return shared;
+    if (clock === undefined)
+      return steppedMs === this.steppedMs ? shared : this.shifted(shared, this.steppedMs - steppedMs);
     const known = clock === this.#options.own ? OWN_CLOCK : this.#options.clockOf(clock);
     return known?.isCurrent === true ? this.#onOwnClock(rest, known) : shared;
   }

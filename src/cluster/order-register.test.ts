@@ -197,7 +197,7 @@ describe("over a restart", () => {
       observer: { refused: () => {}, waits: () => {}, endsDropped: () => {} },
     });
     register.load(a.rows.values());
-    expect([register.takerOf("levers", "x"), register.takerOf("levers", "y")]).toEqual(["c", null]);
+    expect([register.stampOf("levers", "x")?.brain, register.stampOf("levers", "y")]).toEqual(["c", null]);
   });
 
   test("orders from before the cluster get the time at which they began", () => {
@@ -287,6 +287,18 @@ const digestOf = (records: Iterable<SharedRecord>) => {
   for (const record of records) digest.add(record);
   return digest.texts;
 };
+
+test("a clock that is set amid the groups of a message moves the times of all its orders once", async () => {
+  const record = (i: number) => ({ name: `k${i}`, text: "c", endsAt: NOON + 60_000 });
+  const orders = Array.from({ length: 300 }, (_, i) => foreign({ key: `k${i}`, record: record(i) }));
+  const taking = b.takes(orders);
+  b.wallMs += 3_600_000;
+  b.register.clockStepped(3_600_000);
+  await taking;
+  const ends = [...b.register.records()].map(({ record: kept }) => (kept as Order | null)?.endsAt ?? null);
+  // The two that found room are moved by their owner.
+  expect([ends.length, new Set(ends.slice(2))]).toEqual([300, new Set([NOON + 3_660_000])]);
+});
 
 test("what a brain sends is saved in groups", async () => {
   const many = Array.from({ length: 500 }, (_, i) =>

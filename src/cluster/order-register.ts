@@ -123,9 +123,9 @@ export class OrderRegister {
     return order === null ? null : this.#recordOf(order);
   }
 
-  /** The brain whose caller gave the newest order of the key; null: it has none. */
-  takerOf(table: SharedTable, key: string): string | null {
-    return this.#orders.get(stampedName({ table, key }))?.stamp.brain ?? null;
+  /** Of the newest order of the key, with the brain whose caller gave it; null: it has none. */
+  stampOf(table: SharedTable, key: string): Stamp | null {
+    return this.#orders.get(stampedName({ table, key }))?.stamp ?? null;
   }
 
   /** How long the end of an order of the table is kept, ms. */
@@ -155,18 +155,19 @@ export class OrderRegister {
   /** Takes records of other brains. Resolves when what it took is on disk, or the disk has not taken it in time. */
   async take(records: readonly SharedRecord[], from: string): Promise<readonly TakeOutcome[]> {
     const outcomes: TakeOutcome[] = [];
+    this.#options.wallMs(); // A step before was corrected.
+    const { steppedMs } = this.#adoption;
     for (let first = 0; first < records.length; first += TAKEN_AT_ONCE)
-      outcomes.push(...(await this.#takeSome(records.slice(first, first + TAKEN_AT_ONCE), from)));
+      outcomes.push(...(await this.#takeSome(records.slice(first, first + TAKEN_AT_ONCE), from, steppedMs)));
     return outcomes;
   }
 
-  async #takeSome(records: readonly SharedRecord[], from: string): Promise<readonly TakeOutcome[]> {
+  async #takeSome(records: readonly SharedRecord[], from: string, steppedMs: number): Promise<TakeOutcome[]> {
     if (this.#isStopped) return records.map(() => "unsaved");
-    const taken = records.map((record) => this.#take(record, from));
-    const rows = taken.flatMap((order) => {
-      const name = typeof order === "string" ? "" : stampedName(order);
-      return typeof order === "object" && this.#orders.get(name) === order ? [[name, order] as const] : [];
-    });
+    const taken = records.map((record) => this.#take(record, from, steppedMs));
+    const orders = taken.filter((order) => typeof order === "object");
+    const named = orders.map((order) => [stampedName(order), order] as const);
+    const rows = named.filter(([name, order]) => this.#orders.get(name) === order);
     const isSaved = rows.length === 0 || (await this.#options.store.saveAll(rows));
     if (isSaved) for (const [name, order] of rows) if (this.#orders.get(name) === order) this.#unsaved.delete(name);
     return taken.map((each) => (typeof each === "string" ? each : isSaved ? "taken" : "unsaved"));
@@ -193,10 +194,10 @@ export class OrderRegister {
 
   /** The wall clock was set by so much, and orders in force have moved with it: call this in the same turn. */
   clockStepped(byMs: number): void {
+    this.#adoption.steppedMs += byMs;
     for (const order of [...this.#orders.all()]) {
       if (order.clock !== undefined || order.state === "in_force") continue;
-      const isWaiting = order.state === "waiting";
-      const record = isWaiting ? this.#adoption.shifted(this.#recordOf(order), byMs).record : null;
+      const record = order.state === "waiting" ? this.shifted(this.#recordOf(order), byMs).record : null;
       this.#keep({ ...order, record, atMs: order.atMs + byMs });
     }
     for (const exchange of this.#exchanges) exchange.clockStepped?.();
@@ -294,14 +295,14 @@ export class OrderRegister {
   }
 
   /** The effect of a record; an order: it is to be on disk before the outcome is known. */
-  #take(shared: SharedRecord, from: string): StampedOrder | "taken" | "refused" {
+  #take(shared: SharedRecord, from: string, steppedMs: number): StampedOrder | "taken" | "refused" {
     const [name, wallMs] = [stampedName(shared), this.#options.wallMs()];
     try {
       const fault = recordFault(shared, this.#of(shared.table));
       if (fault !== null) return this.#refused("invalid", fault);
       if (isTooFarAhead(shared.stamp, wallMs)) return this.#refused("ahead", `an order of ${shared.stamp.brain}`);
       const known = this.#orders.get(name);
-      const corrected = this.#adoption.corrected(shared);
+      const corrected = this.#adoption.corrected(shared, steppedMs);
       if (known !== null && !isNewer(shared.stamp, known.stamp) && !isBetter(corrected, known)) {
         return this.#unsaved.has(name) ? known : "taken";
       }

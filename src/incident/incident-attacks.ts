@@ -26,6 +26,11 @@ export interface Victims {
   readonly prefixCount: number;
 }
 
+export const NO_VICTIMS: Victims = { count: 0, prefixes: [], prefixCount: 0 };
+
+/** The kind of an attack is known within this time, or never, ms. */
+const KIND_KNOWN_MS = 60_000;
+
 /** By the configuration in force; null: no tenant. */
 export type OwnerOf = (of: Pick<Attack, "target" | "group">) => string | null;
 
@@ -114,6 +119,16 @@ export class IncidentAttacks {
       this.#over--;
     }
     this.#members.set(attack.id, memberOf(attack, isPlaced));
+  }
+
+  /** Listed attacks that go into no other incident, the oldest first. */
+  *settled(wallMs: number): Generator<string> {
+    for (const { id } of this.#members.values()) if (this.isSettled(id, wallMs)) yield id;
+  }
+
+  isSettled(id: string, wallMs: number): boolean {
+    const member = this.#members.get(id);
+    return member !== undefined && (member.isPlaced || wallMs - member.startedAt > KIND_KNOWN_MS);
   }
 
   /** Its kind was known, and stays. */

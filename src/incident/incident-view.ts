@@ -19,6 +19,15 @@ export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "starte
   members(): readonly Member[];
 }
 
+/** What brains say to each other of an incident. */
+export interface SharedIncident {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  /** Ids of some of its attacks. */
+  readonly attacks: readonly string[];
+  readonly work: Incident["work"];
+}
+
 /** What is known of an incident without adding up its attacks. */
 export interface IncidentHead
   extends Pick<IncidentView, keyof IncidentKey | "id" | "startedAt" | "endedAt" | "work" | "state"> {

@@ -76,6 +76,8 @@ export interface IncidentKey {
 
 export interface Incident extends IncidentKey {
   readonly id: string;
+  /** Other ids of it, of this brain or of others; absent: none. */
+  readonly aliases?: readonly string[];
   readonly startedAt: number;
   /** The end of the attack that ended last; the start of the incident while none has. */
   readonly lastEndedAt: number;

@@ -7,14 +7,16 @@ import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
-import { ByCustomer } from "./by-customer.ts";
+import { changed, Entries, type Entry, figuresOf, recordOf } from "./entries.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
-import { IncidentAttacks, type OwnerOf } from "./incident-attacks.ts";
-import type { IncidentHead, IncidentView, ListedIncident } from "./incident-view.ts";
+import { IncidentAttacks, NO_VICTIMS, type OwnerOf } from "./incident-attacks.ts";
+import type { IncidentHead, IncidentView, ListedIncident, SharedIncident } from "./incident-view.ts";
+import { joinedWork } from "./joined-work.ts";
 import {
   type Deed,
   NO_WORK,
   type NoteOrder,
+  nextDeedMs,
   noted,
   ordered,
   type Work,
@@ -25,6 +27,9 @@ import {
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
 const LOOK_MS = 1000;
+
+/** Of one, for other brains to find theirs by. */
+const ATTACKS_SHARED = 8;
 
 export type IncidentRefusal = WorkRefusal | "unknown";
 
@@ -58,23 +63,9 @@ export interface IncidentsOptions {
   readonly observer: IncidentObserver;
 }
 
-interface Entry {
-  readonly id: string;
-  key: IncidentKey;
-  customer: string;
-  readonly startedAt: number;
-  attacks: IncidentAttacks;
-  work: Work;
-  /** Changed since it was stored, and since listeners were called. */
-  isUnsaved: boolean;
-  isUnseen: boolean;
-}
-
 export class Incidents {
   readonly #options: IncidentsOptions;
-  /** Oldest first. */
-  readonly #entries = new Map<string, Entry>();
-  readonly #ofCustomer = new ByCustomer<Entry>();
+  readonly #entries = new Entries();
   /** The incident of each attack in progress. */
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
@@ -95,13 +86,13 @@ export class Incidents {
   restore(incidents: readonly Incident[], active: readonly Attack[]): void {
     const own = Map.groupBy(active, ({ incident }) => incident ?? "");
     for (const incident of incidents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      const { id, tenant, group, direction, kind, startedAt, work } = incident;
-      const lasting = own.get(id) ?? [];
+      const { id, aliases = [], tenant, group, direction, kind, startedAt, work } = incident;
+      const lasting = [id, ...aliases].flatMap((each) => own.get(each) ?? []);
       const attacks = IncidentAttacks.restored(incident, lasting);
       const customer = customerOf({ tenant, group });
-      const entry = { id, key: { tenant, group, direction, kind }, customer, startedAt, attacks, work };
+      const entry = { id, aliases, key: { tenant, group, direction, kind }, customer, startedAt, attacks, work };
       const restored: Entry = { ...entry, isUnsaved: false, isUnseen: false };
-      this.#add(restored);
+      this.#entries.add(restored);
       if (this.#stateOf(restored) === "quiet") this.#quiet.add(restored);
       for (const attack of lasting) this.#ofAttack.set(attack.id, restored);
     }
@@ -111,14 +102,9 @@ export class Incidents {
 
   /** Gives each incident to the tenant that owns its victims by the configuration in force; to none if there are several. */
   reconfigured(): void {
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries.all()) {
       const tenant = entry.attacks.owner(this.#options.ownerOf, entry.key.group);
-      if (tenant === entry.key.tenant) continue;
-      this.#ofCustomer.remove(entry);
-      entry.key = { ...entry.key, tenant };
-      entry.customer = customerOf(entry.key);
-      this.#ofCustomer.add(entry);
-      changed(entry);
+      if (tenant !== entry.key.tenant) this.#entries.give(entry, tenant);
     }
   }
 
@@ -141,19 +127,48 @@ export class Incidents {
 
   /** Newest first; may be read while incidents come and go. A reader makes the views that it wants. */
   *listed(): Iterable<ListedIncident> {
-    for (const entry of [...this.#entries.values()].reverse()) {
+    for (const entry of [...this.#entries.all()].reverse()) {
       yield { head: this.#headOf(entry), view: () => this.#viewOf(entry) };
     }
   }
 
   get(id: string): IncidentView | null {
     const entry = this.#entries.get(id);
-    return entry === undefined ? null : this.#viewOf(entry);
+    return entry === null ? null : this.#viewOf(entry);
+  }
+
+  /** What other brains get of one; null: it is not known, or has no attack that stays with it. */
+  sharedOf(id: string): SharedIncident | null {
+    const entry = this.#entries.get(id);
+    if (entry === null) return null;
+    const attacks = entry.attacks.settled(this.#options.wallMs()).take(ATTACKS_SHARED).toArray();
+    return attacks.length === 0 ? null : { id: entry.id, aliases: entry.aliases, attacks, work: entry.work };
+  }
+
+  /**
+   * Takes what another brain has of an incident: it is the one here that has one of its ids, or else most of its attacks.
+   * Returns whether there is one.
+   */
+  join({ id, aliases, attacks, work }: SharedIncident): boolean {
+    const known = [id, ...aliases].map((each) => this.#entries.get(each)).find((entry) => entry !== null);
+    const entry = known ?? this.#withMost(attacks);
+    if (entry === null) return false;
+    const joined = joinedWork(entry.work, work);
+    if (joined !== entry.work) changed(entry);
+    entry.work = joined;
+    const before = this.#entries.alias(entry, id);
+    if (before === null) return true;
+    // Those who know it by the id before see it no more.
+    this.#options.store.queue(before, null);
+    this.#options.store.queue(entry.id, recordOf(entry));
+    const gone = { ...this.#viewOf(entry), id: before, attacks: 0, active: 0, victims: NO_VICTIMS };
+    for (const listener of this.#listeners) listener(gone);
+    return true;
   }
 
   counts(): Record<IncidentState, number> {
     const counts = { active: 0, quiet: 0, closed: 0 };
-    for (const entry of this.#entries.values()) counts[this.#stateOf(entry)]++;
+    for (const entry of this.#entries.all()) counts[this.#stateOf(entry)]++;
     return counts;
   }
 
@@ -182,12 +197,12 @@ export class Incidents {
       entry.isUnseen = true;
     }
     this.save();
-    for (const entry of this.#entries.values()) if (entry.isUnseen) this.#show(entry);
+    for (const entry of this.#entries.all()) if (entry.isUnseen) this.#show(entry);
   }
 
   /** Queues what is not stored yet. */
   save(): void {
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries.all()) {
       if (!entry.isUnsaved) continue;
       entry.isUnsaved = false;
       this.#options.store.queue(entry.id, recordOf(entry));
@@ -262,6 +277,13 @@ export class Incidents {
     changed(entry);
   }
 
+  #withMost(attacks: readonly string[]): Entry | null {
+    const entries = attacks.flatMap((id) => this.#entries.withAttack(id, this.#options.wallMs()) ?? []);
+    const counts = [...Map.groupBy(entries, (entry) => entry)].map(([entry, each]) => [entry, each.length] as const);
+    const [most] = counts.sort(([a, many], [b, more]) => more - many || (a.id < b.id ? -1 : 1));
+    return most?.[0] ?? null;
+  }
+
   #keyOf(attack: Attack, kind: string | null): IncidentKey {
     const { group, direction } = attack;
     return { tenant: this.#options.ownerOf(attack), group, direction, kind };
@@ -274,7 +296,7 @@ export class Incidents {
       entry.key.direction === key.direction &&
       (isAnyKind || entry.key.kind === key.kind) &&
       stateOf(figuresOf(entry), atMs) !== "closed";
-    return this.#ofCustomer.of(customer).findLast(isOpen) ?? null;
+    return this.#entries.of(customer).findLast(isOpen) ?? null;
   }
 
   /** null: there is no room, since all are open. */
@@ -283,15 +305,16 @@ export class Incidents {
     const id = this.#options.newId();
     const attacks = new IncidentAttacks(startedAt);
     const customer = customerOf(key);
-    const entry: Entry = { id, key, customer, startedAt, attacks, work: NO_WORK, isUnsaved: true, isUnseen: true };
-    this.#add(entry);
+    const begun = { id, aliases: [], key, customer, startedAt, attacks, work: NO_WORK };
+    const entry: Entry = { ...begun, isUnsaved: true, isUnseen: true };
+    this.#entries.add(entry);
     this.#options.observer.opened(this.#viewOf(entry));
     return entry;
   }
 
   /** Removes one of the customer that has most, so that attacks on one do not take those of the others. */
   #makeRoom(): boolean {
-    for (const own of this.#ofCustomer.bySize()) {
+    for (const own of this.#entries.bySize()) {
       const oldest = own.find((entry) => this.#stateOf(entry) === "closed");
       if (oldest === undefined) continue;
       this.#options.observer.dropped(this.#viewOf(oldest));
@@ -301,30 +324,26 @@ export class Incidents {
     return false;
   }
 
-  #add(entry: Entry): void {
-    this.#entries.set(entry.id, entry);
-    this.#ofCustomer.add(entry);
-  }
-
   #forget(entry: Entry): void {
-    this.#entries.delete(entry.id);
-    this.#ofCustomer.remove(entry);
+    this.#entries.remove(entry);
     this.#quiet.delete(entry);
     this.#options.store.queue(entry.id, null);
   }
 
   async #work(id: string, by: Holder, change: (work: Work, deed: Deed) => WorkAnswer): Promise<IncidentAnswer> {
-    const deed: Deed = { by: { operator: by.operator, tenant: by.tenant }, atMs: this.#options.wallMs() };
+    const { operator, tenant } = by;
+    const wallMs = this.#options.wallMs();
+    const deedOn = (work: Work): Deed => ({ by: { operator, tenant }, atMs: nextDeedMs(work, wallMs) });
     const outcome = await carryOut<Incident, IncidentRefusal>({
       table: this.#options.store,
-      decide: () => this.#decide(id, (work) => change(work, deed)),
-      present: () => {
-        const entry = this.#entries.get(id);
-        return entry === undefined ? null : recordOf(entry);
+      decide: () => this.#decide(id, (work) => change(work, deedOn(work))),
+      present: (key) => {
+        const entry = this.#entries.get(key);
+        return entry?.id === key ? recordOf(entry) : null;
       },
-      takeEffect: ({ work }) => {
-        const entry = this.#entries.get(id);
-        if (entry === undefined) return;
+      takeEffect: ({ id: key, work }) => {
+        const entry = this.#entries.get(key);
+        if (entry === null) return;
         entry.work = work;
         changed(entry);
       },
@@ -341,10 +360,11 @@ export class Incidents {
 
   #decide(id: string, change: (work: Work) => WorkAnswer): Decision<Incident, IncidentRefusal> {
     const entry = this.#entries.get(id);
-    if (entry === undefined) return { kind: "refused", refusal: "unknown" };
+    if (entry === null) return { kind: "refused", refusal: "unknown" };
     const answer = change(entry.work);
     if (answer.kind === "refused") return answer;
-    return { kind: "begins", key: id, record: { ...recordOf(entry), work: answer.work }, basis: [entry.work] };
+    const record = { ...recordOf(entry), work: answer.work };
+    return { kind: "begins", key: entry.id, record, basis: [entry.work, entry.id] };
   }
 
   #stateOf(entry: Entry): IncidentState {
@@ -376,17 +396,4 @@ export class Incidents {
       members: () => attacks.members(),
     };
   }
-}
-
-function changed(entry: Entry): void {
-  entry.isUnsaved = true;
-  entry.isUnseen = true;
-}
-
-function figuresOf({ attacks: { active, lastEndedAt } }: Entry) {
-  return { active, lastEndedAt };
-}
-
-function recordOf({ id, key, startedAt, attacks, work }: Entry): Incident {
-  return { id, ...key, startedAt, ...attacks.record(), work };
 }

@@ -39,7 +39,7 @@ describe("an order", () => {
     });
     const later = after(work, { owner: "take", acknowledge: true, classification: null }, at(DAY, 2));
     // Who saw it first stays.
-    expect(later).toEqual({ owner: at(DAY, 2), acknowledged: at(NOC, 1), verdict: null, notes: [] });
+    expect(later).toEqual({ owner: at(DAY, 2), acknowledged: at(NOC, 1), verdict: null, clearedMs: 2, notes: [] });
     expect(after(later, { owner: "release" }, at(NOC, 3)).owner).toBeNull();
     expect<unknown>(ordered(NO_WORK, { owner: "release" }, at(NOC, 1))).toEqual(refused("not_owner"));
   });

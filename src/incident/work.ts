@@ -8,7 +8,7 @@ import { INCIDENT_NOTES_MAX } from "../limits.ts";
 export const INCIDENT_VERDICTS = ["real", "expected", "false_alarm"] as const;
 export type IncidentVerdict = (typeof INCIDENT_VERDICTS)[number];
 
-/** Who did something, and when: wall clock, ms. */
+/** Who did something, and when: wall clock, ms, and later than all that was done before. */
 export interface Deed {
   readonly by: Holder;
   readonly atMs: number;
@@ -27,6 +27,9 @@ export interface Work {
   readonly owner: Deed | null;
   readonly acknowledged: Deed | null;
   readonly verdict: (Deed & { readonly is: IncidentVerdict }) | null;
+  /** When the owner gave it up, and when the classification was removed, last; absent: never. Wall clock, ms. */
+  readonly releasedMs?: number;
+  readonly clearedMs?: number;
   /** Oldest first. */
   readonly notes: readonly IncidentNote[];
 }
@@ -42,6 +45,16 @@ export const WORK_REFUSALS = [
   "notes_over_share",
 ] as const;
 export type WorkRefusal = (typeof WORK_REFUSALS)[number];
+
+/** A time that is later than all that was done, also by another brain whose clock is ahead. */
+export function nextDeedMs(
+  { owner, acknowledged, verdict, releasedMs, clearedMs, notes }: Work,
+  wallMs: number,
+): number {
+  const deeds = [owner, acknowledged, verdict, ...notes, ...notes.map((note) => note.acknowledged)];
+  const times = [releasedMs, clearedMs, ...deeds.map((deed) => deed?.atMs)];
+  return Math.max(wallMs, ...times.map((ms) => (ms ?? 0) + 1));
+}
 
 /** Absent: unchanged. */
 export interface WorkOrder {
@@ -74,7 +87,12 @@ export function ordered(work: Work, order: WorkOrder, deed: Deed): WorkAnswer {
         ? null
         : { ...deed, is: order.classification };
   const acknowledged = order.acknowledge === true ? (work.acknowledged ?? deed) : work.acknowledged;
-  const next = { ...work, owner, verdict, acknowledged };
+  const { atMs } = deed;
+  const undone = {
+    ...(order.owner === "release" && { releasedMs: atMs }),
+    ...(order.classification === null && { clearedMs: atMs }),
+  };
+  const next = { ...work, owner, verdict, acknowledged, ...undone };
   if (order.handover === undefined) return { kind: "work", work: next };
   return acknowledgedHandover(next, deed);
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { JoinedBrains } from "../../test/fixtures/cluster/joined-brains.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { MemoryState, memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import type { AuditEvent } from "../audit/audit-event.ts";
 import { MESSAGE_BYTES_MAX } from "../cluster/chunks.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
@@ -23,6 +24,8 @@ let trails: Record<string, ServiceTrail>;
 let gone: Set<string>;
 let isStoring: boolean;
 let startedAt: (name: string) => number;
+/** By brain: what is left of a process. */
+let files: Map<string, MemoryState>;
 
 function begin(isForAllBrains: boolean): void {
   stored = new Map();
@@ -35,6 +38,7 @@ function begin(isForAllBrains: boolean): void {
       reach: { isGone: (brain) => gone.has(brain) },
       whenAgreed: (report) => report(),
       startedAt: startedAt(name),
+      state: memoryStore(files.get(name), clock).store,
       onUnread: (kind, from) => unread.push(`${kind} of ${from}`),
       onDropped: () => {},
     });
@@ -62,6 +66,7 @@ beforeEach(() => {
   [clock, brains, holder] = [new ManualClock(), new JoinedBrains(...NAMES), "brain1"];
   [trails, unread, gone] = [{}, [], new Set()];
   isStoring = true;
+  files = new Map(NAMES.map((name) => [name, new MemoryState()]));
   startedAt = () => clock.wallMs();
 });
 
@@ -134,6 +139,20 @@ describe("with a database at each brain", () => {
     stored.get("brain2")?.clear();
     brains.link("brain1", "brain2");
     expect(rowsAt("brain2")).toEqual([]);
+  });
+
+  test("also when the brain that was called is killed before", async () => {
+    brains.cut("brain1", "brain2");
+    await trailOf("brain1").recordAudit(ROW);
+    clock.advance(1000);
+    await settled();
+    for (const name of NAMES) brains.restart(name);
+    begin(false);
+    await settled();
+    expect(rowsAt("brain2").map(([, row]) => row)).toEqual([ROW]);
+    clock.advance(1000);
+    await settled();
+    expect(files.get("brain1")?.names("audit_unconfirmed")).toEqual([]);
   });
 
   test("so is one of a ban that began after the clock of one brain was set back", async () => {

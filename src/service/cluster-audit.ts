@@ -17,6 +17,7 @@ import { EventKeys, hashedId, type RenamedIds } from "../cluster/joins/event-key
 import { PendingRows } from "../cluster/joins/pending-rows.ts";
 import { oneOf } from "../schema/schema-forms.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
@@ -25,6 +26,7 @@ export interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "
   readonly whenAgreed: (report: () => void) => void;
   /** Start of this brain, wall clock, ms. */
   readonly startedAt: number;
+  readonly state: Pick<StateStore, "table" | "stored">;
 }
 
 const [KIND, TAKEN] = ["audit", "audit_taken"];
@@ -70,13 +72,12 @@ export class ClusterAudit {
   readonly #pending: PendingRows<Row>;
 
   constructor(options: ClusterAuditOptions) {
-    const { peers } = options;
+    const { peers, state } = options;
     this.#options = options;
     this.#once = new ClusterOnce({ ...options, kind: "audit_automatic", entriesMax: KEPT_MAX });
-    this.#pending = new PendingRows(
-      peers.states().map(({ name }) => name),
-      PENDING_MAX,
-    );
+    const brains = peers.states().map(({ name }) => name);
+    const stored = state.stored.audit_unconfirmed.toSorted((a, b) => a.event.wallMs - b.event.wallMs);
+    this.#pending = new PendingRows({ brains, most: PENDING_MAX, store: state.table("audit_unconfirmed") }, stored);
     peers.onUp((name) => this.#say(name, this.#pending.of(name)));
   }
 

@@ -1,5 +1,5 @@
 /**
- * What the brains of a cluster have together beside orders: ids of attacks, times, rungs and rules of bans, the nodes that
+ * What the brains of a cluster have together beside orders: ids of attacks, incidents, times, rungs and rules of bans, the nodes that
  * poll them, and notifications. All of it is joined as messages come; nothing waits for another brain but reports, for a
  * quarter of a second.
  */
@@ -10,12 +10,14 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterAttacks } from "./cluster-attacks.ts";
 import { ClusterAudit } from "./cluster-audit.ts";
 import { ClusterBans } from "./cluster-bans.ts";
+import { shareIncidents } from "./cluster-incidents.ts";
 import { PairLease } from "./cluster-lease.ts";
 import { shareLimits } from "./cluster-limits.ts";
 import { ClusterNotifications } from "./cluster-notifications.ts";
@@ -28,6 +30,7 @@ export interface ClusterJoinsOptions {
   readonly peers: Peers;
   /** The lease where there is more than the connections to decide it; given that of the pair. Absent: that one. */
   readonly leaseOver?: (pair: Lease) => Lease;
+  readonly state: Pick<StateStore, "table" | "stored">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -67,7 +70,7 @@ export class ClusterJoins {
       onDropped: (events) => this.#dropped(events),
     });
     this.#audit = new ClusterAudit({
-      ...once,
+      ...{ ...once, state: options.state },
       whenAgreed: (report) => this.#attacks.whenAgreed(report),
       onDropped: (rows) => this.#rowsDropped(rows),
     });
@@ -98,7 +101,8 @@ export class ClusterJoins {
     floodwall.onBanChange((change) => this.#bans.banChanged(change));
     const shared = { ...this.#options, onUnread: (kind: string, from: string) => this.#unread(kind, from) };
     sharePresence({ ...shared, channels: { scrub: floodwall.scrub, edge } });
-    const { announcer } = floodwall;
+    const { announcer, incidents } = floodwall;
+    shareIncidents({ ...shared, incidents, attackIds: this.#attacks });
     if (announcer === null) return;
     shareQuarantine({ ...shared, quarantine: announcer.quarantine });
     shareLimits({ ...shared, limits: announcer.learned });

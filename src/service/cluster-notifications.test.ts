@@ -192,6 +192,14 @@ describe("without a fault", () => {
     expect(received).toHaveLength(1);
   });
 
+  test("a ban that is virtual at one brain and real at the other is sent as both", () => {
+    const event = banEvent();
+    happensAt(at("brain1"), { ...event, ban: { ...event.ban, dryRun: true } });
+    happensAt(at("brain2"), event);
+    clock.advance(10_000);
+    expect(received.toSorted()).toEqual(["ban_active by brain1", "ban_active by brain2"]);
+  });
+
   test("what a brain sees of itself it sends itself", () => {
     happens(sessionEvent());
     clock.advance(60_000);

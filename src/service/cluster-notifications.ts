@@ -185,8 +185,13 @@ function keyOf(event: NotifyEvent, keys: EventKeys, isRestored: boolean): string
     case "ban_rejected":
     case "rules_not_found": {
       // Each brain has its own automatic ban, and all have that of an order.
-      const { attackId, id, prefix } = event.ban;
-      return keys.numbered(event.kind, `${prefix.text} ${attackId ?? id}`, isRestored);
+      // One that announces nothing is another event than one of the other brain that does.
+      const { attackId, id, prefix, dryRun } = event.ban;
+      return keys.numbered(
+        dryRun ? `${event.kind} dry_run` : event.kind,
+        `${prefix.text} ${attackId ?? id}`,
+        isRestored,
+      );
     }
     case "exporter_fault":
     case "exporter_fault_over":

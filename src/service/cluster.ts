@@ -35,6 +35,7 @@ import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { type ChallengeSharing, shareChallenges } from "./cluster-challenges.ts";
+import { shareEdgeReports } from "./cluster-edge-reports.ts";
 import { ClusterEtcd } from "./cluster-etcd.ts";
 import { ClusterJoins } from "./cluster-joins.ts";
 import { clusterTables } from "./cluster-tables.ts";
@@ -62,7 +63,7 @@ export interface ClusterParts {
 }
 
 /** What brains share of the edge channel. */
-interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme"> {
+interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme" | "reports"> {
   readonly onPublished: ChallengeSharing["onPublished"];
   readonly clearance: () => ClearanceKeys | null;
 }
@@ -125,7 +126,7 @@ export class Cluster {
       records: () => this.register.records(),
       digest: () => this.register.digest(),
       shifted: (record, byMs) => this.register.shifted(record, byMs),
-      stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
+      stampOf: (table, key) => this.register.stampOf(table, key),
       garbled: (peer, what) => this.#garbled(peer, what),
     });
     this.register.join(this.#exchange, { decides: section.etcd === null });
@@ -139,7 +140,9 @@ export class Cluster {
     if (config.cluster !== null) return new Cluster(config.cluster, config, parts);
     // What a cluster of before has left would be out of date if there is one again.
     const { state } = parts;
-    for (const order of state.stored.cluster_orders) state.table("cluster_orders").queue(stampedName(order), null);
+    const { cluster_orders: orders, audit_unconfirmed: rows } = state.stored;
+    for (const order of orders) state.table("cluster_orders").queue(stampedName(order), null);
+    for (const { id } of rows) state.table("audit_unconfirmed").queue(id, null);
     return null;
   }
 
@@ -157,6 +160,7 @@ export class Cluster {
     this.joins.follow(floodwall, nodes);
     const onUnread = (kind: string, from: string) => this.#garbled(from, kind);
     shareChallenges({ ...edge, clock, onUnread, peers: this.peers });
+    shareEdgeReports({ nodes, clock, onUnread, peers: this.peers, reports: edge.reports });
     floodwall.onReloaded((next) => {
       this.#sections = sectionHashes(next);
     });

@@ -29,11 +29,11 @@ test("an order whose time is over is notified by the brain that took it", async 
 test("so is a ban by hand, which is named by its address and kept by its prefix", async () => {
   const of = { ...ended("192.0.2.7", "ttl expired"), type: "ban", about: canonicalPrefix("192.0.2.7/32") } as const;
   const asked: string[] = [];
-  const takerOf: OrderRegister["takerOf"] = (table, key) => {
+  const stampOf: OrderRegister["stampOf"] = (table, key) => {
     asked.push(`${table} ${key}`);
-    return "c";
+    return { ms: 0, brain: "c" };
   };
-  const one = { ...(await brain()), register: { isAdopting: false, takerOf } };
+  const one = { ...(await brain()), register: { isAdopting: false, stampOf } };
   const here = [of, { ...of, end: "taken over by an attack" }].map((change) => isNotifiedHere(change, one));
   expect([here, asked[0]]).toEqual([[false, false], "bans 192.0.2.7/32"]);
 });

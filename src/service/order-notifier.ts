@@ -12,7 +12,7 @@ import type { OrderType } from "../notify/order-notices.ts";
 import { type OrderedChange, TAKEN_OVER } from "./order-changes.ts";
 
 export interface OrderNotifierOptions {
-  readonly register: Pick<OrderRegister, "isAdopting" | "takerOf">;
+  readonly register: Pick<OrderRegister, "isAdopting" | "stampOf">;
   readonly peers: Pick<Peers, "own" | "states">;
   readonly lease: Lease;
 }
@@ -28,7 +28,7 @@ const BY_TIME: ReadonlySet<string> = new Set(["expired", TTL_EXPIRED, TAKEN_OVER
 export function isNotifiedHere(change: OrderedChange, { register, peers, lease }: OrderNotifierOptions): boolean {
   if (register.isAdopting) return false;
   if (change.turn !== "ended" || !BY_TIME.has(change.end)) return true;
-  const taker = register.takerOf(TABLES[change.type], keyOf(change)) ?? peers.own;
+  const taker = register.stampOf(TABLES[change.type], keyOf(change))?.brain ?? peers.own;
   if (taker === peers.own) return true;
   return !peers.states().some(({ name, isUp }) => name === taker && isUp) && lease.holds();
 }

@@ -43,6 +43,7 @@ const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; re
   notified: { keys: ["id"], others: ["record"] },
   order_notices: { keys: ["id"], others: ["record"] },
   browser_sessions: { keys: ["id"], others: ["record"] },
+  audit_unconfirmed: { keys: ["id"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as StateTable[];
 /** Damage may have lost the end of a session: people sign in again. */
@@ -68,11 +69,13 @@ const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) =>
   attacks: ({ target, group, carpet }) =>
     (target === null || isAddress(target)) && typeof group === "string" && isVictim(carpet?.prefix ?? null),
   filter_rules: ({ rule }) => isObject(rule),
-  incidents: ({ members, peaks, work }) =>
+  incidents: ({ aliases = [], members, peaks, work }) =>
+    Array.isArray(aliases) &&
     members.every(({ victim }) => isVictim(victim)) &&
     [peaks.packets, peaks.bits].every(isObject) &&
     Array.isArray(work.notes),
   maintenance: ({ window }) => isObject(window.times),
+  audit_unconfirmed: ({ brains, event }) => Array.isArray(brains) && isObject(event),
 };
 
 /** The database and its write-ahead log. The index of the log is made again by the process that opens them. */

@@ -1,5 +1,7 @@
 /** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
 import type { KeptSession } from "../access/kept-session.ts";
+import type { AuditEvent } from "../audit/audit-event.ts";
+import type { UnconfirmedRow } from "../cluster/joins/pending-rows.ts";
 import type { StampedOrder } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
@@ -15,8 +17,8 @@ import type { GatheredOrders, KeptNotification, NotifiedProblem } from "./notifi
 /**
  * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
  * of a protection, id of an incident, name of a maintenance window, id of a target or of what waits for one,
- * stampedName() of an order that brains share, key of a problem that targets know, id of orders that are gathered and of the
- * session of a browser.
+ * stampedName() of an order that brains share, key of a problem that targets know, id of orders that are gathered, of the
+ * session of a browser, and of an audit row.
  */
 export interface StateRecords {
   readonly bans: Ban;
@@ -33,6 +35,7 @@ export interface StateRecords {
   readonly notified: NotifiedProblem;
   readonly order_notices: GatheredOrders;
   readonly browser_sessions: KeptSession;
+  readonly audit_unconfirmed: UnconfirmedRow<{ readonly id: string; readonly event: AuditEvent }>;
 }
 
 export type StateTable = keyof StateRecords;
@@ -44,6 +47,7 @@ export const TABLES_BY_ID = [
   "notified",
   "order_notices",
   "browser_sessions",
+  "audit_unconfirmed",
 ] as const satisfies readonly StateTable[];
 
 /** To count by table. */
@@ -63,6 +67,7 @@ export function noRows(): Record<StateTable, number> {
     notified: 0,
     order_notices: 0,
     browser_sessions: 0,
+    audit_unconfirmed: 0,
   };
 }
 

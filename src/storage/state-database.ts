@@ -8,7 +8,6 @@ import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
-import type { Incident } from "../incident/incident.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
@@ -22,6 +21,7 @@ import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadable
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
 import {
+  AUDIT_UNCONFIRMED,
   BROWSER_SESSIONS,
   CLUSTER_ORDERS,
   canMigrate,
@@ -50,6 +50,7 @@ const SCHEMA = `
   ${NOTIFICATIONS}
   ${NOTIFIED}
   ${BROWSER_SESSIONS}
+  ${AUDIT_UNCONFIRMED}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -104,7 +105,7 @@ export class StateDatabase {
       levers: this.levers(),
       filter_rules: this.filterRules(),
       protections: this.protections(),
-      incidents: this.incidents(),
+      incidents: this.#rows("incidents"),
       maintenance: this.#rows("maintenance"),
       cluster_orders: this.#rows("cluster_orders"),
       notify_targets: this.#rows("notify_targets"),
@@ -112,6 +113,7 @@ export class StateDatabase {
       notified: this.#rows("notified"),
       order_notices: this.#rows("order_notices"),
       browser_sessions: this.#rows("browser_sessions"),
+      audit_unconfirmed: this.#rows("audit_unconfirmed"),
     };
   }
 
@@ -213,20 +215,6 @@ export class StateDatabase {
     return this.#records("SELECT record FROM protections", (record) => JSON.parse(record) as ProtectionChoice);
   }
 
-  saveIncident(incident: Incident): void {
-    const values = [incident.id, JSON.stringify(incident)];
-    this.#write("INSERT OR REPLACE INTO incidents (id, record) VALUES (?, ?)", values);
-  }
-
-  removeIncident(id: string): void {
-    this.#write("DELETE FROM incidents WHERE id = ?", [id]);
-  }
-
-  /** In no order. */
-  incidents(): Incident[] {
-    return this.#records("SELECT record FROM incidents", (record) => JSON.parse(record) as Incident);
-  }
-
   close(): void {
     this.#db.close();
   }
@@ -257,20 +245,18 @@ export class StateDatabase {
         if (record === null) this.removeProtection(key);
         else this.saveProtection(record);
         break;
-      case "incidents":
-        if (record === null) this.removeIncident(key);
-        else this.saveIncident(record);
-        break;
       case "maintenance":
       case "cluster_orders":
         if (record === null) this.#write(`DELETE FROM ${table} WHERE name = ?`, [key]);
         else this.#write(`INSERT OR REPLACE INTO ${table} (name, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;
+      case "incidents":
       case "notify_targets":
       case "notifications":
       case "notified":
       case "order_notices":
       case "browser_sessions":
+      case "audit_unconfirmed":
         if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
         else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
         break;

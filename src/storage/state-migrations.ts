@@ -4,7 +4,7 @@ import { ANY_MATCH } from "../mitigation/rules/match.ts";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -50,6 +50,10 @@ export const CLUSTER_ORDERS = `
   CREATE TABLE cluster_orders (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const AUDIT_UNCONFIRMED = `
+  CREATE TABLE audit_unconfirmed (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
@@ -71,6 +75,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
     db.run(NOTIFIED + BROWSER_SESSIONS);
     rememberAttacks(db);
   },
+  13: (db) => db.run(AUDIT_UNCONFIRMED),
 };
 
 /** Whether the file can be migrated to this build's version. */

@@ -200,6 +200,17 @@ describe("in a split", () => {
   });
 });
 
+test("the report of an edge node at one brain is shown at the other", async () => {
+  const url = `http://127.0.0.1:${pair.first.port}/api/v1/edge/nodes/e1/report`;
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(url, { method: "POST", headers, body: '{"version":"test"}' })).status).toBe(204);
+  const shown = async () => (await rows(pair.second, "edge/nodes", { name: "e1" }))[0]?.["report"];
+  await eventually(
+    async () => Bun.deepMatch({ version: "test" }, (await shown()) ?? {}),
+    () => pair.second.output,
+  );
+});
+
 test("the cluster as a brain shows it, also in its status, and its metrics #status-cluster", async () => {
   const inForce = (await pair.clusterAt(pair.first)).orders?.in_force ?? 0;
   await ban(pair.first, "a");

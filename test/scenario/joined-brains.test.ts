@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { IncidentsWire } from "../../src/http/wire/incident.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { Authority } from "../fixtures/cluster/authority.ts";
 import { JoinedServices, NodePoller } from "../fixtures/cluster/joined-services.ts";
@@ -70,6 +71,8 @@ const received = (count: number, deadlineMs = 30_000) =>
     deadlineMs,
   );
 
+const incidentsAt = async (brain: BrainName) => (await pair.get<IncidentsWire>(brain, "incidents")).incidents;
+
 interface AuditRow {
   readonly action: string;
   readonly source: string;
@@ -128,6 +131,21 @@ describe("an attack that both see", () => {
       30_000,
     );
     expect(trails).toEqual([expected, expected]);
+    const [id = ""] = (await incidentsAt("brain1")).map((incident) => incident.id);
+    await pair.post("brain1", `incidents/${id}`, { acknowledge: true });
+    await pair.post("brain2", `incidents/${id}/notes`, { text: "seen" });
+    let incidents: unknown;
+    await eventually(
+      async () => {
+        const found = await both(incidentsAt);
+        incidents = found;
+        return found.every(
+          ([one, ...others]) =>
+            one?.id === id && one.acknowledged !== undefined && one.note_count === 1 && others.length === 0,
+        );
+      },
+      () => JSON.stringify(incidents),
+    );
   }, 90_000);
 
   test("in a split is notified by both, with one id for each after it", async () => {

@@ -7,6 +7,7 @@ import { LinkedBrains } from "../../../test/fixtures/cluster/linked-brains.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
 import { MESSAGE_BYTES_MAX } from "../chunks.ts";
 import { readLinkFiles } from "./certificate.ts";
+import { STRANGERS_MAX } from "./connection-bounds.ts";
 import { frameOf } from "./frames.ts";
 import { READ_MAX } from "./peer-connection.ts";
 
@@ -239,6 +240,23 @@ describe("a brain accepts no one else", () => {
       () => JSON.stringify(pair.second.events),
     );
     expect(pair.second.link.fault).toBeNull();
+  });
+
+  test("and strangers who say nothing do not keep the other brain out", async () => {
+    await pair.second.link.start();
+    const at = { port: pair.second.link.port ?? 1, host: "127.0.0.1", localAddress: "127.0.0.2" };
+    const strangers = Array.from({ length: 200 }, () => connectPlain(at));
+    let closed = 0;
+    for (const stranger of strangers) stranger.on("error", () => {}).on("close", () => closed++);
+    await eventually(
+      () => closed === strangers.length - STRANGERS_MAX,
+      () => `${closed} are closed`,
+    );
+    await pair.second.sees("refused too many connections at once");
+    const socket = await caller("brain1");
+    socket.write(heartbeat());
+    await pair.second.sees("onUp brain1");
+    for (const stranger of strangers) stranger.destroy();
   });
 
   test("that speaks another protocol", async () => {

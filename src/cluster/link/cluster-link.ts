@@ -10,6 +10,7 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 import type { ClusterConfig, OtherBrain } from "../cluster-config.ts";
 import type { PeerState, Peers } from "../peers.ts";
 import { type LinkFiles, readLinkFiles } from "./certificate.ts";
+import { ConnectionBounds } from "./connection-bounds.ts";
 import type { Message } from "./frames.ts";
 import { HEARTBEAT_MS, type Introduction } from "./heartbeat.ts";
 import { Peer } from "./peer.ts";
@@ -64,6 +65,7 @@ export class ClusterLink implements Peers {
   readonly #kinds = new Map<string, Listeners<[from: string, body: unknown]>>();
   readonly #ups: Listeners<[name: string]> = [];
   readonly #downs: Listeners<[name: string]> = [];
+  readonly #bounds: ConnectionBounds;
   #files: LinkFiles | null = null;
   #listener: Listener | null = null;
   /** Why this brain cannot be reached, or cannot reach others; null: nothing is wrong here. */
@@ -75,6 +77,7 @@ export class ClusterLink implements Peers {
     const { config, now, introduction, spread } = options;
     this.#options = options;
     this.own = config.name;
+    this.#bounds = new ConnectionBounds(config.brains.map(({ address }) => address.host));
     for (const brain of config.brains.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const peer: Peer = new Peer({
         ...{ name: brain.name, now, introduction },
@@ -155,7 +158,7 @@ export class ClusterLink implements Peers {
 
   /** Reads the files, and listens; with new files again. Connections go on. */
   async #open(): Promise<void> {
-    const { config, observer } = this.#options;
+    const { config, now, observer } = this.#options;
     try {
       const files = readLinkFiles(config);
       const isSame = files.cert === this.#files?.cert && files.key === this.#files.key && files.ca === this.#files.ca;
@@ -163,9 +166,12 @@ export class ClusterLink implements Peers {
       if (isSame && this.#listener !== null) return;
       this.#listener?.close();
       this.#listener = null;
-      const listener = await listen(config.listen, files, {
-        connected: (socket, names) => this.#accepted(socket, names),
-        refused: (cause, address) => observer.refused(cause, address),
+      const listener = await listen({
+        ...{ at: config.listen, files, bounds: this.#bounds, monotonicMs: () => now().monotonicMs },
+        observer: {
+          connected: (socket, names) => this.#accepted(socket, names),
+          refused: (cause, address) => observer.refused(cause, address),
+        },
       });
       if (this.#isStopped) listener.close();
       else this.#listener = listener;

@@ -91,9 +91,13 @@ export class Peer {
   tick(): void {
     if (this.#connection === null) return;
     this.#connection.allowMore();
-    const silentMs = this.#options.now().monotonicMs - this.#aliveMs;
-    if (silentMs > PEER_SILENT_MS) this.#connection.close(`nothing has arrived for ${PEER_SILENT_MS / 1000} s`);
-    else this.#sendHeartbeat();
+    if (!this.#closeIfSilent(this.#options.now())) this.#sendHeartbeat();
+  }
+
+  #closeIfSilent({ monotonicMs }: Now): boolean {
+    if (monotonicMs - this.#aliveMs <= PEER_SILENT_MS) return false;
+    this.#connection?.close(`nothing has arrived for ${PEER_SILENT_MS / 1000} s`);
+    return true;
   }
 
   close(cause: string): void {
@@ -109,6 +113,8 @@ export class Peer {
 
   #received(message: Message): void {
     const now = this.#options.now();
+    // This brain was frozen: what lay in the socket meanwhile says nothing of the peer, which has closed the connection.
+    if (this.#closeIfSilent(now)) return;
     const heartbeat = message.kind === HEARTBEAT_KIND ? heartbeatOf(message.body) : null;
     if (message.kind === HEARTBEAT_KIND && heartbeat === null) {
       this.#connection?.close("it sent a heartbeat that cannot be read");

@@ -2,13 +2,13 @@
 import { X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
+import { parseAddress } from "../../net/address.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { SocketAddress } from "../cluster-config.ts";
 import { type LinkFiles, namesOf } from "./certificate.ts";
+import type { ConnectionBounds } from "./connection-bounds.ts";
 
 const HANDSHAKE_MS = 5000;
-/** Connections at once, most of which are of no brain: the others wait in the kernel's queue. */
-const CONNECTIONS_MAX = 64;
 
 const TERMS = { minVersion: "TLSv1.3", rejectUnauthorized: true } as const;
 
@@ -24,22 +24,44 @@ export interface Listener {
   close(): void;
 }
 
+export interface ListenerOptions {
+  readonly at: SocketAddress;
+  readonly files: LinkFiles;
+  readonly bounds: ConnectionBounds;
+  readonly monotonicMs: () => number;
+  readonly observer: ListenerObserver;
+}
+
 /** Rejects when the address cannot be listened on. */
-export function listen(
-  { host, port }: SocketAddress,
-  { cert, key, ca }: LinkFiles,
-  observer: ListenerObserver,
-): Promise<Listener> {
+export function listen({ at, files, bounds, monotonicMs, observer }: ListenerOptions): Promise<Listener> {
+  const { cert, key, ca } = files;
   const server: Server = createServer({ ...TERMS, cert, key, ca, requestCert: true, handshakeTimeout: HANDSHAKE_MS });
-  server.maxConnections = CONNECTIONS_MAX;
-  server.on("tlsClientError", (cause, socket) => observer.refused(messageOf(cause), socket.remoteAddress ?? null));
+  const isSaid = new WeakSet<TLSSocket>();
+  server.on("connection", (socket: TLSSocket) => {
+    // As a socket for both families says it: ::ffff:192.0.2.1.
+    const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, "") ?? "";
+    const leave = bounds.admit(parseAddress(address) ?? address, monotonicMs());
+    if (leave !== null) {
+      socket.once("close", leave);
+      return;
+    }
+    socket.on("error", () => {});
+    isSaid.add(socket);
+    socket.destroy();
+    observer.refused("too many connections at once", address);
+  });
+  server.on("tlsClientError", (cause, socket) => {
+    if (!isSaid.has(socket)) observer.refused(messageOf(cause), socket.remoteAddress ?? null);
+    // One whose time for the handshake is over would stay open.
+    socket.destroy();
+  });
   server.on("secureConnection", (socket) => {
     socket.on("error", () => {});
     observer.connected(socket, namesOfPeer(socket));
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, () => {
+    server.listen({ ...at }, () => {
       server.off("error", reject);
       server.on("error", (cause) => observer.refused(messageOf(cause), null));
       const { port: bound } = server.address() as AddressInfo;

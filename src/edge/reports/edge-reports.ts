@@ -36,6 +36,7 @@ export interface FleetItem {
 export class EdgeReports {
   readonly #options: EdgeReportsOptions;
   readonly #reports = new Map<string, StoredEdgeReport>();
+  readonly #listeners: EdgeReportsOptions["onReport"][] = [];
 
   constructor(options: EdgeReportsOptions) {
     this.#options = options;
@@ -46,6 +47,17 @@ export class EdgeReports {
     const stored = { report, reportedAt: this.#options.wallMs() };
     this.#reports.set(node, stored);
     this.#options.onReport(node, stored);
+    for (const listener of this.#listeners) listener(node, stored);
+  }
+
+  /** Of nodes that report to this brain. */
+  onOwn(listener: EdgeReportsOptions["onReport"]): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The node, which is configured, has reported to another brain. */
+  adopt(node: string, report: EdgeReport): void {
+    this.#reports.set(node, { report, reportedAt: this.#options.wallMs() });
   }
 
   /** null: none yet. */

@@ -88,7 +88,7 @@ export class ModelBrain {
       peers: this.peers,
       wallMs: () => clock.wallMs(),
       monotonicMs: () => clock.monotonicMs(),
-      stampOf: (table, key) => this.register.get(table, key)?.stamp ?? null,
+      stampOf: (table, key) => this.register.stampOf(table, key),
       ...{ records, shifted, digest: () => this.register.digest(), garbled: () => {} },
     });
     this.register.join(this.#exchange, { decides: etcd === null });
