@@ -70,7 +70,7 @@ import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostReadings } from "./host-readings.ts";
 import { hostgroupsOf } from "./hostgroup-views.ts";
-import { movedAlong } from "./moved-along.ts";
+import { MovingTraffic } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
 import { noSignIn } from "./sign-in.ts";
@@ -102,6 +102,7 @@ export class ServiceBackend implements Backend {
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
   readonly #hosts: HostReadings;
+  readonly #moving: MovingTraffic;
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   readonly cluster: Backend["cluster"];
   readonly settled: Backend["settled"];
@@ -111,6 +112,7 @@ export class ServiceBackend implements Backend {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
     this.#hosts = new HostReadings(floodwall);
+    this.#moving = new MovingTraffic(floodwall);
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.maintenance = floodwall.maintenance;
@@ -247,8 +249,7 @@ export class ServiceBackend implements Backend {
   }
 
   bans(): BanTable {
-    const movesWith = movedAlong(this.#floodwall);
-    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban, movesWith) };
+    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban) };
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
@@ -262,7 +263,7 @@ export class ServiceBackend implements Backend {
     const ban = bans.preview(order, this.#floodwall.now().wallMs, by);
     return {
       ban,
-      movesWith: movedAlong(this.#floodwall)(ban),
+      movesWith: this.#moving.of(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
     };
@@ -347,11 +348,11 @@ export class ServiceBackend implements Backend {
   /** Of an attack that is shown with this id. */
   readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
-  #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
+  #banView(ban: Ban): BanView {
     const { bans, dataPlane, attackIds } = this.#floodwall;
     return {
       ban: shownBan(ban, attackIds),
-      movesWith: ban.state === "active" ? movesWith(ban) : null,
+      movesWith: ban.state === "active" ? this.#moving.of(ban) : null,
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),
