@@ -1,15 +1,17 @@
 /**
  * Owns the table of incidents: puts each attack into one, and takes what people add, which is stored before it takes
- * effect (docs/interface.md#incident). Figures are stored within a second; a restart may lose the last of them.
+ * effect (docs/interface.md#incident). Figures are stored within a second or, where incidents with very many attacks change at
+ * once, one after the other; a restart may lose the last of them.
  */
 import type { Callers, Holder } from "../access/shares.ts";
 import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
-import { INCIDENTS_KEPT } from "../limits.ts";
+import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
 import { ByCustomer } from "./by-customer.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
 import { IncidentAttacks, type OwnerOf } from "./incident-attacks.ts";
+import { changed, type Entry, figuresOf, recordOf } from "./incident-entry.ts";
 import type { IncidentHead, IncidentView, ListedIncident } from "./incident-view.ts";
 import {
   type Deed,
@@ -25,6 +27,8 @@ import {
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
 const LOOK_MS = 1000;
+/** Listed attacks of the incidents that one tick stores and shows, of which one incident may have as many. */
+const MEMBERS_AT_ONCE = INCIDENT_MEMBERS_KEPT;
 
 export type IncidentRefusal = WorkRefusal | "unknown";
 
@@ -58,18 +62,6 @@ export interface IncidentsOptions {
   readonly observer: IncidentObserver;
 }
 
-interface Entry {
-  readonly id: string;
-  key: IncidentKey;
-  customer: string;
-  readonly startedAt: number;
-  attacks: IncidentAttacks;
-  work: Work;
-  /** Changed since it was stored, and since listeners were called. */
-  isUnsaved: boolean;
-  isUnseen: boolean;
-}
-
 export class Incidents {
   readonly #options: IncidentsOptions;
   /** Oldest first. */
@@ -79,6 +71,8 @@ export class Incidents {
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those that had changed at the last look and are not stored and shown yet, in this order. */
+  readonly #due = new Set<Entry>();
   /** Those that were quiet when looked at last: they close by themselves. */
   readonly #quiet = new Set<Entry>();
 
@@ -146,6 +140,11 @@ export class Incidents {
     }
   }
 
+  /** What people added; null: there is no such incident. Unlike get() it makes no sums. */
+  workOf(id: string): Work | null {
+    return this.#entries.get(id)?.work ?? null;
+  }
+
   get(id: string): IncidentView | null {
     const entry = this.#entries.get(id);
     return entry === undefined ? null : this.#viewOf(entry);
@@ -166,10 +165,21 @@ export class Incidents {
     return this.#work(id, by, (work, deed) => noted(work, note, deed, this.#options.callers()));
   }
 
-  /** Reads rates, stores figures and calls listeners, about once a second. */
+  /** Reads rates about once a second, and stores and shows what changed, a part in each call. */
   tick(): void {
     const nowMs = this.#options.wallMs();
-    if (Math.abs(nowMs - this.#lookedAtMs) < LOOK_MS) return;
+    if (Math.abs(nowMs - this.#lookedAtMs) >= LOOK_MS) this.#look(nowMs);
+    let members = 0;
+    for (const entry of this.#due) {
+      if (members >= MEMBERS_AT_ONCE) break;
+      members += entry.attacks.listed;
+      this.#due.delete(entry);
+      this.#store(entry);
+      if (entry.isUnseen) this.#show(entry);
+    }
+  }
+
+  #look(nowMs: number): void {
     this.#lookedAtMs = nowMs;
     const lasting = [...this.#options.attacks()].filter(({ id }) => this.#ofAttack.has(id));
     for (const [entry, attacks] of Map.groupBy(lasting, ({ id }) => this.#ofAttack.get(id) as Entry)) {
@@ -181,17 +191,18 @@ export class Incidents {
       this.#quiet.delete(entry);
       entry.isUnseen = true;
     }
-    this.save();
-    for (const entry of this.#entries.values()) if (entry.isUnseen) this.#show(entry);
+    for (const entry of this.#entries.values()) if (entry.isUnsaved || entry.isUnseen) this.#due.add(entry);
   }
 
   /** Queues what is not stored yet. */
   save(): void {
-    for (const entry of this.#entries.values()) {
-      if (!entry.isUnsaved) continue;
-      entry.isUnsaved = false;
-      this.#options.store.queue(entry.id, recordOf(entry));
-    }
+    for (const entry of this.#entries.values()) this.#store(entry);
+  }
+
+  #store(entry: Entry): void {
+    if (!entry.isUnsaved) return;
+    entry.isUnsaved = false;
+    this.#options.store.queue(entry.id, recordOf(entry));
   }
 
   #show(entry: Entry): void {
@@ -310,6 +321,7 @@ export class Incidents {
     this.#entries.delete(entry.id);
     this.#ofCustomer.remove(entry);
     this.#quiet.delete(entry);
+    this.#due.delete(entry);
     this.#options.store.queue(entry.id, null);
   }
 
@@ -376,17 +388,4 @@ export class Incidents {
       members: () => attacks.members(),
     };
   }
-}
-
-function changed(entry: Entry): void {
-  entry.isUnsaved = true;
-  entry.isUnseen = true;
-}
-
-function figuresOf({ attacks: { active, lastEndedAt } }: Entry) {
-  return { active, lastEndedAt };
-}
-
-function recordOf({ id, key, startedAt, attacks, work }: Entry): Incident {
-  return { id, ...key, startedAt, ...attacks.record(), work };
 }

@@ -98,6 +98,7 @@ export class HttpServer {
       clock,
       timers,
       nextTurn,
+      onFault: (cause) => void failed("events", cause, this.#failures),
       brain: options.brain ?? null,
     });
     const polling = { clock, timers, nextTurn };
