@@ -174,15 +174,15 @@ function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): 
 }
 
 /** What was, and what follows from it. */
-function historyRoutes({ backend, clock }: RouteSources): readonly Route[] {
+function historyRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
   return [
     trafficRoute(backend, clock),
     topTrafficRoute(backend, clock),
     partTrafficRoute(backend, clock),
     totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
-    dryRunReportRoute(backend, clock),
-    suggestionRoute(backend, clock),
+    dryRunReportRoute(backend, clock, slicing),
+    suggestionRoute(backend, clock, slicing),
   ];
 }
 

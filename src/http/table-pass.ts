@@ -57,7 +57,7 @@ export class TablePass<Item> {
       const batch = this.#takeWaiting();
       try {
         const readers = batch.map(({ makeReader }) => makeReader());
-        await this.#pass(readers);
+        await inSlices(this.#pass(readers), this.#slicing);
         for (const [i, { answer }] of batch.entries()) answer.resolve((readers[i] as Reader<Item>).answer());
       } catch (cause) {
         for (const { answer } of batch) answer.reject(cause);
@@ -76,14 +76,22 @@ export class TablePass<Item> {
     });
   }
 
-  async #pass(readers: readonly Reader<Item>[]): Promise<void> {
-    const { clock, nextTurn } = this.#slicing;
-    let sliceEndMs = clock.monotonicMs() + SLICE_MS;
+  *#pass(readers: readonly Reader<Item>[]): Generator<void, void> {
     for (const item of this.#items()) {
       for (const reader of readers) reader.see(item);
-      if (clock.monotonicMs() < sliceEndMs) continue;
-      await nextTurn();
-      sliceEndMs = clock.monotonicMs() + SLICE_MS;
+      yield;
     }
+  }
+}
+
+/** Takes the steps of `work` in a part of each turn, and resolves with what it returns. */
+export async function inSlices<T>(work: Iterator<void, T>, { clock, nextTurn }: Slicing): Promise<T> {
+  let sliceEndMs = clock.monotonicMs() + SLICE_MS;
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    if (clock.monotonicMs() < sliceEndMs) continue;
+    await nextTurn();
+    sliceEndMs = clock.monotonicMs() + SLICE_MS;
   }
 }
