@@ -29,6 +29,8 @@ export interface StateStoreOptions {
   /** The contents of the file. */
   readonly stored: StoredState;
   readonly timers: Pick<Timers, "after">;
+  /** Resolves in a turn that has time for what callers do next: a write ends the waits of many. Default: at once. */
+  readonly goOn?: () => Promise<void>;
 }
 
 /** What takes the orders of a table to the other brains of a cluster. */
@@ -167,6 +169,7 @@ export class StateStore {
       return await within(promise, STATE_WAIT_MS, this.#options.timers, late);
     } finally {
       this.#callers--;
+      await this.#options.goOn?.();
     }
   }
 
