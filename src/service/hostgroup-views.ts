@@ -10,13 +10,11 @@ export function hostgroupsOf(
   { hostgroups, mitigations }: Pick<Config, "hostgroups" | "mitigations">,
   tenant: string | null,
 ): StatusView["hostgroups"] {
-  const of = new Map(hostgroups.map(({ name }, i) => [name, mitigations[i]]));
-  const own = tenant === null ? hostgroups : hostgroups.slice(1).filter((group) => group.tenant === tenant);
-  return own.map(({ name, calculation }) => ({
-    name,
-    calculation,
-    mitigation: of.get(name)?.method ?? "blackhole",
-    dryRunDirections: of.get(name)?.dryRunDirections ?? [],
-    ban: calculation === "per_host",
-  }));
+  const views: StatusView["hostgroups"][number][] = [];
+  for (const [i, { name, calculation, tenant: owner }] of hostgroups.entries()) {
+    if (tenant !== null && (i === 0 || owner !== tenant)) continue;
+    const { method: mitigation = "blackhole", dryRunDirections = [] } = mitigations[i] ?? {};
+    views.push({ name, calculation, mitigation, dryRunDirections, ban: calculation === "per_host" });
+  }
+  return views;
 }
