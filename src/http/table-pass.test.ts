@@ -139,3 +139,24 @@ describe("a pass over a table", () => {
     expect(await itemsOf(second)).toEqual([0, 1]);
   });
 });
+
+test("the answers of many views are written in several turns", async () => {
+  const { pass, turns, finish } = world(() => [1], SLICE_MS);
+  const makeReader = () => ({
+    see: () => {},
+    *answer() {
+      for (let i = 0; i < 3; i++) yield;
+      return new Blob(["x"]);
+    },
+  });
+  const answers = Array.from({ length: 3 }, (_, i) => pass.read(`view ${i}`, makeReader));
+  let taken = 0;
+  const shift = turns.shift.bind(turns);
+  turns.shift = () => {
+    taken += turns.length > 0 ? 1 : 0;
+    return shift();
+  };
+  await finish();
+  await Promise.all(answers);
+  expect(taken).toBeGreaterThan(3 * 3);
+});

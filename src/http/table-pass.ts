@@ -10,7 +10,8 @@ import type { Clock } from "../system/clock.ts";
 /** Builds an answer from the items of one pass. */
 export interface Reader<Item> {
   see(item: Item): void;
-  answer(): Blob;
+  /** At once, or in steps if it takes long. */
+  answer(): Blob | Generator<undefined, Blob>;
 }
 
 export interface Slicing {
@@ -28,7 +29,7 @@ interface Waiting<Item> {
 export const SLICE_MS = 2;
 
 export class TablePass<Item> {
-  readonly #items: () => Iterable<Item>;
+  readonly #items: () => Iterable<Item | undefined>;
   readonly #slicing: Slicing;
   /** By view; each has at least one open request. */
   readonly #waiting = new Map<string, Waiting<Item>>();
@@ -36,8 +37,11 @@ export class TablePass<Item> {
   readonly #turns = new FairQueue<string>();
   #isRunning = false;
 
-  /** @param items the current items; read by one pass at a time, while the event loop runs in between. */
-  constructor(items: () => Iterable<Item>, slicing: Slicing) {
+  /**
+   * @param items the current items; read by one pass at a time, while the event loop runs in between. undefined: a step
+   * that has no item yet, such as one of sorting them.
+   */
+  constructor(items: () => Iterable<Item | undefined>, slicing: Slicing) {
     this.#items = items;
     this.#slicing = slicing;
   }
@@ -56,9 +60,7 @@ export class TablePass<Item> {
     while (this.#waiting.size > 0) {
       const batch = this.#takeWaiting();
       try {
-        const readers = batch.map(({ makeReader }) => makeReader());
-        await inSlices(this.#pass(readers), this.#slicing);
-        for (const [i, { answer }] of batch.entries()) answer.resolve((readers[i] as Reader<Item>).answer());
+        await inSlices(this.#pass(batch), this.#slicing);
       } catch (cause) {
         for (const { answer } of batch) answer.reject(cause);
       }
@@ -76,16 +78,22 @@ export class TablePass<Item> {
     });
   }
 
-  *#pass(readers: readonly Reader<Item>[]): Generator<void, void> {
+  *#pass(batch: readonly Waiting<Item>[]): Generator<undefined, void> {
+    const readers = batch.map(({ makeReader, answer }) => ({ reader: makeReader(), answer }));
     for (const item of this.#items()) {
-      for (const reader of readers) reader.see(item);
+      if (item !== undefined) for (const { reader } of readers) reader.see(item);
+      yield;
+    }
+    for (const { reader, answer } of readers) {
+      const made = reader.answer();
+      answer.resolve(made instanceof Blob ? made : yield* made);
       yield;
     }
   }
 }
 
 /** Takes the steps of `work` in a part of each turn, and resolves with what it returns. */
-export async function inSlices<T>(work: Iterator<void, T>, { clock, nextTurn }: Slicing): Promise<T> {
+export async function inSlices<T>(work: Iterator<undefined, T>, { clock, nextTurn }: Slicing): Promise<T> {
   let sliceEndMs = clock.monotonicMs() + SLICE_MS;
   for (;;) {
     const { done, value } = work.next();

@@ -94,7 +94,7 @@ export interface SuggestionTerms {
 export function* suggestThresholds(
   { days, hosts, leftOut }: TrafficPeaks,
   terms: SuggestionTerms,
-): Generator<void, Suggestion> {
+): Generator<undefined, Suggestion> {
   const counted = days.filter(({ seconds }) => seconds >= DAY_RECORDED_SHARE * DAY_SECONDS).map(({ day }) => day);
   const weekdays = new Set(counted.map((day) => day % 7)).size;
   if (counted.length < SUGGEST_DAYS_MIN || weekdays < 7) return { kind: "too_little", days: counted.length, weekdays };
@@ -129,7 +129,7 @@ interface Seen {
 function* seenOf(
   hosts: readonly HostPeaks[],
   { groups, groupOf }: Pick<SuggestionTerms, "groups" | "groupOf">,
-): Generator<void, ReadonlyMap<string, Seen>> {
+): Generator<undefined, ReadonlyMap<string, Seen>> {
   const [totals, others] = [groups.filter(({ isTotal }) => isTotal), groups.filter(({ isTotal }) => !isTotal)];
   const ofSum = new Map(totals.map(({ name }) => [totalSeries({ kind: "hostgroup", name }), name]));
   const ofHosts = new Set(others.map(({ name }) => name));
