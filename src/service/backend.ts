@@ -66,10 +66,10 @@ import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
 import { clusterSource } from "./cluster-source.ts";
+import { ConfiguredStatus } from "./configured-status.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostReadings } from "./host-readings.ts";
-import { hostgroupsOf } from "./hostgroup-views.ts";
 import { MovingTraffic } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
@@ -103,6 +103,7 @@ export class ServiceBackend implements Backend {
   readonly edgeHistory: EdgeHistory | null;
   readonly #hosts: HostReadings;
   readonly #moving: MovingTraffic;
+  readonly #configuredStatus = new ConfiguredStatus();
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   readonly cluster: Backend["cluster"];
   readonly settled: Backend["settled"];
@@ -151,20 +152,16 @@ export class ServiceBackend implements Backend {
 
   status(tenant: string | null): StatusView {
     const { config, packetPath, dataPlane } = this.#floodwall;
-    const kinds = new Set(config.notify.targets.map(({ settings }) => settings.kind));
     const telemetry = this.telemetry();
     return {
       version: this.#version,
       uptimeSeconds: (this.#floodwall.now().monotonicMs - this.#floodwall.startedMs) / 1000,
       dryRun: config.dryRun,
-      networks: config.networks.map(({ text }) => text),
+      ...this.#configuredStatus.read(config, tenant),
       ...this.#countsOf(tenant),
-      thresholds: config.hostgroups[0]?.thresholds ?? [],
-      hostgroups: hostgroupsOf(config, tenant),
       bgp: this.#bgp(),
       scrubbing: config.mitigations[0]?.divert ?? null,
       scrubbingName: config.scrubbing?.nextHopName ?? null,
-      notify: kinds,
       update: this.#availableUpdate(),
       scrubNodes: this.scrub.size,
       edgeNodes: this.edge.nodes.size,
@@ -176,7 +173,7 @@ export class ServiceBackend implements Backend {
       },
       dataplane: dataPlane?.view() ?? null,
       storage: {
-        unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
+        unsaved: this.#floodwall.state.unsavedInAll,
         historyPaused: this.#history?.paused ?? null,
       },
       cluster: this.cluster(),

@@ -95,6 +95,13 @@ export class StateStore {
     return this.#queue.unsaved;
   }
 
+  /** Of all tables. */
+  get unsavedInAll(): number {
+    let sum = 0;
+    for (const table in this.unsaved) sum += this.unsaved[table as StateTable];
+    return sum;
+  }
+
   /** Writes what waits and closes the file, within STOP_STEP_MS. */
   async stop(): Promise<void> {
     const { file, timers } = this.#options;

@@ -148,7 +148,10 @@ function callOf(route: GuardedRoute, request: Request, principal: Principal, opt
   const target = readTarget(route.path, request.url);
   const { params, query } = target ?? NO_PARAMETERS;
   const call = {
-    ...{ principal, request, params, query },
+    principal,
+    request,
+    params,
+    query,
     node: nodeNamed(route, params, query),
     isReadable: target !== null,
     recheck: () => {

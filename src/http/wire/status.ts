@@ -241,7 +241,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     latest_version: status.update?.latestVersion ?? null,
     latest_is_security: status.update?.isSecurity ?? null,
     latest_url: status.update?.latestUrl ?? null,
-    networks: [...status.networks],
+    networks: status.networks as string[],
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing, status.scrubbingName),
