@@ -59,7 +59,7 @@ import { suggestionRoute } from "./routes/suggestion.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
 import { partTrafficRoute, topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
-import type { Slicing, TablePass } from "./table-pass.ts";
+import { SlicedWork, type Slicing, type TablePass } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
 export interface RouteSources {
@@ -175,14 +175,15 @@ function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): 
 
 /** What was, and what follows from it. */
 function historyRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
+  const sliced = new SlicedWork(slicing);
   return [
     trafficRoute(backend, clock),
     topTrafficRoute(backend, clock),
     partTrafficRoute(backend, clock),
     totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
-    dryRunReportRoute(backend, clock, slicing),
-    suggestionRoute(backend, clock, slicing),
+    dryRunReportRoute(backend, clock, sliced),
+    suggestionRoute(backend, clock, sliced),
   ];
 }
 

@@ -92,8 +92,25 @@ export class TablePass<Item> {
   }
 }
 
+/** Work in steps of several callers: one after the other, so that together they take one slice of a turn. */
+export class SlicedWork {
+  readonly #slicing: Slicing;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(slicing: Slicing) {
+    this.#slicing = slicing;
+  }
+
+  /** Resolves with what it returns. */
+  run<T>(work: Iterator<undefined, T>): Promise<T> {
+    const made = this.#last.then(() => inSlices(work, this.#slicing));
+    this.#last = made.catch(() => {});
+    return made;
+  }
+}
+
 /** Takes the steps of `work` in a part of each turn, and resolves with what it returns. */
-export async function inSlices<T>(work: Iterator<undefined, T>, { clock, nextTurn }: Slicing): Promise<T> {
+async function inSlices<T>(work: Iterator<undefined, T>, { clock, nextTurn }: Slicing): Promise<T> {
   let sliceEndMs = clock.monotonicMs() + SLICE_MS;
   for (;;) {
     const { done, value } = work.next();

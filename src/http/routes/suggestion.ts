@@ -12,7 +12,7 @@ import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
-import { inSlices, type Slicing } from "../table-pass.ts";
+import type { SlicedWork } from "../table-pass.ts";
 import { SuggestionWire, suggestionToWire } from "../wire/suggestion.ts";
 
 const DAYS_DEFAULT = 28;
@@ -22,7 +22,7 @@ const MARGIN_MAX = 100;
 export function suggestionRoute(
   backend: Pick<Backend, "trafficPeaks" | "configured" | "tenancy" | "endedAttacks" | "attacks" | "incidents">,
   clock: Pick<Clock, "wallMs">,
-  slicing: Slicing,
+  sliced: SlicedWork,
 ): ReadRoute {
   return {
     name: "suggested_thresholds",
@@ -69,7 +69,7 @@ export function suggestionRoute(
           return address === null ? null : tenancy.groupOf(address);
         },
       });
-      return jsonAnswer(200, suggestionToWire(await inSlices(steps, slicing), margin, isWhole));
+      return jsonAnswer(200, suggestionToWire(await sliced.run(steps), margin, isWhole));
     },
   };
 }
