@@ -82,7 +82,7 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { backend, events, rulePolls, zonePolls, slicing, metrics, dashboard, clock } = sources;
+  const { backend, events, rulePolls, zonePolls, slicing, metrics, dashboard } = sources;
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(backend.signIn),
@@ -90,7 +90,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     ...attackRoutes(sources),
     ...sharedLinkRoutes(backend, slicing),
     ...hostRoutes(sources),
-    ...installationRoutes(backend, clock),
+    ...installationRoutes(sources),
     ...historyRoutes(sources),
     eventsRoute(events),
     ...banRoutes(sources),
@@ -202,13 +202,13 @@ function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock 
 }
 
 /** What this installation consists of. */
-function installationRoutes(backend: Backend, clock: Pick<Clock, "wallMs">): readonly Route[] {
+function installationRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
   return [
     prefixSetsRoute(backend, clock),
     clusterRoute(backend),
     ...notifyRoutes(backend, clock),
     telemetryRoute(backend),
-    configRoute(backend),
+    configRoute(backend, slicing),
     bgpRoutesRoute(backend),
     diversionsRoute(backend),
   ];
