@@ -26,7 +26,7 @@ interface Minute {
   readonly readMs: number;
   /** The busiest first. */
   readonly hosts: readonly BusyHost[];
-  /** By family and length of a prefix that was asked for, and by its bytes: the hosts in it, in the same order. */
+  /** By family and length of a wider prefix, and by its bytes: the hosts in it, in the same order. */
   readonly within: Map<string, ReadonlyMap<string, readonly BusyHost[]>>;
 }
 
