@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { ran } from "../../test/fixtures/steps.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import type { AuditEvent } from "./audit-event.ts";
 import { dryRunReport } from "./dry-run-report.ts";
@@ -13,35 +14,37 @@ const marks = { i1: "false_alarm", i2: "real" } as const;
 
 test("has the automatic bans of dry run with their attacks, and what these were marked as", () => {
   const target = address("192.0.2.1");
-  const report = dryRunReport({
-    events: [
-      event({ wallMs: 60_000 }),
-      event({ wallMs: 90_000, action: "unban", result: "withdrawn" }),
-      event({ wallMs: 500_000 }),
-      event({ wallMs: 200_000, target: "192.0.2.2" }),
-      event({ wallMs: 210_000, target: "192.0.2.0", targetType: "prefix" }),
-      // None of dry run's own.
-      event({ wallMs: 1, dryRun: false }),
-      event({ wallMs: 2, source: "api", operator: "noc" }),
-      event({ wallMs: 3, result: "rejected" }),
-      event({ wallMs: 4, reason: "back from step 1 to 0: flowspec" }),
-    ],
-    attacks: [
-      attack({ id: "a1", target, group: "web", startedAt: 59_500, endedAt: 90_000, incident: "i1" }),
-      attack({ id: "a2", target, group: "web", startedAt: 499_000, endedAt: null }),
-      attack({
-        id: "a3",
-        target: null,
-        carpet: { prefix: "192.0.2.0/24", hosts: 9 },
-        group: "mail",
-        startedAt: 205_000,
-        endedAt: 300_000,
-        incident: "i2",
-      }),
-    ],
-    markOf: (id) => marks[id as keyof typeof marks] ?? null,
-    isTruncated: false,
-  });
+  const report = ran(
+    dryRunReport({
+      events: [
+        event({ wallMs: 60_000 }),
+        event({ wallMs: 90_000, action: "unban", result: "withdrawn" }),
+        event({ wallMs: 500_000 }),
+        event({ wallMs: 200_000, target: "192.0.2.2" }),
+        event({ wallMs: 210_000, target: "192.0.2.0", targetType: "prefix" }),
+        // None of dry run's own.
+        event({ wallMs: 1, dryRun: false }),
+        event({ wallMs: 2, source: "api", operator: "noc" }),
+        event({ wallMs: 3, result: "rejected" }),
+        event({ wallMs: 4, reason: "back from step 1 to 0: flowspec" }),
+      ],
+      attacks: [
+        attack({ id: "a1", target, group: "web", startedAt: 59_500, endedAt: 90_000, incident: "i1" }),
+        attack({ id: "a2", target, group: "web", startedAt: 499_000, endedAt: null }),
+        attack({
+          id: "a3",
+          target: null,
+          carpet: { prefix: "192.0.2.0/24", hosts: 9 },
+          group: "mail",
+          startedAt: 205_000,
+          endedAt: 300_000,
+          incident: "i2",
+        }),
+      ],
+      markOf: (id) => marks[id as keyof typeof marks] ?? null,
+      isTruncated: false,
+    }),
+  );
   expect(report.rows).toEqual([
     { atMs: 500_000, untilMs: null, target: "192.0.2.1", group: "web", attack: "a2", incident: null, mark: null },
     { atMs: 210_000, untilMs: null, target: "192.0.2.0", group: "mail", attack: "a3", incident: "i2", mark: "real" },

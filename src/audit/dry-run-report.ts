@@ -52,26 +52,28 @@ export interface ReportSources {
 /** The audit row of a ban is written up to this long after its attack began, ms, and an unban as long after its end. */
 const SLACK_MS = 10_000;
 
-export function dryRunReport({ events, attacks, markOf, isTruncated }: ReportSources): DryRunReport {
+/** Yields between its steps, since there may be very many bans and attacks of one target. */
+export function* dryRunReport({ events, attacks, markOf, isTruncated }: ReportSources): Generator<undefined, DryRunReport> {
   const own = events.filter(({ source, dryRun }) => source === "auto" && dryRun);
   const ends = Map.groupBy(
     own.filter(({ action }) => action === "unban"),
     ({ target }) => target,
   );
   const byTarget = Map.groupBy(attacks, (attack) => attack.target ?? attack.carpet?.prefix.split("/")[0] ?? "");
-  const rows = own
-    .filter(({ action, result, reason }) => action === "ban" && result === "active" && reason === "")
-    .map(({ wallMs, target }): MarkedBan => {
-      const attack = byTarget.get(target)?.find((each) => isDuring(each, wallMs)) ?? null;
-      const incident = attack?.incident ?? null;
-      const later = (ends.get(target) ?? []).map((end) => end.wallMs).filter((endMs) => endMs >= wallMs);
-      return {
-        ...{ atMs: wallMs, untilMs: later.length === 0 ? null : Math.min(...later), target },
-        ...{ group: attack?.group ?? null, attack: attack?.id ?? null, incident },
-        mark: incident === null ? null : markOf(incident),
-      };
-    })
-    .sort((a, b) => b.atMs - a.atMs);
+  const rows: MarkedBan[] = [];
+  for (const { action, result, reason, wallMs, target } of own) {
+    if (action !== "ban" || result !== "active" || reason !== "") continue;
+    const attack = byTarget.get(target)?.find((each) => isDuring(each, wallMs)) ?? null;
+    const incident = attack?.incident ?? null;
+    const later = (ends.get(target) ?? []).map((end) => end.wallMs).filter((endMs) => endMs >= wallMs);
+    rows.push({
+      ...{ atMs: wallMs, untilMs: later.length === 0 ? null : Math.min(...later), target },
+      ...{ group: attack?.group ?? null, attack: attack?.id ?? null, incident },
+      mark: incident === null ? null : markOf(incident),
+    });
+    yield;
+  }
+  rows.sort((a, b) => b.atMs - a.atMs);
   const groups = Map.groupBy(rows, ({ group }) => group);
   const names = [...groups.keys()].filter((name) => name !== null).sort();
   return {

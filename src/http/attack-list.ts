@@ -107,8 +107,8 @@ export class AttackList implements Reader<OwnedAttack> {
     else this.#found.push(item);
   }
 
-  answer(): Blob {
-    const more = this.#page === null ? "" : this.#writePage(this.#page);
+  *answer(): Generator<undefined, Blob> {
+    const more = this.#page === null ? "" : yield* this.#writePage(this.#page);
     return new Blob(['{"active":', ...this.#active.parts(), ',"recent":', ...this.#recent.parts(), `${more}}`]);
   }
 
@@ -117,11 +117,14 @@ export class AttackList implements Reader<OwnedAttack> {
     list.add(attackToWire(attackOfTenant(view, this.#tenant), owner));
   }
 
-  #writePage({ after, limit }: PageQuery): string {
+  *#writePage({ after, limit }: PageQuery): Generator<undefined, string> {
     const found = this.#found.map((item) => ({ item, place: placeOf(item) })).sort((a, b) => order(a.place, b.place));
     const rest = after === null ? found : found.filter(({ place }) => order(place, after) > 0);
     const page = rest.slice(0, limit);
-    for (const { item } of page) this.#write(item);
+    for (const { item } of page) {
+      this.#write(item);
+      yield;
+    }
     const last = page.at(-1);
     const next = last !== undefined && rest.length > limit ? placeText(last.place) : null;
     return `,"total":${found.length}${next === null ? "" : `,"next":${JSON.stringify(next)}`}`;

@@ -18,7 +18,7 @@ export interface FoundAttacks {
 
 /** As an operator marked the incident; null: none did, or it is not kept any more. */
 export function markOf({ incidents }: Pick<Backend, "incidents">, incident: string): IncidentVerdict | null {
-  return incidents.get(incident)?.work.verdict?.is ?? null;
+  return incidents.workOf(incident)?.verdict?.is ?? null;
 }
 
 /** Those in progress, and of those that ended the newest. */

@@ -87,7 +87,7 @@ export interface Backend extends ClusterSource {
   /** Newest end first; null: storage is off. Rejects with a HistoryFault. */
   endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null>;
   /** Attacks by customer, kind and time. Orders reject with a BackendFault if they could not be saved. */
-  readonly incidents: Pick<Incidents, "listed" | "get" | "order" | "note">;
+  readonly incidents: Pick<Incidents, "listed" | "get" | "workOf" | "order" | "note">;
   /** Links for people without a token. Changes reject with a BackendFault if they could not be saved. */
   readonly sharedLinks: Pick<SharedLinks, "isAllowed" | "all" | "of" | "share" | "revoke">;
   /** People sign in by an identity provider. */

@@ -23,7 +23,7 @@ export class ListViews<Item> {
   readonly #parameters: readonly string[];
 
   /** @param parameters of the query that choose a view. */
-  constructor(items: () => Iterable<Item>, { pages, slicing }: ListViewing, parameters: object) {
+  constructor(items: () => Iterable<Item | undefined>, { pages, slicing }: ListViewing, parameters: object) {
     this.#pass = new TablePass(items, slicing);
     this.#pages = pages;
     this.#parameters = Object.keys(parameters);

@@ -59,7 +59,7 @@ import { suggestionRoute } from "./routes/suggestion.ts";
 import { telemetryRoute } from "./routes/telemetry.ts";
 import { partTrafficRoute, topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
-import type { Slicing, TablePass } from "./table-pass.ts";
+import { SlicedWork, type Slicing, type TablePass } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
 export interface RouteSources {
@@ -82,7 +82,7 @@ export interface RouteSources {
 }
 
 export function routesOf(sources: RouteSources): readonly Route[] {
-  const { backend, events, rulePolls, zonePolls, slicing, metrics, dashboard, clock } = sources;
+  const { backend, events, rulePolls, zonePolls, slicing, metrics, dashboard } = sources;
   const routes: readonly Route[] = [
     statusRoute(backend),
     sessionRoute(backend.signIn),
@@ -90,7 +90,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     ...attackRoutes(sources),
     ...sharedLinkRoutes(backend, slicing),
     ...hostRoutes(sources),
-    ...installationRoutes(backend, clock),
+    ...installationRoutes(sources),
     ...historyRoutes(sources),
     eventsRoute(events),
     ...banRoutes(sources),
@@ -174,15 +174,16 @@ function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): 
 }
 
 /** What was, and what follows from it. */
-function historyRoutes({ backend, clock }: RouteSources): readonly Route[] {
+function historyRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
+  const sliced = new SlicedWork(slicing);
   return [
     trafficRoute(backend, clock),
     topTrafficRoute(backend, clock),
     partTrafficRoute(backend, clock),
     totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
-    dryRunReportRoute(backend, clock),
-    suggestionRoute(backend, clock),
+    dryRunReportRoute(backend, clock, sliced),
+    suggestionRoute(backend, clock, sliced),
   ];
 }
 
@@ -201,13 +202,13 @@ function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock 
 }
 
 /** What this installation consists of. */
-function installationRoutes(backend: Backend, clock: Pick<Clock, "wallMs">): readonly Route[] {
+function installationRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
   return [
     prefixSetsRoute(backend, clock),
     clusterRoute(backend),
     ...notifyRoutes(backend, clock),
     telemetryRoute(backend),
-    configRoute(backend),
+    configRoute(backend, slicing),
     bgpRoutesRoute(backend),
     diversionsRoute(backend),
   ];

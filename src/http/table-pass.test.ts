@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { PASS_READERS_MAX } from "../limits.ts";
+import { nextTurn } from "../system/timers.ts";
 import { ListReader } from "./list-reader.ts";
-import { SLICE_MS, TablePass } from "./table-pass.ts";
+import { SLICE_MS, SlicedWork, TablePass } from "./table-pass.ts";
 
 /** A table of numbers in which reading an item takes `itemMs`, and a test controls the turns. */
 function world(items: () => Iterable<number>, itemMs = SLICE_MS) {
@@ -138,4 +139,50 @@ describe("a pass over a table", () => {
     expect(await itemsOf(first)).toEqual([]);
     expect(await itemsOf(second)).toEqual([0, 1]);
   });
+});
+
+test("the answers of many views are written in several turns", async () => {
+  const { pass, turns, finish } = world(() => [1], SLICE_MS);
+  const makeReader = () => ({
+    see: () => {},
+    *answer() {
+      for (let i = 0; i < 3; i++) yield;
+      return new Blob(["x"]);
+    },
+  });
+  const answers = Array.from({ length: 3 }, (_, i) => pass.read(`view ${i}`, makeReader));
+  let taken = 0;
+  const shift = turns.shift.bind(turns);
+  turns.shift = () => {
+    taken += turns.length > 0 ? 1 : 0;
+    return shift();
+  };
+  await finish();
+  await Promise.all(answers);
+  expect(taken).toBeGreaterThan(3 * 3);
+});
+
+test("sliced work of several callers is done one after the other, and an error is of its own caller", async () => {
+  let nowMs = 0;
+  const slicing = { clock: { monotonicMs: () => nowMs }, nextTurn };
+  const sliced = new SlicedWork(slicing);
+  const perTurn = [0];
+  function* work(fails: boolean): Generator<undefined, string> {
+    for (let i = 0; i < 4; i++) {
+      nowMs += 1;
+      perTurn.push((perTurn.pop() ?? 0) + 1);
+      yield;
+    }
+    if (fails) throw new Error("of the first");
+    return "done";
+  }
+  let isOver = false;
+  const marks = (async () => {
+    for (; !isOver; perTurn.push(0)) await nextTurn();
+  })();
+  const all = [true, false, false].map((fails) => sliced.run(work(fails)).catch(String));
+  expect(await Promise.all(all)).toEqual(["Error: of the first", "done", "done"]);
+  isOver = true;
+  await marks;
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * SLICE_MS);
 });

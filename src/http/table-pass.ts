@@ -10,7 +10,8 @@ import type { Clock } from "../system/clock.ts";
 /** Builds an answer from the items of one pass. */
 export interface Reader<Item> {
   see(item: Item): void;
-  answer(): Blob;
+  /** At once, or in steps if it takes long. */
+  answer(): Blob | Generator<undefined, Blob>;
 }
 
 export interface Slicing {
@@ -28,7 +29,7 @@ interface Waiting<Item> {
 export const SLICE_MS = 2;
 
 export class TablePass<Item> {
-  readonly #items: () => Iterable<Item>;
+  readonly #items: () => Iterable<Item | undefined>;
   readonly #slicing: Slicing;
   /** By view; each has at least one open request. */
   readonly #waiting = new Map<string, Waiting<Item>>();
@@ -36,8 +37,11 @@ export class TablePass<Item> {
   readonly #turns = new FairQueue<string>();
   #isRunning = false;
 
-  /** @param items the current items; read by one pass at a time, while the event loop runs in between. */
-  constructor(items: () => Iterable<Item>, slicing: Slicing) {
+  /**
+   * @param items the current items; read by one pass at a time, while the event loop runs in between. undefined: a step
+   * that has no item yet, such as one of sorting them.
+   */
+  constructor(items: () => Iterable<Item | undefined>, slicing: Slicing) {
     this.#items = items;
     this.#slicing = slicing;
   }
@@ -56,9 +60,7 @@ export class TablePass<Item> {
     while (this.#waiting.size > 0) {
       const batch = this.#takeWaiting();
       try {
-        const readers = batch.map(({ makeReader }) => makeReader());
-        await this.#pass(readers);
-        for (const [i, { answer }] of batch.entries()) answer.resolve((readers[i] as Reader<Item>).answer());
+        await inSlices(this.#pass(batch), this.#slicing);
       } catch (cause) {
         for (const { answer } of batch) answer.reject(cause);
       }
@@ -76,14 +78,45 @@ export class TablePass<Item> {
     });
   }
 
-  async #pass(readers: readonly Reader<Item>[]): Promise<void> {
-    const { clock, nextTurn } = this.#slicing;
-    let sliceEndMs = clock.monotonicMs() + SLICE_MS;
+  *#pass(batch: readonly Waiting<Item>[]): Generator<undefined, void> {
+    const readers = batch.map(({ makeReader, answer }) => ({ reader: makeReader(), answer }));
     for (const item of this.#items()) {
-      for (const reader of readers) reader.see(item);
-      if (clock.monotonicMs() < sliceEndMs) continue;
-      await nextTurn();
-      sliceEndMs = clock.monotonicMs() + SLICE_MS;
+      if (item !== undefined) for (const { reader } of readers) reader.see(item);
+      yield;
     }
+    for (const { reader, answer } of readers) {
+      const made = reader.answer();
+      answer.resolve(made instanceof Blob ? made : yield* made);
+      yield;
+    }
+  }
+}
+
+/** Work in steps of several callers: one after the other, so that together they take one slice of a turn. */
+export class SlicedWork {
+  readonly #slicing: Slicing;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(slicing: Slicing) {
+    this.#slicing = slicing;
+  }
+
+  /** Resolves with what it returns. */
+  run<T>(work: Iterator<undefined, T>): Promise<T> {
+    const made = this.#last.then(() => inSlices(work, this.#slicing));
+    this.#last = made.catch(() => {});
+    return made;
+  }
+}
+
+/** Takes the steps of `work` in a part of each turn, and resolves with what it returns. */
+async function inSlices<T>(work: Iterator<undefined, T>, { clock, nextTurn }: Slicing): Promise<T> {
+  let sliceEndMs = clock.monotonicMs() + SLICE_MS;
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    if (clock.monotonicMs() < sliceEndMs) continue;
+    await nextTurn();
+    sliceEndMs = clock.monotonicMs() + SLICE_MS;
   }
 }

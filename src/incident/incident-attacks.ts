@@ -92,6 +92,11 @@ export class IncidentAttacks {
     return this.#attacks;
   }
 
+  /** How many of them are listed. */
+  get listed(): number {
+    return this.#members.size;
+  }
+
   /** Of the attack that ended last. */
   get lastEndedAt(): number {
     return this.#lastEndedAt;

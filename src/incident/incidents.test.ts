@@ -315,4 +315,25 @@ describe("the table", () => {
     world.table.tick();
     expect(seen).toEqual(["active 2", "quiet 2", "closed 2"]);
   });
+
+  test("stores and shows incidents with very many attacks one after the other", () => {
+    const { store } = memoryStore();
+    const world = new IncidentWorld({ store: store.table("incidents") });
+    const seen = new Set<string>();
+    world.table.onChange(({ group }) => seen.add(group));
+    const groups = ["a", "b", "c"];
+    for (const group of groups) {
+      for (let i = 0; i < INCIDENT_MEMBERS_KEPT; i++) world.start(`${group}${i}`, { group });
+    }
+    const counts = [1, 2, 3, 4].map(() => {
+      world.table.tick();
+      return [seen.size, store.unsaved.incidents];
+    });
+    expect(counts).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [3, 3],
+    ]);
+  });
 });

@@ -1,10 +1,11 @@
 /**
  * Owns the table of incidents: puts each attack into one, and takes what people add, which is stored before it takes
- * effect (docs/interface.md#incident). Figures are stored within a second; a restart may lose the last of them.
+ * effect (docs/interface.md#incident). Figures are stored within a second or, where incidents with very many attacks change at
+ * once, one after the other; a restart may lose the last of them.
  */
 import type { Callers, Holder } from "../access/shares.ts";
 import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
-import { INCIDENTS_KEPT } from "../limits.ts";
+import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
 import { changed, Entries, type Entry, figuresOf, recordOf } from "./entries.ts";
@@ -27,6 +28,8 @@ import {
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
 const LOOK_MS = 1000;
+/** Listed attacks of the incidents that one tick stores and shows, of which one incident may have as many. */
+const MEMBERS_AT_ONCE = INCIDENT_MEMBERS_KEPT;
 
 /** Of one, for other brains to find theirs by. */
 const ATTACKS_SHARED = 8;
@@ -70,6 +73,8 @@ export class Incidents {
   readonly #ofAttack = new Map<string, Entry>();
   readonly #listeners: ((view: IncidentView) => void)[] = [];
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those that had changed at the last look and are not stored and shown yet, in this order. */
+  readonly #due = new Set<Entry>();
   /** Those that were quiet when looked at last: they close by themselves. */
   readonly #quiet = new Set<Entry>();
 
@@ -132,6 +137,11 @@ export class Incidents {
     }
   }
 
+  /** What people added; null: there is no such incident. Unlike get() it makes no sums. */
+  workOf(id: string): Work | null {
+    return this.#entries.get(id)?.work ?? null;
+  }
+
   get(id: string): IncidentView | null {
     const entry = this.#entries.get(id);
     return entry === null ? null : this.#viewOf(entry);
@@ -181,10 +191,21 @@ export class Incidents {
     return this.#work(id, by, (work, deed) => noted(work, note, deed, this.#options.callers()));
   }
 
-  /** Reads rates, stores figures and calls listeners, about once a second. */
+  /** Reads rates about once a second, and stores and shows what changed, a part in each call. */
   tick(): void {
     const nowMs = this.#options.wallMs();
-    if (Math.abs(nowMs - this.#lookedAtMs) < LOOK_MS) return;
+    if (Math.abs(nowMs - this.#lookedAtMs) >= LOOK_MS) this.#look(nowMs);
+    let members = 0;
+    for (const entry of this.#due) {
+      if (members >= MEMBERS_AT_ONCE) break;
+      members += entry.attacks.listed;
+      this.#due.delete(entry);
+      this.#store(entry);
+      if (entry.isUnseen) this.#show(entry);
+    }
+  }
+
+  #look(nowMs: number): void {
     this.#lookedAtMs = nowMs;
     const lasting = [...this.#options.attacks()].filter(({ id }) => this.#ofAttack.has(id));
     for (const [entry, attacks] of Map.groupBy(lasting, ({ id }) => this.#ofAttack.get(id) as Entry)) {
@@ -196,17 +217,18 @@ export class Incidents {
       this.#quiet.delete(entry);
       entry.isUnseen = true;
     }
-    this.save();
-    for (const entry of this.#entries.all()) if (entry.isUnseen) this.#show(entry);
+    for (const entry of this.#entries.all()) if (entry.isUnsaved || entry.isUnseen) this.#due.add(entry);
   }
 
   /** Queues what is not stored yet. */
   save(): void {
-    for (const entry of this.#entries.all()) {
-      if (!entry.isUnsaved) continue;
-      entry.isUnsaved = false;
-      this.#options.store.queue(entry.id, recordOf(entry));
-    }
+    for (const entry of this.#entries.all()) this.#store(entry);
+  }
+
+  #store(entry: Entry): void {
+    if (!entry.isUnsaved) return;
+    entry.isUnsaved = false;
+    this.#options.store.queue(entry.id, recordOf(entry));
   }
 
   #show(entry: Entry): void {
@@ -327,6 +349,7 @@ export class Incidents {
   #forget(entry: Entry): void {
     this.#entries.remove(entry);
     this.#quiet.delete(entry);
+    this.#due.delete(entry);
     this.#options.store.queue(entry.id, null);
   }
 

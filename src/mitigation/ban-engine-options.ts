@@ -21,6 +21,8 @@ export interface BanEngineOptions extends Sources {
   readonly onChange: (ban: Ban, previous: Ban | null) => void;
   /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
   readonly onFault: (cause: unknown) => void;
+  /** Lets other orders that are on disk take effect first. Default: those of the same promises. */
+  readonly goOn?: () => Promise<void>;
   /** How long an attack has not been held, ms; 0: it is, or that is not known. */
   readonly overThresholdMs: (attack: Attack, wallMs: number) => number;
   /** Whether what this machine itself does for the ban is in force. */

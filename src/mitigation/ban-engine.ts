@@ -3,7 +3,6 @@
  * of the active bans. An operator's ban is stored before it takes effect; all else takes effect at once, so that no route
  * waits for the disk: after a kill in between, the next process withdraws unknown routes and detects attacks again.
  */
-import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { newLargestFirst } from "../detection/attack/attack-size.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
@@ -72,7 +71,7 @@ export class BanEngine {
       replanned: (ban, wallMs) => this.#replanned(ban, wallMs),
       takeEffect: (ban, previous) => {
         this.#put(ban, previous);
-        queueMicrotask(() => this.#guarded(() => this.#updateWantedRoutes()));
+        return this.#wantSoon();
       },
     });
   }
@@ -131,14 +130,10 @@ export class BanEngine {
   }
 
   /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
-  ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
-    return this.operators.ban(order, now, by);
-  }
+  ban = (...order: Parameters<OperatorBans["ban"]>): Promise<BanAnswer> => this.operators.ban(...order);
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
-  preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
-    return this.operators.preview(order, wallMs, by);
-  }
+  preview = (...order: Parameters<OperatorBans["preview"]>): Ban => this.operators.preview(...order);
 
   unban = (...order: Parameters<OperatorBans["unban"]>): Promise<BanAnswer | null> => this.operators.unban(...order);
 
@@ -383,7 +378,13 @@ export class BanEngine {
     this.#options.onChange(ban, previous);
   }
 
-  /** Called once after all changes, also after those of all orders that the disk took at once: the announcer takes the whole set. */
+  /** Once for all orders that the disk took at once, before any of them is answered. */
+  async #wantSoon(): Promise<void> {
+    await this.#options.goOn?.();
+    this.#guarded(() => this.#updateWantedRoutes());
+  }
+
+  /** Called once after all changes: the announcer takes the whole set. */
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;

@@ -22,9 +22,10 @@ function reach(
   allowed: readonly string[] = [],
   nat64: readonly string[] = [],
 ): Reach {
+  const resolve = async (name: string) => names[name] ?? Promise.reject(new Error("ENOTFOUND"));
   return reachOf({
     nat64: () => nat64.map(canonicalPrefix),
-    resolve: async (name) => names[name] ?? Promise.reject(new Error("ENOTFOUND")),
+    ...{ resolve, resolveOwn: resolve },
     allowed: () => allowed.map(canonicalPrefix),
     isOwn: (address) => address === "198.18.0.1" || address === "8.8.8.8",
   });
@@ -106,7 +107,7 @@ test("a name that turns to this machine after it was allowed is not followed", a
   let looks = 0;
   const turning = reachOf({
     resolve: async () => [looks++ === 0 ? "1.1.1.1" : "127.0.0.1"],
-    ...{ allowed: () => [], isOwn: () => false },
+    ...{ resolveOwn: async () => [], allowed: () => [], isOwn: () => false },
   });
   expect(await outcome(turning("hook.example.net"))).toContain("1.1.1.1");
   expect(await posted(`http://hook.example.net:${new URL(plain.url).port}/`, turning)).toBe(REFUSED);
@@ -158,12 +159,19 @@ test("where servers of the configuration are by their names, no target of a tena
     "hook.acme.example": ["1.0.0.1"],
   };
   const resolve = async (name: string) => names[name] ?? Promise.reject(new Error("ENOTFOUND"));
-  const options = { resolve, isOwn: () => false, ownNames: () => ["db.example.net", "absent.example.net"] };
+  const options = {
+    resolve,
+    resolveOwn: resolve,
+    isOwn: () => false,
+    ownNames: () => ["db.example.net", "absent.example.net"],
+  };
   const none = reachOf({ ...options, allowed: () => [] });
   expect(await outcome(none("alias.acme.example"))).toBe(REFUSED);
   expect(await outcome(none("db.example.net"))).toBe(REFUSED);
   expect(await outcome(none("1.1.1.1"))).toBe(REFUSED);
   expect(await outcome(none("hook.acme.example"))).toContain("1.0.0.1");
+  delete names["db.example.net"];
+  expect(await outcome(none("alias.acme.example"))).toBe(REFUSED);
   const allowed = reachOf({ ...options, allowed: () => [canonicalPrefix("1.1.1.1/32")] });
   expect(await outcome(allowed("alias.acme.example"))).toContain("1.1.1.1");
 });

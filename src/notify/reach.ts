@@ -27,6 +27,8 @@ export type Reach = (host: string) => Promise<readonly Reached[]>;
 export interface ReachOptions {
   /** All addresses of a name. Rejects if it has none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
+  /** The same of the service's own servers. */
+  readonly resolveOwn: ReachOptions["resolve"];
   /** Networks that may be reached, whatever is in them. */
   readonly allowed: () => readonly Prefix[];
   /** Prefixes of translators (RFC 6052), beside the well-known one: the IPv4 address within is judged. Absent: none. */
@@ -42,30 +44,41 @@ export const NOT_REACHED =
   "its host is not known, takes no connection, or is at an address that targets of tenants may not reach";
 
 export function reachOf(options: ReachOptions): Reach {
+  // Of own servers, when they were found last: a resolver that does not answer opens no way to them.
+  const known = new Map<string, readonly IpAddress[]>();
   return async (host) => {
     const literal = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
-    const found = literal === null ? await resolved(host, options) : [literal];
-    const servers = await addressesOf(options);
+    const found = literal === null ? await resolved(host, options.resolve) : [literal];
+    const servers = await addressesOf(options, known);
     const addresses = found.filter((address) => mayReach(address, servers, options));
     if (addresses.length === 0) throw new DeliveryFault(NOT_REACHED);
     return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
 }
 
-async function resolved(name: string, { resolve }: ReachOptions): Promise<IpAddress[]> {
+async function resolved(name: string, resolve: ReachOptions["resolve"]): Promise<IpAddress[]> {
   const texts = await resolve(name).catch(() => []);
   return texts.map(parseAddress).filter((address) => address !== null);
 }
 
-async function addressesOf(options: ReachOptions): Promise<ReadonlySet<IpAddress>> {
-  const names = options.ownNames?.() ?? [];
-  return new Set((await Promise.all(names.map((name) => resolved(name, options)))).flat());
+async function addressesOf(
+  { ownNames, resolveOwn }: ReachOptions,
+  known: Map<string, readonly IpAddress[]>,
+): Promise<ReadonlySet<IpAddress>> {
+  const names = ownNames?.() ?? [];
+  for (const name of known.keys()) if (!names.includes(name)) known.delete(name);
+  const look = async (name: string) => {
+    const found = await resolved(name, resolveOwn);
+    if (found.length > 0) known.set(name, found);
+    return known.get(name) ?? [];
+  };
+  return new Set((await Promise.all(names.map(look))).flat());
 }
 
 function mayReach(
   address: IpAddress,
   servers: ReadonlySet<IpAddress>,
-  options: Omit<ReachOptions, "resolve">,
+  options: Omit<ReachOptions, "resolve" | "resolveOwn">,
 ): boolean {
   const { allowed, isOwn, nat64 } = options;
   if (allowed().some((prefix) => prefixContains(prefix, address))) return true;

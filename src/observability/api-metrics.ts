@@ -1,5 +1,6 @@
 /** Requests to the HTTP interface, by the name of their route. */
 import { MetricGroup } from "./metric-group.ts";
+import { PlainHistogram } from "./plain-histogram.ts";
 
 export interface RequestReading {
   /** A route's name, or `unknown`. */
@@ -16,14 +17,18 @@ export type ZoneRoute = (typeof ZONE_ROUTES)[number];
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 35];
 
+type Labels = Pick<RequestReading, "route" | "method" | "status">;
+
 export class ApiMetrics extends MetricGroup {
+  /** Since the last fill(): adding to a counter with labels takes as long as some requests. */
+  readonly #answered = new Map<string, { readonly labels: Labels; count: number }>();
   readonly #requests = this.counter("svc_api_requests_total", "Requests answered.", "route", "method", "status");
-  readonly #seconds = this.histogram(
-    "svc_api_request_duration_seconds",
-    "Time from a request's head until its answer was ready to be sent, in seconds.",
-    REQUEST_SECONDS,
-    "route",
-  );
+  readonly #seconds = new PlainHistogram(this.registry, {
+    name: "svc_api_request_duration_seconds",
+    help: "Time from a request's head until its answer was ready to be sent, in seconds.",
+    label: "route",
+    buckets: REQUEST_SECONDS,
+  });
   readonly #faults = this.counter(
     "svc_api_faults_total",
     "Requests that ended in an unexpected error; the log has the details.",
@@ -50,8 +55,18 @@ export class ApiMetrics extends MetricGroup {
 
   answered({ route, method, status, seconds }: RequestReading): void {
     // The client chooses the method: only methods of HTTP become label values.
-    this.#requests.inc({ route, method: METHODS.has(method) ? method : "other", status });
-    this.#seconds.observe({ route }, seconds);
+    const named = METHODS.has(method) ? method : "other";
+    const key = `${route} ${named} ${status}`;
+    const known = this.#answered.get(key);
+    if (known === undefined) this.#answered.set(key, { labels: { route, method: named, status }, count: 1 });
+    else known.count++;
+    this.#seconds.observe(route, seconds);
+  }
+
+  /** Call this before each scrape. */
+  fill(): void {
+    for (const { labels, count } of this.#answered.values()) this.#requests.inc(labels, count);
+    this.#answered.clear();
   }
 
   connections(count: {

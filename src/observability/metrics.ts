@@ -81,6 +81,7 @@ export class Metrics {
     this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
     this.signIn = new SignInMetrics(this.#registry);
+    this.beforeScrape(() => this.api.fill());
   }
 
   /** Only of a cluster with an etcd. */

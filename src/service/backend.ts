@@ -66,11 +66,11 @@ import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
 import { clusterSource } from "./cluster-source.ts";
+import { ConfiguredStatus } from "./configured-status.ts";
 import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostReadings } from "./host-readings.ts";
-import { hostgroupsOf } from "./hostgroup-views.ts";
-import { movedAlong } from "./moved-along.ts";
+import { MovingTraffic } from "./moved-along.ts";
 import { filterRuleEffect, sourceBlockPreview } from "./order-effects.ts";
 import { orderSources } from "./order-sources.ts";
 import { noSignIn } from "./sign-in.ts";
@@ -102,6 +102,8 @@ export class ServiceBackend implements Backend {
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
   readonly #hosts: HostReadings;
+  readonly #moving: MovingTraffic;
+  readonly #configuredStatus = new ConfiguredStatus();
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   readonly cluster: Backend["cluster"];
   readonly settled: Backend["settled"];
@@ -111,6 +113,7 @@ export class ServiceBackend implements Backend {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
     this.#hosts = new HostReadings(floodwall);
+    this.#moving = new MovingTraffic(floodwall);
     this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.maintenance = floodwall.maintenance;
@@ -149,20 +152,16 @@ export class ServiceBackend implements Backend {
 
   status(tenant: string | null): StatusView {
     const { config, packetPath, dataPlane } = this.#floodwall;
-    const kinds = new Set(config.notify.targets.map(({ settings }) => settings.kind));
     const telemetry = this.telemetry();
     return {
       version: this.#version,
       uptimeSeconds: (this.#floodwall.now().monotonicMs - this.#floodwall.startedMs) / 1000,
       dryRun: config.dryRun,
-      networks: config.networks.map(({ text }) => text),
+      ...this.#configuredStatus.read(config, tenant),
       ...this.#countsOf(tenant),
-      thresholds: config.hostgroups[0]?.thresholds ?? [],
-      hostgroups: hostgroupsOf(config, tenant),
       bgp: this.#bgp(),
       scrubbing: config.mitigations[0]?.divert ?? null,
       scrubbingName: config.scrubbing?.nextHopName ?? null,
-      notify: kinds,
       update: this.#availableUpdate(),
       scrubNodes: this.scrub.size,
       edgeNodes: this.edge.nodes.size,
@@ -174,7 +173,7 @@ export class ServiceBackend implements Backend {
       },
       dataplane: dataPlane?.view() ?? null,
       storage: {
-        unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
+        unsaved: this.#floodwall.state.unsavedInAll,
         historyPaused: this.#history?.paused ?? null,
       },
       cluster: this.cluster(),
@@ -247,8 +246,7 @@ export class ServiceBackend implements Backend {
   }
 
   bans(): BanTable {
-    const movesWith = movedAlong(this.#floodwall);
-    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban, movesWith) };
+    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban) };
   }
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
@@ -262,7 +260,7 @@ export class ServiceBackend implements Backend {
     const ban = bans.preview(order, this.#floodwall.now().wallMs, by);
     return {
       ban,
-      movesWith: movedAlong(this.#floodwall)(ban),
+      movesWith: this.#moving.of(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
     };
@@ -347,11 +345,11 @@ export class ServiceBackend implements Backend {
   /** The own id of an attack that is shown with this id. */
   readonly #ownId = (shown: string): string => this.#floodwall.attackIds.ownIdOf(shown);
 
-  #banView(ban: Ban, movesWith = movedAlong(this.#floodwall)): BanView {
+  #banView(ban: Ban): BanView {
     const { bans, dataPlane, attackIds } = this.#floodwall;
     return {
       ban: shownBan(ban, attackIds),
-      movesWith: ban.state === "active" ? movesWith(ban) : null,
+      movesWith: ban.state === "active" ? this.#moving.of(ban) : null,
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),

@@ -13,6 +13,7 @@ import type { Dashboard } from "../http/routes/dashboard.ts";
 import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
+import { RequestTurns } from "../http/server/request-turns.ts";
 import { HttpServer } from "../http/server/server.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -27,7 +28,7 @@ import { StateDatabaseError } from "../storage/state-database.ts";
 import { StateStore } from "../storage/state-store.ts";
 import { StateThread } from "../storage/state-thread.ts";
 import { type Clock, systemClock } from "../system/clock.ts";
-import { nextTurn, systemTimers, type Timers } from "../system/timers.ts";
+import { afterPromises, nextTurn, systemTimers, type Timers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
 import { auditTrailOf } from "./audit-trail.ts";
 import { ServiceBackend } from "./backend.ts";
@@ -78,18 +79,30 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const metrics = new Metrics(VERSION);
   metrics.collectProcess();
   const native = config.capture === null ? null : loadAddon();
-  const { state, damage } = await openState(config);
+  // What goes on after a disk's answer shares the time of requests.
+  const turns = new RequestTurns({ clock: systemClock, nextTurn, afterPromises });
+  const goOn = () => turns.goOn();
+  const { state, damage } = await openState(config, goOn);
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const clustered = { state, limiter, environment, random: Math.random, version: VERSION };
   const cluster = Cluster.open(config, { ...clustered, ...parts });
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
-  const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
+  const history = driver === null ? null : new HistoryStore({ driver, goOn, ...parts, metrics: metrics.storage });
   const trail = auditTrailOf(history, cluster);
   const agreement = cluster?.etcd?.slots ?? null;
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults, agreement });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, files);
-  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment, ...cluster?.joins.engines };
+  const opened = {
+    state,
+    goOn,
+    native,
+    filterOpener,
+    ...files.inUse,
+    openReload,
+    environment,
+    ...cluster?.joins.engines,
+  };
   const floodwall = new Floodwall({ config, configPath, warned, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files, faults });
   const people = signInOf(floodwall, { state, environment, audit: trail, faults, limiter, ...parts });
@@ -108,7 +121,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     cluster,
     ...files.views,
   });
-  const http = openHttp({ floodwall, files, backend, trail, ...parts }, options);
+  const http = openHttp({ floodwall, files, backend, trail, turns, ...parts }, options);
   const shared = {
     feed: http.events,
     tenancy: () => backend.tenancy(),
@@ -129,6 +142,7 @@ interface HttpParts {
   readonly files: ForeignFiles;
   readonly backend: ServiceBackend;
   readonly trail: AuditTrail | null;
+  readonly turns: RequestTurns;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -195,10 +209,13 @@ function lifecycleOf(
   return { start, stop };
 }
 
-async function openState({ stateDir }: Config): Promise<Pick<OpenedState, "damage"> & { readonly state: StateStore }> {
+async function openState(
+  { stateDir }: Config,
+  goOn: () => Promise<void>,
+): Promise<Pick<OpenedState, "damage"> & { readonly state: StateStore }> {
   const file = new StateThread(stateDir);
   const { stored, damage } = await file.open();
-  return { state: new StateStore({ file, stored, timers: systemTimers }), damage };
+  return { state: new StateStore({ file, stored, timers: systemTimers, goOn }), damage };
 }
 
 /** All that may fail. */

@@ -10,6 +10,8 @@ export interface FileFaultsOptions {
   readonly wallMs: () => number;
 }
 
+const NONE: readonly FileFaultView[] = [];
+
 type Listener = (turn: "begun" | "over", fault: FileFaultView) => void;
 
 export class FileFaults {
@@ -22,7 +24,7 @@ export class FileFaults {
   }
 
   list(): readonly FileFaultView[] {
-    return [...this.#faults.values()];
+    return this.#faults.size === 0 ? NONE : [...this.#faults.values()];
   }
 
   /** Also called at once for those that are there. */

@@ -37,6 +37,8 @@ export interface FloodwallOptions {
   readonly environment: Environment;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Resolves in a turn of the event loop that has time for requests. Default: at once. */
+  readonly goOn?: () => Promise<void>;
   /** Default: those of one brain alone. */
   readonly attackIds?: AttackIds;
   /** Default: there is one brain. */

@@ -1,6 +1,7 @@
 /** Whose traffic moves with a ban by a wider prefix. */
 import { expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { harness, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import type { Config } from "../config/config.ts";
@@ -9,7 +10,7 @@ import { plainOrder } from "../mitigation/order/ban-order.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { NetworkLookup } from "../traffic/network-lookup.ts";
 import { decodeHeader, type PacketHeader } from "../traffic/packet-header.ts";
-import { movedAlong } from "./moved-along.ts";
+import { MovingTraffic } from "./moved-along.ts";
 
 const prefix = (text: string) => parsePrefix(text) as Prefix;
 const networks = [prefix("192.0.2.0/23")];
@@ -26,7 +27,15 @@ function running(isSampled: boolean) {
     ...{ wireBytes: 1000, packets: 1000, isAttacked: false, verdict: null },
   });
   const headers = ["192.0.2.1", "192.0.2.9", "192.0.2.130", "192.0.2.130", "192.0.3.1"].map(header);
-  return { config: config as unknown as Config, packetPath: { minute: () => ({ headers, seconds: 8 }) } };
+  const clock = new ManualClock();
+  let readings = 0;
+  const minute = () => {
+    readings++;
+    return { headers, seconds: 8 };
+  };
+  const now = () => ({ monotonicMs: clock.monotonicMs() });
+  const moving = new MovingTraffic({ config: config as unknown as Config, now, packetPath: { minute } });
+  return { moving, clock, readings: () => readings };
 }
 
 async function ban(enclosing: object): Promise<Ban> {
@@ -42,10 +51,21 @@ test("are the hostgroups of the wider prefix, and the hosts of the last minute b
     { target: address("192.0.2.130"), mbps: 2 },
     { target: address("192.0.2.9"), mbps: 1 },
   ];
-  expect(movedAlong(running(true))(await ban(wide))).toEqual({
+  const { moving } = running(true);
+  expect(moving.of(await ban(wide))).toEqual({
     ...{ prefix: prefix("192.0.2.0/24"), hostgroups: ["global", "web"] },
     hosts: { count: 2, busiest },
   });
-  expect(movedAlong(running(false))(await ban(wide))).toMatchObject({ hosts: null });
-  expect(movedAlong(running(true))(await ban({}))).toBeNull();
+  expect(running(false).moving.of(await ban(wide))).toMatchObject({ hosts: null });
+  expect(moving.of(await ban({}))).toBeNull();
+});
+
+test("the headers are read once for all bans that are shown within a second", async () => {
+  const { moving, clock, readings } = running(true);
+  const shown = await ban({ enclosing: { 4: { length: 24, upTo: 24 } } });
+  for (let i = 0; i < 100; i++) moving.of(shown);
+  expect(readings()).toBe(1);
+  clock.advance(1000);
+  moving.of(shown);
+  expect(readings()).toBe(2);
 });

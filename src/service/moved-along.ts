@@ -2,51 +2,95 @@
 import type { Ban } from "../mitigation/ban.ts";
 import type { MovedAlong } from "../mitigation/enclosing.ts";
 import { enclosingIn } from "../mitigation/measure.ts";
-import type { IpAddress } from "../net/address.ts";
-import { type Prefix, prefixContains } from "../net/prefix.ts";
+import { addressFamily, addressToBytes, type IpAddress } from "../net/address.ts";
+import { clearHostBits, mappedLength, type Prefix, prefixMatcher } from "../net/prefix.ts";
 import type { Floodwall } from "./floodwall.ts";
 
 type Running = Pick<Floodwall, "config"> & {
+  readonly now: () => { readonly monotonicMs: number };
   readonly packetPath: Pick<NonNullable<Floodwall["packetPath"]>, "minute"> | null;
 };
 
 /** Number of the hosts that are named. */
 export const MOVED_NAMED_MAX = 8;
+/** How long one reading of the headers is used, ms: the sample grows once a second. */
+const READING_MS = 1000;
 
-/** Bytes that hosts got in the last minute, of the sampled headers. */
-type Minute = { readonly seconds: number; readonly bytes: ReadonlyMap<IpAddress, number> };
-
-/** null: the ban's own prefix is announced, or nothing is. The last minute is read once for all bans. */
-export function movedAlong({ config, packetPath }: Running): (ban: Ban) => MovedAlong | null {
-  let minute: Minute | null = null;
-  return ({ measure, prefix }) => {
-    const wider = enclosingIn(measure, prefix);
-    if (wider === null) return null;
-    const { hostgroups, lookup, samples } = config;
-    const names = lookup.groupsIn(wider).map((group) => hostgroups[group]?.name ?? "global");
-    const isSeen = packetPath !== null && samples.enabled;
-    if (isSeen) minute ??= bytesByHost(packetPath);
-    return {
-      prefix: wider,
-      hostgroups: names.sort(),
-      hosts: minute === null ? null : hostsIn(wider, prefix, minute),
-    };
-  };
+interface BusyHost {
+  readonly target: IpAddress;
+  readonly mbps: number;
 }
 
-function bytesByHost(packetPath: NonNullable<Running["packetPath"]>): Minute {
-  const { headers, seconds } = packetPath.minute();
+/** What hosts got in the last minute, of the sampled headers. */
+interface Minute {
+  readonly readMs: number;
+  /** The busiest first. */
+  readonly hosts: readonly BusyHost[];
+  /** By family and length of a wider prefix, and by its bytes: the hosts in it, in the same order. */
+  readonly within: Map<string, ReadonlyMap<string, readonly BusyHost[]>>;
+}
+
+export class MovingTraffic {
+  readonly #running: Running;
+  #minute: Minute | null = null;
+
+  constructor(running: Running) {
+    this.#running = running;
+  }
+
+  /** null: the ban's own prefix is announced, or nothing is. */
+  of({ measure, prefix }: Pick<Ban, "measure" | "prefix">): MovedAlong | null {
+    const wider = enclosingIn(measure, prefix);
+    if (wider === null) return null;
+    const { hostgroups, lookup } = this.#running.config;
+    const names = lookup.groupsIn(wider).map((group) => hostgroups[group]?.name ?? "global");
+    return { prefix: wider, hostgroups: names.sort(), hosts: this.#hostsIn(wider, prefix) };
+  }
+
+  #hostsIn(wider: Prefix, own: Prefix): MovedAlong["hosts"] {
+    const minute = this.#read();
+    if (minute === null) return null;
+    const length = mappedLength(wider);
+    const view = `${wider.family} ${length}`;
+    const byPrefix = minute.within.get(view) ?? byPrefixOf(minute.hosts, wider.family, length);
+    minute.within.set(view, byPrefix);
+    const isOwn = prefixMatcher(own);
+    const others = (byPrefix.get(keyOf(wider.address, length)) ?? []).filter(({ target }) => !isOwn(target));
+    return { count: others.length, busiest: others.slice(0, MOVED_NAMED_MAX) };
+  }
+
+  /** One reading is for all bans that are shown within a second. null: no headers are kept. */
+  #read(): Minute | null {
+    const { config, packetPath, now } = this.#running;
+    if (packetPath === null || !config.samples.enabled) return null;
+    const nowMs = now().monotonicMs;
+    if (this.#minute === null || nowMs - this.#minute.readMs >= READING_MS) {
+      this.#minute = { readMs: nowMs, hosts: busiestOf(packetPath.minute()), within: new Map() };
+    }
+    return this.#minute;
+  }
+}
+
+function busiestOf({ headers, seconds }: ReturnType<NonNullable<Running["packetPath"]>["minute"]>): BusyHost[] {
   const bytes = new Map<IpAddress, number>();
   for (const { header, wireBytes, packets } of headers) {
     bytes.set(header.destination, (bytes.get(header.destination) ?? 0) + wireBytes * packets);
   }
-  return { seconds, bytes };
-}
-
-function hostsIn(wider: Prefix, own: Prefix, { seconds, bytes }: Minute): NonNullable<MovedAlong["hosts"]> {
-  const hosts = [...bytes]
-    .filter(([host]) => prefixContains(wider, host) && !prefixContains(own, host))
+  return [...bytes]
     .map(([target, sum]) => ({ target, mbps: seconds === 0 ? 0 : (sum * 8) / seconds / 1e6 }))
     .sort((a, b) => b.mbps - a.mbps);
-  return { count: hosts.length, busiest: hosts.slice(0, MOVED_NAMED_MAX) };
+}
+
+function byPrefixOf(hosts: readonly BusyHost[], family: 4 | 6, length: number): Map<string, BusyHost[]> {
+  return Map.groupBy(
+    hosts.filter(({ target }) => addressFamily(target) === family),
+    ({ target }) => keyOf(target, length),
+  );
+}
+
+/** The bytes of the prefix around the address. @param length in the 128-bit form. */
+function keyOf(address: IpAddress, length: number): string {
+  const bytes = addressToBytes(address);
+  clearHostBits(bytes, length);
+  return String.fromCharCode(...bytes);
 }

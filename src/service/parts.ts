@@ -201,6 +201,7 @@ function makeBans(
     observed: (attack) => later.get().packetPath?.observed(attack) ?? null,
     makeRules: rules.make,
     ...(options.foreignBans && { foreign: options.foreignBans }),
+    ...(options.goOn && { goOn: options.goOn }),
     overThresholdMs: ({ id }, wallMs) => detector.meters.overThresholdMs(id, wallMs),
     isHere: (ban) => later.get().dataPlane?.isInForce(ban) ?? true,
     ...scrubCircumstances(scrub),

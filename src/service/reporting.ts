@@ -47,7 +47,7 @@ import type { Floodwall } from "./floodwall.ts";
 import { banOrderChange, type OrderedChange, ownedBy } from "./order-changes.ts";
 import { isNotifiedHere } from "./order-notifier.ts";
 import { RouteChanges } from "./route-changes.ts";
-import { reachOfTenant } from "./tenant-reach.ts";
+import { tenantReach } from "./tenant-reach.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
@@ -124,7 +124,7 @@ export class Reporting {
         stored: floodwall.state.stored.order_notices,
       },
       restoredAttacks: floodwall.state.stored.attacks.map(({ id }) => id),
-      own: { inForce: () => this.#tenantTargets.inForce(), reachOf: (tenant) => reachOfTenant(floodwall, tenant) },
+      own: { inForce: () => this.#tenantTargets.inForce(), reachOf: tenantReach(floodwall, options.timers) },
       instance: hostname(),
       metrics: options.metrics.notify,
       newId: randomUUIDv7,

@@ -1,16 +1,33 @@
 /** Which addresses the targets of a tenant reach from this machine. */
 import { lookup } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
+import { callersNow } from "../access/shares.ts";
 import { serverNames } from "../config/own-addresses.ts";
 import { parseAddress } from "../net/address.ts";
+import { NameLookups } from "../notify/name-lookups.ts";
 import { type Reach, reachOf } from "../notify/reach.ts";
+import type { Timers } from "../system/timers.ts";
 import { placesOf } from "../targets/tenant-target.ts";
 import type { Floodwall } from "./floodwall.ts";
 
-export function reachOfTenant(floodwall: Pick<Floodwall, "config">, tenant: string): Reach {
+/** @returns by tenant; all of them share the places of lookups. */
+export function tenantReach(
+  floodwall: Pick<Floodwall, "config">,
+  timers: Pick<Timers, "after">,
+): (tenant: string) => Reach {
+  const lookups = new NameLookups({
+    lookup: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+    callers: callersNow(() => floodwall.config.api.callers),
+    timers,
+  });
+  return (tenant) => reachOfTenant(floodwall, tenant, lookups);
+}
+
+function reachOfTenant(floodwall: Pick<Floodwall, "config">, tenant: string, lookups: NameLookups): Reach {
   const rules = () => floodwall.config.notify.tenantTargets;
   return reachOf({
-    resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+    resolve: (name) => lookups.resolve(name, tenant),
+    resolveOwn: (name) => lookups.resolve(name, null),
     allowed: () => {
       const present = rules();
       return present === null ? [] : placesOf(tenant, present).privateNetworks;

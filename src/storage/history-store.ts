@@ -71,6 +71,8 @@ export interface HistoryStoreOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly metrics: HistoryMetrics;
+  /** Resolves in a turn that has time for what askers do with their answers. Default: at once. */
+  readonly goOn?: () => Promise<void>;
 }
 
 /** How often a failed driver is opened again, and how often its maintenance runs, ms. */
@@ -218,7 +220,7 @@ export class HistoryStore implements AuditTrail {
 
   /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. @param asker whose turn it takes. */
   async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, asker: Tenant = null): Promise<AnswerTo<N>> {
-    const { driver, clock, timers, metrics, log } = this.#options;
+    const { driver, clock, timers, metrics, log, goOn } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
     const answer = this.#inTurn(asker, () => {
@@ -236,6 +238,7 @@ export class HistoryStore implements AuditTrail {
       throw cause;
     } finally {
       metrics.queried(name, (clock.monotonicMs() - began) / 1000);
+      await goOn?.();
     }
   }
 

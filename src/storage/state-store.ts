@@ -29,6 +29,8 @@ export interface StateStoreOptions {
   /** The contents of the file. */
   readonly stored: StoredState;
   readonly timers: Pick<Timers, "after">;
+  /** Resolves in a turn that has time for what callers do next: a write ends the waits of many. Default: at once. */
+  readonly goOn?: () => Promise<void>;
 }
 
 /** The way by which orders of a table reach the other brains of a cluster. */
@@ -91,6 +93,13 @@ export class StateStore {
   /** Number of changes in force that are not on disk yet, by table. */
   get unsaved(): Readonly<Record<StateTable, number>> {
     return this.#queue.unsaved;
+  }
+
+  /** Of all tables. */
+  get unsavedInAll(): number {
+    let sum = 0;
+    for (const table in this.unsaved) sum += this.unsaved[table as StateTable];
+    return sum;
   }
 
   /** Writes what waits and closes the file, within STOP_STEP_MS. */
@@ -167,6 +176,7 @@ export class StateStore {
       return await within(promise, STATE_WAIT_MS, this.#options.timers, late);
     } finally {
       this.#callers--;
+      await this.#options.goOn?.();
     }
   }
 

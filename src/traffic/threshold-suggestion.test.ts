@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ran } from "../../test/fixtures/steps.ts";
 import { type MarkedPeak, type SuggestionTerms, suggestThresholds } from "./threshold-suggestion.ts";
 import { type HostPeaks, isPeakSeries, type TrafficPeaks } from "./traffic-peaks.ts";
 
@@ -33,7 +34,7 @@ describe("thresholds from the history", () => {
       host("198.51.100.1", 1e6),
       host("hostgroup: uplink", 50_001),
     ];
-    const made = suggestThresholds(peaks(hosts), TERMS);
+    const made = ran(suggestThresholds(peaks(hosts), TERMS));
     if (made.kind !== "suggested") throw new Error("nothing is suggested");
     expect(made.days).toBe(14);
     expect(
@@ -53,7 +54,7 @@ describe("thresholds from the history", () => {
       ...more,
     });
     const web = (...marked: MarkedPeak[]) => {
-      const made = suggestThresholds(peaks([host("192.0.2.1", 1000)]), { ...TERMS, marked });
+      const made = ran(suggestThresholds(peaks([host("192.0.2.1", 1000)]), { ...TERMS, marked }));
       return made.kind === "suggested" ? made.groups[0] : undefined;
     };
 
@@ -77,8 +78,27 @@ describe("thresholds from the history", () => {
     });
   });
 
+  test("look at each host once, a host or a hostgroup in each step", () => {
+    const groups = Array.from({ length: 100 }, (_, i) => ({
+      ...{ name: `g${i}`, isTotal: false, judgesOutgoing: true },
+    }));
+    let looks = 0;
+    const groupOf = (key: string) => {
+      looks++;
+      return `g${key}`;
+    };
+    const hosts = Array.from({ length: 200 }, (_, i) => host(String(i % 100), i + 1));
+    const steps = suggestThresholds(peaks(hosts), { ...TERMS, groups, groupOf });
+    let most = 0;
+    for (let [before, isDone] = [0, false]; !isDone; before = looks) {
+      isDone = steps.next().done === true;
+      most = Math.max(most, looks - before);
+    }
+    expect([looks, most]).toEqual([200, 1]);
+  });
+
   test("name a host that is not like the others", () => {
-    const made = suggestThresholds(peaks([host("192.0.2.1", 9000), host("192.0.2.2", 80)]), TERMS);
+    const made = ran(suggestThresholds(peaks([host("192.0.2.1", 9000), host("192.0.2.2", 80)]), TERMS));
     expect(made.kind === "suggested" && made.groups).toMatchObject([
       { isOutlier: true, busiest: [{ key: "192.0.2.1" }, {}] },
     ]);
@@ -90,7 +110,7 @@ describe("thresholds from the history", () => {
     ["no day", [], 0, 0],
     ["two weeks without a weekend", daysOf(14).filter(({ day }) => day % 7 > 1), 10, 5],
   ])("are refused with too little history: %s", (_, days, counted, weekdays) => {
-    expect(suggestThresholds(peaks([host("192.0.2.1", 9)], { days }), TERMS)).toEqual({
+    expect(ran(suggestThresholds(peaks([host("192.0.2.1", 9)], { days }), TERMS))).toEqual({
       ...{ kind: "too_little", days: counted, weekdays },
     });
   });

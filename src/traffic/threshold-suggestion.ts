@@ -90,36 +90,85 @@ export interface SuggestionTerms {
   readonly marked: readonly MarkedPeak[];
 }
 
-export function suggestThresholds({ days, hosts, leftOut }: TrafficPeaks, terms: SuggestionTerms): Suggestion {
+/** Yields between its steps, since there may be very many hosts and groups. */
+export function* suggestThresholds(
+  { days, hosts, leftOut }: TrafficPeaks,
+  terms: SuggestionTerms,
+): Generator<undefined, Suggestion> {
   const counted = days.filter(({ seconds }) => seconds >= DAY_RECORDED_SHARE * DAY_SECONDS).map(({ day }) => day);
   const weekdays = new Set(counted.map((day) => day % 7)).size;
   if (counted.length < SUGGEST_DAYS_MIN || weekdays < 7) return { kind: "too_little", days: counted.length, weekdays };
-  const groups = terms.groups.flatMap((group) => {
-    const directions: readonly Direction[] = group.judgesOutgoing ? ["incoming", "outgoing"] : ["incoming"];
-    return directions.flatMap((direction) => groupSuggestion(group, direction, hosts, terms) ?? []);
-  });
+  const seen = yield* seenOf(hosts, terms);
+  const marked = Map.groupBy(terms.marked, keyOfMark);
+  const groups: GroupSuggestion[] = [];
+  for (const { name, isTotal, judgesOutgoing } of terms.groups) {
+    for (const direction of judgesOutgoing ? BOTH : INCOMING) {
+      const own = seen.get(keyOf(name, direction));
+      const marks = marked.get(keyOfMark({ group: name, direction, isTotal })) ?? [];
+      // None of its hosts had traffic.
+      if (own === undefined || own.highest.pps === 0) continue;
+      groups.push({ ...{ name, direction }, ...suggestionOf(own, marks, terms.margin, isTotal) });
+    }
+    yield;
+  }
   return { kind: "suggested", days: counted.length, groups, leftOut };
 }
 
-/** null: none of its hosts had traffic. */
-function groupSuggestion(
-  { name, isTotal }: SuggestedFor,
-  direction: Direction,
-  all: readonly HostPeaks[],
-  { groupOf, margin, marked }: SuggestionTerms,
-): GroupSuggestion | null {
-  const sum = totalSeries({ kind: "hostgroup", name });
-  const isOwn = ({ key }: HostPeaks) => (isTotal ? key === sum : groupOf(key) === name);
-  const own = all.filter((peaks) => peaks.outgoing === (direction === "outgoing") && isOwn(peaks));
-  const seen = highestOf(own);
-  if (seen.pps === 0) return null;
-  const [first, second] = own.toSorted((a, b) => b.pps - a.pps);
+const INCOMING: readonly Direction[] = ["incoming"];
+const BOTH: readonly Direction[] = ["incoming", "outgoing"];
+
+/** What the hosts of a hostgroup had in one direction. */
+interface Seen {
+  hosts: number;
+  highest: Trio;
+  /** With the most packets, at most BUSIEST_NAMED. */
+  busiest: readonly HostPeaks[];
+}
+
+/** By keyOf(). Of a hostgroup that is judged as a whole, its sum stands for its hosts. */
+function* seenOf(
+  hosts: readonly HostPeaks[],
+  { groups, groupOf }: Pick<SuggestionTerms, "groups" | "groupOf">,
+): Generator<undefined, ReadonlyMap<string, Seen>> {
+  const [totals, others] = [groups.filter(({ isTotal }) => isTotal), groups.filter(({ isTotal }) => !isTotal)];
+  const ofSum = new Map(totals.map(({ name }) => [totalSeries({ kind: "hostgroup", name }), name]));
+  const ofHosts = new Set(others.map(({ name }) => name));
+  const seen = new Map<string, Seen>();
+  for (const host of hosts) {
+    const group = groupOf(host.key);
+    const name = ofSum.get(host.key) ?? (group !== null && ofHosts.has(group) ? group : null);
+    if (name !== null) see(seen, keyOf(name, host.outgoing ? "outgoing" : "incoming"), host);
+    yield;
+  }
+  return seen;
+}
+
+function see(seen: Map<string, Seen>, key: string, host: HostPeaks): void {
+  const own = seen.get(key) ?? { hosts: 0, highest: NOTHING, busiest: [] };
+  seen.set(key, own);
+  own.hosts++;
+  own.highest = both(own.highest, host, Math.max);
+  own.busiest = [...own.busiest, host].sort((a, b) => b.pps - a.pps).slice(0, BUSIEST_NAMED);
+}
+
+function keyOf(name: string, direction: Direction): string {
+  return `${direction} ${name}`;
+}
+
+function keyOfMark({ group, direction, isTotal }: Pick<MarkedPeak, "group" | "direction" | "isTotal">): string {
+  return `${isTotal} ${keyOf(group, direction)}`;
+}
+
+function suggestionOf(
+  { hosts, highest: seen, busiest }: Seen,
+  marked: readonly MarkedPeak[],
+  margin: number,
+  isTotal: boolean,
+): Omit<GroupSuggestion, "name" | "direction"> {
   const bare = mapped(seen, (rate) => roundedUp(margin * rate));
-  const its = marked.filter((one) => one.group === name && one.direction === direction && one.isTotal === isTotal);
-  const { thresholds, raised } = raisedAbove(bare, its);
+  const [first, second] = busiest;
   return {
-    ...{ name, direction, hosts: own.length, seen, thresholds, raised },
-    busiest: own.toSorted((a, b) => b.pps - a.pps).slice(0, BUSIEST_NAMED),
+    ...{ hosts, seen, busiest, ...raisedAbove(bare, marked) },
     isOutlier: !isTotal && second !== undefined && (first?.pps ?? 0) > OUTLIER_FACTOR * second.pps,
   };
 }
@@ -152,9 +201,10 @@ function both(a: Trio, b: Trio, by: (a: number, b: number) => number): Trio {
   return { pps: by(a.pps, b.pps), mbps: by(a.mbps, b.mbps), flowsPerSec: by(a.flowsPerSec, b.flowsPerSec) };
 }
 
-function highestOf(hosts: readonly Trio[]): Trio {
-  const of = (value: (host: Trio) => number) => hosts.reduce((most, host) => Math.max(most, value(host)), 0);
-  return { pps: of(({ pps }) => pps), mbps: of(({ mbps }) => mbps), flowsPerSec: of(({ flowsPerSec }) => flowsPerSec) };
+const NOTHING: Trio = { pps: 0, mbps: 0, flowsPerSec: 0 };
+
+function highestOf(rates: readonly Trio[]): Trio {
+  return rates.reduce((most, each) => both(most, each, Math.max), NOTHING);
 }
 
 /** To two digits, and at least 1: a threshold is not 0. */

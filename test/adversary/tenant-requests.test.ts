@@ -1,9 +1,18 @@
 /** The requests of one tenant hold up and refuse none of the others'. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
+import { REQUEST_TURN_MS, RequestTurns } from "../../src/http/server/request-turns.ts";
 import { EVENT_STREAMS_MAX, HISTORY_READS_MAX, STATE_ORDERS_MAX } from "../../src/limits.ts";
+import { openLog } from "../../src/observability/log.ts";
+import { Metrics } from "../../src/observability/metrics.ts";
+import type { HistoryDriver } from "../../src/storage/history-driver.ts";
+import { HistoryStore } from "../../src/storage/history-store.ts";
+import { afterPromises, nextTurn } from "../../src/system/timers.ts";
+import { address } from "../fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, bearer, CALLERS, secretOf } from "../fixtures/http/callers.ts";
 import { JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
+import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
+import { banBy, harness } from "../fixtures/mitigation/ban-engine.ts";
 
 const ORDERS = 200;
 /** What each order costs, on the clock of the service. */
@@ -144,4 +153,37 @@ test("the streams of a tenant with many tokens leave some to the administrator",
   expect(statuses.at(-1)).toBe(429);
   expect((await ask("/api/v1/events", as("operator"), { signal: leaving.signal })).status).toBe(200);
   leaving.abort();
+});
+
+test("orders that the disk takes at once take effect in several turns, and are one set of routes", async () => {
+  const clock = new ManualClock();
+  const turns = new RequestTurns({ clock, nextTurn, afterPromises });
+  const perTurn = [0];
+  const onChange = () => {
+    clock.advance(ORDER_MS);
+    perTurn.push((perTurn.pop() ?? 0) + 1);
+  };
+  const { engine, announcer } = harness({ maxActiveBans: 50 }, { goOn: () => turns.goOn(), onChange });
+  const hosts = Array.from({ length: 20 }, (_, i) => address(`192.0.2.${100 + i}`));
+  let isOver = false;
+  const marks = (async () => {
+    for (; !isOver; perTurn.push(0)) await nextTurn();
+  })();
+  await Promise.all(hosts.map((host) => banBy(engine, host, 1000)));
+  isOver = true;
+  await marks;
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(REQUEST_TURN_MS / ORDER_MS);
+  expect([announcer.wanted.length, announcer.calls]).toEqual([20, 1]);
+});
+
+test("the answers of the history go on in turns", async () => {
+  let waits = 0;
+  const goOn = async () => void waits++;
+  const driver = { ask: async () => [] } as unknown as HistoryDriver;
+  const clock = new ManualClock();
+  const log = openLog({ level: "info", clock, destination: { write: () => {} } });
+  const { storage } = new Metrics("1");
+  const history = new HistoryStore({ driver, clock, timers: new ManualTimers(clock), log, metrics: storage, goOn });
+  await history.ask("endedAttacks", { limit: 1 });
+  expect(waits).toBe(1);
 });

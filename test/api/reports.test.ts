@@ -7,19 +7,22 @@ import { reportToWire } from "../../src/http/wire/dry-run-report.ts";
 import type { SuggestionWire } from "../../src/http/wire/suggestion.ts";
 import { suggestionToWire } from "../../src/http/wire/suggestion.ts";
 import { suggestThresholds } from "../../src/traffic/threshold-suggestion.ts";
+import { ran } from "../fixtures/steps.ts";
 
 const host = (key: string, pps: number) => ({ key, outgoing: false, pps, mbps: pps / 100, flowsPerSec: 5 });
 const days = Array.from({ length: 14 }, (_, i) => ({ day: 20_000 + i, seconds: 86_400 }));
 const suggested = (hosts: Parameters<typeof suggestThresholds>[0]["hosts"], recorded = days) =>
   suggestionToWire(
-    suggestThresholds(
-      { days: recorded, hosts, leftOut: 0 },
-      {
-        groups: ["global", "my group"].map((name) => ({ name, isTotal: false, judgesOutgoing: false })),
-        groupOf: (key) => (key === "192.0.2.1" ? "my group" : "global"),
-        margin: 2,
-        marked: [],
-      },
+    ran(
+      suggestThresholds(
+        { days: recorded, hosts, leftOut: 0 },
+        {
+          groups: ["global", "my group"].map((name) => ({ name, isTotal: false, judgesOutgoing: false })),
+          groupOf: (key) => (key === "192.0.2.1" ? "my group" : "global"),
+          margin: 2,
+          marked: [],
+        },
+      ),
     ),
     2,
   );

@@ -45,6 +45,8 @@ export interface EventFeedOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly nextTurn: () => Promise<void>;
+  /** An event could not be written. */
+  readonly onFault: (cause: unknown) => void;
   /** The name of this brain in a cluster, in its ids: those of another brain are times of another clock. Absent: none. */
   readonly brain?: string | null;
 }
@@ -95,7 +97,7 @@ export class EventFeed {
     this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
     this.#shares = new Shares(options.callers ?? (() => NO_TENANTS));
     this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
-    this.#slices = new EventSlices(options, (event) => this.#send(event));
+    this.#slices = new EventSlices(options, (event) => this.#send(event), options.onFault);
     this.#throttle = new EventThrottle(timers, (event) => this.#slices.push(event));
   }
 

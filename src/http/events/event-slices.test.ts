@@ -8,14 +8,17 @@ import { EventSlices } from "./event-slices.ts";
 /** What each event costs, ms. */
 const COST_MS = 1;
 
-function setup() {
+function setup(failing: readonly number[] = []) {
   const clock = new ManualClock();
   const sent: number[] = [];
-  const slices = new EventSlices<number>({ clock, nextTurn }, (event) => {
+  const faults: unknown[] = [];
+  const send = (event: number) => {
     clock.advance(COST_MS);
+    if (failing.includes(event)) throw new Error(`${event} cannot be written`);
     sent.push(event);
-  });
-  return { sent, slices };
+  };
+  const slices = new EventSlices<number>({ clock, nextTurn }, send, (cause) => faults.push(cause));
+  return { sent, slices, faults };
 }
 
 test("events of one turn are sent in several, in their order", async () => {
@@ -44,4 +47,12 @@ test("what is cleared is not sent, and what comes later is", async () => {
   await nextTurn();
   slices.push(10);
   expect(sent).toEqual([0, 1, 10]);
+});
+
+test("those after one that cannot be written are sent, in its turn and in later ones", async () => {
+  const { sent, slices, faults } = setup([0, 4, 9]);
+  for (let i = 0; i < 10; i++) slices.push(i);
+  for (let turn = 0; turn < 10 / SLICE_MS; turn++) await nextTurn();
+  expect(sent).toEqual([1, 2, 3, 5, 6, 7, 8]);
+  expect(faults.map(String)).toEqual([0, 4, 9].map((event) => `Error: ${event} cannot be written`));
 });

@@ -8,15 +8,18 @@ import { SLICE_MS, type Slicing } from "../table-pass.ts";
 export class EventSlices<Event> {
   readonly #slicing: Slicing;
   readonly #send: (event: Event) => void;
+  readonly #onFault: (cause: unknown) => void;
   #waiting: Event[] = [];
   /** The first in `#waiting` that was not sent. */
   #first = 0;
   /** The end of the time of this turn; null: nothing was sent in it. */
   #endMs: number | null = null;
 
-  constructor(slicing: Slicing, send: (event: Event) => void) {
+  /** @param onFault an event could not be sent: those after it are. */
+  constructor(slicing: Slicing, send: (event: Event) => void, onFault: (cause: unknown) => void) {
     this.#slicing = slicing;
     this.#send = send;
+    this.#onFault = onFault;
   }
 
   /** Sent now if there is time and none waits; over the bound all that waits is. */
@@ -32,8 +35,16 @@ export class EventSlices<Event> {
   }
 
   #sendWhile(mayGoOn: () => boolean): void {
-    while (this.#first < this.#waiting.length && mayGoOn()) this.#send(this.#waiting[this.#first++] as Event);
+    while (this.#first < this.#waiting.length && mayGoOn()) this.#sendOne(this.#waiting[this.#first++] as Event);
     if (this.#first === this.#waiting.length) this.clear();
+  }
+
+  #sendOne(event: Event): void {
+    try {
+      this.#send(event);
+    } catch (cause) {
+      this.#onFault(cause);
+    }
   }
 
   #hasTime(): boolean {

@@ -14,7 +14,8 @@ import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, OutcomePart, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
-import { BansWire, BanWire, banToWire, OrderedBanWire, ofTenant, sortBans } from "../wire/ban.ts";
+import { sortedBans } from "../sorted-bans.ts";
+import { BansWire, BanWire, banToWire, OrderedBanWire, ofTenant } from "../wire/ban.ts";
 import {
   BanFields,
   BanRequest,
@@ -56,8 +57,8 @@ export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
   };
 }
 
-function* inOrder({ bans, viewOf }: BanTable): Generator<BanView> {
-  for (const ban of sortBans(bans)) yield viewOf(ban);
+function* inOrder({ bans, viewOf }: BanTable): Generator<BanView | undefined> {
+  for (const { ban } of yield* sortedBans(bans)) yield viewOf(ban);
 }
 
 function banFilters(tenancy: () => Tenancy): Filters<BanView> {

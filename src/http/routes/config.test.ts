@@ -95,3 +95,30 @@ test("GET /api/v1/config of a tenant has its own hostgroups, and nothing else #g
   expect(answer.hostgroups.map(({ name }) => name)).toEqual(["web"]);
   expect(Object.keys(answer)).toEqual(["hostgroups"]);
 });
+
+test("a configuration with very many hostgroups is written in several turns, once for all who ask at once", async () => {
+  const groups = Array.from({ length: 40 }, (_, i) => `  - {name: g${i}, networks: [192.0.2.${i}/32]}`);
+  server.backend.config = configOf(`networks: [192.0.2.0/24]
+thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
+hostgroups:
+${groups.join("\n")}
+`);
+  let reads = 0;
+  const configured = server.backend.configured.bind(server.backend);
+  server.backend.configured = () => {
+    const { hostgroups, ...rest } = configured();
+    const costly = {
+      *keys() {
+        reads++;
+        for (const i of hostgroups.keys()) {
+          server.clock.advance(1);
+          yield i;
+        }
+      },
+    };
+    return { ...rest, hostgroups: Object.assign([...hostgroups], costly) };
+  };
+  const answers = await Promise.all(Array.from({ length: 8 }, () => ask("viewer")));
+  for (const { hostgroups } of answers) expect(hostgroups).toHaveLength(41);
+  expect(reads).toBeLessThan(8);
+});

@@ -1,15 +1,20 @@
 /** The configuration in force, and the command to reload it (docs/interface.md#reload). */
 
+import type { Tenant } from "../../access/fair-queue.ts";
 import { reloadText } from "../../audit/automatic-audit.ts";
 import { NO_CHANGES } from "../../mitigation/wanted-changes.ts";
-import type { Backend } from "../backend.ts";
+import type { Backend, Configured } from "../backend.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
-import { jsonAnswer } from "../server/answer.ts";
-import { ConfiguredWire, configuredToWire } from "../wire/configured.ts";
+import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
+import { JsonArray } from "../server/json-array.ts";
+import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
+import { ConfiguredWire, configuredGroupToWire, serviceToWire } from "../wire/configured.ts";
 import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 import { ReloadPreviewWire, ReloadWire, reloadToWire, wantedToWire } from "../wire/reload.ts";
 
-export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
+export function configRoute(backend: Pick<Backend, "configured">, slicing: Slicing): ReadRoute {
+  // A configuration may name a hundred thousand prefixes.
+  const groups = new TablePass(() => backend.configured().hostgroups.keys(), slicing);
   return {
     name: "config",
     method: "GET",
@@ -21,8 +26,33 @@ export function configRoute(backend: Pick<Backend, "configured">): ReadRoute {
         200: { text: "Hostgroups, and for an unscoped token the service as a whole.", schema: ConfiguredWire },
       },
     },
-    handle: ({ principal }) => jsonAnswer(200, configuredToWire(backend.configured(), principal)),
+    handle: async ({ principal: { tenant } }) => {
+      const makeReader = () => new ConfiguredReader(backend.configured(), tenant);
+      return jsonBlobAnswer(await groups.read(JSON.stringify(tenant), makeReader, tenant));
+    },
   };
+}
+
+/** Of the hostgroups, by their indices. */
+class ConfiguredReader implements Reader<number> {
+  readonly #configured: Configured;
+  readonly #tenant: Tenant;
+  readonly #array = new JsonArray();
+
+  constructor(configured: Configured, tenant: Tenant) {
+    this.#configured = configured;
+    this.#tenant = tenant;
+  }
+
+  see(index: number): void {
+    const group = configuredGroupToWire(index, this.#configured, { tenant: this.#tenant });
+    if (group !== null) this.#array.addNow(group);
+  }
+
+  answer(): Blob {
+    const service = this.#tenant === null ? `,"service":${JSON.stringify(serviceToWire(this.#configured))}` : "";
+    return new Blob(['{"hostgroups":', ...this.#array.parts(), service, "}"]);
+  }
 }
 
 export function reloadRoute(backend: Backend): CommandRoute<OrderEndReason> {

@@ -9,6 +9,7 @@ import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
+import type { SlicedWork } from "../table-pass.ts";
 import { type TimeRange, timeRange } from "../time-range.ts";
 import { DryRunReportWire, reportToWire } from "../wire/dry-run-report.ts";
 
@@ -16,7 +17,7 @@ import { DryRunReportWire, reportToWire } from "../wire/dry-run-report.ts";
 const WEEK_MS = 7 * 86_400_000;
 type Sources = Pick<Backend, "auditEvents" | "endedAttacks" | "attacks" | "incidents">;
 
-export function dryRunReportRoute(backend: Sources, clock: Pick<Clock, "wallMs">): ReadRoute {
+export function dryRunReportRoute(backend: Sources, clock: Pick<Clock, "wallMs">, sliced: SlicedWork): ReadRoute {
   return {
     name: "dry_run_report",
     method: "GET",
@@ -40,13 +41,13 @@ export function dryRunReportRoute(backend: Sources, clock: Pick<Clock, "wallMs">
         ? timeRange(query, nowMs)
         : { kind: "range" as const, fromMs: nowMs - WEEK_MS, toMs: nowMs };
       if (range.kind !== "range") return range;
-      return jsonAnswer(200, reportToWire(await reportOf(backend, range), range));
+      return jsonAnswer(200, reportToWire(await reportOf(backend, range, sliced), range));
     },
   };
 }
 
 /** null: storage is off. */
-async function reportOf(backend: Sources, range: TimeRange): Promise<DryRunReport | null> {
+async function reportOf(backend: Sources, range: TimeRange, sliced: SlicedWork): Promise<DryRunReport | null> {
   const filters = { result: null, operator: null, target: null, tenant: null };
   const [bans, unbans] = await Promise.all(
     (["ban", "unban"] as const).map((action) =>
@@ -55,10 +56,11 @@ async function reportOf(backend: Sources, range: TimeRange): Promise<DryRunRepor
   );
   if (bans?.available !== true || unbans?.available !== true) return null;
   const { attacks, isWhole } = await attacksIn(backend, range);
-  return dryRunReport({
+  const report = dryRunReport({
     events: [...bans.events, ...unbans.events],
     attacks,
     markOf: (id) => markOf(backend, id),
     isTruncated: !isWhole || bans.events.length >= HISTORY_ROWS_MAX,
   });
+  return sliced.run(report);
 }

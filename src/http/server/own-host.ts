@@ -11,7 +11,11 @@ export function namesThisMachine({ headers }: Request, listenHost: string): bool
   return origin === null || isOwn(origin, listenHost);
 }
 
+/** Most callers: reading a URL takes a microsecond. */
+const LOOPBACK = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/;
+
 function isOwn(url: string, listenHost: string): boolean {
+  if (LOOPBACK.test(url)) return true;
   if (!URL.canParse(url)) return false;
   const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
   return name === "localhost" || name === "::1" || name === listenHost || /^127\.\d+\.\d+\.\d+$/.test(name);

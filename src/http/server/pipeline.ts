@@ -9,6 +9,7 @@ import type { AuditTrail } from "../../audit/audit-event.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
+import { type Soon, whenThere } from "../../system/soon.ts";
 import { auditRows, type Ended } from "../audit-row.ts";
 import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
@@ -19,7 +20,7 @@ import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { unknownKey } from "./query.ts";
 import type { RequestShares, SharedRequest } from "./request-shares.ts";
-import { readTarget } from "./request-target.ts";
+import { NO_PARAMETERS, readTarget } from "./request-target.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
 export interface PipelineOptions extends FailureOptions {
@@ -76,8 +77,11 @@ export function register(app: Elysia, routes: readonly Route[], options: Pipelin
   const compression = new Compression();
   for (const route of routes) {
     // Elysia looks at which context fields a handler uses: any other than `request` makes it parse the body.
-    const handler = async ({ request }: { request: Request }) =>
-      compression.apply(request, await run(route, request, { ...options, peer: () => peerOf(app, request) }));
+    const handler = ({ request }: { request: Request }) =>
+      whenThere(
+        measured(route.name, request, options, () => run(route, request, options, app)),
+        (answer) => compression.apply(request, answer),
+      );
     app.route(route.method, route.path, handler, { parse: "none" });
     // Explicit, since the library's HEAD handling reads the whole answer to measure it.
     if (route.method === "GET") app.route("HEAD", route.path, handler, { parse: "none" });
@@ -94,18 +98,12 @@ function peerOf({ server }: Elysia, request: Request): IpAddress | null {
   return parseAddress(server?.requestIP(request)?.address ?? "");
 }
 
-function run(
-  route: Route,
-  request: Request,
-  options: PipelineOptions & { readonly peer: () => IpAddress | null },
-): Promise<Response> {
-  return measured(route.name, request, options, async () => {
-    const foreign = options.gate.refuseForeign(request);
-    if (foreign !== null) return refuse(foreign);
-    if (route.access !== "open") return guarded(route, request, options);
-    const refusal = route.needsToken?.() === true ? openDenial(request, options.gate) : null;
-    return responseOf(refusal ?? (await route.handle(request, options.peer)));
-  });
+function run(route: Route, request: Request, options: PipelineOptions, app: Elysia): Soon<Response> {
+  const foreign = options.gate.refuseForeign(request);
+  if (foreign !== null) return refuse(foreign);
+  if (route.access !== "open") return guarded(route, request, options);
+  const refusal = route.needsToken?.() === true ? openDenial(request, options.gate) : null;
+  return whenThere(refusal ?? route.handle(request, () => peerOf(app, request)), responseOf);
 }
 
 /** The refusal of a route that the configuration has closed; null: none. */
@@ -116,17 +114,18 @@ function openDenial(request: Request, gate: Gate): Refusal | null {
   return isUnscoped(principal) ? null : { kind: "unscoped_only" };
 }
 
-async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
+function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Soon<Response> {
   const principal = admitted(route, request, options);
   if (principal.kind !== "principal") return refuse(principal);
   const call = callOf(route, request, principal, options);
   const read: { fields: unknown } = { fields: null };
   const handled = () =>
     route.method === "GET" ? carryOutRead(route, call, options) : carryOut(route, call, options, read);
-  const carriedOut = () => options.shares.run(sharedRequestOf(route), principal, handled);
-  const work = async () =>
+  const shared = sharedRequestOf(route);
+  const carriedOut = () => (shared === null ? handled() : options.shares.run(shared, principal, handled));
+  const work = () =>
     route.audit === undefined || options.audit === null
-      ? responseOf(await carriedOut())
+      ? whenThere(carriedOut(), responseOf)
       : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
   const { turns } = options;
   return turns.waiting === 0 ? work() : turns.runFor(principal.tenant, work);
@@ -147,18 +146,26 @@ type UnjudgedCall = Call & { readonly isReadable: boolean };
 
 function callOf(route: GuardedRoute, request: Request, principal: Principal, options: PipelineOptions): UnjudgedCall {
   const target = readTarget(route.path, request.url);
-  const { params, query } = target ?? { params: {}, query: new URLSearchParams() };
-  const named = route.node === "path" ? params["name"] : query.getAll("node").at(-1);
-  const call = { principal, request, params, query, node: named || null };
-  return {
-    ...call,
+  const { params, query } = target ?? NO_PARAMETERS;
+  const call = {
+    principal,
+    request,
+    params,
+    query,
+    node: nodeNamed(route, params, query),
     isReadable: target !== null,
     recheck: () => {
       const again = admitted(route, request, options);
       if (again.kind !== "principal") return again;
-      return denial(route, { ...call, principal: again }, options) ?? again;
+      return denial(route, { principal: again, node: call.node }, options) ?? again;
     },
   };
+  return call;
+}
+
+function nodeNamed({ node }: GuardedRoute, params: Call["params"], query: Call["query"]): string | null {
+  if (node === undefined) return null;
+  return (node === "path" ? params["name"] : query.getAll("node").at(-1)) || null;
 }
 
 /** Refusals that depend on the caller only. */
@@ -177,7 +184,8 @@ function denial(
 
 function targetRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
   if (!call.isReadable) return { kind: "invalid_url" };
-  const unknown = route.node === "query" ? null : unknownKey(route.about?.query ?? {}, call.query);
+  const isAny = route.node === "query" || call.query.size === 0;
+  const unknown = isAny ? null : unknownKey(route.about?.query ?? {}, call.query);
   return unknown ?? route.checkPath?.(call) ?? null;
 }
 
@@ -194,7 +202,7 @@ interface Audited {
 /** The audit row is written before the answer is sent. */
 async function audited(
   { route, rule, trail, call, options, read }: Audited,
-  carriedOut: () => Promise<Ended>,
+  carriedOut: () => Soon<Ended>,
 ): Promise<Response> {
   let ended: Ended;
   try {
@@ -206,10 +214,12 @@ async function audited(
   const wallMs = options.clock.wallMs();
   const rows = auditRows({ rule, call, fields: read.fields, ended, wallMs, dryRun: options.isDryRun() });
   await Promise.all(rows.map((row) => trail.recordAudit(row)));
+  // The disk takes the rows of many requests at once.
+  await options.turns.goOn();
   return response;
 }
 
-async function carryOutRead(route: ReadRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Ended> {
+function carryOutRead(route: ReadRoute, call: UnjudgedCall, options: PipelineOptions): Soon<Ended> {
   return denial(route, call, options) ?? targetRefusal(route, call) ?? route.handle(call);
 }
 
@@ -253,22 +263,27 @@ function responseOf(ended: Ended): Response {
   return ended.kind === "outcome" ? ended.response : refuse(ended);
 }
 
-async function measured(
+function measured(
   name: string,
   { method }: Request,
   options: PipelineOptions,
-  answer: () => Response | Promise<Response>,
-): Promise<Response> {
+  answer: () => Soon<Response>,
+): Soon<Response> {
   const { clock, metrics } = options;
   const startMs = clock.monotonicMs();
-  let response: Response;
+  const ended = (response: Response) => {
+    const seconds = (clock.monotonicMs() - startMs) / 1000;
+    metrics.answered({ route: name, method, status: response.status, seconds });
+    return response;
+  };
+  const broken = (cause: unknown) => ended(refuse(failed(name, cause, options)));
+  let response: Soon<Response>;
   try {
-    response = await options.turns.run(answer);
+    response = options.turns.run(answer);
   } catch (cause) {
-    response = refuse(failed(name, cause, options));
+    return broken(cause);
   }
-  metrics.answered({ route: name, method, status: response.status, seconds: (clock.monotonicMs() - startMs) / 1000 });
-  return response;
+  return response instanceof Promise ? response.then(ended, broken) : ended(response);
 }
 
 /** A fault says what failed; a bug is answered without details. */

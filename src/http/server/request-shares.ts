@@ -5,6 +5,7 @@
 import type { Principal } from "../../access/principal.ts";
 import { type Callers, type Room, Shares } from "../../access/shares.ts";
 import { HISTORY_READS_MAX, STATE_ORDERS_MAX } from "../../limits.ts";
+import type { Soon } from "../../system/soon.ts";
 import type { Refusal } from "../refusal.ts";
 
 export type SharedRequest = "orders" | "history";
@@ -21,8 +22,8 @@ export class RequestShares {
     this.#shares = { orders: new Shares(callers), history: new Shares(callers) };
   }
 
-  async run<T>(kind: SharedRequest | null, principal: Principal, work: () => Promise<T>): Promise<T | Refusal> {
-    if (kind === null || principal.tenant === null) return work();
+  async run<T>(kind: SharedRequest, principal: Principal, work: () => Soon<T>): Promise<T | Refusal> {
+    if (principal.tenant === null) return work();
     const shares = this.#shares[kind];
     if (shares.refusal(principal, ROOMS[kind]) !== null) return { kind: "too_many_of_share", what: kind };
     shares.take(principal);

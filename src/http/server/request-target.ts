@@ -9,15 +9,23 @@ export interface RequestTarget {
   readonly query: URLSearchParams;
 }
 
+const NO_PARAMS: RequestTarget["params"] = {};
+const NO_QUERY = new URLSearchParams();
+
+/** Of a call whose URL cannot be read. */
+export const NO_PARAMETERS: RequestTarget = { params: NO_PARAMS, query: NO_QUERY };
+
 /** `path` is a route's path, with `:name` for names. null: an escape is invalid, or not UTF-8. */
 export function readTarget(path: string, url: string): RequestTarget | null {
   // With an unusual Host header the URL has no origin.
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   const end = url.indexOf("?", start);
-  const params = readParams(path, end < 0 ? url.slice(start) : url.slice(start, end));
-  const query = end < 0 ? "" : url.slice(end + 1);
-  if (params === null || decode(query) === null) return null;
-  return { params, query: new URLSearchParams(query) };
+  const given = url.slice(start, end < 0 ? undefined : end);
+  const params = given === path && !path.includes(":") ? NO_PARAMS : readParams(path, given);
+  if (params === null) return null;
+  if (end < 0) return { params, query: NO_QUERY };
+  const query = url.slice(end + 1);
+  return decode(query) === null ? null : { params, query: new URLSearchParams(query) };
 }
 
 function readParams(template: string, path: string): Readonly<Record<string, string>> | null {
@@ -36,6 +44,7 @@ function readParams(template: string, path: string): Readonly<Record<string, str
 }
 
 function decode(text: string): string | null {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

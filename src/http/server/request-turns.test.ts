@@ -56,7 +56,7 @@ describe("the requests of one turn of the event loop", () => {
 test("an error of one is its own, and those that wait still run", async () => {
   const clock = new ManualClock();
   const turns = new RequestTurns({ clock, nextTurn, afterPromises });
-  const first = turns.run(() => {
+  const first = turns.run(async () => {
     clock.advance(REQUEST_TURN_MS);
     throw new Error("first");
   });
@@ -64,8 +64,46 @@ test("an error of one is its own, and those that wait still run", async () => {
     throw new Error("second");
   });
   const third = turns.run(() => "third");
-  expect(turns.waiting).toBe(3);
+  expect(turns.waiting).toBe(2);
   const [one, two] = await Promise.allSettled([first, second]);
   expect([one, two]).toMatchObject([{ reason: { message: "first" } }, { reason: { message: "second" } }]);
   expect(await third).toBe("third");
+});
+
+test("what is there at once is answered at once, and throws at once, while there is time", () => {
+  const clock = new ManualClock();
+  const turns = new RequestTurns({ clock, nextTurn, afterPromises });
+  expect(turns.run(() => "first")).toBe("first");
+  expect(() =>
+    turns.run(() => {
+      throw new Error("second");
+    }),
+  ).toThrow("second");
+  clock.advance(REQUEST_TURN_MS);
+  expect(turns.run(() => "third")).toBeInstanceOf(Promise);
+});
+
+test("what goes on after a disk's answer takes its time from the turn, one after the other", async () => {
+  const clock = new ManualClock();
+  const turns = new RequestTurns({ clock, nextTurn, afterPromises });
+  const disk = Promise.withResolvers<void>();
+  const events: string[] = [];
+  const orders = Array.from({ length: 6 }, async (_, i) => {
+    await disk.promise;
+    await turns.goOn();
+    await Promise.resolve();
+    clock.advance(1);
+    events.push(String(i));
+  });
+  disk.resolve();
+  const marks = (async () => {
+    for (; events.filter((event) => event !== "turn").length < 6; events.push("turn")) await nextTurn();
+  })();
+  await Promise.all([...orders, marks]);
+  const perTurn = events
+    .join(" ")
+    .split("turn")
+    .map((part) => part.trim().split(" ").filter(Boolean).length);
+  expect(Math.max(...perTurn)).toBe(REQUEST_TURN_MS);
+  expect(events.filter((event) => event !== "turn")).toEqual(["0", "1", "2", "3", "4", "5"]);
 });

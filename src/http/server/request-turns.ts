@@ -6,6 +6,7 @@
  */
 import { FairQueue, type Tenant } from "../../access/fair-queue.ts";
 import type { Clock } from "../../system/clock.ts";
+import type { Soon } from "../../system/soon.ts";
 
 /** One request is never cut; what takes longer runs in slices of its own. */
 export const REQUEST_TURN_MS = 2;
@@ -26,8 +27,8 @@ export class RequestTurns {
   readonly #known = new FairQueue<() => void>();
   /** The end of the time of this turn; null: no request has run in it. */
   #endMs: number | null = null;
-  /** Whether the next one is to be begun in this turn. */
-  #isBeginning = false;
+  /** What follows at once after the promises of one that was begun is not over. */
+  #isFollowed = false;
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -39,34 +40,57 @@ export class RequestTurns {
   }
 
   /**
-   * Runs `work` of a request that has come, in this turn, or in a later one. Its time counts until it waits for
-   * something outside.
+   * Runs `work` of a request that has come, now if there is time and none waits, else in this turn or a later one. Its time
+   * counts until it waits for something outside. Throws, or rejects, as `work` does.
    */
-  run<T>(work: () => T | Promise<T>): Promise<T> {
+  run<T>(work: () => Soon<T>): Soon<T> {
+    if (this.#mayBegin()) return this.#beginNow(work);
     return new Promise((resolve, reject) => {
       this.#arrived.push(() => void settled(work).then(resolve, reject));
-      this.#continue();
     });
   }
 
   /** The same for what follows, once its caller is known. */
-  runFor<T>(tenant: Tenant, work: () => Promise<T>): Promise<T> {
+  runFor<T>(tenant: Tenant, work: () => Soon<T>): Soon<T> {
+    if (this.#mayBegin()) return this.#beginNow(work);
     return new Promise((resolve, reject) => {
       this.#known.push(tenant, () => void settled(work).then(resolve, reject));
-      this.#continue();
     });
   }
 
+  /** For what goes on after something outside has answered, such as a disk. */
+  async goOn(): Promise<void> {
+    await this.run(() => Promise.resolve());
+  }
+
+  #mayBegin(): boolean {
+    return this.waiting === 0 && !this.#isFollowed && this.#hasTime();
+  }
+
+  #beginNow<T>(work: () => Soon<T>): Soon<T> {
+    const result = work();
+    if (result instanceof Promise) this.#follow();
+    return result;
+  }
+
   /** The library may hand over several requests before it follows the promises of the first. */
-  #continue(): void {
-    if (this.#isBeginning || this.waiting === 0) return;
-    this.#isBeginning = true;
+  #follow(): void {
+    this.#isFollowed = true;
     this.#options.afterPromises(() => {
-      this.#isBeginning = false;
-      if (!this.#hasTime()) return;
-      this.#begin();
-      this.#continue();
+      this.#isFollowed = false;
+      this.#beginNext();
     });
+  }
+
+  #beginNext(): void {
+    if (this.#isFollowed || this.waiting === 0 || !this.#hasTime()) return;
+    this.#follow();
+    const begin = this.#first < this.#arrived.length ? this.#arrived[this.#first++] : this.#known.shift();
+    if (this.#first === this.#arrived.length) {
+      this.#arrived = [];
+      this.#first = 0;
+    }
+    begin?.();
   }
 
   #hasTime(): boolean {
@@ -75,21 +99,12 @@ export class RequestTurns {
     this.#endMs = nowMs + REQUEST_TURN_MS;
     void this.#options.nextTurn().then(() => {
       this.#endMs = null;
-      this.#continue();
+      this.#beginNext();
     });
     return true;
   }
-
-  #begin(): void {
-    const begin = this.#first < this.#arrived.length ? this.#arrived[this.#first++] : this.#known.shift();
-    if (this.#first === this.#arrived.length) {
-      this.#arrived = [];
-      this.#first = 0;
-    }
-    begin?.();
-  }
 }
 
-async function settled<T>(work: () => T | Promise<T>): Promise<T> {
+async function settled<T>(work: () => Soon<T>): Promise<T> {
   return work();
 }

@@ -57,6 +57,8 @@ export interface HttpServerOptions {
   readonly onTls?: (error: string | null) => void;
   /** null: connections are not bounded. */
   readonly limitConnections?: LimitConnections | null;
+  /** Which others take part in; absent: its own. */
+  readonly turns?: RequestTurns;
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -98,6 +100,7 @@ export class HttpServer {
       clock,
       timers,
       nextTurn,
+      onFault: (cause) => void failed("events", cause, this.#failures),
       brain: options.brain ?? null,
     });
     const polling = { clock, timers, nextTurn };
@@ -138,7 +141,7 @@ export class HttpServer {
       isDryRun: () => backend.isDryRun(),
       audit,
       clock,
-      turns: new RequestTurns({ ...slicing, afterPromises }),
+      turns: options.turns ?? new RequestTurns({ ...slicing, afterPromises }),
       shares: new RequestShares(callers),
       ...this.#failures,
     });

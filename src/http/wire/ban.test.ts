@@ -6,7 +6,7 @@ import { ban, NOON, route } from "../../../test/fixtures/views.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { exactly } from "../../net/range.ts";
-import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
+import { BanWire, banToWire, ofTenant } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
 
@@ -280,20 +280,4 @@ test("the operator of a ban is named, but not to a tenant", () => {
   expect(banToWire(ofTenant(view, null))).toMatchObject({ operator: "noc" });
   expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("operator");
   expect(banToWire({ ...view, ban: ban({ manual: true }) })).not.toHaveProperty("operator");
-});
-
-test("bans are in order of address, IPv4 first, then by number, of one address the newest first", () => {
-  const targets = ["2001:db8::1", "10.0.0.10", "192.0.2.1", "10.0.0.9", "2001:db8::", "9.0.0.1"];
-  const bans = targets.map((target) => ban({ target }));
-  bans.push(ban({ target: "10.0.0.9", id: "newer", startedAt: NOON + 1 }));
-  const sorted = sortBans(bans).map(({ target, id }) => `${target} ${id}`);
-  expect(sorted).toEqual([
-    "9.0.0.1 b1",
-    "10.0.0.9 newer",
-    "10.0.0.9 b1",
-    "10.0.0.10 b1",
-    "192.0.2.1 b1",
-    "2001:db8:: b1",
-    "2001:db8::1 b1",
-  ]);
 });

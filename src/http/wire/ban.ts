@@ -9,7 +9,6 @@ import { retiringTexts } from "../../mitigation/retiring.ts";
 import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
-import { addressOrder } from "../../net/address.ts";
 import { communitiesText } from "../../net/community.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
@@ -382,12 +381,4 @@ function withoutNeighbors(measure: Measure): Measure {
   if (measure.kind !== "flowspec" || measure.neighborRules === undefined) return measure;
   const { neighborRules: _, ...others } = measure;
   return others;
-}
-
-/** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */
-export function sortBans(bans: readonly Ban[]): Ban[] {
-  // Computes the key once per ban, not per comparison.
-  const keyed = bans.map((ban) => ({ ban, key: addressOrder(ban.target) }));
-  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : b.ban.startedAt - a.ban.startedAt));
-  return keyed.map(({ ban }) => ban);
 }

@@ -1,6 +1,6 @@
 /** The configuration of detection and mitigation in force, for display. */
 import { type Static, Type } from "@sinclair/typebox";
-import { isUnscoped, type Principal } from "../../access/principal.ts";
+import type { Principal } from "../../access/principal.ts";
 import type { BaselineConfig } from "../../detection/baseline/baseline-config.ts";
 import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { CarpetMitigation, GroupMitigation } from "../../mitigation/mitigation-config.ts";
@@ -95,18 +95,19 @@ export const ConfiguredWire = Type.Object(
 export type ConfiguredWire = Static<typeof ConfiguredWire>;
 export type ServiceConfigWire = NonNullable<ConfiguredWire["service"]>;
 
-/** A tenant gets its own hostgroups, never the implicit one (docs/interface.md#tenant-reads). */
-export function configuredToWire(configured: Configured, principal: Principal): ConfiguredWire {
-  const all = configured.hostgroups.map((group, i) => ({ group, mitigation: configured.mitigations[i] }));
-  const seen = isUnscoped(principal) ? all : all.slice(1).filter(({ group }) => group.tenant === principal.tenant);
-  return omitNulls({
-    hostgroups: seen.flatMap(({ group, mitigation }) =>
-      mitigation === undefined
-        ? []
-        : [{ ...hostgroupToWire(group, mitigation), ...(isUnscoped(principal) && forOperators(group, configured)) }],
-    ),
-    service: isUnscoped(principal) ? serviceToWire(configured) : null,
-  });
+/** One hostgroup, as far as the caller may see it: a tenant gets its own, never the implicit one (docs/interface.md#tenant-reads). */
+export function configuredGroupToWire(
+  index: number,
+  configured: Configured,
+  principal: Pick<Principal, "tenant">,
+): HostgroupConfigWire | null {
+  const { hostgroups, mitigations } = configured;
+  const [group, mitigation] = [hostgroups[index], mitigations[index]];
+  if (group === undefined || mitigation === undefined) return null;
+  const isOperators = principal.tenant === null;
+  if (!isOperators && (index === 0 || group.tenant !== principal.tenant)) return null;
+  const wire = hostgroupToWire(group, mitigation);
+  return isOperators ? { ...wire, ...forOperators(group, configured) } : wire;
 }
 
 function hostgroupToWire(
@@ -155,7 +156,7 @@ function baselineToWire({ factor, halfLifeSeconds, warmupSeconds, seasonal, floo
   };
 }
 
-function serviceToWire(configured: Configured): ServiceConfigWire {
+export function serviceToWire(configured: Configured): ServiceConfigWire {
   const { protectedWhitelist, detection, carpet, ban, samples, storage, updateCheck, needsRestart } = configured;
   return omitNulls({
     protected_whitelist: protectedWhitelist.map(({ text }) => text),

@@ -241,7 +241,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     latest_version: status.update?.latestVersion ?? null,
     latest_is_security: status.update?.isSecurity ?? null,
     latest_url: status.update?.latestUrl ?? null,
-    networks: [...status.networks],
+    networks: status.networks as string[],
     thresholds: thresholdsToWire(status.thresholds),
     bgp: status.bgp === null ? null : bgpToWire(status.bgp),
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing, status.scrubbingName),
@@ -260,7 +260,9 @@ function fileToWire({ sinceMs, ...fault }: FileFaultView): Static<typeof FilesWi
 }
 
 function notifyToWire(kinds: StatusView["notify"]): Static<typeof NotifyWire> {
-  return Object.fromEntries(TARGET_KINDS.map((kind) => [kind, kinds.has(kind)])) as Static<typeof NotifyWire>;
+  const wire: Partial<Static<typeof NotifyWire>> = {};
+  for (const kind of TARGET_KINDS) wire[kind] = kinds.has(kind);
+  return wire as Static<typeof NotifyWire>;
 }
 
 export function tenantStatus(status: StatusView, principal: Principal): TenantStatusWire {
@@ -273,13 +275,21 @@ export function tenantStatus(status: StatusView, principal: Principal): TenantSt
     unscoped: isUnscoped(principal),
     active_attacks: status.activeAttacks,
     active_bans: status.activeBans,
-    hostgroups: status.hostgroups.map(({ dryRunDirections = [], ...group }) => ({
-      ...group,
-      ...(dryRunDirections.length > 0 && { dry_run_directions: [...dryRunDirections] }),
-    })),
+    hostgroups: status.hostgroups.map(hostgroupToWire),
     nodes_total: status.scrubNodes,
     edge_nodes_total: status.edgeNodes,
   };
+}
+
+function hostgroupToWire({
+  name,
+  calculation,
+  mitigation,
+  ban,
+  dryRunDirections = [],
+}: StatusView["hostgroups"][number]) {
+  const group = { name, calculation, mitigation, ban };
+  return dryRunDirections.length === 0 ? group : { ...group, dry_run_directions: [...dryRunDirections] };
 }
 
 function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpView): Static<typeof BgpWire> {

@@ -1,5 +1,5 @@
 /** Carries out the orders of operators for bans, in the tables of the ban engine. */
-import type { Holder } from "../../access/shares.ts";
+import { ADMINISTRATOR, type Holder } from "../../access/shares.ts";
 import type { IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
@@ -23,7 +23,8 @@ export interface OperatorBansOptions {
   readonly clockSteps: () => number;
   readonly newBan: (order: BanOrder, wallMs: number) => Ban;
   readonly replanned: (ban: Ban, wallMs: number) => Ban;
-  readonly takeEffect: (ban: Ban, previous: Ban | null) => void;
+  /** Resolves when its routes are wanted. */
+  readonly takeEffect: (ban: Ban, previous: Ban | null) => Promise<void>;
 }
 
 export class OperatorBans {
@@ -33,7 +34,7 @@ export class OperatorBans {
     this.#options = options;
   }
 
-  ban(order: BanOrder, now: () => number, by: Holder): Promise<BanAnswer> {
+  ban(order: BanOrder, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
     const { table, active, policy, clockSteps, takeEffect } = this.#options;
     const present = () => active.get(order.prefix.text) ?? null;
     return storeOrdered({
@@ -45,7 +46,7 @@ export class OperatorBans {
     });
   }
 
-  preview(order: BanOrder, wallMs: number, by: Holder): Ban {
+  preview(order: BanOrder, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
     const { active, admission: admissions, policy, newBan, replanned } = this.#options;
     const { prefix } = order;
     const [admission, share] = [admissions.ofOperator(order, by), admissions.shareOf(prefix, by)];
@@ -91,7 +92,7 @@ export class OperatorBans {
     table.sharing?.ends(withdrawn.id, withdrawn);
     const saved = table.save(withdrawn.id, withdrawn);
     attacks.exclude(ban.heldBy);
-    takeEffect(withdrawn, ban);
+    void takeEffect(withdrawn, ban);
     return { ban: withdrawn, isSaved: await saved };
   }
 
@@ -116,7 +117,7 @@ export class OperatorBans {
     const { id, startedAt, countedFrom, expiresAt } = record;
     const ban = present === null ? { ...made, id, startedAt, countedFrom, expiresAt } : { ...made, expiresAt };
     table.queue(ban.id, ban);
-    takeEffect(ban, present);
+    void takeEffect(ban, present);
     return null;
   }
 
@@ -140,6 +141,6 @@ export class OperatorBans {
     const ended = next(ban, event, wallMs);
     table.queue(ended.id, ended);
     if (by !== null) attacks.exclude(ban.heldBy);
-    takeEffect(ended, ban);
+    void takeEffect(ended, ban);
   }
 }
