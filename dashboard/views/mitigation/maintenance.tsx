@@ -18,8 +18,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { TimeField } from "../../parts/time-field.tsx";
 import { type FieldFault, fieldFault } from "../../text/failure.ts";
-import { momentText } from "../../text/format/times.ts";
-import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowWords } from "../../text/maintenance.ts";
+import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowTimes, windowWords } from "../../text/maintenance.ts";
 
 const PATH = "/api/v1/maintenance";
 const EVERY_MS = 5000;
@@ -63,8 +62,9 @@ const COLUMNS: readonly Column<MaintenanceWire>[] = [
     order: ({ open }) => Number(open),
   },
   textColumn(t`What holds`, windowWords),
-  momentColumn(t`Until`, ({ until }) => until),
   momentColumn(t`Opens`, ({ opens_at: at }) => at),
+  // Of one that is open now its end, of others the end of the next time.
+  momentColumn(t`Closes`, ({ until, closes_at: next }) => until ?? next),
   textColumn(t`Reason`, ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
 ];
 
@@ -121,12 +121,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       onDone={(window) => {
         setForm(EMPTY_WINDOW);
         onChanged();
-        const { name, opens_at: at } = window;
-        const text =
-          at === undefined
-            ? t`The window ${name} is open.`
-            : t`The window ${name} opens at ${momentText(Date.parse(at), serviceNow())}.`;
-        showOutcome(text, null);
+        showOutcome(windowTimes(window, serviceNow()), null);
       }}
     >
       {text("name", t`Name`, "move")}
