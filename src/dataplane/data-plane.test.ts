@@ -368,14 +368,8 @@ describe("rules of bans", () => {
     kernel.dropped.set(String(kernel.rules[0]?.id), 7);
     expect(plane.droppedBy("b1")).toEqual({ packets: 7, bytes: 420, byReason: { rule: 7 } });
     const [rule] = rules.rules;
-    bans = [
-      ban({
-        measure: {
-          ...rules,
-          rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocols: exactly(6) }],
-        },
-      }),
-    ];
+    const tcp = { ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocols: exactly(6) };
+    bans = [ban({ measure: { ...rules, rules: [tcp] } })];
     changed(bans[0] ?? ban());
     clock.advance(1000);
     kernel.dropped.set(String(kernel.rules[0]?.id), 2);
