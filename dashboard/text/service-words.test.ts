@@ -52,10 +52,14 @@ describe.each(["de", "fr", "es", "ru"])("in %s", (code) => {
 });
 
 test("a value that is a sentence itself is translated as well, and what is not known stays", () => {
-  const of = translator({ "bgp announce failed: {0}": "BGP: {0}", "takes no {0} routes": "nimmt keine Routen {0}" });
+  const of = translator({
+    ...{ "bgp announce failed: {0}": "BGP: {0}", "takes no {0} routes": "nimmt keine Routen {0}" },
+    "manual unban": "von Hand entsperrt",
+  });
   expect(of("bgp announce failed: takes no IPv4 flowspec routes")).toBe("BGP: nimmt keine Routen IPv4 flowspec");
   expect(of("bgp announce failed: connection reset")).toBe("BGP: connection reset");
   expect(of("ticket 7")).toBe("ticket 7");
+  expect(of("manual unban: ticket 7")).toBe("von Hand entsperrt: ticket 7");
 });
 
 /** A text that ends in a colon has a value behind it. */

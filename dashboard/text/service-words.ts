@@ -12,7 +12,8 @@ const REMEMBERED_MAX = 1000;
 
 /** Values may be sentences of the service themselves, as the cause in `bgp announce failed: <cause>`. */
 export function translator(catalogue: Catalogue): (text: string) => string {
-  const templates = Object.entries(catalogue)
+  const entries = Object.entries(catalogue);
+  const templates = entries
     .filter(([key]) => key.includes("{0}"))
     // The one with most words of its own is meant.
     .toSorted(([a], [b]) => b.replace(PLACE, "").length - a.replace(PLACE, "").length)
@@ -23,12 +24,15 @@ export function translator(catalogue: Catalogue): (text: string) => string {
       const values = pattern.exec(text)?.slice(1);
       if (values !== undefined) return template.replace(PLACE, (_, index: string) => of(values[Number(index)] ?? ""));
     }
-    return text;
+    // Words of a person stand behind, as in `manual unban: ticket 7`, or a remedy.
+    const at = text.indexOf(": ");
+    const head = Object.hasOwn(catalogue, text.slice(0, at)) ? catalogue[text.slice(0, at)] : undefined;
+    return head === undefined ? text : `${head}: ${of(text.slice(at + 2))}`;
   };
   const of = (text: string): string => {
     if (Object.hasOwn(catalogue, text)) return catalogue[text] ?? text;
     const before = known.get(text);
-    if (before !== undefined || templates.length === 0) return before ?? text;
+    if (before !== undefined || entries.length === 0) return before ?? text;
     if (known.size >= REMEMBERED_MAX) known.clear();
     const words = translated(text);
     known.set(text, words);
