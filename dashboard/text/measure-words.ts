@@ -181,7 +181,8 @@ export function endsAt(measure: Measure): string | null {
 }
 
 export function begunAt(measure: Measure): string {
-  if (measure.kind === "node") return measure.node.last_seen ?? "";
+  // Nodes are behind what was decided: they do not begin.
+  if (measure.kind === "node") return "";
   return measure.kind === "block" ? measure.block.created_at : measure.ban.started_at;
 }
 

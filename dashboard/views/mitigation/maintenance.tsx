@@ -9,6 +9,7 @@ import { lookAt } from "../../api/look.ts";
 import { useResource } from "../../api/resource.ts";
 import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -18,7 +19,14 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { TimeField } from "../../parts/time-field.tsx";
 import { type FieldFault, fieldFault } from "../../text/failure.ts";
-import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowTimes, windowWords } from "../../text/maintenance.ts";
+import {
+  EMPTY_WINDOW,
+  WINDOW_DOES,
+  WINDOW_TIMES,
+  windowOrder,
+  windowTimes,
+  windowWords,
+} from "../../text/maintenance.ts";
 
 const PATH = "/api/v1/maintenance";
 const EVERY_MS = 5000;
@@ -40,14 +48,18 @@ export function Maintenance({ title, choice }: MaintenanceProps) {
   return (
     <Panel title={title} actions={actions}>
       <Show loaded={read.state.value} what={t`maintenance windows`} onRetry={onChanged}>
-        {({ windows }) => (
-          <DataTable
-            label={t`Maintenance windows`}
-            columns={[...COLUMNS, closeColumn(onChanged)]}
-            rows={windows}
-            rowKey={({ name }) => name}
-          />
-        )}
+        {({ windows }) =>
+          windows.length === 0 ? (
+            <Empty title={t`No maintenance window`}>{t`Attacks are treated as the configuration says.`}</Empty>
+          ) : (
+            <DataTable
+              label={t`Maintenance windows`}
+              columns={[...COLUMNS, closeColumn(onChanged)]}
+              rows={windows}
+              rowKey={({ name }) => name}
+            />
+          )
+        }
       </Show>
     </Panel>
   );
