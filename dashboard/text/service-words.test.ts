@@ -54,23 +54,31 @@ describe.each(["de", "fr", "es", "ru"])("in %s", (code) => {
 test("a value that is a sentence itself is translated as well, and what is not known stays", () => {
   const of = translator({
     ...{ "bgp announce failed: {0}": "BGP: {0}", "takes no {0} routes": "nimmt keine Routen {0}" },
-    "manual unban": "von Hand entsperrt",
+    ...{ "manual unban": "von Hand entsperrt", "is over": "ist vorbei", "must be {0}": "muss {0} sein" },
   });
   expect(of("bgp announce failed: takes no IPv4 flowspec routes")).toBe("BGP: nimmt keine Routen IPv4 flowspec");
   expect(of("bgp announce failed: connection reset")).toBe("BGP: connection reset");
   expect(of("ticket 7")).toBe("ticket 7");
   expect(of("manual unban: ticket 7")).toBe("von Hand entsperrt: ticket 7");
+  expect(of("opens_at: is over")).toBe("opens_at: ist vorbei");
+  expect(of("ttl_seconds must be 7")).toBe("ttl_seconds muss 7 sein");
 });
 
-/** A text that ends in a colon has a value behind it. */
 function sentencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(sentencesIn);
   if (typeof value !== "object" || value === null || !("type" in value)) return [];
   const node = value as { readonly type: string; readonly [key: string]: unknown };
   if (["TSLiteralType", "ImportDeclaration"].includes(node.type) || SILENT.has(calleeOf(node))) return [];
   const text = textOf(node);
-  const own = text !== null && SENTENCE.test(text) && !text.startsWith("bug: ") ? [text.replace(/: $/, ": {0}")] : [];
+  const own = text !== null && SENTENCE.test(text) && !text.startsWith("bug: ") ? [keyOf(text)] : [];
   return [...own, ...Object.values(node).flatMap(sentencesIn)];
+}
+
+/** Without the field of an order that it is about. A text that ends in a colon has a value behind it. */
+function keyOf(text: string): string {
+  return text
+    .replace(/^(?:opens_at: |rules: |template: |(?:reason|ttl_seconds) (?=must ))/, "")
+    .replace(/: $/, ": {0}");
 }
 
 function textOf(node: { readonly type: string; readonly [key: string]: unknown }): string | null {

@@ -24,10 +24,10 @@ export function translator(catalogue: Catalogue): (text: string) => string {
       const values = pattern.exec(text)?.slice(1);
       if (values !== undefined) return template.replace(PLACE, (_, index: string) => of(values[Number(index)] ?? ""));
     }
-    // Words of a person stand behind, as in `manual unban: ticket 7`, or a remedy.
-    const at = text.indexOf(": ");
-    const head = Object.hasOwn(catalogue, text.slice(0, at)) ? catalogue[text.slice(0, at)] : undefined;
-    return head === undefined ? text : `${head}: ${of(text.slice(at + 2))}`;
+    // Behind a field stands what it must be; behind a reason the words of a person, or a remedy.
+    const [, head = "", sign = "", rest = ""] = OF_FIELD.exec(text) ?? OF_REASON.exec(text) ?? [];
+    const words = Object.hasOwn(catalogue, head) ? catalogue[head] : FIELD.test(head) ? head : undefined;
+    return words === undefined ? text : words + sign + of(rest);
   };
   const of = (text: string): string => {
     if (Object.hasOwn(catalogue, text)) return catalogue[text] ?? text;
@@ -41,6 +41,10 @@ export function translator(catalogue: Catalogue): (text: string) => string {
   return of;
 }
 
+/** `opens_at`, of the body of an order. */
+const FIELD = /^[a-z_]+$/;
+const OF_FIELD = /^([a-z_]+)( )(must .+)$/s;
+const OF_REASON = /^(.+?)(: )(.+)$/s;
 const PLACE = /\{(\d+)\}/g;
 
 function patternOf(key: string): RegExp {
