@@ -1,6 +1,6 @@
 /**
  * The texts of the page in its user's language. A text is written in English where it is used; the catalogues of the other
- * languages have it as their key, and are loaded before the first text is read. What the service says stays as it says it.
+ * languages have it as their key, and are loaded before the first text is read. Those of the service are beside them.
  */
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ru: "Русский" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -10,18 +10,23 @@ export type Catalogue = Readonly<Record<string, string>>;
 
 export const LANGUAGE_KEY = "floodwall.language";
 
-const CATALOGUES: Readonly<Record<Exclude<Language, "en">, () => Promise<{ readonly default: Catalogue }>>> = {
-  de: () => import("./languages/de.json"),
-  fr: () => import("./languages/fr.json"),
-  es: () => import("./languages/es.json"),
-  ru: () => import("./languages/ru.json"),
+type Loading = readonly Promise<{ readonly default: Catalogue }>[];
+
+/** The texts of the page, and those of the service. */
+const CATALOGUES: Readonly<Record<Exclude<Language, "en">, () => Loading>> = {
+  de: () => [import("./languages/de.json"), import("./languages/service/de.json")],
+  fr: () => [import("./languages/fr.json"), import("./languages/service/fr.json")],
+  es: () => [import("./languages/es.json"), import("./languages/service/es.json")],
+  ru: () => [import("./languages/ru.json"), import("./languages/service/ru.json")],
 };
 
 export const language: Language = chosenLanguage();
 /** For the formats of numbers and dates. English dates have the day before the month. */
 export const LOCALE = language === "en" ? "en-GB" : language;
 
-const catalogue = await loadedCatalogue();
+const [catalogue = {}, service = {}] = await loadedCatalogues();
+/** For `said` of text/service-words.ts alone. */
+export const serviceCatalogue: Catalogue = service;
 const plurals = new Intl.PluralRules(LOCALE);
 /** The order of the forms in a catalogue. A category that a language does not need here is like `other`. */
 const FORMS: readonly Intl.LDMLPluralRule[] = language === "ru" ? ["one", "few", "many"] : ["one", "other"];
@@ -60,12 +65,12 @@ function textOf(key: string): string {
 }
 
 /** Without a catalogue, which the network may withhold, the page is in English. */
-async function loadedCatalogue(): Promise<Catalogue> {
-  if (language === "en") return {};
+async function loadedCatalogues(): Promise<readonly Catalogue[]> {
+  if (language === "en") return [];
   try {
-    return (await CATALOGUES[language]()).default;
+    return (await Promise.all(CATALOGUES[language]())).map((loaded) => loaded.default);
   } catch {
-    return {};
+    return [];
   }
 }
 

@@ -108,11 +108,13 @@ async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | nu
   }
 }
 
-/** The API answers a refused ban with the ban and its reason, everything else with an error. */
+/** The API answers a refused ban with the ban, its reason and what can be done about it, everything else with an error. */
 function refusalText(body: unknown, { status, statusText }: Response): string {
   if (typeof body === "object" && body !== null) {
     if ("error" in body && typeof body.error === "string") return body.error;
-    if ("reason" in body && typeof body.reason === "string") return body.reason;
+    if ("reason" in body && typeof body.reason === "string") {
+      return "remedy" in body && typeof body.remedy === "string" ? `${body.reason}: ${body.remedy}` : body.reason;
+    }
   }
   return `${status} ${statusText}`.trim();
 }

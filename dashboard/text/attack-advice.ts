@@ -3,10 +3,10 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
-import { reasonWords } from "./ban-reasons.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
 import { isWatchedOnly } from "./ladder.ts";
+import { said } from "./service-words.ts";
 import { reachedOf, standingOf } from "./standing.ts";
 
 /** Why the service would refuse an order for the victim now; null: it would accept it. */
@@ -100,7 +100,7 @@ function byHand({ attack: { target }, ban, accepted }: Asked, why: string): Advi
   }
   const cap = CAPS[refusal];
   if (cap !== undefined) return { text: cap, action: BANS };
-  const because = REASONS[refusal] ?? reasonWords(refusal);
+  const because = REASONS[refusal] ?? said(refusal);
   if (accepted?.block === null) {
     return {
       text: t`Block single sources, or ask your provider to filter: a ban would be refused, since ${because}.`,
@@ -135,7 +135,7 @@ export function spareReason(ban: BanWire | undefined): string | null {
 
 function adviceRefused(asked: Asked): Advice {
   const reason = asked.ban?.reason;
-  return byHand(asked, reason === undefined ? t`its ban was refused` : t`its ban was refused: ${reasonWords(reason)}`);
+  return byHand(asked, reason === undefined ? t`its ban was refused` : t`its ban was refused: ${said(reason)}`);
 }
 
 function adviceBanned(asked: Asked, ban: BanWire): Advice {
@@ -159,7 +159,7 @@ function adviceBanned(asked: Asked, ban: BanWire): Advice {
       };
     case "failed":
       return {
-        text: t`The BGP speaker refused the route${ban.announce_error === undefined ? "" : ` (${ban.announce_error})`}. Check it.`,
+        text: t`The BGP speaker refused the route${ban.announce_error === undefined ? "" : ` (${said(ban.announce_error)})`}. Check it.`,
         action: SESSIONS,
       };
     case "no_session":
@@ -184,8 +184,8 @@ function lackAdvice(ban: BanWire): Advice | null {
     const names = missing.map(({ neighbor }) => neighbor).join(t` and `);
     const text =
       missing.length === 1
-        ? t`Check the session with ${names}: it lacks the route (${first.cause}), so its traffic is not filtered.`
-        : t`Check the session with ${names}: they lack the route (${first.cause}), so their traffic is not filtered.`;
+        ? t`Check the session with ${names}: it lacks the route (${said(first.cause)}), so its traffic is not filtered.`
+        : t`Check the session with ${names}: they lack the route (${said(first.cause)}), so their traffic is not filtered.`;
     return { text, action: SESSIONS };
   }
   const reached = reachedOf(ban);

@@ -4,7 +4,7 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, eventMs } from "./audit.ts";
-import { reasonWords } from "./ban-reasons.ts";
+import { said } from "./service-words.ts";
 import { entryText, foldedEntries } from "./timeline.ts";
 
 export interface Deed {
@@ -74,6 +74,6 @@ function deedOfEvent(event: AuditEventWire): Deed {
     what: `${AUDIT_ACTIONS[action]}: ${AUDIT_RESULTS[result]}`,
     by: actorText(event),
     target: target.replace("->", " → "),
-    reason: reasonWords(reason),
+    reason: said(reason),
   };
 }

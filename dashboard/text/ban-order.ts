@@ -3,6 +3,7 @@ import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
 import { packetRate, percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
+import { said } from "./service-words.ts";
 
 export interface BanForm {
   /** "": as the hostgroup says. */
@@ -111,8 +112,8 @@ const NEIGHBORS_SHOWN = 8;
 
 export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire): string[] {
   if (ban.state === "rejected") {
-    const reason = ban.reason ?? t`it does not say why`;
-    return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${ban.remedy}`}.`];
+    const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
+    return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
   }
   const shown = ban.dry_run ? [] : neighbors.slice(0, NEIGHBORS_SHOWN);
   return [
@@ -120,9 +121,9 @@ export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire
     ...(ban.dry_run ? [t`It is in dry run: nothing is announced.`] : []),
     effect.available
       ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
-      : t`What it would hit is not known: ${effect.reason}.`,
+      : t`What it would hit is not known: ${said(effect.reason)}.`,
     ...shown.map(({ neighbor, name = neighbor, routes, cause }) => {
-      const why = cause === undefined ? "" : `: ${cause}`;
+      const why = cause === undefined ? "" : `: ${said(cause)}`;
       return routes.length === 0
         ? t`${name} gets nothing${why}.`
         : t`${name} gets ${counted(routes.length, "route")}${why}.`;

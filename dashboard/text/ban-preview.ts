@@ -2,18 +2,16 @@
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
-import { reasonWords } from "./ban-reasons.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
+import { said } from "./service-words.ts";
 import { movesWithText } from "./wider-prefix.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
   if (ban.state === "rejected")
-    return [
-      t`Floodwall would refuse it: ${ban.reason === undefined ? t`it does not say why` : reasonWords(ban.reason)}.`,
-    ];
+    return [t`Floodwall would refuse it: ${ban.reason === undefined ? t`it does not say why` : said(ban.reason)}.`];
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
   const ahead = rungsOf(ban).filter(({ at }) => at !== null && Date.parse(at) < ends);
@@ -23,7 +21,7 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
     ...movedSentences(ban),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
-    ...(ban.fallback === undefined ? [] : [t`Not as planned: ${ban.fallback}.`]),
+    ...(ban.fallback === undefined ? [] : [t`Not as planned: ${said(ban.fallback)}.`]),
     ...(refresh
       ? [
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
@@ -36,7 +34,7 @@ function movedSentences(ban: BanWire): string[] {
   const moved = movesWithText(ban);
   return [
     ...(moved === null ? [] : [t`More moves with it: ${moved}.`]),
-    ...(ban.not_announced === undefined ? [] : [`${ban.not_announced}.`]),
+    ...(ban.not_announced === undefined ? [] : [`${said(ban.not_announced)}.`]),
   ];
 }
 

@@ -2,12 +2,12 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { reasonWords } from "./ban-reasons.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import type { Span } from "./format/ranges.ts";
 import { counted, methodName } from "./format/words.ts";
 import { isWatchedOnly, rungsOf } from "./ladder.ts";
 import type { StateWord } from "./nodes.ts";
+import { said } from "./service-words.ts";
 import { idleText, reachedOf } from "./standing.ts";
 
 /** A single address is shown without prefix length. */
@@ -27,8 +27,8 @@ export function banMethodText(ban: BanWire): string {
 
 /** The reason that the service gives, else the cause of the ban. */
 export function banWhy(ban: BanWire): string {
-  const said = ban.reason ?? ban.announce_error ?? ban.fallback;
-  if (said !== undefined) return reasonWords(said);
+  const why = ban.reason ?? ban.announce_error ?? ban.fallback;
+  if (why !== undefined) return said(why);
   if (ban.manual) return t`ordered by hand`;
   return ban.metric === undefined ? "" : t`${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
 }

@@ -1,6 +1,7 @@
 /** Failures and their remedies, in words. Pure. */
 import type { Failure } from "../api/client.ts";
 import { t } from "../language.ts";
+import { said } from "./service-words.ts";
 
 /** `Hosts could not be read`. */
 export function failedTitle(what: string): string {
@@ -10,7 +11,8 @@ export function failedTitle(what: string): string {
 /** The service's message, and what to do about it. It promises nothing of what the page does. */
 export function failureText(failure: Failure): string {
   if (failure.kind === "unreachable") return t`Floodwall does not answer.`;
-  const { status, text } = failure;
+  const { status } = failure;
+  const text = said(failure.text);
   switch (status) {
     case 401:
       return t`${text}. Sign in again.`;
@@ -42,11 +44,11 @@ const OF_VALUE = /^invalid (ip|prefix): ([^\s]*?)(?:: (.+))?$/;
 export function fieldFault(failure: Failure): FieldFault | null {
   if (failure.kind !== "refused" || failure.status !== 400) return null;
   const [, field, rule] = IN_BODY.exec(failure.text) ?? [];
-  if (field !== undefined && rule !== undefined) return { field, rule: sentence(rule) };
+  if (field !== undefined && rule !== undefined) return { field, rule: sentence(said(rule)) };
   const [, kind, value, why] = OF_VALUE.exec(failure.text) ?? [];
   if (kind === undefined) return null;
   const what = value === "" ? t`Nothing` : value;
-  return { field: kind, rule: why === undefined ? t`${what} is no address.` : `${what}: ${why}.` };
+  return { field: kind, rule: why === undefined ? t`${what} is no address.` : `${what}: ${said(why)}.` };
 }
 
 function sentence(rule: string): string {

@@ -52,7 +52,7 @@ describe("an incident", () => {
 
   test("says how many of its attacks last", () => {
     expect(attacksText(incident())).toBe("3");
-    expect(attacksText(incident({ active_attacks: 1 }))).toBe("1 of 3 last");
+    expect(attacksText(incident({ active_attacks: 1 }))).toBe("1 of 3 active");
     expect(attacksText(incident({ active_attacks: 0 }))).toBe("3, all over");
     expect(attacksText(incident({ attacks: 1, active_attacks: 0 }))).toBe("1, over");
   });

@@ -63,10 +63,10 @@ export function victimsText({
   return `${isMore === true ? t`at least ` : ""}${number} ${where}`;
 }
 
-/** `3 of 1 000 last`. */
+/** `3 of 1 000 active`. */
 export function attacksText({ attacks, active_attacks: active }: IncidentRowWire): string {
   if (active === 0) return attacks === 1 ? t`1, over` : t`${wholeNumber(attacks)}, all over`;
-  return active === attacks ? wholeNumber(attacks) : t`${wholeNumber(active)} of ${wholeNumber(attacks)} last`;
+  return active === attacks ? wholeNumber(attacks) : t`${wholeNumber(active)} of ${wholeNumber(attacks)} active`;
 }
 
 /** The stopped share of its packets; undefined: not known. */

@@ -1,6 +1,7 @@
 /** Maintenance windows in words, and the order that opens one. Pure. */
 import type { MaintenanceWire } from "../../src/http/wire/maintenance.ts";
 import { t } from "../language.ts";
+import { momentText } from "./format/times.ts";
 
 export const WINDOW_DOES = [
   ["watch_only", t`Attacks are only watched`],
@@ -59,6 +60,14 @@ export function windowOrder({
     ...(does === "thresholds" && { threshold_factor: 3 }),
     ...(reason.trim() !== "" && { reason: reason.trim() }),
   };
+}
+
+/** @param nowMs the service's wall clock. */
+export function windowTimes({ name, until, opens_at: opens, closes_at: next }: MaintenanceWire, nowMs: number): string {
+  const closes = until ?? next;
+  const to = closes === undefined ? "" : momentText(Date.parse(closes), nowMs);
+  if (until !== undefined || opens === undefined) return t`The window ${name} is open until ${to}.`;
+  return t`The window ${name} opens at ${momentText(Date.parse(opens), nowMs)} and closes at ${to}.`;
 }
 
 /** `watched only, thresholds × 3: web, 203.0.113.0/26`. */

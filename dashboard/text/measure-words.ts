@@ -9,6 +9,7 @@ import { counted } from "./format/words.ts";
 import { MEASURE_KINDS, type Measure, measureSubject } from "./measures.ts";
 import { presenceWord, type StateWord } from "./nodes.ts";
 import { actionText } from "./rule.ts";
+import { said } from "./service-words.ts";
 
 /** By address, a rule with its ban. */
 export function subjectOrderOf(measure: Measure): string {
@@ -105,8 +106,8 @@ function banHolders(ban: BanWire, isRule: boolean): string {
 export function lackText(measure: Measure): string | null {
   if (measure.kind !== "ban" && measure.kind !== "rule") return null;
   const { missing_at: missing = [], announce_error: error } = measure.ban;
-  const causes = missing.map(({ neighbor, cause }) => `${neighbor}: ${cause}`);
-  return [...causes, ...(error === undefined ? [] : [error])].join("; ") || null;
+  const causes = missing.map(({ neighbor, cause }) => `${neighbor}: ${said(cause)}`);
+  return [...causes, ...(error === undefined ? [] : [said(error)])].join("; ") || null;
 }
 
 /**
@@ -180,7 +181,8 @@ export function endsAt(measure: Measure): string | null {
 }
 
 export function begunAt(measure: Measure): string {
-  if (measure.kind === "node") return measure.node.last_seen ?? "";
+  // Nodes are behind what was decided: they do not begin.
+  if (measure.kind === "node") return "";
   return measure.kind === "block" ? measure.block.created_at : measure.ban.started_at;
 }
 

@@ -3,10 +3,10 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
 import { isWaitingForRules, spareReason } from "./attack-advice.ts";
-import { reasonWords } from "./ban-reasons.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
 import { isWatchedOnly } from "./ladder.ts";
+import { said } from "./service-words.ts";
 import { idleText, reachedOf } from "./standing.ts";
 
 export interface Effect {
@@ -73,7 +73,7 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
     case "rejected":
       return { tone: "danger", title: t`Not banned`, detail: refusalText(ban?.reason) };
     case "withdrawn":
-      return { tone: "warn", title: t`Ban ended`, detail: ban?.reason === undefined ? null : reasonWords(ban.reason) };
+      return { tone: "warn", title: t`Ban ended`, detail: ban?.reason === undefined ? null : said(ban.reason) };
     case "active":
       return attack.dry_run ? dryRun(method) : inForce(method, ban, attack.volume);
     default:
@@ -140,7 +140,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 function refusalText(reason: string | undefined): string | null {
   if (reason === undefined) return null;
-  const words = reasonWords(reason);
+  const words = said(reason);
   return reason in REMEDIES ? `${words}: ${REMEDIES[reason]}` : words;
 }
 
@@ -172,9 +172,9 @@ function inForce(method: string, ban: BanWire | undefined, volume: Volume): Effe
     case "pending":
       return { tone: "info", title: t`${method}: announcing`, detail: dropped };
     case "speaker_down":
-      return { tone: "danger", title: t`${method}: not known`, detail: ban.announce_error ?? null };
+      return { tone: "danger", title: t`${method}: not known`, detail: speakerText(ban) };
     case "failed":
-      return { tone: "danger", title: t`${method} not announced`, detail: ban.announce_error ?? null };
+      return { tone: "danger", title: t`${method} not announced`, detail: speakerText(ban) };
     case "no_session":
     case undefined:
       return withoutSpeaker(method, ban, dropped);
@@ -183,13 +183,17 @@ function inForce(method: string, ban: BanWire | undefined, volume: Volume): Effe
   }
 }
 
+function speakerText({ announce_error: error }: BanWire): string | null {
+  return error === undefined ? null : said(error);
+}
+
 function announced(method: string, ban: BanWire, dropped: string | null): Effect {
   const { sent_to, missing_at } = ban;
   const [sent, missing] = [sent_to ?? [], missing_at ?? []];
   const have =
     sent.length === 0 ? null : sent.length === 1 ? t`${list(sent)} has the route.` : t`${list(sent)} have the route.`;
   const reached = reachedOf(ban);
-  const lacks = missing.map(({ neighbor, cause }) => t`Not ${neighbor}: ${cause}.`);
+  const lacks = missing.map(({ neighbor, cause }) => t`Not ${neighbor}: ${said(cause)}.`);
   const detail = [have, ...lacks, dropped].filter((part) => part !== null).join(" ") || null;
   if (ban.node_idle === true) return { tone: "danger", title: `${method}: ${idleText(ban)}`, detail };
   if (reached === null || reached.neighbors >= reached.of) return { tone: "ok", title: t`${method} announced`, detail };

@@ -8,6 +8,7 @@ import { t } from "../language.ts";
 import { type RuleForm, ruleOrder } from "./filter-rules.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
+import { said } from "./service-words.ts";
 
 type KnownEffect = Extract<OrderEffectWire, { readonly available: true }>;
 
@@ -55,11 +56,11 @@ function matchesAll(form: RuleForm): boolean {
 }
 
 function refusalSentence(refusal: string | undefined): string[] {
-  return refusal === undefined ? [] : [t`Floodwall would refuse it: ${refusal}.`];
+  return refusal === undefined ? [] : [t`Floodwall would refuse it: ${said(refusal)}.`];
 }
 
 function unknownSentence(reason: string): string {
-  return t`Its effect is not known: ${reason}.`;
+  return t`Its effect is not known: ${said(reason)}.`;
 }
 
 function ruleSentences({ action, dry_run: isDry }: FilterRulePreviewWire["rule"], effect: KnownEffect): string[] {

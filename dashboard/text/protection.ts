@@ -2,6 +2,7 @@
 import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { t } from "../language.ts";
 import { percent } from "./format/numbers.ts";
+import { said } from "./service-words.ts";
 
 type Setting = NonNullable<ProtectionWire["setting"]>;
 export type FilterWire = Setting["filter"];
@@ -38,7 +39,7 @@ export function whenText({ when, cause }: Pick<ProtectionWire, "when" | "cause">
     case "attack":
       return t`while attacked`;
     case "never":
-      return t`never: ${cause ?? ""}`;
+      return t`never: ${said(cause ?? "")}`;
     case undefined:
       return "–";
     default:
@@ -51,8 +52,8 @@ export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
   const { allowed, validators, limits, counts_only: countsOnly } = filter;
   return [
     [t`Passes`, allowed === undefined ? t`any traffic` : allowed.length === 0 ? t`nothing` : allowed.join(" · ")],
-    [t`Proof`, validators.length === 0 ? t`none` : validators.join(" · ")],
-    [t`Limits`, limits.length === 0 ? t`none` : limits.join(" · ")],
+    [t`Proof`, validators.length === 0 ? t`none` : validators.map(said).join(" · ")],
+    [t`Limits`, limits.length === 0 ? t`none` : limits.map(said).join(" · ")],
     ...(countsOnly === true ? [[t`Dry run`, t`nothing is dropped, only counted`] as const] : []),
   ];
 }

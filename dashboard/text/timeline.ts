@@ -1,10 +1,10 @@
 /** The entries of an attack's timeline, in words. Pure. */
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import { t } from "../language.ts";
-import { reasonWords } from "./ban-reasons.ts";
 import { decimal, metricName, rateOf } from "./format/numbers.ts";
 import { vectorName } from "./format/vectors.ts";
 import { methodName } from "./format/words.ts";
+import { said } from "./service-words.ts";
 
 type Entry = TimelineWire["entries"][number];
 
@@ -67,7 +67,7 @@ export function entryText({ kind, text = "" }: Entry): string {
     case "dry_run_changed":
       return { virtual: t`nothing is announced or dropped`, real: t`it acts now` }[text] ?? text;
     case "ban_refused":
-      return text === "whitelisted" ? t`the victim is in protected_whitelist` : reasonWords(text);
+      return text === "whitelisted" ? t`the victim is in protected_whitelist` : said(text);
     case "ban_placed":
     case "announced":
     case "rules_changed":
@@ -77,7 +77,7 @@ export function entryText({ kind, text = "" }: Entry): string {
       return doingText(text);
     case "ban_withdrawn":
     case "ended":
-      return reasonWords(text);
+      return said(text);
     default:
       return kind satisfies never;
   }

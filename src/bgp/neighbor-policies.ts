@@ -184,19 +184,18 @@ function changesOf(policy: NeighborPolicy, method: RouteMethod): RouteChanges {
 }
 
 function refusalBy(policy: NeighborPolicy, route: Route): string | null {
-  const [family, method] = [familyOfRoute(route), methodOf(route)];
-  const by = `its policy ${policy.name}`;
-  if (!policy.methods.includes(method)) return `${by} takes no ${method} routes`;
-  if (!policy.families.includes(family)) return `${by} has no ${familyText(family)}`;
+  const [family, method, { name }] = [familyOfRoute(route), methodOf(route), policy];
+  if (!policy.methods.includes(method)) return `its policy ${name} takes no ${method} routes`;
+  if (!policy.families.includes(family)) return `its policy ${name} has no ${familyText(family)}`;
   if (route.kind === "flowspec") {
     const lacking = unsupported(route.rule, policy.flowspec);
-    return lacking === null ? null : `${by} cannot match ${lacking}`;
+    return lacking === null ? null : `its policy ${name} cannot match ${lacking}`;
   }
   const lengths = policy.lengths[route.prefix.family];
   if (isWithin(route.prefix.length, lengths))
     return route.encloses !== undefined && isWithin(route.encloses, lengths) ? takesNarrower(route.encloses) : null;
-  const why = route.notEnclosed === undefined ? "" : `; ${route.notEnclosed}`;
-  return `${by} takes no /${route.prefix.length}, only ${slashed(lengths)}${why}`;
+  const refusal = `its policy ${name} takes no /${route.prefix.length}, only ${slashed(lengths)}`;
+  return route.notEnclosed === undefined ? refusal : `${refusal}; ${route.notEnclosed}`;
 }
 
 function takesNarrower(length: number): string {

@@ -24,9 +24,13 @@ function* faultsOf(brain: BrainView, differsMs: number): Generator<ClusterFault>
     };
   }
   if (isUp && skewMs !== null && Math.abs(skewMs) > CLOCKS_AGREE_MS) {
-    const [seconds, way] = [(Math.abs(skewMs) / 1000).toFixed(1), skewMs > 0 ? "ahead" : "behind"];
+    const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
+    const [ahead, behind] = [
+      `the clock of ${name} is ${seconds} s ahead`,
+      `the clock of ${name} is ${seconds} s behind`,
+    ];
     yield {
-      ...{ kind: "clock", brain: name, found: `the clock of ${name} is ${seconds} s ${way}` },
+      ...{ kind: "clock", brain: name, found: skewMs > 0 ? ahead : behind },
       remedy: "set both clocks by NTP: the newest of two orders is found by the clocks",
     };
   }

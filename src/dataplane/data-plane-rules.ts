@@ -24,6 +24,8 @@ export interface Dropped {
   readonly packets: number;
   /** Bytes of frames. */
   readonly bytes: number;
+  /** The part of these that the banned prefix sent. Absent: none. */
+  readonly outgoing?: { readonly packets: number; readonly bytes: number };
   /** Packets. Absent: a block of a source, which has one reason. */
   readonly byReason?: Readonly<Partial<Record<DropReason, number>>>;
   /** Packets sent back to sources that had to prove their address. Absent: none. */
@@ -249,9 +251,11 @@ function extendedByMs({ ban, previous }: BanChange): number {
   return isSame ? Math.max(0, ban.expiresAt - previous.expiresAt) : 0;
 }
 
-function droppedOf(row: FilterRuleRow, { reason }: OwnedRule): Dropped {
-  const { droppedPackets, droppedBytes, answeredPackets, answeredBytes, validated } = row;
-  const dropped = { packets: droppedPackets, bytes: droppedBytes, byReason: { [reason]: droppedPackets } };
+function droppedOf(row: FilterRuleRow, { reason, rule: { destination } }: OwnedRule): Dropped {
+  const { droppedPackets: packets, droppedBytes: bytes, answeredPackets, answeredBytes, validated } = row;
+  const all = { packets, bytes, byReason: { [reason]: packets } };
+  // Rules against what a host sends have it as their source.
+  const dropped = destination === null && packets > 0 ? { ...all, outgoing: { packets, bytes } } : all;
   return answeredPackets === 0
     ? dropped
     : { ...dropped, challenged: answeredPackets, challengedBytes: answeredBytes, validated };
@@ -263,11 +267,17 @@ function add(sums: Map<string, Dropped>, banId: string, more: Dropped): void {
     packets: before.packets + more.packets,
     bytes: before.bytes + more.bytes,
     byReason: sumOfReasons(before.byReason, more.byReason),
+    ...sumOfOutgoing(before.outgoing, more.outgoing),
   };
   const challenged = (before.challenged ?? 0) + (more.challenged ?? 0);
   const challengedBytes = (before.challengedBytes ?? 0) + (more.challengedBytes ?? 0);
   const validated = (before.validated ?? 0) + (more.validated ?? 0);
   sums.set(banId, challenged === 0 ? total : { ...total, challenged, challengedBytes, validated });
+}
+
+function sumOfOutgoing(a: Dropped["outgoing"] = NOTHING, b: Dropped["outgoing"] = NOTHING): Pick<Dropped, "outgoing"> {
+  const outgoing = { packets: a.packets + b.packets, bytes: a.bytes + b.bytes };
+  return outgoing.packets === 0 ? {} : { outgoing };
 }
 
 function sumOfReasons(a: Dropped["byReason"] = {}, b: Dropped["byReason"] = {}): NonNullable<Dropped["byReason"]> {

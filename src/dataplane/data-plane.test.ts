@@ -362,14 +362,8 @@ describe("rules of bans", () => {
     kernel.dropped.set(String(kernel.rules[0]?.id), 7);
     expect(plane.droppedBy("b1")).toEqual({ packets: 7, bytes: 420, byReason: { rule: 7 } });
     const [rule] = rules.rules;
-    bans = [
-      ban({
-        measure: {
-          ...rules,
-          rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocols: exactly(6) }],
-        },
-      }),
-    ];
+    const tcp = { ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocols: exactly(6) };
+    bans = [ban({ measure: { ...rules, rules: [tcp] } })];
     changed(bans[0] ?? ban());
     clock.advance(1000);
     kernel.dropped.set(String(kernel.rules[0]?.id), 2);
@@ -378,6 +372,15 @@ describe("rules of bans", () => {
     expect(plane.droppedBy("other")).toBeNull();
     expect(plane.droppedOf(ban())).toEqual({ packets: 9, bits: 4320 });
     expect(plane.droppedOf(null)).toBeNull();
+    // What the victim itself was kept from sending is no part of the attack on it.
+    const outgoing = { ...wideRule(ban().prefix, { kind: "discard" }), destination: null, source: ban().prefix };
+    bans = [ban({ measure: { ...rules, rules: [...rules.rules, outgoing] } })];
+    changed(bans[0] ?? ban());
+    clock.advance(1000);
+    kernel.dropped.set(String(kernel.rules.find(({ rule }) => rule.destination === null)?.id), 4);
+    clock.advance(1000);
+    expect(plane.droppedBy("b1")).toMatchObject({ packets: 20, outgoing: { packets: 4, bytes: 240 } });
+    expect(plane.droppedOf(ban())).toEqual({ packets: 16, bits: 7680 });
     const filter = buildScrub({ dry_run: true }, []);
     expect(plane.droppedOf(ban({ measure: { kind: "scrub", rules, filter } }))).toBeNull();
     bans = [];

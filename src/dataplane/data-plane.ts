@@ -217,13 +217,14 @@ export class DataPlane implements PairInstaller {
   }
 
   /**
-   * Traffic kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
-   * has none.
+   * Traffic kept from the victim of an attack with this ban: dropped, or sent back to its source, without what the ban
+   * keeps the victim from sending. null: unknown, or it has none.
    */
   droppedOf(ban: Ban | null): DroppedAmount | null {
     const dropped = ban === null || countsOnly(ban) ? null : this.droppedBy(ban.id);
     if (dropped === null) return null;
-    const { packets, bytes, challenged, challengedBytes = 0, validated = 0 } = dropped;
+    const { outgoing, challenged, challengedBytes = 0, validated = 0 } = dropped;
+    const [packets, bytes] = [dropped.packets - (outgoing?.packets ?? 0), dropped.bytes - (outgoing?.bytes ?? 0)];
     if (challenged === undefined) return { packets, bits: 8 * bytes };
     return { packets: packets + challenged, bits: 8 * (bytes + challengedBytes), challenged, validated };
   }

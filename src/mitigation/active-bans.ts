@@ -10,6 +10,9 @@ import { EnclosedBans } from "./enclosed-bans.ts";
 import { type EnclosingRefusal, notAnnounced, OVER_FRACTION } from "./enclosing.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
+const DIVERTED_ITSELF = "the ban of the prefix itself diverts it";
+const DROPPED_ITSELF = "the ban of the prefix itself drops it";
+
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
   /** Number of those that take a place: all but those that only watch. */
@@ -115,7 +118,7 @@ export class ActiveBans extends CountedBans<string> {
     const isUnicast = itself?.measure.kind === "blackhole" || itself?.measure.kind === "divert";
     if (itself !== undefined && isUnicast && isReal(itself)) {
       const isSame = (itself.measure.kind === "blackhole") === isDropped;
-      return isSame ? null : notAnnounced(wider, `the ban of the prefix itself ${isDropped ? "diverts" : "drops"} it`);
+      return isSame ? null : notAnnounced(wider, isDropped ? DIVERTED_ITSELF : DROPPED_ITSELF);
     }
     const diverting = isDropped ? this.#enclosed.divertingBan(wider, own) : null;
     return diverting === null ? null : notAnnounced(wider, `the ban of ${diverting.prefix.text} diverts it`);

@@ -136,8 +136,8 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
 }
 
 /**
- * null: not known. Counted by destination where the kernel watches the target; else by the rules of its ban, which match
- * by destination: the drops of a ban for several attacks are not distinguished. @param attack null: it is not one yet
+ * null: not known. Counted by destination where the kernel watches the target; else by the rules of its ban that match by
+ * destination. @param attack null: it is not one yet
  */
 export function droppedOf(
   { target, direction }: Aim,
@@ -147,7 +147,7 @@ export function droppedOf(
   if (direction === "outgoing" || dataPlane === null) return null;
   const ban = attack === null ? null : bans.banOf(attack);
   const counted = target === null ? null : dataPlane.outcomes.droppedOf(target);
-  const byRules = ban === null || ban.heldBy.length > 1 ? null : dataPlane.droppedOf(ban);
+  const byRules = dataPlane.droppedOf(ban);
   if (counted === null) return byRules;
   const { challenged, validated } = byRules ?? {};
   return challenged === undefined ? counted : { ...counted, challenged, validated: validated ?? 0 };

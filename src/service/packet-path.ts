@@ -136,7 +136,7 @@ export class PacketPath {
   }
 
   start(): void {
-    this.detection.judge.watchAttacked();
+    this.detection.judge.watchRestored();
     this.#sampling.start();
     this.#loop.start();
     this.#learning.start();

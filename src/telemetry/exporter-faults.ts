@@ -130,9 +130,13 @@ function unknownSampling({ minute, recent }: Spans, { reading, terms }: Observed
 
 function skew(skewMs: number | null): Symptom {
   if (skewMs === null) return { verdict: "ends", text: "" };
+  const off = durationText(Math.abs(skewMs));
   return {
     verdict: verdictOf(Math.abs(skewMs), SKEW_MS),
-    text: `its clock is ${durationText(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} the clock of this machine`,
+    text:
+      skewMs > 0
+        ? `its clock is ${off} ahead of the clock of this machine`
+        : `its clock is ${off} behind the clock of this machine`,
   };
 }
 
@@ -163,10 +167,10 @@ function losing(minute: Totals): Symptom {
   const { lostRecords, lostDatagrams, droppedSamples } = minute;
   const loss = lostRecords + lostDatagrams + droppedSamples < LOSS.least ? 0 : lossOf(minute);
   const isOwn = droppedSamples > lostRecords;
-  const what = isOwn
-    ? "it should have sampled in the last minute it dropped itself"
-    : "it sent in the last minute did not arrive";
-  return { verdict: verdictOf(loss, LOSS), text: `${percent(loss)} of what ${what}` };
+  const text = isOwn
+    ? `it dropped ${percent(loss)} of what it should have sampled in the last minute`
+    : `${percent(loss)} of what it sent in the last minute did not arrive`;
+  return { verdict: verdictOf(loss, LOSS), text };
 }
 
 /** One that stands by in its site is left out on purpose. */

@@ -25,6 +25,15 @@ test("the page speaks the language that was chosen in this browser, the times an
     .first()
     .waitFor();
   await page.getByText("Probebetrieb: Blackhole").waitFor();
+  // What the service says as well.
+  await page.goto(`${dashboard.world.base}/#/mitigation`);
+  await page.getByRole("button", { name: "Adresse sperren" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Adresse").fill("192.0.2.1");
+  await dialog.getByText("Floodwall würde es ablehnen: außerhalb der konfigurierten Netze").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Übersicht" }).click();
   // The token is not kept with it.
   expect(await page.evaluate("Object.keys(localStorage).join()")).toBe("floodwall.language");
   await page.getByLabel("Sprache").selectOption("ru");

@@ -155,7 +155,7 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await open.getByLabel("Opens").fill(`${tomorrow} 02:00`);
   await open.getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("row", { name: /tonight .*closed.*watched only: all/ }).waitFor();
-  await page.getByText(/^The window tonight opens at /).waitFor();
+  await page.getByText(/^The window tonight opens at .* and closes at /).waitFor();
   await page.getByRole("button", { name: "Close tonight" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
   await page.getByRole("row", { name: /tonight/ }).waitFor({ state: "detached" });

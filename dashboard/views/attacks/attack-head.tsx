@@ -118,7 +118,7 @@ function Earlier({ attack, target }: EarlierProps) {
   const when = isStored ? t`in the last ${DAYS} days` : t`among the last ended attacks`;
   return (
     <>
-      {times === 0 ? t`no` : `${more}${counted(times, "time")}`} {when} {isStored && <>({history})</>}
+      {times === 0 ? t`not` : `${more}${counted(times, "time")}`} {when} {isStored && <>({history})</>}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { BlockButton } from "../../parts/source-block-actions.tsx";
 import type { Accepted } from "../../text/attack-advice.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
+import { said } from "../../text/service-words.ts";
 import { type SpoofingHint, spoofingHint } from "../../text/spoofing.ts";
 import { originsOf, Shares } from "./attack-sample.tsx";
 
@@ -61,7 +62,7 @@ export function AttackSources({ attack, sources, accepted }: AttackSourcesProps)
               action: ({ key }: { readonly key: string }) => {
                 const refusal = sources.not_blockable?.find(({ source }) => source === key)?.reason;
                 if (refusal === undefined) return <BlockButton source={key} victim={target} onChanged={() => {}} />;
-                return <span class="muted" title={refusal}>{t`not blockable`}</span>;
+                return <span class="muted" title={said(refusal)}>{t`not blockable`}</span>;
               },
             })}
         />

@@ -25,8 +25,8 @@ import {
   auditTarget,
   eventMs,
 } from "../../text/audit.ts";
-import { reasonWords } from "../../text/ban-reasons.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
+import { said } from "../../text/service-words.ts";
 import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
 
@@ -134,7 +134,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: "reason",
     title: t`Reason`,
-    cell: ({ event }) => <CutText text={reasonWords(event.reason)} />,
+    cell: ({ event }) => <CutText text={said(event.reason)} />,
     width: "medium",
   },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },

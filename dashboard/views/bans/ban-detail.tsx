@@ -17,6 +17,7 @@ import { type RungView, rungsOf } from "../../text/ladder.ts";
 import { droppedAmount } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
 import { maybeInvalidText, usersSparedText } from "../../text/separability.ts";
+import { said } from "../../text/service-words.ts";
 import { movesWithText } from "../../text/wider-prefix.ts";
 import { RouteState } from "./bans-panel.tsx";
 
@@ -34,9 +35,9 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             [t`Method`, banMethodText(ban)],
             [t`Route`, <RouteState ban={ban} />],
             ban.sent_to === undefined ? null : [t`Neighbors that have it`, ban.sent_to.join(", ")],
-            ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [t`Not at ${neighbor}`, cause] as const),
+            ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [t`Not at ${neighbor}`, said(cause)] as const),
             moved === null ? null : [t`Moves with it`, moved],
-            ban.not_announced === undefined ? null : [t`Not announced`, ban.not_announced],
+            ban.not_announced === undefined ? null : [t`Not announced`, said(ban.not_announced)],
             maybeInvalid === null ? null : [t`May be invalid at`, maybeInvalid],
             ban.retiring === undefined ? null : [t`Being withdrawn`, ban.retiring.join("; ")],
             usersSpared === null ? null : [t`Users spared`, usersSpared],
@@ -45,13 +46,13 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.local_pref === undefined ? null : [t`Local preference`, ban.local_pref],
             ban.node === undefined ? null : [t`Scrub node`, ban.node],
             ban.left_out_rules === undefined ? null : [t`Rules that the node does not get`, ban.left_out_rules],
-            ...(ban.refused_by ?? []).map(({ node, reason }) => [t`Not enforced by ${node}`, reason] as const),
+            ...(ban.refused_by ?? []).map(({ node, reason }) => [t`Not enforced by ${node}`, said(reason)] as const),
             [t`Began`, <Moment at={ban.started_at} />],
             state === "active" ? [t`Ends`, <BanEnds ban={ban} />] : null,
             ban.withdrawn_at === undefined ? null : [t`Withdrawn`, <Moment at={ban.withdrawn_at} />],
-            ban.reason === undefined ? null : [t`Why`, ban.reason],
-            ban.fallback === undefined ? null : [t`Not as planned`, ban.fallback],
-            ban.announce_error === undefined ? null : [t`Speaker`, ban.announce_error],
+            ban.reason === undefined ? null : [t`Why`, said(ban.reason)],
+            ban.fallback === undefined ? null : [t`Not as planned`, said(ban.fallback)],
+            ban.announce_error === undefined ? null : [t`Speaker`, said(ban.announce_error)],
             ban.repeat === undefined ? null : [t`Bans shortly before`, ban.repeat],
             dropped === null ? null : [t`Dropped here`, dropped],
             ban.operator === undefined ? null : [t`Ordered by`, ban.operator],

@@ -20,7 +20,6 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { reasonWords } from "../../text/ban-reasons.ts";
 import {
   bitRate,
   METRIC_NAMES,
@@ -32,6 +31,7 @@ import {
 } from "../../text/format/numbers.ts";
 import { hostStanding } from "../../text/host-standing.ts";
 import { bansOn, ownBanOf } from "../../text/of-host.ts";
+import { said } from "../../text/service-words.ts";
 import { ladderText } from "../../text/settings.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
@@ -133,7 +133,7 @@ function Actions({ target, refusal }: OwnHostProps) {
       ) : refusal === null ? (
         <BanButton target={target} />
       ) : (
-        <Badge tone="info">{t`cannot be banned: ${reasonWords(refusal)}`}</Badge>
+        <Badge tone="info">{t`cannot be banned: ${said(refusal)}`}</Badge>
       )}
     </div>
   );

@@ -9,6 +9,7 @@ import { lookAt } from "../../api/look.ts";
 import { useResource } from "../../api/resource.ts";
 import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -18,8 +19,14 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { TimeField } from "../../parts/time-field.tsx";
 import { type FieldFault, fieldFault } from "../../text/failure.ts";
-import { momentText } from "../../text/format/times.ts";
-import { EMPTY_WINDOW, WINDOW_DOES, WINDOW_TIMES, windowOrder, windowWords } from "../../text/maintenance.ts";
+import {
+  EMPTY_WINDOW,
+  WINDOW_DOES,
+  WINDOW_TIMES,
+  windowOrder,
+  windowTimes,
+  windowWords,
+} from "../../text/maintenance.ts";
 
 const PATH = "/api/v1/maintenance";
 const EVERY_MS = 5000;
@@ -41,14 +48,18 @@ export function Maintenance({ title, choice }: MaintenanceProps) {
   return (
     <Panel title={title} actions={actions}>
       <Show loaded={read.state.value} what={t`maintenance windows`} onRetry={onChanged}>
-        {({ windows }) => (
-          <DataTable
-            label={t`Maintenance windows`}
-            columns={[...COLUMNS, closeColumn(onChanged)]}
-            rows={windows}
-            rowKey={({ name }) => name}
-          />
-        )}
+        {({ windows }) =>
+          windows.length === 0 ? (
+            <Empty title={t`No maintenance window`}>{t`Attacks are treated as the configuration says.`}</Empty>
+          ) : (
+            <DataTable
+              label={t`Maintenance windows`}
+              columns={[...COLUMNS, closeColumn(onChanged)]}
+              rows={windows}
+              rowKey={({ name }) => name}
+            />
+          )
+        }
       </Show>
     </Panel>
   );
@@ -63,8 +74,9 @@ const COLUMNS: readonly Column<MaintenanceWire>[] = [
     order: ({ open }) => Number(open),
   },
   textColumn(t`What holds`, windowWords),
-  momentColumn(t`Until`, ({ until }) => until),
   momentColumn(t`Opens`, ({ opens_at: at }) => at),
+  // Of one that is open now its end, of others the end of the next time.
+  momentColumn(t`Closes`, ({ until, closes_at: next }) => until ?? next),
   textColumn(t`Reason`, ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
 ];
 
@@ -121,12 +133,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       onDone={(window) => {
         setForm(EMPTY_WINDOW);
         onChanged();
-        const { name, opens_at: at } = window;
-        const text =
-          at === undefined
-            ? t`The window ${name} is open.`
-            : t`The window ${name} opens at ${momentText(Date.parse(at), serviceNow())}.`;
-        showOutcome(text, null);
+        showOutcome(windowTimes(window, serviceNow()), null);
       }}
     >
       {text("name", t`Name`, "move")}

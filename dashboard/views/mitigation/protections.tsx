@@ -16,6 +16,7 @@ import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { choiceText, chooserText, filterFacts, PROTECTION_PATH, profileText, whenText } from "../../text/protection.ts";
+import { said } from "../../text/service-words.ts";
 import { NoDataplane } from "./holders.tsx";
 
 const EVERY_MS = 5000;
@@ -95,7 +96,7 @@ const COLUMNS: readonly Column<ProtectionWire>[] = [
     cell: (row) =>
       row.choice?.active === false ? (
         <>
-          <Badge tone="warn">{t`without effect`}</Badge> {row.choice.cause}
+          <Badge tone="warn">{t`without effect`}</Badge> {said(row.choice.cause ?? "")}
         </>
       ) : (
         whenText(row)

@@ -8,6 +8,7 @@ import { numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { said } from "../../text/service-words.ts";
 
 const EVERY_MS = 3000;
 
@@ -39,8 +40,8 @@ export function ClusterPanel() {
         {({ name = "", leading = false, brains = [], faults = [], lacks = [], orders }) => (
           <>
             {faults.map(({ kind, brain, found, remedy }) => (
-              <Callout key={`${kind} ${brain}`} tone={kind === "split" ? "danger" : "warn"} title={found}>
-                {remedy}
+              <Callout key={`${kind} ${brain}`} tone={kind === "split" ? "danger" : "warn"} title={said(found)}>
+                {said(remedy)}
               </Callout>
             ))}
             <DataTable label={t`Other brains`} columns={COLUMNS} rows={brains} rowKey={(brain) => brain.name} />

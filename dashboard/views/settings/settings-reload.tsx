@@ -17,6 +17,7 @@ import { rateOf } from "../../text/format/numbers.ts";
 import { zonedTime } from "../../text/format/times.ts";
 import { counted } from "../../text/format/words.ts";
 import { isAudited } from "../../text/order-proof.ts";
+import { said } from "../../text/service-words.ts";
 import { problemLines } from "../../text/settings.ts";
 
 const AN_HOUR = { kind: "last", seconds: 3600 } as const;
@@ -129,7 +130,7 @@ function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
       </ul>
       {count > 0 && (
         <Callout tone="warn" title={t`It ends ${counted(count, "ban")}`}>
-          {ended.map(({ prefix, reason }) => `${prefix} (${reason})`).join(", ")}
+          {ended.map(({ prefix, reason }) => `${prefix} (${said(reason)})`).join(", ")}
           {count > ended.length && ", …"}
         </Callout>
       )}

@@ -11,6 +11,7 @@ import { linkTo } from "../../router.ts";
 import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
 import { capital, counted } from "../../text/format/words.ts";
 import { BELIEFS, INTERFACE_ROLE_NAMES, wordOf } from "../../text/interface-words.ts";
+import { said } from "../../text/service-words.ts";
 import {
   exporterName,
   exporterWord,
@@ -65,8 +66,8 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
   return (
     <>
       {faults.map(({ kind, since, text, remedy }) => (
-        <Callout key={kind} tone={tone(kind)} title={`${capital(exporterWord(kind).text)}: ${text}`}>
-          <p>{capital(remedy)}.</p>
+        <Callout key={kind} tone={tone(kind)} title={`${capital(exporterWord(kind).text)}: ${said(text)}`}>
+          <p>{capital(said(remedy))}.</p>
           <p>{tx`Since ${<Moment at={since} />}, for ${<Since at={since} />}.`}</p>
         </Callout>
       ))}

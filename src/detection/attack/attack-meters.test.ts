@@ -250,6 +250,8 @@ describe("what was dropped", () => {
       return meters.volumeOf(ATTACK)?.dropped?.packets;
     });
     expect(sums).toEqual([0, 50, 4000, 4000]);
+    const { by } = meters.volumeOf(ATTACK)?.dropped ?? {};
+    expect(Object.values(by ?? {}).reduce((sum, { packets }) => sum + packets, 0)).toBe(4000);
   });
 
   test("is counted once where it was not known for a while whose it was", () => {

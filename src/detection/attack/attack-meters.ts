@@ -13,7 +13,6 @@ import {
   type AttackVolume,
   type DroppedAmount,
   droppedSince,
-  NO_DROPS,
   NOTHING,
   plus,
   VolumeMeter,
@@ -344,7 +343,7 @@ export class AttackMeters {
 function newlyDropped({ dropped: before, ofRules }: Measured, now: DroppedAmount): DroppedAmount | null {
   if (before === null) return now;
   if (before.by === undefined && now.by !== undefined) {
-    return droppedSince({ ...ofRules, by: { ...NO_DROPS, rules: ofRules } }, now);
+    return droppedSince(ofRules, now);
   }
   if (before.by !== undefined && now.by === undefined) return null;
   // Another ban counts from zero.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type CountedSpan, DROP_CAUSES, type DroppedAmount, VolumeMeter } from "./attack-volume.ts";
+import { type CountedSpan, DROP_CAUSES, type DroppedAmount, NO_DROPS, VolumeMeter } from "./attack-volume.ts";
 
 /** Ticks of 100 ms with these packets of 1000 bits; above 50 packets a tick is above the thresholds. */
 function measured(packets: readonly number[], meter = new VolumeMeter(null)): VolumeMeter {
@@ -122,5 +122,21 @@ describe("what an earlier process counted", () => {
       peakOverMs: 50,
       dropped: { packets: 11, bits: 22 },
     });
+  });
+
+  test("has its causes together with what is counted since, where both are known", () => {
+    const byCause = (packets: number) => ({
+      ...{ packets, bits: packets, by: { ...NO_DROPS, limits: { packets, bits: packets } } },
+    });
+    const droppedOf = (before: DroppedAmount | null, since: DroppedAmount | null) => {
+      const meter = measured([200, 200], new VolumeMeter({ ...earlier, dropped: before }));
+      if (since !== null) meter.drop(since);
+      return meter.volume?.dropped;
+    };
+    expect(droppedOf(byCause(10), byCause(5))).toEqual(byCause(15));
+    // Of the other time only a part is known, or nothing: the sum is a bound.
+    expect(droppedOf(byCause(10), { packets: 5, bits: 5 })).toEqual({ packets: 15, bits: 15 });
+    expect(droppedOf(byCause(10), null)).toEqual({ packets: 10, bits: 10 });
+    expect(droppedOf(null, byCause(5))).toEqual({ packets: 5, bits: 5 });
   });
 });

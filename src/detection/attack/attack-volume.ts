@@ -140,7 +140,6 @@ export class VolumeMeter {
   #compute(): AttackVolume | null {
     const earlier = this.#earlier;
     if (this.#head.length === 0) return earlier;
-    const dropped = this.#dropped ?? earlier?.dropped ?? null;
     const isHigher = earlier === null || this.#peakPps >= earlier.peakPps;
     const isMore = earlier === null || this.#peakBps >= earlier.peakBps;
     const ofEarlier = earlier?.peakError ?? 0;
@@ -150,8 +149,7 @@ export class VolumeMeter {
       isMore ? ofHighest(this.#bpsDeviation) : ofEarlier,
     );
     const all = plus({ packets: this.#packets, bits: this.#bits }, earlier ?? NOTHING);
-    const since = dropped === this.#dropped && dropped !== null;
-    const droppedInAll = since ? plusDropped(dropped, earlier?.dropped ?? NOTHING) : dropped;
+    const droppedInAll = earlier === null ? this.#dropped : droppedInBoth(earlier.dropped, this.#dropped);
     return {
       ...all,
       beganAt: earlier?.beganAt ?? this.#beganAt,
@@ -254,6 +252,14 @@ function atMost(dropped: DroppedAmount, all: Amount): DroppedAmount {
   return { ...dropped, packets, bits, by };
 }
 
+/** Of two processes. Where one of them does not know the causes, what it knows is a bound, and so is the sum. */
+function droppedInBoth(earlier: DroppedAmount | null, since: DroppedAmount | null): DroppedAmount | null {
+  if (earlier === null && since === null) return null;
+  const { by, ...sum } = plusDropped(earlier ?? NOTHING, since ?? NOTHING);
+  const isWhole = by !== undefined && earlier?.by !== undefined && since?.by !== undefined;
+  return isWhole ? { ...sum, by } : sum;
+}
+
 /** The drops since `before`; never negative. */
 export function droppedSince(before: DroppedAmount, now: DroppedAmount): DroppedAmount {
   return combined(now, before, (x, y) => Math.max(0, x - y));
@@ -269,10 +275,15 @@ function combined(a: DroppedAmount, b: DroppedAmount, by: (x: number, y: number)
 
 function combinedCauses(a: DroppedAmount, b: DroppedAmount, by: (x: number, y: number) => number) {
   const of = (cause: DropCause): Amount => {
-    const [x, y] = [a.by?.[cause] ?? NOTHING, b.by?.[cause] ?? NOTHING];
+    const [x, y] = [causeOf(a, cause), causeOf(b, cause)];
     return { packets: by(x.packets, y.packets), bits: by(x.bits, y.bits) };
   };
   return Object.fromEntries(DROP_CAUSES.map((cause) => [cause, of(cause)])) as Record<DropCause, Amount>;
+}
+
+/** Without causes the drops are those of rules. */
+function causeOf({ by, packets, bits }: DroppedAmount, cause: DropCause): Amount {
+  return by?.[cause] ?? (cause === "rules" ? { packets, bits } : NOTHING);
 }
 
 export function perSecond(count: number, spanMs: number): number {

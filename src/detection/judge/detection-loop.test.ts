@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { type HostRowFields, hostRows } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { attack } from "../../../test/fixtures/views.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
+import { Baselines } from "../baseline/baselines.ts";
 import { DetectionLoop, LOOK_EVERY_MS, type PacketCounter } from "./detection-loop.ts";
 import { Detector } from "./detector.ts";
 import { TickJudge } from "./tick-judge.ts";
@@ -60,21 +62,17 @@ function write(fields: readonly HostRowFields[], out: HostRows) {
   out.incoming.set(rows.incoming);
 }
 
+const policyWith = (sustainMs: number) => ({
+  ...{ hostgroups: [hostgroup({ pps: 10 })], windowMs: 1000, tickMs: 100, maxActive: 10 },
+  ...{ sustainMs, confidence: 0.99999999, hysteresisMs: () => 0 },
+});
+
 function harness({ capacity = 8, sustainMs = 0 } = {}) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
   let ids = 0;
-  const policy = {
-    hostgroups: [hostgroup({ pps: 10 })],
-    windowMs: 1000,
-    tickMs: 100,
-    sustainMs,
-    confidence: 0.99999999,
-    hysteresisMs: () => 0,
-    maxActive: 10,
-  };
-  const detector = new Detector(policy, () => `a${++ids}`);
+  const detector = new Detector(policyWith(sustainMs), () => `a${++ids}`);
   const judge = new TickJudge(counter, detector, capacity);
   const seen: string[] = [];
   const stale: boolean[] = [];
@@ -217,4 +215,17 @@ describe("the detection loop", () => {
     expect(judge.overflow).toBe(1);
     await loop.stop();
   });
+});
+
+test("what was kept from the target of a restored attack is read before anything of it is counted", () => {
+  const calls: string[] = [];
+  const droppedOf = () => {
+    calls.push("drops so far");
+    return null;
+  };
+  const detector = new Detector(policyWith(0), () => "a1", new Baselines(null), droppedOf);
+  detector.restore([attack()]);
+  const outcomes = { watch: () => void calls.push("watch"), read: () => void calls.push("read") };
+  new TickJudge(new ScriptedCounter(), detector, 8, outcomes).watchRestored();
+  expect(calls).toEqual(["watch", "read", "drops so far"]);
 });

@@ -95,8 +95,19 @@ export class TickJudge {
     return this.#groups;
   }
 
-  /** Also call this once after attacks were restored. */
+  /** Call this once after attacks were restored: what was kept from their targets before is no part of what is counted. */
+  watchRestored(): void {
+    this.#watchTargets();
+    this.#outcomes?.read();
+    this.#detector.meters.begin(this.#detector.active.values());
+  }
+
   watchAttacked(): void {
+    this.#watchTargets();
+    this.#detector.meters.begin(this.#detector.active.values());
+  }
+
+  #watchTargets(): void {
     const { active } = this.#detector;
     const targets = [...new Set([...active.targets(), ...this.#detector.suspectedHosts()])].slice(
       0,
@@ -108,6 +119,5 @@ export class TickJudge {
     });
     this.#source.setWatched(addresses);
     this.#outcomes?.watch(addresses);
-    this.#detector.meters.begin(active.values());
   }
 }

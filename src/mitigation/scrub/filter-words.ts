@@ -35,11 +35,11 @@ export function filterWords({ tcp, dns, askedOnly, ...filter }: ScrubFilter): Fi
 }
 
 function sourceLimits({ packets, bytes, connections, ipv4Length, ipv6Length }: SourceLimits): string[] {
-  const one = `of each source (IPv4 /${ipv4Length}, IPv6 /${ipv6Length})`;
+  const widths = `IPv4 /${ipv4Length}, IPv6 /${ipv6Length}`;
   return [
-    ...(packets > 0 ? [`${packets} packets/s ${one}`] : []),
-    ...(bytes > 0 ? [`${megabits(bytes)} Mbit/s ${one}`] : []),
-    ...(connections > 0 ? [`${connections} new TCP connections/s ${one}`] : []),
+    ...(packets > 0 ? [`${packets} packets/s of each source (${widths})`] : []),
+    ...(bytes > 0 ? [`${megabits(bytes)} Mbit/s of each source (${widths})`] : []),
+    ...(connections > 0 ? [`${connections} new TCP connections/s of each source (${widths})`] : []),
   ];
 }
 
