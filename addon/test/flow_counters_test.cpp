@@ -61,6 +61,20 @@ TEST_CASE("firewall events: an update that comes after the end has nothing new, 
   CHECK(countedBy(talk.judged).second == 105'000 + 9000);
 }
 
+TEST_CASE("firewall events: the end of a flow without updates counts once, however often it comes") {
+  const auto end = [](std::uint16_t port, std::uint64_t startMs, std::uint64_t endMs) {
+    return flowOf(port,
+                  number(2, 1) + number(kFlowNowMs + startMs, 8) + number(kFlowNowMs + endMs, 8) + words({60'000}));
+  };
+  Talk talk(withFlow({{233, 1}, {152, 8}, {323, 8}, {231, 4}}));
+  talk.record(end(1, 0, 9000), kNowSeconds + 9).record(end(2, 0, 9000), kNowSeconds + 9);
+  talk.record(end(1, 0, 9000), kNowSeconds + 10);
+  CHECK(countedBy(talk.judged).second == 120'000);
+  // Another flow with its key.
+  talk.record(end(1, 20'000, 29'000), kNowSeconds + 29);
+  CHECK(countedBy(talk.judged).second == 180'000);
+}
+
 TEST_CASE("traits: counters are named for what each of a template is") {
   const auto countersOf = [](const Fields& counters) {
     Talk talk(counters);
