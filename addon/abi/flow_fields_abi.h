@@ -89,6 +89,7 @@ PART(innerSource4, 4, vmware(881))
 PART(innerDestination4, 4, vmware(882))
 PART(innerSource6, 16, vmware(883))
 PART(innerDestination6, 16, vmware(884))
+PART(destinationPrefix, 0, 45, 169)             // destinationIPv4Prefix, destinationIPv6Prefix: records of aggregates
 PART(client4, 4, cisco(12236))
 PART(server4, 4, cisco(12237))
 PART(frame, 0, 104, 315)                        // layer2packetSectionData, dataLinkFrameSection
@@ -126,6 +127,8 @@ NUMBER(systemInitMs, 160)                       // systemInitTimeMilliseconds
 // How it was sampled (RFC 5477 from 302 on).
 NUMBER(sampler, 48)                             // samplerId
 NUMBER(selector, 302)                           // selectorId
+NUMBER(lineCard, 141, 39)                       // lineCardId, engineId
+NUMBER(meteringProcess, 143)                    // meteringProcessId
 NUMBER(samplingInterval, 34)                    // samplingInterval
 NUMBER(samplingAlgorithm, 35, 49)               // samplingAlgorithm, samplerMode
 NUMBER(randomInterval, 50)                      // samplerRandomInterval

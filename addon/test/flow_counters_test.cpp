@@ -61,6 +61,20 @@ TEST_CASE("firewall events: an update that comes after the end has nothing new, 
   CHECK(countedBy(talk.judged).second == 105'000 + 9000);
 }
 
+TEST_CASE("firewall events: the end of a flow without updates counts once, however often it comes") {
+  const auto end = [](std::uint16_t port, std::uint64_t startMs, std::uint64_t endMs) {
+    return flowOf(port,
+                  number(2, 1) + number(kFlowNowMs + startMs, 8) + number(kFlowNowMs + endMs, 8) + words({60'000}));
+  };
+  Talk talk(withFlow({{233, 1}, {152, 8}, {323, 8}, {231, 4}}));
+  talk.record(end(1, 0, 9000), kNowSeconds + 9).record(end(2, 0, 9000), kNowSeconds + 9);
+  talk.record(end(1, 0, 9000), kNowSeconds + 10);
+  CHECK(countedBy(talk.judged).second == 120'000);
+  // Another flow with its key.
+  talk.record(end(1, 20'000, 29'000), kNowSeconds + 29);
+  CHECK(countedBy(talk.judged).second == 180'000);
+}
+
 TEST_CASE("traits: counters are named for what each of a template is") {
   const auto countersOf = [](const Fields& counters) {
     Talk talk(counters);
@@ -105,4 +119,41 @@ TEST_CASE("totals: where one counter is of the whole flow and the other is not, 
         std::pair<std::uint64_t, std::uint64_t>{2900, 290'000});
   CHECK(countedOf({{86, 4}, {1, 4}, {152, 8}, {153, 8}}, {{1000, 100'000}, {1900, 90'000}, {2900, 100'000}}) ==
         std::pair<std::uint64_t, std::uint64_t>{2900, 290'000});
+}
+
+TEST_CASE("counters behind a middlebox are those of the way back where they show that they are") {
+  const Fields fields = withFlow({{2, 4}, {1, 4}, {24, 4}, {23, 4}, {10, 4}, {14, 4}, {61, 1}});
+  const auto record = [](std::uint32_t packets, std::uint32_t bytes, std::uint32_t outPackets, std::uint32_t outBytes) {
+    return flowOf(1, words({packets, bytes, outPackets, outBytes, 7, 8}) + number(0, 1));
+  };
+  // Requests and long answers, as of Cisco Meraki: learned of three records, for those that come after.
+  Talk both(fields);
+  for (int i = 0; i < 3; i++) both.record(record(10, 600, 20, 28'000));
+  CHECK(countedBy(both.judged) == std::pair<std::uint64_t, std::uint64_t>{30, 1800});
+  both.judged.records.clear();
+  both.record(record(10, 600, 5, 300)).record(record(0, 0, 4, 240));
+  CHECK(both.judged.sums().at("10.1.0.1").first == 10);
+  CHECK(countedBy(both.judged).first == 19);
+  CHECK(both.judged.records[1].input == 8);
+  // The same packets, fragmented or in a tunnel; and copies of a multicast packet.
+  Talk same(fields);
+  for (int i = 0; i < 9; i++) same.record(record(10, 600, 10, 1600)).record(record(10, 14'000, 20, 14'200));
+  CHECK(same.judged.records.size() == 18);
+  Talk copies(fields);
+  const Bytes group = words({kForeign + 1, 0xe0000105}) + number(1, 2) + number(53, 2) + number(17, 1);
+  for (int i = 0; i < 9; i++) copies.record(group + words({10, 600, 200, 12'000, 7, 8}) + number(0, 1));
+  CHECK(copies.judged.records.size() == 9);
+}
+
+TEST_CASE("records that have bytes of layer 3 beside none of layer 2 count these") {
+  Talk talk(withFlow({{2, 4}, {1, 4}, {352, 4}}));
+  talk.record(flowOf(1, words({10, 5000, 0}))).record(flowOf(1, words({10, 5000, 5140})));
+  CHECK(countedBy(talk.judged) == std::pair<std::uint64_t, std::uint64_t>{20, 10'000});
+}
+
+TEST_CASE("records of aggregates name no host, and are no records of layer 2") {
+  Talk talk({{44, 4}, {45, 4}, {9, 1}, {13, 1}, {2, 4}, {1, 4}});
+  talk.record(words({kForeign, kProtected}) + number(24, 1) + number(24, 1) + words({10, 1000}));
+  CHECK(talk.judged.undecoded() == 1);
+  CHECK(talk.judged.status().flow.counts.notForUs[static_cast<std::size_t>(NotForUs::layer2Record)] == 0);
 }

@@ -144,6 +144,26 @@ TEST_CASE("ledger: a flood of flows does not push out those that go on, and a fl
   CHECK(growth.durationMs == 10'000);
 }
 
+TEST_CASE("ledger: a flood of flows that end takes no place of those that go on") {
+  FlowLedger ledger;
+  const auto report = [](std::uint64_t key, std::uint64_t packets, std::int64_t endMs) {
+    return FlowReport{.key = key, .sums = {.packets = packets}, .endMs = endMs, .hasStart = true};
+  };
+  constexpr std::uint64_t kNow = 1'000'000, kLasting = 1000;
+  for (std::uint64_t key = 1; key <= kLasting; key++) {
+    CHECK(ledger.ofUpdate(report(key, 10, 10'000), kNow).sums.packets == 10);
+  }
+  for (std::uint64_t key = kLasting + 1; key < 100'000; key++) {
+    CHECK(ledger.ofEnd(report(key, 5, 20'000), kNow).sums.packets == 5);
+  }
+  std::uint64_t sum = 0;
+  for (std::uint64_t key = 1; key <= kLasting; key++) {
+    sum += ledger.ofEnd(report(key, 15, 30'000), kNow).sums.packets;
+  }
+  CHECK(sum == 5 * kLasting);
+  CHECK(ledger.untracked() == 0);
+}
+
 TEST_CASE(
     "start times that stay: each record counts over the time since the one before, also of flows not seen before") {
   const Fields fields = withFlow({{2, 4}, {1, 4}, {152, 8}, {153, 8}});

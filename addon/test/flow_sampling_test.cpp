@@ -284,3 +284,68 @@ TEST_CASE("flow sampling: processes behind one address have each their rate, and
   REQUIRE(received.records.size() == 3);
   for (std::size_t i = 0; i < 3; i++) CHECK(received.records[i].samplingRate == expected[i]);
 }
+
+TEST_CASE("flow sampling: line cards and metering processes of one domain have each their rate") {
+  const auto ratesOf = [](const Bytes& options, std::uint32_t scope, const Fields& more,
+                          std::initializer_list<Bytes> named) {
+    Fields fields = kPlainFields;
+    fields.insert(fields.end(), more.begin(), more.end());
+    Bytes records;
+    for (const Bytes& part : named) append(records, plainRecord() + part);
+    Received received;
+    received.feed(netflow9(
+        {}, options + flowSet(300, words({1, 1000, 2, 4000})) + netflow9Template(256, fields) + flowSet(256, records)));
+    received.feed(ipfix({}, ipfixOptions(300, {{static_cast<std::uint16_t>(scope), 4}}, {{34, 4}}) +
+                                flowSet(300, words({1, 1000, 2, 4000})) + ipfixTemplate(256, fields) +
+                                flowSet(256, records)));
+    std::vector<std::uint32_t> rates;
+    for (const FlowRecord& record : received.records) rates.push_back(record.samplingRate);
+    return rates;
+  };
+  using Rates = std::vector<std::uint32_t>;
+  // Of NetFlow v9 the scope is 3 (RFC 3954, 6.1); records name the card by 141, or as their engine.
+  const Bytes byCard = netflow9Options(300, {{3, 4}}, {{34, 4}});
+  const Bytes one = number(1, 1), two = number(2, 1), three = number(3, 1);
+  CHECK(ratesOf(byCard, 141, {{39, 1}}, {one, two, three}) == Rates{1000, 4000, 1000, 1000, 4000, 1000});
+  CHECK(ratesOf(byCard, 141, {}, {{}}) == Rates{1000, 1000});
+  CHECK(ratesOf(netflow9Options(300, {{1, 0}}, {{143, 4}, {34, 4}}), 143, {{143, 1}}, {two}) == Rates{4000, 4000});
+}
+
+TEST_CASE("flow sampling: an options template of another scope takes back what it said before") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.push_back({10, 4});
+  const Bytes records = flowSet(256, plainRecord() + words({7}));
+  std::uint32_t number = 0;
+  std::uint64_t nowMs = kFlowNowMs;
+  const auto rateAfter = [&](const Bytes& sets) {
+    received.feed(ipfix({.number = number++}, sets + records), nowMs += 1000);
+    return received.records.back().samplingRate;
+  };
+  const Bytes interfaces = ipfixOptions(300, {{10, 4}}, {{34, 4}}), domain = ipfixOptions(300, {{149, 4}}, {{34, 4}});
+  CHECK(rateAfter(ipfixTemplate(256, fields) + interfaces + flowSet(300, words({7, 100}))) == 100);
+  // Until it says something, what it said holds; then also for other ports.
+  CHECK(rateAfter(domain) == 100);
+  CHECK(rateAfter(flowSet(300, words({0, 200}))) == 200);
+  CHECK(rateAfter(interfaces + flowSet(300, words({8, 50}))) == 0);
+  // A template that says the same of more is no other.
+  CHECK(rateAfter(flowSet(300, words({7, 100}))) == 100);
+  CHECK(rateAfter(ipfixOptions(300, {{10, 4}}, {{34, 4}, {35, 1}}) + flowSet(300, words({8, 50}) + Bytes(1, 2))) ==
+        100);
+}
+
+TEST_CASE("flow sampling: a rate that was not said for an hour gives way to that of the whole domain") {
+  Received received;
+  Fields fields = kPlainFields;
+  fields.push_back({10, 4});
+  const Bytes options = ipfixOptions(300, {{10, 4}}, {{34, 4}}) + ipfixOptions(301, {{149, 4}}, {{34, 4}});
+  const auto rateAfter = [&](std::uint32_t number, const Bytes& sets, std::uint64_t minutes) {
+    received.feed(ipfix({.number = number}, sets + flowSet(256, plainRecord() + words({7}))),
+                  kFlowNowMs + 60'000 * minutes);
+    return received.records.back().samplingRate;
+  };
+  CHECK(rateAfter(0, options + flowSet(300, words({7, 100})) + ipfixTemplate(256, fields), 0) == 100);
+  CHECK(rateAfter(2, flowSet(301, words({0, 200})), 59) == 100);
+  CHECK(rateAfter(4, {}, 61) == 100);
+  CHECK(rateAfter(5, flowSet(301, words({0, 200})), 61) == 200);
+}

@@ -23,14 +23,15 @@ struct SampleFields {
   std::uint32_t number = 0;
   std::uint32_t source = 7;
   std::uint32_t rate = 1000;
+  std::uint32_t pool = 5;
   std::uint32_t drops = 0;
   std::uint32_t input = 7;
   std::uint32_t output = 9;
 };
 Bytes flowSample(const SampleFields& fields, std::uint32_t count, const Bytes& records) {
-  return structure(
-      1, words({fields.number, fields.source, fields.rate, 5, fields.drops, fields.input, fields.output, count}) +
-             records);
+  return structure(1, words({fields.number, fields.source, fields.rate, fields.pool, fields.drops, fields.input,
+                             fields.output, count}) +
+                          records);
 }
 Bytes sflow(std::uint32_t sequence, std::uint32_t count, const Bytes& samples, std::uint32_t uptimeMs = kUptimeMs) {
   return words({5, 1, 0x0a000001, 0, sequence, uptimeMs, count}) + samples;
@@ -163,6 +164,32 @@ TEST_CASE("sFlow: AS numbers of the gateway; structures of others are stepped ov
   CHECK(
       only(receivedOf(flowSample({}, 2, gateway(words({1, 0}), 1, words({1, 2, 0xffffffff, 5})) + header))).sourceAs ==
       1);
+}
+
+TEST_CASE("sFlow: a sample stands for those that its agent left out, where the pool shows that there were any") {
+  // Of 100 samples nine in ten are left out; then 100 of which none is.
+  const auto countedWith = [](std::uint32_t poolEach, std::uint32_t dropsEach) {
+    Received received;
+    std::uint32_t pool = 0xffff0000, drops = 0, number = 0;
+    const auto feed = [&](std::uint32_t samples, std::uint32_t poolMore, std::uint32_t dropsMore) {
+      for (std::uint32_t i = 0; i < samples; i++) {
+        number++;
+        received.feed(sflow(number, 1,
+                            flowSample({.number = number, .pool = pool += poolMore, .drops = drops += dropsMore}, 1,
+                                       rawHeader(1, 1518, kFrame))));
+      }
+      return received.records.back().samplingRate;
+    };
+    const std::uint32_t under = feed(100, poolEach, dropsEach);
+    return std::pair(under, feed(100, 1000, 0));
+  };
+  CHECK(countedWith(10'000, 9) == std::pair(10'000U, 1000U));
+  // Something else is counted in drops, or nothing in the pool.
+  CHECK(countedWith(1000, 9) == std::pair(1000U, 1000U));
+  CHECK(countedWith(0, 9) == std::pair(1000U, 1000U));
+  // No more than the drops.
+  CHECK(countedWith(100'000, 1) == std::pair(2000U, 1000U));
+  CHECK(countedWith(10'000, 0) == std::pair(1000U, 1000U));
 }
 
 TEST_CASE("sFlow: each data source has its rate, its sequence and its drops") {

@@ -21,12 +21,24 @@ struct DataSourceKey {
   friend bool operator==(const DataSourceKey&, const DataSourceKey&) = default;
 };
 
+/// What an agent has counted of a data source until then.
+struct AgentCounts {
+  std::uint32_t samples = 0;
+  /// Packets that could have been sampled.
+  std::uint32_t pool = 0;
+  std::uint32_t drops = 0;
+  std::uint64_t atMs = 0;
+};
+
 struct DataSource {
   SequenceTracker sequence;
   std::uint32_t rate = 0;
   std::uint64_t seenMs = 0;
   /// As the agent counts them.
   std::uint32_t drops = 0;
+  AgentCounts since;
+  /// Samples that each one stands for, since the agent left others out for lack of resources.
+  float standsFor = 1;
   /// Bytes of the longest header so far, and whether a frame was ever said to be longer than its header: an agent of
   /// which none was may report the header's length for the frame's.
   std::uint32_t longestHeader = 0;

@@ -66,6 +66,11 @@ struct FlowDomain {
   }
 };
 
+/// The number by which rates of sampling name the options template that said them.
+[[nodiscard]] inline std::uint64_t saidBy(const FlowDomain& domain, const FlowTemplate& options) noexcept {
+  return std::uint64_t{domain.key.number} << 32 | std::uint64_t{domain.key.port} << 16 | options.id;
+}
+
 /// All domains of an exporter and their templates, bounded by kFlowDomainsMax, kTemplatesMax and kDomainTemplatesMax;
 /// see EvictionRank for the one that is replaced.
 class FlowDomains {

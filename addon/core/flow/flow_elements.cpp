@@ -92,8 +92,9 @@ Element innerOf(const Element& outer) noexcept {
 }
 
 Element netflow9ScopeOf(std::uint16_t type) noexcept {
-  constexpr std::uint16_t kInterface = 2, kTemplate = 5;
+  constexpr std::uint16_t kInterface = 2, kLineCard = 3, kTemplate = 5;
   if (type == kInterface) return slot(Slot::scopeInterface);
+  if (type == kLineCard) return slot(Slot::lineCard);
   if (type == kTemplate) return slot(Slot::scopeTemplate);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "flow/flow_bounds.h"
 
@@ -91,12 +92,16 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
 
 FlowGrowth FlowLedger::ofEnd(const FlowReport& report, std::uint64_t nowMs) {
   Flow* const flow = findOfTime(report);
-  if (flow == nullptr) return unknown(report, nowMs);
+  // Without a start what comes next with this key is another flow.
+  const Flow ended{report.key, report.sums, report.startMs, report.endMs, nowMs, false, true};
+  if (flow == nullptr) {
+    Flow* const place = report.hasStart ? &placeFor(report.key, nowMs) : nullptr;
+    if (place != nullptr && isFree(*place, nowMs)) *place = ended;
+    return unknown(report, nowMs);
+  }
   if (flow->isEnded) return {};
   const std::uint32_t sinceMs = sinceLast(*flow, report, nowMs);
   const FlowSums before = flow->sums;
-  // Without a start what comes next with this key is another flow.
-  const Flow ended{report.key, report.sums, report.startMs, report.endMs, nowMs, false, true};
   *flow = report.hasStart ? ended : Flow{};
   return {isLess(report.sums, before) ? report.sums : report.sums - before, sinceMs};
 }
@@ -121,25 +126,25 @@ bool FlowLedger::hasEnded(const Flow& flow, const FlowReport& report) noexcept {
   return report.hasStart && std::abs(report.startMs - flow.startMs) <= kSameMs && report.endMs <= flow.endMs + kSameMs;
 }
 
-FlowLedger::Flow* FlowLedger::place(std::uint64_t key, std::uint64_t nowMs) {
+FlowLedger::Flow& FlowLedger::placeFor(std::uint64_t key, std::uint64_t nowMs) {
   if (flows_.empty()) flows_.resize(kFirstFlows);
-  const auto isOver = [nowMs](const Flow& flow) { return flow.key == 0 || nowMs > flow.reportedMs + kKeptMs; };
+  const auto rankOf = [nowMs](const Flow& flow) {
+    const int rank = isOver(flow, nowMs) ? 0 : flow.isEnded ? 1 : flow.isRepeated ? 3 : 2;
+    return std::pair(rank, flow.reportedMs);
+  };
+  Flow* place = nullptr;
   do {
     Flow* const set = &flows_[key % (flows_.size() / kWays) * kWays];
-    Flow* const place = std::min_element(set, set + kWays, [&](const Flow& a, const Flow& b) {
-      if (isOver(a) != isOver(b)) return isOver(a);
-      return a.isRepeated != b.isRepeated ? b.isRepeated : a.reportedMs < b.reportedMs;
-    });
-    if (isOver(*place)) return place;
-    if (grow()) continue;
-    untracked_++;
-    return place->isRepeated ? nullptr : place;
-  } while (true);
+    place = std::min_element(set, set + kWays, [&](const Flow& a, const Flow& b) { return rankOf(a) < rankOf(b); });
+  } while (!isOver(*place, nowMs) && grow());
+  return *place;
 }
 
 void FlowLedger::begin(const FlowReport& report, std::uint64_t nowMs) {
-  Flow* const flow = place(report.key, nowMs);
-  if (flow != nullptr) *flow = {report.key, report.sums, report.startMs, report.endMs, nowMs, false};
+  Flow& place = placeFor(report.key, nowMs);
+  const bool isLost = !isFree(place, nowMs);
+  untracked_ += isLost ? 1 : 0;
+  if (!isLost || !place.isRepeated) place = {report.key, report.sums, report.startMs, report.endMs, nowMs, false};
 }
 
 bool FlowLedger::grow() {

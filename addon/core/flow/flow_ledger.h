@@ -60,7 +60,7 @@ class FlowLedger {
   /// A record with the counts of a flow since the last one: counts as it is.
   [[nodiscard]] FlowGrowth ofUpdate(const FlowReport& report, std::uint64_t nowMs);
   /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is. An update
-  /// that comes after it, and a second end, have nothing new.
+  /// that comes after it, and a second end, have nothing new. Flows that ended take no place of those that go on.
   [[nodiscard]] FlowGrowth ofEnd(const FlowReport& report, std::uint64_t nowMs);
 
   /// Flows that found no place, and flows that lost theirs before kKeptMs.
@@ -87,8 +87,16 @@ class FlowLedger {
   [[nodiscard]] Flow* find(std::uint64_t key) noexcept;
   [[nodiscard]] Flow* findOfTime(const FlowReport& report) noexcept;
   [[nodiscard]] static bool hasEnded(const Flow& flow, const FlowReport& report) noexcept;
-  /// Null if there is no place.
-  Flow* place(std::uint64_t key, std::uint64_t nowMs);
+  [[nodiscard]] static bool isOver(const Flow& flow, std::uint64_t nowMs) noexcept {
+    return flow.key == 0 || nowMs > flow.reportedMs + kKeptMs;
+  }
+  /// Whether nothing is lost of what is still to be reported if another flow takes its place.
+  [[nodiscard]] static bool isFree(const Flow& flow, std::uint64_t nowMs) noexcept {
+    return flow.isEnded || isOver(flow, nowMs);
+  }
+  /// The flow whose place one of this key is to take: where the table cannot grow, one that ended before one that was
+  /// reported once, and that before one that was reported again.
+  Flow& placeFor(std::uint64_t key, std::uint64_t nowMs);
   void begin(const FlowReport& report, std::uint64_t nowMs);
   [[nodiscard]] static std::uint32_t lifeOf(const FlowReport& report) noexcept;
   std::uint32_t sinceLast(const Flow& flow, const FlowReport& report, std::uint64_t nowMs) noexcept;

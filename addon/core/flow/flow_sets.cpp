@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "flow/record_maker.h"
+#include "flow/sampling_rules.h"
 #include "flow/template_reader.h"
 
 namespace floodwall {
@@ -20,7 +21,7 @@ bool namesPackets(const RecordLayout& layout) noexcept {
 }
 
 /// Records of fixed length. Returns their number.
-std::uint32_t readFixed(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
+std::uint32_t readFixed(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, ByteSpan records,
                         const MessageTimes& times) {
   // A rest that is shorter than a record is padding.
   const auto count = static_cast<std::uint32_t>(records.size() / flowTemplate.length);
@@ -49,7 +50,7 @@ std::uint32_t readFixed(Decoding& decoding, FlowDomain& domain, const FlowTempla
 }
 
 /// Records whose lengths vary, each with a layout of its own. Returns their number.
-std::uint32_t readVariable(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
+std::uint32_t readVariable(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, ByteSpan records,
                            const MessageTimes& times) {
   static thread_local RecordLayout layout;
   ExporterState& state = decoding.state;
@@ -86,6 +87,8 @@ std::uint32_t readVariable(Decoding& decoding, FlowDomain& domain, const FlowTem
 
 std::uint32_t readRecords(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, ByteSpan records,
                           const MessageTimes& times) {
+  if (flowTemplate.replacesRates && decoding.state.samplings.forgetSaidBy(saidBy(domain, flowTemplate), decoding.nowMs))
+    flowTemplate.replacesRates = false;
   const std::uint32_t count = flowTemplate.isVariable ? readVariable(decoding, domain, flowTemplate, records, times)
                                                       : readFixed(decoding, domain, flowTemplate, records, times);
   if (count == 0) return 0;
@@ -145,6 +148,16 @@ bool isSame(const FlowTemplate& known, const TemplateRecord& record, TemplateSet
   return known.isOptions == isOptionsSet(set) && std::ranges::equal(known.definition, record.bytes);
 }
 
+/// Whether one of options said rates of another scope than its successor: they hold no more.
+bool hasRatesToForget(const FlowTemplate& known, const FlowTemplate& successor) noexcept {
+  const auto scope = [](const RecordLayout& layout) {
+    return scopeOf(layout, layout.has(Slot::scopeInterface) || layout.has(Slot::input));
+  };
+  if (known.replacesRates) return true;
+  const bool areRates = known.isOptions && known.hasRate && successor.isOptions && successor.hasRate;
+  return areRates && scope(known.layout) != scope(successor.layout);
+}
+
 void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record, TemplateSet set) {
   ExporterState& state = decoding.state;
   FlowTemplate* const known = domain.find(record.id);
@@ -160,6 +173,7 @@ void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record
     return;
   }
   made->seenMs = decoding.nowMs;
+  made->replacesRates = known != nullptr && hasRatesToForget(*known, *made);
   noteTraits(state, *made);
   const FlowDomains::Stored stored = state.domains.store(domain, std::move(made), decoding.nowMs);
   if (stored == FlowDomains::Stored::refused) {

@@ -41,16 +41,16 @@ void RecordMaker::readRate(std::uint32_t interface) {
   const SaidRate said = rateIn(*layout_, values_, RatePlace::options);
   if (said.isImpossible) state_.counts.impossibleRates++;
   if (said.rate == 0) return;
-  SamplingTable::Said rate{.rate = said.rate};
-  if (layout_->has(Slot::sampler) || layout_->has(Slot::selector)) {
-    rate.scope = SamplingScope::sampler;
+  SamplingTable::Said rate{
+      .scope = scopeOf(*layout_, interface != 0), .rate = said.rate, .by = saidBy(domain_, template_)};
+  if (rate.scope == SamplingScope::sampler) {
     rate.id = values_[layout_->has(Slot::sampler) ? Slot::sampler : Slot::selector];
-  } else if (interface != 0) {
-    rate.scope = SamplingScope::interface;
+  } else if (rate.scope == SamplingScope::interface) {
     rate.id = interface;
-  } else if (layout_->has(Slot::scopeTemplate)) {
-    rate.scope = SamplingScope::flowTemplate;
+  } else if (rate.scope == SamplingScope::flowTemplate) {
     rate.id = values_[Slot::scopeTemplate];
+  } else if (rate.scope == SamplingScope::part) {
+    rate.id = partIn(*layout_, values_);
   }
   // The domain 0 may report of another one, which is the scope then (element 149).
   DomainKey domain = domain_.key;

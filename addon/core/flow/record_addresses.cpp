@@ -77,7 +77,7 @@ Layers layersOf(const RecordLayout& layout, const SlotValues& values, const std:
 
 bool namesHosts(const RecordLayout& layout) noexcept {
   return std::any_of(layout.parts.begin() + static_cast<std::size_t>(Part::source4),
-                     layout.parts.begin() + static_cast<std::size_t>(Part::innerDestination6) + 1,
+                     layout.parts.begin() + static_cast<std::size_t>(Part::destinationPrefix) + 1,
                      [](PartField field) { return field.length != 0; });
 }
 

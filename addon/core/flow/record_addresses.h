@@ -38,7 +38,7 @@ inline void setPlainPacket(const RecordLayout& layout, const SlotValues& values,
   setPorts(values, values[Slot::sourcePort], values[Slot::destinationPort], packet);
 }
 
-/// Whether records of the layout name any IP address.
+/// Whether records of the layout name any IP address or prefix.
 [[nodiscard]] bool namesHosts(const RecordLayout& layout) noexcept;
 
 }  // namespace floodwall

@@ -82,6 +82,10 @@ struct FlowTemplate {
   bool isVariable = false;
   /// Whether records have what makes a rate: it is looked up elsewhere if not.
   bool hasRate = false;
+  /// It took the place of one that said rates of another scope: these are to be forgotten when its records come.
+  bool replacesRates = false;
+  /// Records that show that elements 23 and 24 count the way back; see RecordMaker.
+  std::uint8_t backProofs = 0;
   /// Enterprise number of the first element of a vendor's own; 0: it has none.
   std::uint32_t vendor = 0;
   /// Length of a record; the least if `isVariable`.

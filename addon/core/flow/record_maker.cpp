@@ -12,30 +12,6 @@
 namespace floodwall {
 namespace {
 
-/// More than any interface counts in a flow; what a rate multiplies must not overflow.
-constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
-
-/// A firewall's events (element 233): the end has all counts of a flow, an update those since the last update.
-constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
-
-bool isTotal(Slot slot) noexcept {
-  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes ||
-         slot == Slot::reverseTotalPackets || slot == Slot::reverseTotalBytes;
-}
-
-/// Of a counter; 64 where records have none.
-std::uint8_t bitsOf(const RecordLayout& layout, Slot slot) noexcept {
-  for (const NumberField& field : layout.numbers) {
-    if (field.slot == slot) return static_cast<std::uint8_t>(64 - field.shift);
-  }
-  return 64;
-}
-
-bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
-  const unsigned bits = bitsOf(layout, slot);
-  return bits >= 32 && value >= (~std::uint64_t{0} >> (64 - bits)) - RecordMaker::kNegativeMost;
-}
-
 std::uint8_t tcpFlagsOf(std::uint64_t flags) noexcept { return static_cast<std::uint8_t>(flags); }
 
 FlowDirection directionOf(const RecordLayout& layout, std::uint64_t value) noexcept {
@@ -45,8 +21,7 @@ FlowDirection directionOf(const RecordLayout& layout, std::uint64_t value) noexc
 
 }  // namespace
 
-RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate,
-                         const MessageTimes& times)
+RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, const MessageTimes& times)
     : state_(decoding.state),
       batch_(decoding.batch),
       domain_(domain),
@@ -67,21 +42,24 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   forward_ = forwardSlots();
   usesInitiator_ = forward_.packets == Slot::initiatorPackets || forward_.bytes == Slot::initiatorBytes ||
                    forward_.bytes == Slot::clientBytes;
-  backward_ = backwardSlots();
   hasOut_ = layout.has(Slot::outPackets) || layout.has(Slot::outBytes);
+  backward_ = backwardSlots();
+  isOutBack_ = backward_.packets == Slot::outPackets;
   hasBackward_ = backward_.packets != Slot::none || backward_.bytes != Slot::none;
   hasSampledPacket_ =
       layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 || layout.has(Slot::ipLength);
-  isOfTotals_ = isTotal(forward_.packets) || isTotal(forward_.bytes);
+  isOfTotals_ = forward_.hasTotal;
   usesEvents_ = usesInitiator_ && layout.has(Slot::event);
   hasPlainPacket_ = namesOnlyIpv4(layout);
   hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesInitiator_;
   hasUptimes_ = layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs;
   key_ = keyKind();
+  const SamplingTable& samplings = state_.samplings;
   const bool isByRecord =
-      layout.has(Slot::sampler) || layout.has(Slot::selector) || state_.samplings.has(SamplingScope::interface);
-  hasRateEach_ = template_.hasRate || (isByRecord && !state_.samplings.isEmpty());
-  if (!hasRateEach_) setRate_ = state_.samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
+      layout.has(Slot::sampler) || layout.has(Slot::selector) || samplings.has(SamplingScope::interface) ||
+      (samplings.has(SamplingScope::part) && (layout.has(Slot::lineCard) || layout.has(Slot::meteringProcess)));
+  hasRateEach_ = template_.hasRate || (isByRecord && !samplings.isEmpty());
+  if (!hasRateEach_) setRate_ = samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
 }
 
 FlowRecord::Key RecordMaker::keyKind() const noexcept {
@@ -96,104 +74,6 @@ FlowRecord::Key RecordMaker::keyKind() const noexcept {
   if (!hasHosts || !hasPorts || !hasAge || !layout_->has(Slot::protocol)) return FlowRecord::Key::partial;
   const bool isWhole = layout_->has(Slot::service) && layout_->has(Slot::input);
   return isWhole ? FlowRecord::Key::whole : FlowRecord::Key::ports;
-}
-
-RecordMaker::CountedSlots RecordMaker::forwardSlots() const noexcept {
-  const auto firstOf = [&](std::initializer_list<Slot> slots) {
-    for (const Slot slot : slots) {
-      if (layout_->has(slot)) return slot;
-    }
-    return Slot::none;
-  };
-  CountedSlots slots;
-  slots.packets = firstOf({Slot::packets, Slot::totalPackets, Slot::initiatorPackets});
-  slots.bytes = firstOf({Slot::layer2Bytes, Slot::bytes, Slot::totalLayer2Bytes, Slot::totalBytes, Slot::clientBytes,
-                         Slot::initiatorBytes});
-  slots.isLayer2 = slots.bytes == Slot::layer2Bytes || slots.bytes == Slot::totalLayer2Bytes;
-  slots.isPayload = slots.bytes == Slot::initiatorBytes;
-  return slots;
-}
-
-RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
-  const auto either = [&](Slot first, Slot second) {
-    return layout_->has(first) ? first : layout_->has(second) ? second : Slot::none;
-  };
-  CountedSlots slots;
-  slots.packets = either(Slot::reversePackets, Slot::reverseTotalPackets);
-  slots.bytes = either(Slot::reverseBytes, Slot::reverseTotalBytes);
-  // Initiator and responder are two sides only where neither is counted in another way too.
-  if (usesInitiator_) {
-    slots.packets = either(Slot::responderPackets, slots.packets);
-    slots.bytes = either(Slot::serverBytes, either(Slot::responderBytes, slots.bytes));
-    slots.isPayload = slots.bytes == Slot::responderBytes;
-  }
-  return slots;
-}
-
-std::uint64_t RecordMaker::largeCounterOf(Slot slot, bool& isImpossible) const noexcept {
-  isImpossible = isImpossible || isNegative(*layout_, slot, values_[slot]);
-  return std::min(values_[slot], kCountMax);
-}
-
-RecordMaker::Counted RecordMaker::completed(Counted counted, const CountedSlots& slots) noexcept {
-  if ((counted.packets == 0) != (counted.bytes == 0)) {
-    state_.counts.estimatedRecords++;
-    if (counted.packets == 0) {
-      counted.packets = (counted.bytes + kEstimatedPacketBytes - 1) / kEstimatedPacketBytes;
-    } else {
-      counted.bytes = counted.packets * kEstimatedLeastBytes;
-    }
-  }
-  if (slots.isPayload) counted.bytes = std::max(counted.bytes, counted.packets * kEstimatedLeastBytes);
-  if (!slots.isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
-  return counted;
-}
-
-std::uint64_t RecordMaker::flowKeyOf(const FlowRecord& made) const noexcept {
-  std::uint64_t key = state_.ledger.seed();
-  const auto mix = [&key](std::uint64_t more) {
-    key = (key ^ more) * 0x9e3779b97f4a7c15;
-    key ^= key >> 29;
-  };
-  const Packet& packet = made.packet;
-  for (const Address* const address : {&packet.source, &packet.destination}) {
-    mix(big64(address->bytes.data()));
-    mix(big64(address->bytes.data() + 8));
-  }
-  mix(std::uint64_t{packet.sourcePort} << 32 | std::uint64_t{packet.destinationPort} << 16 | packet.protocol);
-  mix(values_[Slot::input]);
-  mix(values_[Slot::flowId]);
-  mix(std::uint64_t{domain_.key.number} << 16 | domain_.key.port);
-  return key | 1;
-}
-
-/// Replaces totals by what the flow had since its last record, and the duration by the time since.
-FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs) {
-  constexpr std::uint64_t kIdle = 1, kEnd = 3, kForced = 4;
-  const std::uint64_t reason = values_[Slot::endReason];
-  const FlowSums deltas = deltasOf(sums);
-  FlowReport report{.key = flowKeyOf(made), .sums = sums - deltas};
-  report.hasStart = made.startMs != 0;
-  report.startMs = made.startMs;
-  report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
-  report.reportedForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
-  report.bytesBits = bitsOf(*layout_, forward_.bytes);
-  report.isOver = usesEvents_ || reason == kIdle || reason == kEnd || reason == kForced;
-  const bool isUpdate = usesEvents_ && values_[Slot::event] == kEventUpdate;
-  const FlowGrowth growth = isUpdate      ? state_.ledger.ofUpdate(report, nowMs)
-                            : usesEvents_ ? state_.ledger.ofEnd(report, nowMs)
-                                          : state_.ledger.ofTotals(report, nowMs);
-  made.durationMs = growth.durationMs;
-  made.key = FlowRecord::Key::partial;
-  return growth.sums + deltas;
-}
-
-/// Those of the sums that are since the last record, in a template that has totals too.
-FlowSums RecordMaker::deltasOf(const FlowSums& sums) const noexcept {
-  if (!isOfTotals_) return {};
-  const auto deltaOf = [](Slot slot, std::uint64_t sum) { return isTotal(slot) ? 0 : sum; };
-  return {deltaOf(forward_.packets, sums.packets), deltaOf(forward_.bytes, sums.bytes),
-          deltaOf(backward_.packets, sums.backPackets), deltaOf(backward_.bytes, sums.backBytes)};
 }
 
 void RecordMaker::setCounts(Counted counted, FlowRecord& made) noexcept {
@@ -242,37 +122,6 @@ bool RecordMaker::setSampledPacket(const std::uint8_t* record, FlowRecord& made,
   // A report of one packet without counters (RFC 5476, 6.4.2).
   if (counted.packets == 0 && ipBytes != 0) counted = {1, std::uint64_t{ipBytes} + kEthernetHeaderBytes};
   return false;
-}
-
-RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
-  bool isImpossible = false;
-  const auto read = [&](const CountedSlots& slots) {
-    return Counted{counterOf(slots.packets, isImpossible), counterOf(slots.bytes, isImpossible)};
-  };
-  Counted there = read(forward_), back = hasBackward_ ? read(backward_) : Counted{0, 0};
-  constexpr std::uint64_t kDestinationInitiates = 2;
-  if (usesInitiator_ && values_[Slot::biflowDirection] == kDestinationInitiates) std::swap(there, back);
-  const std::uint64_t event = values_[Slot::event];
-  const bool isGrowing = isOfTotals_ || (usesEvents_ && (event == kEventUpdate || event == kEventEnd));
-  if (isGrowing && !isImpossible && (there.packets | there.bytes | back.packets | back.bytes) != 0) {
-    const FlowSums sums = grownBy({there.packets, there.bytes, back.packets, back.bytes}, made, nowMs_);
-    there = {sums.packets, sums.bytes};
-    back = {sums.backPackets, sums.backBytes};
-  }
-  // Some report what leaves by an interface in records of their own, with nothing in the fields of what came in.
-  if (there.packets == 0 && there.bytes == 0 && hasOut_) there = read({Slot::outPackets, Slot::outBytes, false});
-  made.hasImpossibleCount = isImpossible;
-  return {completed(there, forward_), completed(back, backward_)};
-}
-
-RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
-  bool isImpossible = false;
-  Counted counted{counterOf(forward_.packets, isImpossible), counterOf(forward_.bytes, isImpossible)};
-  if (hasOut_ && counted.packets == 0 && counted.bytes == 0) {
-    counted = {counterOf(Slot::outPackets, isImpossible), counterOf(Slot::outBytes, isImpossible)};
-  }
-  made.hasImpossibleCount = isImpossible;
-  return completed(counted, forward_);
 }
 
 void RecordMaker::countWithoutPacket(const RecordLayout& layout, std::uint32_t records) {
@@ -344,7 +193,8 @@ void RecordMaker::setRest(FlowRecord& made) noexcept {
   if (made.input == 0) made.input = values_.u32(Slot::physicalInput);
   if (made.output == 0) made.output = values_.u32(Slot::physicalOutput);
   // A connection has one record for both ways.
-  made.direction = usesInitiator_ ? FlowDirection::unknown : directionOf(*layout_, values_[Slot::direction]);
+  made.direction =
+      usesInitiator_ || isOutBack_ ? FlowDirection::unknown : directionOf(*layout_, values_[Slot::direction]);
   made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
 }
 
@@ -381,6 +231,7 @@ std::uint32_t RecordMaker::rateOf() noexcept {
   const bool hasSampler = layout_->has(Slot::sampler);
   const bool isEgress = directionOf(*layout_, values_[Slot::direction]) == FlowDirection::egress;
   return state_.samplings.rateOf(domain_.key, {.sampler = values_[hasSampler ? Slot::sampler : Slot::selector],
+                                               .part = partIn(*layout_, values_),
                                                .interface = values_.u32(isEgress ? Slot::output : Slot::input),
                                                .flowTemplate = template_.id,
                                                .hasSampler = hasSampler || layout_->has(Slot::selector)});

@@ -18,7 +18,7 @@ class RecordMaker {
   /// A counter of 4 or 8 bytes so near to its end has gone below 0.
   static constexpr std::uint64_t kNegativeMost = 1U << 16, kNegative32 = (std::uint64_t{1} << 32) - kNegativeMost;
 
-  RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, const MessageTimes& times);
+  RecordMaker(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, const MessageTimes& times);
 
   /// Looks at what the records have that come next; call it before the first, and for each where lengths vary.
   void useLayout(const RecordLayout& layout);
@@ -45,6 +45,10 @@ class RecordMaker {
     Slot packets = Slot::none;
     Slot bytes = Slot::none;
     bool isLayer2 = false;
+    /// Of the flow since it began.
+    bool hasTotal = false;
+    /// Of a template with both, for records that have nothing of layer 2.
+    Slot layer3Bytes = Slot::none;
     /// Bytes are those above layer 4, which may be fewer than any packet has.
     bool isPayload = false;
   };
@@ -66,6 +70,8 @@ class RecordMaker {
   [[nodiscard]] Both countsOf(FlowRecord& made);
   /// Of what is counted one way, as it is.
   [[nodiscard]] Counted plainCountsOf(FlowRecord& made) noexcept;
+  [[nodiscard]] Counted read(const CountedSlots& slots, bool& isImpossible) const noexcept;
+  void noteOut(const Counted& counted, const Counted& out, const FlowRecord& made) noexcept;
   /// What is neither addresses, counts nor times.
   void setRest(FlowRecord& made) noexcept;
   void setTimes(FlowRecord& made) const noexcept;
@@ -84,7 +90,7 @@ class RecordMaker {
   ExporterState& state_;
   RecordBatch& batch_;
   FlowDomain& domain_;
-  const FlowTemplate& template_;
+  FlowTemplate& template_;
   std::size_t& changesLeft_;
   MessageTimes times_;
   const RecordLayout* layout_ = nullptr;
@@ -94,6 +100,8 @@ class RecordMaker {
   std::uint64_t nowMs_;
   FlowRecord::Key key_ = FlowRecord::Key::partial;
   bool hasOut_ = false;
+  /// Elements 23 and 24 are of the way back: a template of Cisco Meraki, or of nProbe.
+  bool isOutBack_ = false;
   /// What most records have: one IPv4 packet, counts that hold as they are, times by the uptime.
   bool hasPlainPacket_ = false;
   bool hasPlainCounts_ = false;

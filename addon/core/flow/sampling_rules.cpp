@@ -115,6 +115,20 @@ SaidRate rateIn(const RecordLayout& layout, const SlotValues& values, RatePlace 
   return said;
 }
 
+SamplingScope scopeOf(const RecordLayout& layout, bool hasInterface) noexcept {
+  if (layout.has(Slot::sampler) || layout.has(Slot::selector)) return SamplingScope::sampler;
+  if (hasInterface) return SamplingScope::interface;
+  if (layout.has(Slot::scopeTemplate)) return SamplingScope::flowTemplate;
+  if (layout.has(Slot::lineCard) || layout.has(Slot::meteringProcess)) return SamplingScope::part;
+  return SamplingScope::domain;
+}
+
+std::uint64_t partIn(const RecordLayout& layout, const SlotValues& values) noexcept {
+  constexpr std::uint64_t kLineCard = std::uint64_t{1} << 32, kMeteringProcess = kLineCard << 1;
+  if (layout.has(Slot::lineCard)) return kLineCard | values.u32(Slot::lineCard);
+  return layout.has(Slot::meteringProcess) ? kMeteringProcess | values.u32(Slot::meteringProcess) : 0;
+}
+
 bool hasRate(const RecordLayout& layout) noexcept {
   return std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) { return appliesTo(rule, layout); });
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "flow/sampling_table.h"
 #include "flow/slot_values.h"
 
 namespace floodwall {
@@ -26,5 +27,12 @@ enum class RatePlace : std::uint8_t { flowRecord, options };
 
 /// Whether records of the layout have the elements of a rule.
 [[nodiscard]] bool hasRate(const RecordLayout& layout) noexcept;
+
+/// What the rates in options of the layout hold for: the nearest that they name. Where an interface's number is 0, a
+/// record's rate is of the next one.
+[[nodiscard]] SamplingScope scopeOf(const RecordLayout& layout, bool hasInterface) noexcept;
+
+/// The line card or the metering process that a record names, as a number that distinguishes both; 0: none.
+[[nodiscard]] std::uint64_t partIn(const RecordLayout& layout, const SlotValues& values) noexcept;
 
 }  // namespace floodwall

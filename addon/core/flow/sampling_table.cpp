@@ -12,8 +12,7 @@ namespace floodwall {
 SamplingTable::SamplingTable()
     : SamplingTable(static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()) {}
 
-SamplingTable::SamplingTable(std::uint64_t seed)
-    : rates_(0, Hash{seed}), uses_(0, Hash{seed}), distinct_(0, Hash{seed}) {}
+SamplingTable::SamplingTable(std::uint64_t seed) : rates_(0, Hash{seed}), uses_(0, Hash{seed}) {}
 
 std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
   // Seeded, so that an exporter cannot choose keys of one bucket.
@@ -29,17 +28,20 @@ SamplingTable::Stored SamplingTable::set(const DomainKey& domain, const Said& sa
                                          std::uint64_t nowMs) {
   DomainKey any = domain;
   any.port = 0;
-  const bool isKnown = renew(keyOf(domain, said.scope, said.id), said.rate, nowMs);
-  if (renew(keyOf(any, said.scope, said.id), said.rate, nowMs) && isKnown) return Stored::same;
+  const Key key = keyOf(domain, said.scope, said.id);
+  if (said.scope == SamplingScope::domain) forgetNearer(key, nowMs);
+  const bool isKnown = renew(key, said, nowMs);
+  if (renew(keyOf(any, said.scope, said.id), said, nowMs) && isKnown) return Stored::same;
   if (!mayChange) return Stored::refused;
   const bool hasRoom = put(domain, said, nowMs);
   return put(any, said, nowMs) && hasRoom ? Stored::changed : Stored::refused;
 }
 
-bool SamplingTable::renew(const Key& key, std::uint32_t rate, std::uint64_t nowMs) {
+bool SamplingTable::renew(const Key& key, const Said& said, std::uint64_t nowMs) {
   const auto known = rates_.find(key);
-  if (known == rates_.end() || known->second.rate != rate) return false;
+  if (known == rates_.end() || known->second.rate != said.rate) return false;
   known->second.saidMs = nowMs;
+  known->second.by = said.by;
   return true;
 }
 
@@ -53,8 +55,9 @@ bool SamplingTable::put(const DomainKey& domain, const Said& said, std::uint64_t
   }
   const std::uint32_t before = std::exchange(known->second.rate, said.rate);
   known->second.saidMs = nowMs;
+  known->second.by = said.by;
   if (before == said.rate) return true;
-  if (said.scope == SamplingScope::sampler) noteSampler(key, before, said.rate);
+  noteOneOfSeveral(key, before, said.rate);
   answers_ = {};
   return true;
 }
@@ -66,7 +69,7 @@ bool SamplingTable::makeRoom(std::uint64_t nowMs) {
   if (littleRoomMs_ != 0 && nowMs - littleRoomMs_ < kLittleRoomMs) return false;
   std::vector<std::pair<std::uint64_t, Key>> idle, unused;
   for (const auto& [key, rate] : rates_) {
-    if (key.scope == SamplingScope::anySampler) continue;
+    if (isOfSeveral(key.scope)) continue;
     if (nowMs > rate.saidMs && nowMs - rate.saidMs > kFlowIdleMs) {
       idle.emplace_back(rate.saidMs, key);
     } else if (!rate.isUsed) {
@@ -76,38 +79,65 @@ bool SamplingTable::makeRoom(std::uint64_t nowMs) {
   auto& going = idle.empty() ? unused : idle;
   std::sort(going.begin(), going.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   going.resize(std::min(going.size(), kMost));
-  for (const auto& [saidMs, key] : going) {
-    const std::uint32_t rate = rates_.at(key).rate;
-    rates_.erase(key);
-    if (key.scope == SamplingScope::sampler) noteSampler(key, rate, 0);
-  }
-  answers_ = {};
+  std::vector<Key> keys;
+  for (const auto& [saidMs, key] : going) keys.push_back(key);
+  erase(keys);
   littleRoomMs_ = going.size() < kEnough ? nowMs : 0;
   return rates_.size() < 2 * kSamplingsMax;
 }
 
-void SamplingTable::noteSampler(const Key& sampler, std::uint32_t before, std::uint32_t rate) {
-  const Key all{0, sampler.domain, sampler.port, sampler.protocol, SamplingScope::anySampler};
-  Distinct& distinct = distinct_[all];
-  const auto use = [&](std::uint32_t of) {
-    return Key{of, sampler.domain, sampler.port, sampler.protocol, SamplingScope::sampler};
-  };
-  if (rate != 0 && uses_[use(rate)]++ == 0) {
-    distinct.rates++;
-    distinct.sum += rate;
+void SamplingTable::erase(std::span<const Key> keys) {
+  for (const Key& key : keys) {
+    const std::uint32_t rate = rates_.at(key).rate;
+    rates_.erase(key);
+    noteOneOfSeveral(key, rate, 0);
   }
-  if (const auto former = uses_.find(use(before)); before != 0 && --former->second == 0) {
-    uses_.erase(former);
-    distinct.rates--;
-    distinct.sum -= before;
+  answers_ = {};
+}
+
+bool SamplingTable::forgetSaidBy(std::uint64_t by, std::uint64_t nowMs) {
+  constexpr std::uint64_t kLeastMs = 100;
+  if (forgotMs_ != 0 && nowMs - forgotMs_ < kLeastMs) return false;
+  forgotMs_ = nowMs;
+  std::vector<Key> keys;
+  for (const auto& [key, rate] : rates_) {
+    if (rate.by == by) keys.push_back(key);
   }
-  if (distinct.rates == 0) {
-    distinct_.erase(all);
+  erase(keys);
+  return true;
+}
+
+/// Options are repeated within the hour; what is not is no longer so. Records fall back to what `wide` says.
+void SamplingTable::forgetNearer(const Key& wide, std::uint64_t nowMs) {
+  constexpr std::uint64_t kLeastMs = 1000;
+  using enum SamplingScope;
+  if (nowMs - forgotNearerMs_ < kLeastMs || !(has(interface) || has(flowTemplate) || has(part))) return;
+  forgotNearerMs_ = nowMs;
+  std::vector<Key> keys;
+  for (const auto& [key, rate] : rates_) {
+    const bool isNearer = key.scope == interface || key.scope == flowTemplate || key.scope == part;
+    const bool isOfDomain = key.domain == wide.domain && key.protocol == wide.protocol;
+    // Of all ports: those of a process that is gone hold for others too.
+    if (isNearer && isOfDomain && nowMs > rate.saidMs + kFlowIdleMs) keys.push_back(key);
+  }
+  erase(keys);
+}
+
+void SamplingTable::noteOneOfSeveral(const Key& one, std::uint32_t before, std::uint32_t rate) {
+  const bool isSampler = one.scope == SamplingScope::sampler;
+  if (!isSampler && one.scope != SamplingScope::part) return;
+  const SamplingScope scope = isSampler ? SamplingScope::anySampler : SamplingScope::anyPart;
+  const Key all{0, one.domain, one.port, one.protocol, scope};
+  Uses& uses = uses_[all];
+  if (rate != 0) uses[rate]++;
+  if (const auto former = uses.find(before); former != uses.end() && --former->second == 0) uses.erase(former);
+  if (uses.empty()) {
+    uses_.erase(all);
     rates_.erase(all);
     return;
   }
-  rates_[all].rate = distinct.rates == 1 ? static_cast<std::uint32_t>(distinct.sum) : 0;
-  hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
+  rates_[all].rate = isSampler && uses.size() != 1 ? 0 : uses.begin()->first;
+  hasScope_[static_cast<std::size_t>(scope)] = true;
 }
 
 std::uint32_t SamplingTable::find(const Key& key) const {
@@ -135,7 +165,7 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
     return find({id, number, domain.port, domain.protocol, scope});
   };
   const auto hasSamplers = [&](std::uint32_t number) {
-    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
+    return uses_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
   };
   const bool passedNone = asked.hasSampler && asked.sampler == 0;
   std::uint32_t rate = 0;
@@ -147,7 +177,9 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
     if (rate == 0) rate = in(number, SamplingScope::interface, asked.interface);
     // Templates are of one domain (RFC 7011, 8).
     if (rate == 0 && number == domain.number) rate = in(number, SamplingScope::flowTemplate, asked.flowTemplate);
+    if (rate == 0 && asked.part != 0) rate = in(number, SamplingScope::part, asked.part);
     if (rate == 0) rate = in(number, SamplingScope::domain, 0);
+    if (rate == 0) rate = in(number, SamplingScope::anyPart, 0);
     if (rate == 0 && !asked.hasSampler) rate = in(number, SamplingScope::anySampler, 0);
   };
   ofAll(domain.number);
@@ -158,16 +190,20 @@ std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& as
 
 void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, rate] : rates_) {
-    if (key.scope == SamplingScope::anySampler || key.port != 0) continue;
+    if (isOfSeveral(key.scope) || key.port != 0) continue;
     if (samplings.size() == kSamplingsShownMax) return;
     samplings.push_back({key.domain, key.id, rate.rate, SamplingOrigin::options});
   }
 }
 
 std::size_t SamplingTable::memoryBytes() const noexcept {
-  const std::size_t entries = rates_.size() + uses_.size() + distinct_.size();
-  const std::size_t buckets = rates_.bucket_count() + uses_.bucket_count() + distinct_.bucket_count();
-  return entries * (sizeof(Key) + sizeof(Rate) + 2 * sizeof(void*)) + buckets * sizeof(void*);
+  std::size_t bytes = (rates_.bucket_count() + uses_.bucket_count()) * sizeof(void*) +
+                      rates_.size() * (sizeof(Rates::value_type) + 2 * sizeof(void*));
+  for (const auto& [key, uses] : uses_) {
+    bytes +=
+        sizeof key + sizeof uses + 2 * sizeof(void*) + uses.size() * (sizeof(Uses::value_type) + 4 * sizeof(void*));
+  }
+  return bytes;
 }
 
 }  // namespace floodwall

@@ -137,7 +137,8 @@ bool readRates(SavedReader& reader, SamplingTable& samplings) {
     said.id = reader.number<std::uint64_t>();
     said.rate = reader.number<std::uint32_t>();
     const auto saidMs = reader.number<std::uint64_t>();
-    const bool canBe = hasTemplates(domain.protocol) && said.scope < SamplingScope::anySampler && said.rate != 0;
+    const bool isScope = said.scope < SamplingScope::anyPart && !isOfSeveral(said.scope);
+    const bool canBe = hasTemplates(domain.protocol) && isScope && said.rate != 0;
     if (!reader.isWhole() || !canBe) return false;
     samplings.restore(domain, said, saidMs);
   }

@@ -21,6 +21,7 @@ struct SampleHead {
   std::uint32_t sourceKind = 0;
   std::uint32_t sourceIndex = 0;
   std::uint32_t rate = 0;
+  std::uint32_t pool = 0;
   std::uint32_t drops = 0;
   std::uint32_t input = 0;
   std::uint32_t output = 0;
@@ -39,8 +40,7 @@ SampleHead readHead(XdrReader& reader, bool isExpanded) noexcept {
   head.sourceKind = isExpanded ? source : source >> 24;
   head.sourceIndex = isExpanded ? reader.u32() : source & 0xffffff;
   head.rate = reader.u32();
-  // The pool of packets that could be sampled: what the rate says already.
-  reader.skip(1);
+  head.pool = reader.u32();
   head.drops = reader.u32();
   constexpr std::uint32_t kInternal = 0xffffffff, kCompactInternal = 0x3fffffff;
   for (std::uint32_t* interface : {&head.input, &head.output}) {
@@ -163,6 +163,28 @@ void readGateway(XdrReader reader, FlowRecord& made, std::uint64_t& work) noexce
   }
 }
 
+/// How many samples each one stands for, itself included, where the agent left others out (sFlow v5, 5.3: drops). The
+/// pool shows that it did: some agents count something else in drops.
+float standsFor(const SampleHead& head, const AgentCounts& before) noexcept {
+  // An agent that restarts counts from 0 again.
+  constexpr std::uint32_t kMost = 1U << 24;
+  const std::uint32_t samples = head.number - before.samples, dropped = head.drops - before.drops;
+  if (dropped == 0 || dropped > kMost || samples == 0 || samples > kMost || head.rate == 0) return 1;
+  const auto taken = static_cast<double>(samples);
+  const double seen = static_cast<double>(head.pool - before.pool) / (taken * head.rate);
+  return static_cast<float>(std::clamp(seen, 1.0, 1 + dropped / taken));
+}
+
+/// Once a second, or after enough samples to know the pool's mean.
+void noteResources(const SampleHead& head, DataSource& source, bool isFirst, std::uint64_t nowMs) noexcept {
+  constexpr std::uint64_t kSpanMs = 1000;
+  constexpr std::uint32_t kEnough = 64;
+  const bool isOver = head.number - source.since.samples >= kEnough || nowMs - source.since.atMs >= kSpanMs;
+  if (!isFirst && !isOver) return;
+  source.standsFor = isFirst ? 1 : standsFor(head, source.since);
+  source.since = {head.number, head.pool, head.drops, nowMs};
+}
+
 /// Null if there is no room. Takes a rate that cannot be out of the head.
 DataSource* noteSource(Decoding& decoding, FlowDomain& domain, SampleHead& head) {
   ExporterState& state = decoding.state;
@@ -185,8 +207,13 @@ DataSource* noteSource(Decoding& decoding, FlowDomain& domain, SampleHead& head)
   constexpr std::uint32_t kDropsMax = 1U << 24;
   const std::uint32_t dropped = head.drops - source->drops;
   if (source->hasDrops && dropped < kDropsMax) state.counts.droppedSamples += dropped;
+  noteResources(head, *source, !source->hasDrops || arrival == Arrival::restart, decoding.nowMs);
   source->drops = head.drops;
   source->hasDrops = true;
+  if (source->standsFor > 1) {
+    head.rate =
+        static_cast<std::uint32_t>(std::min<float>(static_cast<float>(head.rate) * source->standsFor, kRateMost));
+  }
   return source;
 }
 
