@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT, type SourceFile, sourceFiles } from "./source-tree.ts";
+import { isTest, ROOT, type SourceFile, sourceFiles } from "./source-tree.ts";
 
 /** By row of the glossary's table. Words are lower case; a space stands for any space, also a line's end. */
 const BANNED: Readonly<Record<string, readonly string[]>> = {
@@ -77,6 +77,19 @@ function bannedWords({ path, text }: SourceFile): Found[] {
   );
 }
 
+/** The first words of a comment that is no sentence: it has no subject. A bench begins with its question. */
+const FRAGMENT = /^\s*(?:\S.*\s)?(?:\/\*\*?|\/\/\/?) ?(?:What|Of|Who|Whose)\b/;
+
+function fragments({ path, text }: SourceFile): string[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, i) => {
+    const before = lines[i - 1] ?? "";
+    const goesOn = /^\s*\/\//.test(line) && /^\s*\/\//.test(before) && !/[.:?]\s*$/.test(before);
+    const isQuestion = path.startsWith("bench/") && i === 0;
+    return FRAGMENT.test(line) && !goesOn && !isQuestion ? [`${path}:${i + 1}: ${line.trim()}`] : [];
+  });
+}
+
 const FOLDERS = ["src", "addon", "dashboard", "docs", "deploy", "setup", "test", "bench"];
 const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "Makefile"];
 const GLOSSARY = "docs/glossary.md";
@@ -108,6 +121,21 @@ test("the glossary has the same rows", () => {
 
 test("no name, comment, text or document has a banned word", () => {
   expect(tree.flatMap(bannedWords)).toEqual([]);
+});
+
+test("no comment of product code begins with a fragment", () => {
+  const product = tree.filter((file) => /\.(tsx?|css|h|c|cpp)$/.test(file.path) && !isTest(file));
+  expect(product.filter(({ path }) => !/^(test|addon\/(test|fuzz))\//.test(path)).flatMap(fragments)).toEqual([]);
+});
+
+test.each([
+  ["/** Of the base trio. */", 1],
+  ["const a = 1; // What it is.", 1],
+  ["/** Whose share it takes. */", 1],
+  ["/** The share of one. Of the others nothing is known. */", 0],
+  ["// A line that goes on\n// Of which the second is no beginning.", 0],
+])("the fragments of %s: %d", (text, count) => {
+  expect(fragments({ path: "src/a.ts", text })).toHaveLength(count);
 });
 
 test.each([

@@ -123,7 +123,7 @@ export class OrderRegister {
     return order === null ? null : this.#recordOf(order);
   }
 
-  /** Of the newest order of the key, with the brain whose caller gave it; null: it has none. */
+  /** The stamp of the newest order of the key, with the brain whose caller gave it; null: it has none. */
   stampOf(table: SharedTable, key: string): Stamp | null {
     return this.#orders.get(stampedName({ table, key }))?.stamp ?? null;
   }

@@ -73,7 +73,7 @@ export interface RouteSources {
   readonly rulePolls: RulePolls;
   readonly zonePolls: ZonePolls;
   readonly zoneAccess: ZoneAccess;
-  /** Of the configuration in force. */
+  /** By the configuration in force. */
   readonly tokens: () => readonly TokenConfig[];
   readonly metrics: MetricsText;
   /** null: there is none. */
@@ -173,7 +173,7 @@ function edgeOrderRoutes({ backend, zoneAccess: access, clock }: RouteSources): 
   ];
 }
 
-/** What was, and what follows from it. */
+/** Routes of the past, and of findings from it. */
 function historyRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
   const sliced = new SlicedWork(slicing);
   return [
@@ -201,7 +201,7 @@ function edgeReportRoutes({ backend, tokens, slicing, zoneAccess: access, clock 
   ];
 }
 
-/** What this installation consists of. */
+/** Routes about the parts of this installation. */
 function installationRoutes({ backend, clock, slicing }: RouteSources): readonly Route[] {
   return [
     prefixSetsRoute(backend, clock),

@@ -10,7 +10,7 @@ import { higher, type Incident, type Member, NO_PEAKS, NO_SUMS, type Peaks, type
 
 /** Prefixes of an incident that are listed, those with the most victims first. */
 const PREFIXES_SHOWN = 32;
-/** What victims are listed by: a network as it is announced at its smallest. */
+/** Lengths of prefixes by which victims are listed: a network as it is announced at its smallest. */
 const PREFIX_LENGTHS = { 4: 24, 6: 48 } as const;
 
 export interface VictimPrefix {
@@ -22,7 +22,7 @@ export interface Victims {
   /** Different addresses and prefixes among the listed attacks. */
   readonly count: number;
   readonly prefixes: readonly VictimPrefix[];
-  /** Of all prefixes, also those that are not listed. */
+  /** The number of all prefixes, also those that are not listed. */
   readonly prefixCount: number;
 }
 
@@ -43,9 +43,9 @@ export class IncidentAttacks {
   readonly #active = new Map<string, Attack>();
   /** Those of them that are spread over a prefix: few. */
   readonly #spread = new Map<string, Prefix>();
-  /** What of each attack that lasts is counted, see #count(). */
+  /** The counted share of each attack that lasts, see #count(). */
   readonly #shares = new Map<string, Share>();
-  /** Of the listed ones. */
+  /** Among the listed ones. */
   #over = 0;
   #attacks = 0;
   #ended: Sums = NO_SUMS;
@@ -97,7 +97,7 @@ export class IncidentAttacks {
     return this.#members.size;
   }
 
-  /** Of the attack that ended last. */
+  /** The end of the attack that ended last. */
   get lastEndedAt(): number {
     return this.#lastEndedAt;
   }
@@ -181,12 +181,12 @@ export class IncidentAttacks {
     this.#lastEndedAt = Math.max(this.#lastEndedAt, endedAt);
   }
 
-  /** Of attacks that ended and those that last. */
+  /** Sums of attacks that ended and those that last. */
   get sums(): Sums {
     return this.#shares.values().reduce((sum, { counted }) => plus(sum, counted), this.#ended);
   }
 
-  /** Of the listed attacks; null: a whole hostgroup. */
+  /** Victims of the listed attacks; null: a whole hostgroup. */
   *victimTexts(): Generator<string | null> {
     for (const { victim } of this.#members.values()) yield victim;
   }
@@ -292,7 +292,7 @@ export class IncidentAttacks {
 }
 
 interface Share {
-  /** Of the attack, when it was last looked at. */
+  /** Sums of the attack when it was last looked at. */
   readonly last: Sums;
   /** The part of it that is in the sums of the incident. */
   readonly counted: Sums;
@@ -323,7 +323,7 @@ function plus(a: Sums, b: Sums): Sums {
   };
 }
 
-/** Of an attack that has just begun nothing is counted yet, which is no gap. */
+/** An attack that has just begun has no counts yet, which is no gap. */
 function sumsOf(attack: Attack): Sums {
   const { volume } = attack;
   if (volume === null) return isActive(attack) ? NO_SUMS : UNKNOWN;

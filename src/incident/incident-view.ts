@@ -1,4 +1,4 @@
-/** What readers see of an incident, in domain terms. Times are wall clock, ms. */
+/** The view that readers have of an incident, in domain terms. Times are wall clock, ms. */
 import type { Incident, IncidentKey, IncidentState, Member, Peaks, Severity, Sums } from "./incident.ts";
 import type { Victims } from "./incident-attacks.ts";
 
@@ -19,7 +19,7 @@ export interface IncidentView extends IncidentKey, Pick<Incident, "id" | "starte
   members(): readonly Member[];
 }
 
-/** What brains say to each other of an incident. */
+/** The part of an incident that brains exchange. */
 export interface SharedIncident {
   readonly id: string;
   readonly aliases: readonly string[];
@@ -28,7 +28,7 @@ export interface SharedIncident {
   readonly work: Incident["work"];
 }
 
-/** What is known of an incident without adding up its attacks. */
+/** The part of an incident that is known without adding up its attacks. */
 export interface IncidentHead
   extends Pick<IncidentView, keyof IncidentKey | "id" | "startedAt" | "endedAt" | "work" | "state"> {
   /** Addresses, and prefixes of attacks that are spread, of the listed attacks; null: the whole hostgroup. */

@@ -3,14 +3,14 @@
  * effect (docs/interface.md#incident). Figures are stored within a second or, where incidents with very many attacks change at
  * once, one after the other; a restart may lose the last of them.
  */
-import type { Callers, Holder } from "../access/shares.ts";
+import type { Holder } from "../access/shares.ts";
 import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
-import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
 import { changed, Entries, type Entry, figuresOf, recordOf } from "./entries.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
-import { IncidentAttacks, NO_VICTIMS, type OwnerOf } from "./incident-attacks.ts";
+import { IncidentAttacks, NO_VICTIMS } from "./incident-attacks.ts";
+import type { IncidentAnswer, IncidentRefusal, IncidentsOptions } from "./incident-options.ts";
 import type { IncidentHead, IncidentView, ListedIncident, SharedIncident } from "./incident-view.ts";
 import { joinedWork } from "./joined-work.ts";
 import {
@@ -23,7 +23,6 @@ import {
   type Work,
   type WorkAnswer,
   type WorkOrder,
-  type WorkRefusal,
 } from "./work.ts";
 
 /** Figures are stored, and shown to those who listen, at most this often, ms. */
@@ -31,40 +30,8 @@ const LOOK_MS = 1000;
 /** Listed attacks of the incidents that one tick stores and shows, of which one incident may have as many. */
 const MEMBERS_AT_ONCE = INCIDENT_MEMBERS_KEPT;
 
-/** Of one, for other brains to find theirs by. */
+/** Attacks of an incident by which other brains find theirs. */
 const ATTACKS_SHARED = 8;
-
-export type IncidentRefusal = WorkRefusal | "unknown";
-
-/** `isSaved` false: it is in force, and the disk has not taken it yet. */
-export type IncidentAnswer =
-  | { readonly kind: "done"; readonly view: IncidentView; readonly isSaved: boolean }
-  | { readonly kind: "refused"; readonly refusal: IncidentRefusal };
-
-export interface IncidentObserver {
-  opened(view: IncidentView): void;
-  /** Over the bound. */
-  dropped(view: IncidentView): void;
-  /** All incidents are open: the attack is in none. */
-  unplaced(attack: Attack): void;
-  worked(view: IncidentView): void;
-  refused(refusal: WorkRefusal): void;
-}
-
-export interface IncidentsOptions {
-  /** By id. */
-  readonly store: RecordTable<Incident>;
-  readonly newId: () => string;
-  /** By the configuration in force. */
-  readonly ownerOf: OwnerOf;
-  readonly callers: () => Callers;
-  /** Capacity of all links together; null: not known. */
-  readonly linkMbps: () => number | null;
-  /** Those in progress, with their present rates. */
-  readonly attacks: () => Iterable<Attack>;
-  readonly wallMs: () => number;
-  readonly observer: IncidentObserver;
-}
 
 export class Incidents {
   readonly #options: IncidentsOptions;
@@ -137,7 +104,7 @@ export class Incidents {
     }
   }
 
-  /** What people added; null: there is no such incident. Unlike get() it makes no sums. */
+  /** The work that people added; null: there is no such incident. Unlike get() it makes no sums. */
   workOf(id: string): Work | null {
     return this.#entries.get(id)?.work ?? null;
   }
@@ -147,7 +114,7 @@ export class Incidents {
     return entry === null ? null : this.#viewOf(entry);
   }
 
-  /** What other brains get of one; null: it is not known, or has no attack that stays with it. */
+  /** The part of an incident that other brains get; null: it is not known, or has no attack that stays with it. */
   sharedOf(id: string): SharedIncident | null {
     const entry = this.#entries.get(id);
     if (entry === null) return null;

@@ -8,7 +8,7 @@ import { INCIDENT_NOTES_MAX } from "../limits.ts";
 export const INCIDENT_VERDICTS = ["real", "expected", "false_alarm"] as const;
 export type IncidentVerdict = (typeof INCIDENT_VERDICTS)[number];
 
-/** Who did something, and when: wall clock, ms, and later than all that was done before. */
+/** The person who did something, and the time: wall clock, ms, and later than all that was done before. */
 export interface Deed {
   readonly by: Holder;
   readonly atMs: number;

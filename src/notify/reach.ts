@@ -44,7 +44,7 @@ export const NOT_REACHED =
   "its host is not known, takes no connection, or is at an address that targets of tenants may not reach";
 
 export function reachOf(options: ReachOptions): Reach {
-  // Of own servers, when they were found last: a resolver that does not answer opens no way to them.
+  // The addresses of own servers when they were found last: a resolver that does not answer opens no way to them.
   const known = new Map<string, readonly IpAddress[]>();
   return async (host) => {
     const literal = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));

@@ -215,7 +215,7 @@ export class Routing {
     this.#notified.delete(problem.key);
     if (notified?.isDecided === true && notified.at.size === 0) return new Set();
     if (!isSameOwner) return new Set([...known, ...byRoutes]);
-    // Of a target that is not there any more, another one may have the alert: under a new name it is the same service.
+    // Another target may have the alert of one that is not there any more: under a new name it is the same service.
     const areThere = known.length > 0 && known.length === notified?.at.size;
     const alerts = areThere ? [] : this.#alerts(event);
     if (known.length > 0) return new Set([...known, ...alerts]);

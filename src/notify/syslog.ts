@@ -15,7 +15,7 @@ import { severityOf } from "./severity.ts";
 const DEADLINE_MS = 10_000;
 /** RFC 5424, 6.2.1. */
 const PRIORITIES = { critical: 2, warning: 4, info: 6 } as const;
-/** What receivers should take (RFC 5425, 4.3.1). Longer ones are cut, by default also by rsyslog: the JSON would not be whole. */
+/** The size that receivers should take (RFC 5425, 4.3.1). Longer ones are cut, by default also by rsyslog: the JSON would not be whole. */
 const MESSAGE_BYTES_MAX = 8192;
 const MARK = "\uFEFF";
 

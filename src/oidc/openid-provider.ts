@@ -21,7 +21,7 @@ export interface OpenIdProviderOptions {
   readonly onRead: (error: string | null) => void;
 }
 
-/** Of one request to the provider, s. */
+/** Time limit of one request to the provider, s. */
 const TIMEOUT_SECONDS = 10;
 /** How often the document is read while it can be used, and while it cannot, ms. */
 export const REFRESH_MS = 60_000;
@@ -32,7 +32,7 @@ const TOLERANCE_SECONDS = 30;
 export class OpenIdProvider implements IdentityProvider {
   readonly #options: OpenIdProviderOptions;
   #config: SignInConfig | null = null;
-  /** Of the provider that is configured; null: it has not been read. */
+  /** The metadata of the configured provider; null: it has not been read. */
   #server: oidc.ServerMetadata | null = null;
   #error: string | null = UNREAD;
   /** The latest: what an earlier one finds counts for nothing. */
@@ -90,7 +90,7 @@ export class OpenIdProvider implements IdentityProvider {
       const said = tokens.claims();
       if (said === undefined) throw new ProviderFault("invalid_answer", "the provider sent no ID token");
       if (client.serverMetadata().userinfo_endpoint === undefined) return { claims: said, client: of };
-      // Of providers that put groups there alone. What is signed takes precedence.
+      // For providers that put groups there alone. Signed claims take precedence.
       const more = await oidc.fetchUserInfo(client, tokens.access_token, said.sub);
       return { claims: { ...more, ...said }, client: of };
     } catch (cause) {

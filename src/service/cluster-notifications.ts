@@ -117,7 +117,7 @@ export class ClusterNotifications implements EventSharing {
     if (targets.some((target) => this.#once.isSent({ key, target }))) this.#keys.numbered("attack_ended", id);
   }
 
-  /** Of an attack that this brain notified with another id, as in a split: no other brain knows of that. */
+  /** Closes the alert of an attack that this brain notified with another id, as in a split: no other brain knows of that. */
   #closeAlert(ended: AttackEvent, targets: readonly string[]): void {
     const event = { ...ended, id: eventId(`${ended.kind} ${ended.attack.id} 1`, ended.atMs) };
     this.#keyOf.set(event, null);

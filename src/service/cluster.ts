@@ -62,7 +62,7 @@ export interface ClusterParts {
   readonly version: string;
 }
 
-/** What brains share of the edge channel. */
+/** The part of the edge channel that brains share. */
 interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme" | "reports"> {
   readonly onPublished: ChallengeSharing["onPublished"];
   readonly clearance: () => ClearanceKeys | null;
@@ -138,7 +138,7 @@ export class Cluster {
   /** Call this before the tables of the state database are given to their owners. null: no cluster is configured. */
   static open(config: Config, parts: ClusterParts): Cluster | null {
     if (config.cluster !== null) return new Cluster(config.cluster, config, parts);
-    // What a cluster of before has left would be out of date if there is one again.
+    // State left by a cluster of before would be out of date if there is one again.
     const { state } = parts;
     const { cluster_orders: orders, audit_unconfirmed: rows } = state.stored;
     for (const order of orders) state.table("cluster_orders").queue(stampedName(order), null);
@@ -197,12 +197,12 @@ export class Cluster {
     await this.etcd?.stop();
   }
 
-  /** Who does what must happen once. */
+  /** The lease of the brain that does work which must happen once. */
   get lease(): Lease {
     return this.joins.lease;
   }
 
-  /** What has become of the newest order of the key at the other brains; waits for them a second at most. */
+  /** The state of the newest order of the key at the other brains; waits for them a second at most. */
   async kept(table: SharedTable, key: string): Promise<OrderKept> {
     const shared = this.register.isShared(table, key);
     const isShared = await within(shared, SHARED_WAIT_MS, this.#parts.timers, () => false);

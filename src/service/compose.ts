@@ -79,7 +79,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const metrics = new Metrics(VERSION);
   metrics.collectProcess();
   const native = config.capture === null ? null : loadAddon();
-  // What goes on after a disk's answer shares the time of requests.
+  // The work after a disk's answer shares the time of requests.
   const turns = new RequestTurns({ clock: systemClock, nextTurn, afterPromises });
   const goOn = () => turns.goOn();
   const { state, damage } = await openState(config, goOn);

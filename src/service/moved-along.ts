@@ -21,7 +21,7 @@ interface BusyHost {
   readonly mbps: number;
 }
 
-/** What hosts got in the last minute, of the sampled headers. */
+/** The traffic of hosts in the last minute, by the sampled headers. */
 interface Minute {
   readonly readMs: number;
   /** The busiest first. */

@@ -62,7 +62,7 @@ function isMeasure(measure: Measure): boolean {
   return measure.kind !== "flowspec" || areRules(measure.rules);
 }
 
-/** What a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
+/** The fields that a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
 const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) => boolean } = {
   bans: ({ target, prefix, measure, retiring }) =>
     isAddress(target) && isAddress(prefix.address) && isMeasure(measure) && retiring.every(isRoute),

@@ -95,7 +95,7 @@ export class StateStore {
     return this.#queue.unsaved;
   }
 
-  /** Of all tables. */
+  /** The number of such records in all tables. */
   get unsavedInAll(): number {
     let sum = 0;
     for (const table in this.unsaved) sum += this.unsaved[table as StateTable];

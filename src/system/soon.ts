@@ -2,7 +2,7 @@
 
 export type Soon<T> = T | Promise<T>;
 
-/** What follows: at once where the value is there. */
+/** Calls `next` with the value: at once where it is there. */
 export function whenThere<T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -117,7 +117,7 @@ export function* suggestThresholds(
 const INCOMING: readonly Direction[] = ["incoming"];
 const BOTH: readonly Direction[] = ["incoming", "outgoing"];
 
-/** What the hosts of a hostgroup had in one direction. */
+/** The rates of the hosts of a hostgroup in one direction. */
 interface Seen {
   hosts: number;
   highest: Trio;

@@ -21,7 +21,7 @@ struct DataSourceKey {
   friend bool operator==(const DataSourceKey&, const DataSourceKey&) = default;
 };
 
-/// What an agent has counted of a data source until then.
+/// The counters of an agent for a data source, as of `atMs`.
 struct AgentCounts {
   std::uint32_t samples = 0;
   /// Packets that could have been sampled.

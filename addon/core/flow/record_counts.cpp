@@ -1,4 +1,4 @@
-// What a record counts, in each direction: which of its counters, and what they mean.
+// The counts of a record, in each direction: which of its counters, and what they mean.
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -26,7 +26,7 @@ bool isTotal(Slot slot) noexcept {
          slot == Slot::reverseTotalPackets || slot == Slot::reverseTotalBytes;
 }
 
-/// Of a counter; 64 where records have none.
+/// The bits of a counter; 64 where records have none.
 std::uint8_t bitsOf(const RecordLayout& layout, Slot slot) noexcept {
   for (const NumberField& field : layout.numbers) {
     if (field.slot == slot) return static_cast<std::uint8_t>(64 - field.shift);

@@ -9,7 +9,7 @@
 
 namespace floodwall {
 
-/// What fits most frames that are longer than a few bytes: where an exporter counts bytes and no packets (firewalls do,
+/// Length that most frames longer than a few bytes fit: where an exporter counts bytes and no packets (firewalls do,
 /// NSEL), a flow has at least as many packets as fit its bytes. Without bytes, packets have the least length.
 inline constexpr std::uint64_t kEstimatedPacketBytes = 1500, kEstimatedLeastBytes = 46;
 
@@ -45,9 +45,9 @@ class RecordMaker {
     Slot packets = Slot::none;
     Slot bytes = Slot::none;
     bool isLayer2 = false;
-    /// Of the flow since it began.
+    /// The counters are those of the flow since it began.
     bool hasTotal = false;
-    /// Of a template with both, for records that have nothing of layer 2.
+    /// The counter of a template with both, for records that have nothing of layer 2.
     Slot layer3Bytes = Slot::none;
     /// Bytes are those above layer 4, which may be fewer than any packet has.
     bool isPayload = false;
@@ -68,11 +68,11 @@ class RecordMaker {
   [[nodiscard]] FlowSums deltasOf(const FlowSums& sums) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
-  /// Of what is counted one way, as it is.
+  /// The counts of one way, as they are.
   [[nodiscard]] Counted plainCountsOf(FlowRecord& made) noexcept;
   [[nodiscard]] Counted read(const CountedSlots& slots, bool& isImpossible) const noexcept;
   void noteOut(const Counted& counted, const Counted& out, const FlowRecord& made) noexcept;
-  /// What is neither addresses, counts nor times.
+  /// Sets the fields that are neither addresses, counts nor times.
   void setRest(FlowRecord& made) noexcept;
   void setTimes(FlowRecord& made) const noexcept;
   void setCounts(Counted counted, FlowRecord& made) noexcept;
@@ -83,7 +83,7 @@ class RecordMaker {
   void setSystemInit(std::uint64_t beganMs);
   void readName(std::uint32_t interface, const std::uint8_t* record);
   void readRate(std::uint32_t interface);
-  /// Of an interface's name or a sampling rate.
+  /// For an interface's name or a sampling rate.
   template <typename Stored>
   void noteChange(Stored stored);
 
@@ -102,7 +102,7 @@ class RecordMaker {
   bool hasOut_ = false;
   /// Elements 23 and 24 are of the way back: a template of Cisco Meraki, or of nProbe.
   bool isOutBack_ = false;
-  /// What most records have: one IPv4 packet, counts that hold as they are, times by the uptime.
+  /// The form of most records: one IPv4 packet, counts that hold as they are, times by the uptime.
   bool hasPlainPacket_ = false;
   bool hasPlainCounts_ = false;
   bool hasUptimes_ = false;
@@ -113,7 +113,7 @@ class RecordMaker {
   bool usesInitiator_ = false;
   bool hasBackward_ = false;
   bool hasSampledPacket_ = false;
-  /// Of all records of the set, unless it is looked up for each.
+  /// Rate of all records of the set, unless it is looked up for each.
   std::uint32_t setRate_ = 0;
   bool hasRateEach_ = false;
   /// Changes of options that found no room.

@@ -28,7 +28,7 @@ enum class RatePlace : std::uint8_t { flowRecord, options };
 /// Whether records of the layout have the elements of a rule.
 [[nodiscard]] bool hasRate(const RecordLayout& layout) noexcept;
 
-/// What the rates in options of the layout hold for: the nearest that they name. Where an interface's number is 0, a
+/// The scope of the rates in options of the layout: the nearest one that they name. Where an interface's number is 0, a
 /// record's rate is of the next one.
 [[nodiscard]] SamplingScope scopeOf(const RecordLayout& layout, bool hasInterface) noexcept;
 

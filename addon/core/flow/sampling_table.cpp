@@ -117,7 +117,7 @@ void SamplingTable::forgetNearer(const Key& wide, std::uint64_t nowMs) {
   for (const auto& [key, rate] : rates_) {
     const bool isNearer = key.scope == interface || key.scope == flowTemplate || key.scope == part;
     const bool isOfDomain = key.domain == wide.domain && key.protocol == wide.protocol;
-    // Of all ports: those of a process that is gone hold for others too.
+    // Rates of all ports go: those of a process that is gone hold for others too.
     if (isNearer && isOfDomain && nowMs > rate.saidMs + kFlowIdleMs) keys.push_back(key);
   }
   erase(keys);

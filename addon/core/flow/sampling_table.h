@@ -14,7 +14,7 @@
 
 namespace floodwall {
 
-/// What a rate holds for, within a domain. Sampler: element 48, or 302 (selector) of the same use. Part: a line card or
+/// The scope of a rate within a domain. Sampler: element 48, or 302 (selector) of the same use. Part: a line card or
 /// a metering process. `anySampler`: all samplers of the domain, if they have one rate; `anyPart`: all parts, the
 /// lowest of their rates. These two the table itself keeps.
 enum class SamplingScope : std::uint8_t { domain, sampler, interface, flowTemplate, anySampler, part, anyPart };
@@ -42,7 +42,7 @@ class SamplingTable {
   /// Forgets what an options template said until now. At most every 100 ms; else false.
   bool forgetSaidBy(std::uint64_t by, std::uint64_t nowMs);
 
-  /// What records may be looked up by; of those that are absent the number is 0.
+  /// The keys by which records may be looked up; an absent one is 0.
   struct Asked {
     std::uint64_t sampler = 0;
     std::uint64_t part = 0;
@@ -121,14 +121,14 @@ class SamplingTable {
   void forgetNearer(const Key& wide, std::uint64_t nowMs);
   void erase(std::span<const Key> keys);
   [[nodiscard]] std::uint32_t rateWithin(const DomainKey& domain, const Asked& asked) const;
-  /// Of a sampler or a part, in a time that hardly grows with their number: an exporter may change a rate with each
+  /// Notes the rate of a sampler or a part, in a time that hardly grows with their number: an exporter may change a rate with each
   /// three bytes that it sends. `before`: 0 for a new one; `rate`: 0 for one that goes.
   void noteOneOfSeveral(const Key& one, std::uint32_t before, std::uint32_t rate);
   /// 0: not there.
   [[nodiscard]] std::uint32_t find(const Key& key) const;
 
   Rates rates_;
-  /// Of anySampler and anyPart, by domain.
+  /// The use of anySampler and anyPart, by domain.
   std::unordered_map<Key, Uses, Hash> uses_;
   /// The last answers, since one domain's records ask for the same few again and again.
   mutable std::array<Answer, 16> answers_{};

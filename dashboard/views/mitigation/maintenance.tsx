@@ -75,7 +75,7 @@ const COLUMNS: readonly Column<MaintenanceWire>[] = [
   },
   textColumn(t`What holds`, windowWords),
   momentColumn(t`Opens`, ({ opens_at: at }) => at),
-  // Of one that is open now its end, of others the end of the next time.
+  // One that is open now shows its end, others show the end of the next time.
   momentColumn(t`Closes`, ({ until, closes_at: next }) => until ?? next),
   textColumn(t`Reason`, ({ reason, operator }) => [reason, operator].filter(Boolean).join(" – ")),
 ];

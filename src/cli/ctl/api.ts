@@ -123,7 +123,7 @@ function answered(status: number, text: string, { request, doubt }: { request: s
   const why = [error, reason].find((each) => typeof each === "string");
   if (why === undefined) throw new Unreachable(`${request} is answered ${status}${doubt}`);
   if (status === 401) throw new Refused(`${why}: give a token by FLOODWALL_TOKEN or --token-file FILE`);
-  // Who wrote options did not write JSON.
+  // An operator who wrote options did not write JSON.
   const said = String(why).replace(/^invalid JSON body: /, "");
   throw new Refused(typeof remedy === "string" ? `${said}: ${remedy}` : said);
 }

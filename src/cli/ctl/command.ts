@@ -44,7 +44,7 @@ export interface CtlCommand {
   readonly run: (given: CtlCall) => AsyncGenerator<Answered | Error>;
 }
 
-/** What help, completion and the manual page say of a command. */
+/** A command as help, completion and the manual page describe it. */
 export type CtlWord = Pick<CtlCommand, "name" | "operands" | "summary" | "options" | "example">;
 
 /** A value of an option. */

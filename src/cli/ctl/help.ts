@@ -1,4 +1,4 @@
-/** What `floodwall ctl help` prints, and the manual page: both from the commands. */
+/** The output of `floodwall ctl help`, and the manual page: both from the commands. */
 import type { CtlOption, CtlWord } from "./command.ts";
 
 const usageOf = ({ name, operands }: CtlWord) => `floodwall ctl ${name}${operands === "" ? "" : ` ${operands}`}`;

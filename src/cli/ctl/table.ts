@@ -8,7 +8,7 @@ const GAP = "  ";
 /** Control characters, which a terminal would obey, and those that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
-/** Of a time as the service writes it. */
+/** A time as the service writes it. */
 const PARTS_OF_SECOND = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/;
 
 /** @param none said where there is no row. */

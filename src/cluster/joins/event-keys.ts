@@ -12,7 +12,7 @@ const SUBJECTS_MAX = 65_536;
 /** Brains that get the same fault from both sides of this boundary give it two ids: it matters in a split only. */
 const SLOT_MS = 600_000;
 
-/** Of an attack in progress. */
+/** Events of an attack in progress. */
 const ATTACK_KINDS = ["attack_started", "attack_changed", "attack_lasts", "attack_not_held"];
 
 /** By the id before. */

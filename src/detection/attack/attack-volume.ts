@@ -252,7 +252,7 @@ function atMost(dropped: DroppedAmount, all: Amount): DroppedAmount {
   return { ...dropped, packets, bits, by };
 }
 
-/** Of two processes. Where one of them does not know the causes, what it knows is a bound, and so is the sum. */
+/** The sum of two processes. Where one of them does not know the causes, its number is a bound, and so is the sum. */
 function droppedInBoth(earlier: DroppedAmount | null, since: DroppedAmount | null): DroppedAmount | null {
   if (earlier === null && since === null) return null;
   const { by, ...sum } = plusDropped(earlier ?? NOTHING, since ?? NOTHING);

@@ -50,7 +50,7 @@ export class EdgeReports {
     for (const listener of this.#listeners) listener(node, stored);
   }
 
-  /** Of nodes that report to this brain. */
+  /** Calls the listener for reports of nodes that report to this brain. */
   onOwn(listener: EdgeReportsOptions["onReport"]): void {
     this.#listeners.push(listener);
   }

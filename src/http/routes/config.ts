@@ -33,7 +33,7 @@ export function configRoute(backend: Pick<Backend, "configured">, slicing: Slici
   };
 }
 
-/** Of the hostgroups, by their indices. */
+/** The networks of the hostgroups, by their indices. */
 class ConfiguredReader implements Reader<number> {
   readonly #configured: Configured;
   readonly #tenant: Tenant;

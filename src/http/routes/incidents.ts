@@ -2,8 +2,8 @@
 import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { INCIDENT_STATES } from "../../incident/incident.ts";
+import type { IncidentAnswer } from "../../incident/incident-options.ts";
 import type { IncidentHead, IncidentView, ListedIncident } from "../../incident/incident-view.ts";
-import type { IncidentAnswer } from "../../incident/incidents.ts";
 import type { NoteOrder, WorkOrder } from "../../incident/work.ts";
 import type { Backend } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";

@@ -12,7 +12,7 @@ export interface RequestTarget {
 const NO_PARAMS: RequestTarget["params"] = {};
 const NO_QUERY = new URLSearchParams();
 
-/** Of a call whose URL cannot be read. */
+/** The target of a call whose URL cannot be read. */
 export const NO_PARAMETERS: RequestTarget = { params: NO_PARAMS, query: NO_QUERY };
 
 /** `path` is a route's path, with `:name` for names. null: an escape is invalid, or not UTF-8. */

@@ -27,7 +27,7 @@ export class RequestTurns {
   readonly #known = new FairQueue<() => void>();
   /** The end of the time of this turn; null: no request has run in it. */
   #endMs: number | null = null;
-  /** What follows at once after the promises of one that was begun is not over. */
+  /** The promises of one that was begun, and what they run at once, are not over. */
   #isFollowed = false;
 
   constructor(options: TurnOptions) {

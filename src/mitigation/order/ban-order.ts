@@ -32,7 +32,7 @@ export interface BanOrder {
 /** Carried out together. */
 export interface ManyOrders {
   readonly orders: readonly BanOrder[];
-  /** Of the bans that end. */
+  /** The subjects of the bans that end. */
   readonly ended: readonly (IpAddress | Prefix)[];
 }
 

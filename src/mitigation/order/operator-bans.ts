@@ -61,7 +61,7 @@ export class OperatorBans {
     return typeof of === "string" ? active.startingAt(of) : (active.get(of.text) ?? null);
   }
 
-  /** What each order would be, once those that end have ended and the orders before it are in force. Nothing is changed. */
+  /** Each order as it would be, once those that end have ended and the orders before it are in force. Nothing is changed. */
   previewAll({ orders, ended }: ManyOrders, wallMs: number, by: Holder): Ban[] {
     const { active } = this.#options;
     const tried: (readonly [made: Ban, present: Ban | null])[] = [];
@@ -96,7 +96,7 @@ export class OperatorBans {
     return { ban: withdrawn, isSaved: await saved };
   }
 
-  /** What an operator ordered for the prefix and is in force; null: nothing. */
+  /** The ban that an operator ordered for the prefix and that is in force; null: none. */
   present(prefix: string): Ban | null {
     const ban = this.#options.active.get(prefix);
     return ban?.manual === true ? ban : null;
