@@ -342,9 +342,7 @@ export class BanEngine {
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const [attacks, { evidenceWaitMs, isHooked }] = [this.#attacks.of(heldBy), this.#policy];
-    const { diversions: hook } = this.#options;
-    const diversions = { isHooked, faultOf: (of: Prefix) => hook.faultOf(of), isLost: (of: Prefix) => hook.isLost(of) };
-    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), diversions };
+    const others = { refusal, isTakenAgain, enclosing: this.#active.enclosing(this.#policy), isHooked };
     return { ...this.#options, ...others, attacks, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 

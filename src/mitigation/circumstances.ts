@@ -95,11 +95,9 @@ export interface Circumstances {
   /** How long rules wait for the first classification of an attack. */
   readonly evidenceWaitMs: number;
   readonly enclosing: EnclosingPrefixes;
-  /** The hook that diverts prefixes. */
-  readonly diversions: Pick<DiversionSource, "faultOf" | "isLost"> & {
-    /** Whether one is configured. */
-    readonly isHooked: boolean;
-  };
+  readonly diversions: Pick<DiversionSource, "faultOf" | "isLost">;
+  /** Whether a hook that diverts prefixes is configured. */
+  readonly isHooked: boolean;
 }
 
 /** The say of other bans and of the configuration about a prefix that is to be announced for narrower ones. */

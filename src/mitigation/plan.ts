@@ -80,7 +80,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
   const { done, fallback } = divertSubstitute(wanted, scrubber, ban, {
     terms,
-    isHooked: circumstances.diversions.isHooked,
+    isHooked: circumstances.isHooked,
   }) ?? { done: wanted, fallback: cause };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
@@ -168,13 +168,13 @@ function fallbackCause(
 function notDiverted(
   ban: PlannedBan,
   { divert }: BanTerms,
-  { enclosing, diversions }: Circumstances,
+  { enclosing, diversions, isHooked }: Circumstances,
   { isBegunAgain = false } = {},
 ): string | null {
   const { prefix } = ban;
   const wider = enclosingOf(prefix, divert?.enclosing);
   const refusal = wider === null ? null : enclosing.refusalOf(wider, ban, false);
-  if (refusal !== null || !diversions.isHooked) return refusal;
+  if (refusal !== null || !isHooked) return refusal;
   return isBegunAgain && diversions.isLost(wider ?? prefix) ? null : diversions.faultOf(wider ?? prefix);
 }
 
@@ -238,7 +238,7 @@ function measureOf(
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
       const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
       const announced = enclosingOf(prefix, terms.divert?.enclosing) ?? prefix;
-      const hooked = circumstances.diversions.isHooked ? { diversion: announced } : {};
+      const hooked = circumstances.isHooked ? { diversion: announced } : {};
       const refused = notAnnounced === null ? hooked : { notAnnounced };
       return {
         kind: action,

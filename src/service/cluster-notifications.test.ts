@@ -40,13 +40,8 @@ class TestBrain {
     const peers = brains.of(name);
     const reach = new PairLease(peers, clock);
     this.notifications = new ClusterNotifications({
-      ...{
-        peers,
-        reach,
-        lease: { holds: () => !this.isDead && reach.holds() },
-        clock,
-        timers: new ManualTimers(clock),
-      },
+      ...{ peers, reach, clock, timers: new ManualTimers(clock) },
+      lease: { holds: () => !this.isDead && reach.holds() },
       ids: {
         shown: (one) => ({ ...one, id: shownId(one.id) }),
         shownId,

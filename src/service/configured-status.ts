@@ -1,4 +1,4 @@
-/** The part of the status that tells the configuration in force. It is made once for each configuration: it may name very many prefixes. */
+/** The part of the status about the configuration in force. It is made once for each configuration: it may name very many prefixes. */
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Config } from "../config/config.ts";
 import type { StatusView } from "../http/backend.ts";

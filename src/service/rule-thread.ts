@@ -1,5 +1,6 @@
 /** The thread that finds the rules of attacks: answers each list of messages with a list of as many answers. */
 import { answerTo, type RuleMessage } from "../mitigation/rules/rule-orders.ts";
+import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
 import { rehearsals } from "./rule-rehearsal.ts";
 
@@ -25,11 +26,11 @@ systemTimers.after(REHEARSED_AFTER_MS, () => void rehearse());
 /** Until the first attack comes. */
 async function rehearse(): Promise<void> {
   let rounds = 0;
-  let beganMs = performance.now();
+  let beganMs = systemClock.monotonicMs();
   for (const _ of rehearsals()) {
-    const restMs = ++rounds < ROUNDS_AT_ONCE ? RESTS * (performance.now() - beganMs) : LATER_REST_MS;
+    const restMs = ++rounds < ROUNDS_AT_ONCE ? RESTS * (systemClock.monotonicMs() - beganMs) : LATER_REST_MS;
     await new Promise<void>((resolve) => systemTimers.after(restMs, resolve));
     if (!isRehearsing) return;
-    beganMs = performance.now();
+    beganMs = systemClock.monotonicMs();
   }
 }

@@ -282,9 +282,9 @@ function writeVersion1(bans: readonly object[], attacks: readonly object[]): voi
 
 /** As a build of this version left it. @param lacks tables that it did not have, beside those that came after version 7 */
 function age(raw: Database, version: number, ...lacks: string[]): void {
-  const later = ["incidents", "maintenance", "notify_targets", "notifications", "cluster_orders", "notified"];
-  const latest = ["order_notices", "browser_sessions", "audit_unconfirmed"];
-  for (const table of [...later, ...latest, ...lacks]) raw.run(`DROP TABLE ${table}`);
+  const later = "incidents maintenance notify_targets notifications cluster_orders notified order_notices";
+  for (const table of [...later.split(" "), "browser_sessions", "audit_unconfirmed", ...lacks])
+    raw.run(`DROP TABLE ${table}`);
   raw.run(`PRAGMA user_version = ${version}`);
   raw.close();
 }

@@ -121,8 +121,8 @@ class SamplingTable {
   void forgetNearer(const Key& wide, std::uint64_t nowMs);
   void erase(std::span<const Key> keys);
   [[nodiscard]] std::uint32_t rateWithin(const DomainKey& domain, const Asked& asked) const;
-  /// Notes the rate of a sampler or a part, in a time that hardly grows with their number: an exporter may change a rate with each
-  /// three bytes that it sends. `before`: 0 for a new one; `rate`: 0 for one that goes.
+  /// Notes the rate of a sampler or a part, in a time that hardly grows with their number: an exporter may change a
+  /// rate with each three bytes that it sends. `before`: 0 for a new one; `rate`: 0 for one that goes.
   void noteOneOfSeveral(const Key& one, std::uint32_t before, std::uint32_t rate);
   /// 0: not there.
   [[nodiscard]] std::uint32_t find(const Key& key) const;
