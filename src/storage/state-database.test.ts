@@ -268,10 +268,8 @@ function writeVersion1(bans: readonly object[], attacks: readonly object[]): voi
   raw.run("CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID");
   const put = (table: string, records: readonly object[], columns: string) => {
     for (const record of records) {
-      const values = { id: "", ...record };
-      raw
-        .query(`INSERT INTO ${table} (${columns}) VALUES (?1, ${table === "bans" ? "1, " : ""}?2)`)
-        .run(values.id, recordOfBan(record as Ban));
+      const [{ id }, marks] = [{ id: "", ...record }, table === "bans" ? "?1, 1, ?2" : "?1, ?2"];
+      raw.query(`INSERT INTO ${table} (${columns}) VALUES (${marks})`).run(id, recordOfBan(record as Ban));
     }
   };
   put("bans", bans, "id, started_at, record");
