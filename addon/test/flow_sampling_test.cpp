@@ -334,7 +334,7 @@ TEST_CASE("flow sampling: an options template of another scope takes back what i
         100);
 }
 
-TEST_CASE("flow sampling: a rate that was not said for an hour gives way to that of the whole domain") {
+TEST_CASE("flow sampling: a rate that was not said for an hour is replaced by that of the whole domain") {
   Received received;
   Fields fields = kPlainFields;
   fields.push_back({10, 4});
