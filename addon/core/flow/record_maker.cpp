@@ -55,9 +55,11 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   hasUptimes_ = layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs;
   key_ = keyKind();
   const SamplingTable& samplings = state_.samplings;
-  const bool isByRecord =
-      layout.has(Slot::sampler) || layout.has(Slot::selector) || samplings.has(SamplingScope::interface) ||
-      (samplings.has(SamplingScope::part) && (layout.has(Slot::lineCard) || layout.has(Slot::meteringProcess)));
+  sampler_ = layout.has(Slot::sampler) ? Slot::sampler : layout.has(Slot::selector) ? Slot::selector : Slot::none;
+  hasParts_ = samplings.has(SamplingScope::part) && (layout.has(Slot::lineCard) || layout.has(Slot::meteringProcess));
+  hasInterfaceRates_ = samplings.has(SamplingScope::interface);
+  isAnswered_ = false;
+  const bool isByRecord = sampler_ != Slot::none || hasParts_ || hasInterfaceRates_;
   hasRateEach_ = template_.hasRate || (isByRecord && !samplings.isEmpty());
   if (!hasRateEach_) setRate_ = samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
 }
@@ -228,13 +230,24 @@ std::uint32_t RecordMaker::rateOf() noexcept {
     // One that cannot be does not undo what was said before.
     if (said.rate != 0 || (said.isImpossible && domain_.ownRate != 0)) return domain_.ownRate;
   }
-  const bool hasSampler = layout_->has(Slot::sampler);
-  const bool isEgress = directionOf(*layout_, values_[Slot::direction]) == FlowDirection::egress;
-  return state_.samplings.rateOf(domain_.key, {.sampler = values_[hasSampler ? Slot::sampler : Slot::selector],
-                                               .part = partIn(*layout_, values_),
-                                               .interface = values_.u32(isEgress ? Slot::output : Slot::input),
-                                               .flowTemplate = template_.id,
-                                               .hasSampler = hasSampler || layout_->has(Slot::selector)});
+  return rateByOptions();
+}
+
+std::uint32_t RecordMaker::rateByOptions() {
+  const std::uint64_t sampler = values_[sampler_];
+  const Slot side = values_[Slot::direction] == 1 ? Slot::output : Slot::input;
+  const std::uint32_t interface = hasInterfaceRates_ ? values_.u32(side) : 0;
+  const std::uint64_t part = hasParts_ ? partIn(*layout_, values_) : 0;
+  const bool isSame = sampler == asked_.sampler && interface == asked_.interface && part == asked_.part;
+  if (isSame && isAnswered_) return answeredRate_;
+  asked_ = {.sampler = sampler,
+            .part = part,
+            .interface = interface,
+            .flowTemplate = template_.id,
+            .hasSampler = sampler_ != Slot::none};
+  answeredRate_ = state_.samplings.rateOf(domain_.key, asked_);
+  isAnswered_ = true;
+  return answeredRate_;
 }
 
 void RecordMaker::finish(FlowRecord& made) noexcept {

@@ -79,6 +79,7 @@ class RecordMaker {
   bool setSampledPacket(const std::uint8_t* record, FlowRecord& made, Counted& counted);
   void addBackward(const FlowRecord& forward, Counted counted);
   [[nodiscard]] std::uint32_t rateOf() noexcept;
+  [[nodiscard]] std::uint32_t rateByOptions();
   void finish(FlowRecord& made) noexcept;
   void setSystemInit(std::uint64_t beganMs);
   void readName(std::uint32_t interface, const std::uint8_t* record);
@@ -116,6 +117,14 @@ class RecordMaker {
   /// Rate of all records of the set, unless it is looked up for each.
   std::uint32_t setRate_ = 0;
   bool hasRateEach_ = false;
+  /// What the last record asked the options for, and their answer: most records of a set ask for the same.
+  SamplingTable::Asked asked_;
+  /// Of the sampler that records name; none: they name none.
+  Slot sampler_ = Slot::none;
+  bool hasParts_ = false;
+  bool hasInterfaceRates_ = false;
+  std::uint32_t answeredRate_ = 0;
+  bool isAnswered_ = false;
   /// Changes of options that found no room.
   std::uint32_t refusedChanges_ = 0;
 };
