@@ -53,7 +53,12 @@ export interface ReportSources {
 const SLACK_MS = 10_000;
 
 /** Yields between its steps, since there may be very many bans and attacks of one target. */
-export function* dryRunReport({ events, attacks, markOf, isTruncated }: ReportSources): Generator<undefined, DryRunReport> {
+export function* dryRunReport({
+  events,
+  attacks,
+  markOf,
+  isTruncated,
+}: ReportSources): Generator<undefined, DryRunReport> {
   const own = events.filter(({ source, dryRun }) => source === "auto" && dryRun);
   const ends = Map.groupBy(
     own.filter(({ action }) => action === "unban"),
