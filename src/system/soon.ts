@@ -2,7 +2,7 @@
 
 export type Soon<T> = T | Promise<T>;
 
-/** Calls `next` with the value: at once where it is there. */
-export function whenThere<T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
+/** Calls `use` with the value: at once where it is there. */
+export function whenThere<T, U>(value: Soon<T>, use: (value: T) => Soon<U>): Soon<U> {
+  return value instanceof Promise ? value.then(use) : use(value);
 }

@@ -12,7 +12,7 @@ async function eventsOf(requests: number, after: (clock: ManualClock) => Promise
   const marks = (async () => {
     for (; !isOver; events.push("turn")) await nextTurn();
   })();
-  const all = Array.from({ length: requests }, (_, i) =>
+  const all = Array.from({ length: requests }, async (_, i) =>
     turns.run(async () => {
       events.push(String(i));
       await after(clock);

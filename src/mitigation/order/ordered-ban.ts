@@ -60,7 +60,7 @@ export interface StoredBan {
   readonly present: () => Ban | null;
   /** All else that the decision depends on. */
   readonly basis: () => readonly unknown[];
-  readonly takeEffect: (ban: Ban) => void;
+  readonly takeEffect: (ban: Ban) => void | Promise<void>;
 }
 
 /** Rejects when the store fails: then there is no ban. */
