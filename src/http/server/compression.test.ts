@@ -39,7 +39,9 @@ describe("a large list", () => {
 
   test("is as it was while two others are compressed", async () => {
     const compression = new Compression();
-    const answers = await Promise.all([1, 2, 3].map(async () => compression.apply(asking("gzip"), jsonAnswer(200, LIST))));
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => compression.apply(asking("gzip"), jsonAnswer(200, LIST))),
+    );
     expect(answers.map(({ headers }) => headers.get("content-encoding"))).toEqual(["gzip", "gzip", null]);
     const next = await compression.apply(asking("gzip"), jsonAnswer(200, LIST));
     expect(next.headers.get("content-encoding")).toBe("gzip");
