@@ -80,6 +80,7 @@ bool SamplingTable::makeRoom(std::uint64_t nowMs) {
   std::sort(going.begin(), going.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   going.resize(std::min(going.size(), kMost));
   std::vector<Key> keys;
+  keys.reserve(going.size());
   for (const auto& [saidMs, key] : going) keys.push_back(key);
   erase(keys);
   littleRoomMs_ = going.size() < kEnough ? nowMs : 0;
@@ -200,8 +201,8 @@ std::size_t SamplingTable::memoryBytes() const noexcept {
   std::size_t bytes = (rates_.bucket_count() + uses_.bucket_count()) * sizeof(void*) +
                       rates_.size() * (sizeof(Rates::value_type) + 2 * sizeof(void*));
   for (const auto& [key, uses] : uses_) {
-    bytes +=
-        sizeof key + sizeof uses + 2 * sizeof(void*) + uses.size() * (sizeof(Uses::value_type) + 4 * sizeof(void*));
+    bytes += sizeof(key) + sizeof(Uses) + 2 * sizeof(void*);
+    bytes += uses.size() * (sizeof(Uses::value_type) + 4 * sizeof(void*));
   }
   return bytes;
 }
