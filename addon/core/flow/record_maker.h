@@ -117,9 +117,9 @@ class RecordMaker {
   /// Rate of all records of the set, unless it is looked up for each.
   std::uint32_t setRate_ = 0;
   bool hasRateEach_ = false;
-  /// What the last record asked the options for, and their answer: most records of a set ask for the same.
+  /// The question of the last record to the options, and their answer: most records of a set ask for the same.
   SamplingTable::Asked asked_;
-  /// Of the sampler that records name; none: they name none.
+  /// The slot of the sampler that records name; none: they name none.
   Slot sampler_ = Slot::none;
   bool hasParts_ = false;
   bool hasInterfaceRates_ = false;
