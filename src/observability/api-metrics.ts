@@ -1,6 +1,5 @@
 /** Requests to the HTTP interface, by the name of their route. */
 import { MetricGroup } from "./metric-group.ts";
-import { PlainHistogram } from "./plain-histogram.ts";
 
 export interface RequestReading {
   /** A route's name, or `unknown`. */
@@ -23,12 +22,12 @@ export class ApiMetrics extends MetricGroup {
   /** Since the last fill(): adding to a counter with labels takes as long as some requests. */
   readonly #answered = new Map<string, { readonly labels: Labels; count: number }>();
   readonly #requests = this.counter("svc_api_requests_total", "Requests answered.", "route", "method", "status");
-  readonly #seconds = new PlainHistogram(this.registry, {
-    name: "svc_api_request_duration_seconds",
-    help: "Time from a request's head until its answer was ready to be sent, in seconds.",
-    label: "route",
-    buckets: REQUEST_SECONDS,
-  });
+  readonly #seconds = this.histogram(
+    "svc_api_request_duration_seconds",
+    "Time from a request's head until its answer was ready to be sent, in seconds.",
+    REQUEST_SECONDS,
+    "route",
+  );
   readonly #faults = this.counter(
     "svc_api_faults_total",
     "Requests that ended in an unexpected error; the log has the details.",
@@ -60,7 +59,7 @@ export class ApiMetrics extends MetricGroup {
     const known = this.#answered.get(key);
     if (known === undefined) this.#answered.set(key, { labels: { route, method: named, status }, count: 1 });
     else known.count++;
-    this.#seconds.observe(route, seconds);
+    this.#seconds.observe({ route }, seconds);
   }
 
   /** Call this before each scrape. */
