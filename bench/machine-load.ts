@@ -1,5 +1,5 @@
 /**
- * What else a machine did while a bench ran: CPU time that its hypervisor gave to other machines, and CPU time of
+ * Other work of a machine while a bench ran: CPU time that its hypervisor gave to other machines, and CPU time of
  * processes that are not the bench's own.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";

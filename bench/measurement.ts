@@ -53,7 +53,7 @@ export interface Comparison {
   /** The least ratio of ours to the rival's that the design allows; null: it sets none. */
   readonly ratioMin: number | null;
   /**
-   * What the traffic source sends to a sink that does nothing, run by run. Absent if the source and the sink use the
+   * The rate of the traffic source into a sink that does nothing, run by run. Absent if the source and the sink use the
    * same CPU in turn: a slower sink always shows there.
    */
   readonly sourceAlone?: Figure;

@@ -1,5 +1,5 @@
 /**
- * What one downloads of a release, in build/release: `make release KEY=…`. The same commit, tools, key and versions in
+ * The files of a release to download, in build/release: `make release KEY=…`. The same commit, tools, key and versions in
  * Debian's archive give the same bytes. One with `--trial` is not to be published: it may need libraries that are too new for
  * some distributions.
  */

@@ -1,6 +1,6 @@
 /**
- * What the executables need beside themselves, of Debian's archive, for any processor: libraries, GoBGP, a shell and what
- * takes rights away. It is linked against for a processor that is not this machine's, and it is the image's first layer.
+ * Packages of Debian's archive that the executables need, for any processor: libraries, GoBGP, a shell and what
+ * takes rights away. A build for another processor links against them, and they are the image's first layer.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -79,14 +79,17 @@ function bannedWords({ path, text }: SourceFile): Found[] {
 
 /** The first words of a comment that is no sentence: it has no subject. A bench begins with its question. */
 const FRAGMENT = /^\s*(?:\S.*\s)?(?:\/\*\*?|\/\/\/?) ?(?:What|Of|Who|Whose)\b/;
+/** The same of the first line of a block. */
+const BLOCK_FRAGMENT = /^\s*\* (?:What|Of|Who|Whose)\b/;
 
 function fragments({ path, text }: SourceFile): string[] {
   const lines = text.split("\n");
   return lines.flatMap((line, i) => {
     const before = lines[i - 1] ?? "";
     const goesOn = /^\s*\/\//.test(line) && /^\s*\/\//.test(before) && !/[.:?]\s*$/.test(before);
-    const isQuestion = path.startsWith("bench/") && i === 0;
-    return FRAGMENT.test(line) && !goesOn && !isQuestion ? [`${path}:${i + 1}: ${line.trim()}`] : [];
+    const isQuestion = path.startsWith("bench/") && i <= 1;
+    const isFragment = FRAGMENT.test(line) || (/^\s*\/\*\*$/.test(before) && BLOCK_FRAGMENT.test(line));
+    return isFragment && !goesOn && !isQuestion ? [`${path}:${i + 1}: ${line.trim()}`] : [];
   });
 }
 
@@ -132,6 +135,7 @@ test.each([
   ["/** Of the base trio. */", 1],
   ["const a = 1; // What it is.", 1],
   ["/** Whose share it takes. */", 1],
+  ["/**\n * What it is, and\n * Of what it is made.\n */", 1],
   ["/** The share of one. Of the others nothing is known. */", 0],
   ["// A line that goes on\n// Of which the second is no beginning.", 0],
 ])("the fragments of %s: %d", (text, count) => {

@@ -1,6 +1,6 @@
 /**
- * What the tabs of this origin send each other: a new one asks for the token of one that is signed in, and signing out
- * is for all. The token goes from the memory of a tab to that of another, and is never stored where it would outlive the
+ * Messages between the tabs of this origin: a new one asks for the token of one that is signed in, and signing out is
+ * for all. The token goes from the memory of a tab to that of another, and is never stored where it would outlive the
  * last of them.
  */
 

@@ -28,8 +28,8 @@ export function attackChartWords({ metric, threshold }: Pick<AttackWire, "metric
 type Point = Partial<Pick<SeriesWire["points"][number], "dropped_pps" | "dropped_mbps" | "passed_pps" | "passed_mbps">>;
 
 /**
- * What became of the traffic at each point; null: it is not known. Drops are known of all packets and bits, not of those
- * of one protocol, of which more might seem to pass than came.
+ * The outcome of the traffic at each point; null: it is not known. Drops are known of all packets and bits, not of
+ * those of one protocol, of which more might seem to pass than came.
  */
 export function outcomesOf(metric: string, points: readonly Point[]) {
   if (metric !== "pps" && metric !== "mbps") return null;

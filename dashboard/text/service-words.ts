@@ -1,6 +1,7 @@
 /**
- * What the service says, in the user's language. Its sentences are part of the interface (docs/interface.md#error-texts):
- * catalogues have them as keys, with places for their values. One that no catalogue has stays in English. Pure.
+ * Sentences of the service in the user's language. Its sentences are part of the interface
+ * (docs/interface.md#error-texts): catalogues have them as keys, with places for their values. One that no catalogue
+ * has stays in English. Pure.
  */
 import { type Catalogue, serviceCatalogue } from "../language.ts";
 

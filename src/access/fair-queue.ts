@@ -1,5 +1,5 @@
 /**
- * What waits, by tenant, where no caller is refused: the tenants take turns, every other turn is the administrator's, and
+ * A queue by tenant, where no caller is refused: the tenants take turns, every other turn is the administrator's, and
  * over a bound the newest of the tenant with the most is dropped.
  */
 

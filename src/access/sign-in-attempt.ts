@@ -1,6 +1,6 @@
 /**
- * What a browser keeps while its user is at the identity provider, sealed so that only this process can read and make it.
- * The service keeps nothing of an attempt: strangers can begin as many as they like.
+ * The record that a browser keeps while its user is at the identity provider, sealed so that only this process can read
+ * and make it. The service keeps nothing of an attempt: strangers can begin as many as they like.
  */
 import { createCipheriv, createDecipheriv } from "node:crypto";
 

@@ -1,5 +1,5 @@
 /**
- * What dry run would have done: the automatic bans that were recorded and not announced, with the attack of each and what
+ * The report of dry run: the automatic bans that were recorded and not announced, with the attack of each and what
  * operators marked it as. Pure.
  */
 

@@ -1,6 +1,6 @@
 /**
- * What an order of another brain does here: it is in force, waits for room, or ends one. Its times are put on the clock of
- * this brain; while the clock that they are of is not known, no order counts as over, and none is ended, by it.
+ * The effect of another brain's order here: it is in force, waits for room, or ends one. Its times are put on the clock
+ * of this brain; while the clock that they are of is not known, no order counts as over, and none is ended, by it.
  */
 import type { ClockOfBrain, SharedRecord, SharedTable } from "./order-exchange.ts";
 import type { OrderTable } from "./order-table.ts";

@@ -1,6 +1,6 @@
 /**
- * What brains compare before they send each other orders: these lie in buckets by their names, and of each bucket there is a
- * hash of all names and stamps in it. Only buckets that differ are sent.
+ * The digest that brains compare before they send each other orders: these lie in buckets by their names, and of each
+ * bucket there is a hash of all names and stamps in it. Only buckets that differ are sent.
  */
 import type { SharedRecord } from "./order-exchange.ts";
 import { stampedName } from "./stamped-order.ts";

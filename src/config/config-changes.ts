@@ -1,6 +1,6 @@
 /**
- * What a configuration would change, for people: by section, in words where a word says it. Only of what the API shows
- * anyway; never a secret, nor where one is.
+ * The changes that a configuration would make, for people: by section, in words where a word says it. Only of what the
+ * API shows anyway; never a secret, nor where one is.
  */
 import { METRICS, type Thresholds } from "../traffic/rates.ts";
 import { changedSections } from "./changed-sections.ts";

@@ -43,8 +43,8 @@ export interface ExporterRule {
   readonly direction: (typeof FLOW_DIRECTIONS)[number];
   /**
    * Interface numbers ("7"), ranges ("1-10") or patterns of names ("xe-*", where * is any text), at most
-   * INTERFACE_PATTERNS_MAX. Where one of the two lists is given, a record counts for the host that it goes to only if it
-   * came in by an external interface, and for the host that it comes from only if it went out by one. `external` has
+   * INTERFACE_PATTERNS_MAX. Where one of the two lists is given, a record counts for the host that it goes to only if
+   * it came in by an external interface, and for the host that it comes from only if it went out by one. `external` has
    * precedence; without it every interface is external that is not internal.
    */
   readonly external: readonly string[] | null;
@@ -71,8 +71,8 @@ export interface FlowReceiverStatus {
   /** Datagrams of exporters that found no room among EXPORTERS_MAX (UNLISTED_EXPORTERS_MAX without rules). */
   readonly withoutRoom: number;
   /**
-   * Records with more packets, bytes or time than there can be, which count as the most there can be; and long ones that
-   * counted at once, since there was no room to spread them over their time.
+   * Records with more packets, bytes or time than there can be, which count as the most there can be; and long ones
+   * that counted at once, since there was no room to spread them over their time.
    */
   readonly clampedRecords: number;
   readonly unspreadRecords: number;
@@ -123,8 +123,8 @@ export interface FlowSource extends Source {
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
   /**
-   * What exporters said and has been of use, as of a second ago, and their numbers: at most 32 MiB. Exporters that were
-   * silent for an hour are not in it.
+   * Templates and options of exporters that have been of use, as of a second ago, and their numbers: at most 32 MiB.
+   * Exporters that were silent for an hour are not in it.
    */
   saved(): Uint8Array;
 }

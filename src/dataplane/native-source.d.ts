@@ -54,13 +54,14 @@ type KindOptions =
     };
 
 /**
- * Of a sampled source: one frame in this number arrives, and each counts as this number. 1 to SAMPLING_RATE_MAX;
+ * For a sampled source: one frame in this number arrives, and each counts as this number. 1 to SAMPLING_RATE_MAX;
  * absent: 1. QueueStats count the frames that arrive.
  */
 export type SamplingRate = number;
 
 /**
- * What packets are taken out of, and the UDP ports that VXLAN goes to: VXLAN_PORTS_MAX at most; absent: VXLAN_PORT alone.
+ * Encapsulations that packets are taken out of, and the UDP ports that VXLAN goes to: VXLAN_PORTS_MAX at most; absent:
+ * VXLAN_PORT alone.
  */
 export interface Decapsulation {
   readonly decapsulate?: readonly Encapsulation[];
@@ -68,8 +69,8 @@ export interface Decapsulation {
 }
 
 /**
- * Whose frames come from other networks, so that none of them is outgoing traffic of the protected host that it names as its
- * source: of all, or of these MAC addresses, 6 bytes each and EXTERNAL_SENDERS_MAX at most.
+ * Senders whose frames come from other networks, so that none of them is outgoing traffic of the protected host that it
+ * names as its source: of all, or of these MAC addresses, 6 bytes each and EXTERNAL_SENDERS_MAX at most.
  */
 export interface ExternalSenders {
   readonly isExternal?: boolean;

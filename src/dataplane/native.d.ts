@@ -1,8 +1,8 @@
 /**
- * What the addon offers, in the order of addon/binding/; bounds, names and record layouts are in src/native/constants.ts.
- * Addresses cross as 16 bytes each, IPv4 in its mapped form
- * (::ffff:a.b.c.d); prefix lengths are of that 128-bit form (an IPv4 /24 is 120). Absent values are null.
- * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
+ * The functions of the addon, in the order of addon/binding/; bounds, names and record layouts are in
+ * src/native/constants.ts. Addresses cross as 16 bytes each, IPv4 in its mapped form (::ffff:a.b.c.d); prefix lengths
+ * are of that 128-bit form (an IPv4 /24 is 120). Absent values are null. Every handle has close(): twice is fine, use
+ * after it throws `TypeError: <handle> is closed`.
  */
 
 import type { LearnedRates } from "../detection/baseline/learned-rates.ts";
@@ -120,7 +120,7 @@ export interface Engine {
   /** Reads one host; false if it is unknown. */
   readHost(address: Uint8Array, out: HostRows): boolean;
   /**
-   * What the last fold counted of each watched host; before that, of a host that is newly watched, what the window had
+   * The counts of each watched host in the last fold; before that, of a host that is newly watched, what the window had
    * of it, by fold, oldest first. Writes the rows from `first` on that fit. Returns the number of all rows.
    */
   readCounts(first: number, out: CountRows): number;
@@ -128,9 +128,9 @@ export interface Engine {
   readGroups(out: HostRows): number;
   /**
    * Recent headers of packets to or from a host, or to or from hosts that agree with it in the first `length` bits (96
-   * more than an IPv4 prefix has; 128 by default), newest last, unbiased. Where not all fit, the newest are taken, those of
-   * one tick evenly from all workers. Returns how many were written. A record is a SAMPLE_RECORD: what its fields say
-   * is in addon/abi/record_abi.h.
+   * more than an IPv4 prefix has; 128 by default), newest last, unbiased. Where not all fit, the newest are taken,
+   * those of one tick evenly from all workers. Returns how many were written. A record is a SAMPLE_RECORD: what its
+   * fields say is in addon/abi/record_abi.h.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length?: number): number;
   /**
@@ -144,7 +144,8 @@ export interface Engine {
   /** Longest time from an attack's begin to its detection: younger packets are not part of a host's profile. */
   setProfileDelay(ms: number): void;
   /**
-   * Packets that the host received before it was attacked, as PROFILE_RECORDs, as far as they fit. Returns their number.
+   * Packets that the host received before it was attacked, as PROFILE_RECORDs, as far as they fit. Returns their
+   * number.
    */
   readProfile(address: Uint8Array, out: Uint8Array): number;
   /** All profiles in chunks, as readHosts(), as PROFILE_ROWs. A host that several workers count has several. */
@@ -152,15 +153,15 @@ export interface Engine {
   /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction, 36 of sampled traffic. */
   keepIntervals(): void;
   /**
-   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. Counts
+   * Counts of hosts since they were last taken, in chunks as readHosts(); hosts without packets are left out. Counts
    * that were taken start again from zero. Hosts that leave a crowded table are lost.
    */
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   /** As takeIntervals() for one host, without taking; false if it had no packets. */
   readInterval(address: Uint8Array, out: IntervalRows): boolean;
   /**
-   * Learns from some ten thousand hosts, and sums them by prefix unless `sums` is null: start with cursor 0 and continue
-   * with the result; -1 is the end. Both must be the addon's. Only one slice at a time.
+   * Learns from some ten thousand hosts, and sums them by prefix unless `sums` is null: start with cursor 0 and
+   * continue with the result; -1 is the end. Both must be the addon's. Only one slice at a time.
    */
   learnHosts(rates: LearnedRates, sums: PrefixSums | null, cursor: number): number;
   /** As learnHosts() on a thread of the pool. */
@@ -377,7 +378,8 @@ export interface Native {
   /**
    * Resets accepted connections of this process's listener at `port` that are over `perAddress` (an IPv4 address or an
    * IPv6 /64; loopback has no such bound) or over `total` (half of the limit of descriptors where that is less): of the
-   * peers that have the most, those that sent nothing, the oldest first, then those silent the longest. On the event loop.
+   * peers that have the most, those that sent nothing, the oldest first, then those silent the longest. On the event
+   * loop.
    */
   limitConnections(cap: {
     readonly port: number;

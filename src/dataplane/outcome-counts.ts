@@ -1,6 +1,6 @@
 /**
- * What becomes of the packets to watched hosts, counted by the kernel: one reading has all outcomes of the same instant.
- * Knows nothing of attacks.
+ * The outcomes of the packets to watched hosts, counted by the kernel: one reading has all outcomes of the same
+ * instant. Knows nothing of attacks.
  */
 import { type Amount, type DropCause, type DroppedAmount, plus } from "../detection/attack/attack-volume.ts";
 import { PACKET_OUTCOMES, WATCHED_DESTINATIONS_MAX } from "../native/constants.ts";
@@ -34,8 +34,9 @@ export class OutcomeCounts {
   }
 
   /**
-   * Replaces the watched hosts: 16 bytes each. One that stays keeps its counts; of one that is new nothing is known until
-   * the next reading, which also has what was kept from it in the one to two seconds before. Throws if the kernel refuses.
+   * Replaces the watched hosts: 16 bytes each. One that stays keeps its counts; of one that is new nothing is known
+   * until the next reading, which also has what was kept from it in the one to two seconds before. Throws if the kernel
+   * refuses.
    */
   watch(addresses: Uint8Array): void {
     this.#counter?.watchDestinations(addresses);

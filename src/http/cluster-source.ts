@@ -7,7 +7,8 @@ export interface ClusterSource {
   /** null: this brain is alone. */
   cluster(): ClusterReport | null;
   /**
-   * What has become of an order that is in force, for its answer: waits for the other brains of a cluster, a second at most.
+   * The state of an order that is in force, for its answer. It waits for the other brains of a cluster, a second at
+   * most.
    * @param key of the table; of bans the prefix
    */
   settled(isSaved: boolean, table: SharedTable, key: string): Promise<Settled>;

@@ -1,7 +1,7 @@
 /**
  * Reads a large table for all callers, in slices between which other requests run. One pass runs at a time; callers
- * that arrive meanwhile share the next one; over its bound, tenants take turns. So an answer never misses earlier changes, and each view of the table is
- * written once for any number of callers.
+ * that arrive meanwhile share the next one; over its bound, tenants take turns. So an answer never misses earlier
+ * changes, and each view of the table is written once for any number of callers.
  */
 import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { PASS_READERS_MAX } from "../limits.ts";

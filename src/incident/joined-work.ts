@@ -1,6 +1,6 @@
 /**
- * What people added to one incident at several brains: the same everywhere, in whatever order it arrives. Pure. Of owners and
- * classifications the one decided last stays, of acknowledgements the first, and of notes all.
+ * The work of people on one incident at several brains: the same everywhere, in whatever order it arrives. Pure. Of
+ * owners and classifications the one decided last stays, of acknowledgements the first, and of notes all.
  */
 import type { Deed, IncidentNote, Work } from "./work.ts";
 

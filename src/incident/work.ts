@@ -1,6 +1,7 @@
 /**
- * What people add to an incident: an owner, that it was seen, what it was, notes, and notes for the next shift
- * (docs/interface.md#incident-command). Pure. Where an operator without a tenant decided, a tenant does not decide otherwise.
+ * The work of people on an incident: an owner, that it was seen, what it was, notes, and notes for the next shift
+ * (docs/interface.md#incident-command). Pure. Where an operator without a tenant decided, a tenant does not decide
+ * otherwise.
  */
 import { type Callers, type Holder, Shares } from "../access/shares.ts";
 import { INCIDENT_NOTES_MAX } from "../limits.ts";
@@ -123,7 +124,8 @@ function orderRefusal(work: Work, order: WorkOrder, { by }: Deed): WorkRefusal |
 }
 
 /**
- * Of the notes that the caller sees: a tenant sees its own. By the owner, who took the incident after the note was written: a shift whose token has the same name takes it again.
+ * Acknowledges the notes that the caller sees: a tenant sees its own. Only the owner may, if the incident was taken
+ * after the note was written: a shift whose token has the same name takes it again.
  */
 function acknowledgedHandover(work: Work, deed: Deed): WorkAnswer {
   const { owner } = work;

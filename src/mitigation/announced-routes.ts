@@ -1,6 +1,7 @@
 /**
- * The routes of all bans as they are announced. A speaker keeps one route of a prefix: bans that share the route of a wider
- * prefix have one, and where bans want different ones of a prefix, the same one is announced as long as both last. Pure.
+ * The routes of all bans as they are announced. A speaker keeps one route of a prefix: bans that share the route of a
+ * wider prefix have one, and where bans want different ones of a prefix, the same one is announced as long as both
+ * last. Pure.
  */
 import type { Announcer, Route, UnicastRoute } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
@@ -49,8 +50,8 @@ export function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
 }
 
 /**
- * The route of a prefix, with the neighbors of all bans that want one of its method. Another method is left out as a whole: a
- * blackhole for the neighbors that take no narrower prefix must not reach the others.
+ * The route of a prefix, with the neighbors of all bans that want one of its method. Another method is left out as a
+ * whole: a blackhole for the neighbors that take no narrower prefix must not reach the others.
  */
 function routeFor(candidates: readonly Candidate[]): UnicastRoute {
   const own = candidates.find((candidate) => isOwn(candidate) && !isRetiring(candidate));
@@ -63,8 +64,8 @@ function routeFor(candidates: readonly Candidate[]): UnicastRoute {
 }
 
 /**
- * What is wanted now before what retires, the terms of hostgroups before those of an order, which would leave out what others
- * need, then a ban of the prefix itself before those within it, then the older ban.
+ * Routes that are wanted now come before those that retire, the terms of hostgroups before those of an order, which
+ * would leave out what others need, then a ban of the prefix itself before those within it, then the older ban.
  */
 function mostPreferredFirst(a: Candidate, b: Candidate): number {
   const preference = Number(isRetiring(a)) - Number(isRetiring(b)) || Number(isOrdered(a)) - Number(isOrdered(b));

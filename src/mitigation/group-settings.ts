@@ -1,6 +1,6 @@
 /**
- * What operators set for a hostgroup by the API: thresholds, the method and addresses that are never banned. It is applied over
- * the configuration at each reading of it.
+ * Settings of operators for a hostgroup by the API: thresholds, the method and addresses that are never banned. It is
+ * applied over the configuration at each reading of it.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { GROUP_WHITELIST_MAX, HOSTGROUPS_MAX } from "../limits.ts";

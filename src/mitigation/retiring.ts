@@ -11,8 +11,8 @@ export function retiringTexts(ban: Ban): string[] | null {
 }
 
 /**
- * What stays of the previous measure, but for wider prefixes that may not be announced any more: these do not wait until
- * other routes have taken their place. The same object if there are none.
+ * The part of the previous measure that stays, but for wider prefixes that may not be announced any more: these do not
+ * wait until other routes have taken their place. The same object if there are none.
  */
 export function withoutRefused(ban: Ban, enclosing: EnclosingPrefixes): Ban {
   if (!hasRetiring(ban)) return ban;

@@ -12,7 +12,8 @@ export function parseTarget(text: string): Target | null {
 }
 
 /**
- * Whether an address or a prefix, in canonical form, is inside the target. A prefix is also at each of its own addresses.
+ * Whether an address or a prefix, in canonical form, is inside the target. A prefix is also at each of its own
+ * addresses.
  */
 export function targetMatcher(target: Target): (own: string) => boolean {
   if (typeof target === "string") {
@@ -27,8 +28,8 @@ export function targetMatcher(target: Target): (own: string) => boolean {
 }
 
 /**
- * What the texts of all addresses inside a prefix begin with: a database can leave out others by it before their texts are
- * read. Empty where they have nothing in common, and for IPv6, whose texts are shortened.
+ * The beginning of the texts of all addresses inside a prefix: a database can leave out others by it before their texts
+ * are read. Empty where they have nothing in common, and for IPv6, whose texts are shortened.
  */
 export function commonText({ family, address, length }: Prefix): string {
   if (family === 6) return "";

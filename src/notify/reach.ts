@@ -1,7 +1,7 @@
 /**
- * Which addresses the targets of tenants may reach: a name is resolved here, its addresses are checked, and the connection
- * goes to these, so that a name that resolves otherwise a moment later leads nowhere else. Without leave no address of
- * this machine, of the service's own infrastructure or of a private network is reached.
+ * Which addresses the targets of tenants may reach: a name is resolved here, its addresses are checked, and the
+ * connection goes to these, so that a name that resolves otherwise a moment later leads nowhere else. Without leave no
+ * address of this machine, of the service's own infrastructure or of a private network is reached.
  */
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { embeddedIpv4, WELL_KNOWN_NAT64 } from "../net/nat64.ts";
@@ -15,9 +15,9 @@ export interface Reached {
 }
 
 /**
- * What IANA's special-purpose registries (RFC 6890) have beside isSpecialPurpose(): in which an IPv4 address is embedded that a
- * tunnel or a translator of its own network reaches (RFC 3056, RFC 4380, RFC 7526, RFC 8215), of protocols, and for documentation
- * (RFC 9637).
+ * Prefixes of IANA's special-purpose registries (RFC 6890) beside isSpecialPurpose(): in which an IPv4 address is
+ * embedded that a tunnel or a translator of its own network reaches (RFC 3056, RFC 4380, RFC 7526, RFC 8215), of
+ * protocols, and for documentation (RFC 9637).
  */
 const NOT_REACHABLE = ["64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/23", "3fff::/20"].map(canonicalPrefix);
 

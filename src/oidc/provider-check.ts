@@ -1,6 +1,6 @@
 /**
- * What `floodwall check --here` finds of the identity provider: its document, and whether it takes the client, its secret and
- * the redirect URI. Asks as a sign-in does, with a code that no provider has given.
+ * The check of the identity provider by `floodwall check --here`: its document, and whether it takes the client, its
+ * secret and the redirect URI. Asks as a sign-in does, with a code that no provider has given.
  */
 import * as oidc from "openid-client";
 import { redirectUri, type SignInConfig } from "../access/sign-in-config.ts";

@@ -1,5 +1,5 @@
 /**
- * What a node's report says of the documents that it got (docs/interface.md#scrub-report): which one is in force there,
+ * A node's report on the documents that it got (docs/interface.md#scrub-report): which one is in force there,
  * and what it refuses. Read leniently and with bounds: other agents may use these keys for something else. Pure.
  */
 import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../limits.ts";

@@ -1,5 +1,5 @@
 /**
- * What one scrub node enforces of the documents that it was sent, by its reports: bans that it refuses, and documents that
+ * Documents that one scrub node enforces, by its reports: bans that it refuses, and documents that
  * it got and did not put in force in time. A node that reports neither is never at fault here. Time is an argument.
  */
 import { REFUSED_BANS_LISTED_MAX, REFUSED_BANS_SHOWN, SENT_DOCUMENTS_MAX } from "../limits.ts";

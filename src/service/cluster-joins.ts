@@ -1,7 +1,7 @@
 /**
- * What the brains of a cluster have together beside orders: ids of attacks, incidents, times, rungs and rules of bans, the nodes that
- * poll them, and notifications. All of it is joined as messages come; nothing waits for another brain but reports, for a
- * quarter of a second.
+ * State that the brains of a cluster share beside orders: ids of attacks, incidents, times, rungs and rules of bans,
+ * the nodes that poll them, and notifications. All of it is joined as messages come; nothing waits for another brain
+ * but reports, for a quarter of a second.
  */
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";

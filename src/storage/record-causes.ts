@@ -1,8 +1,8 @@
 /**
- * What records of audit and attacks are caused by, and the bytes that those of each cause may take in a history database
- * (docs/interface.md#limit-shares). Over its budget the oldest records of the tenant with the most are removed, and among
- * those the ones of its token with the most: so no caller and no attacker fills the disk, and none has another's records
- * removed. Orders of the administrator have a budget of their own, which nothing else takes.
+ * The causes of records of audit and attacks, and the bytes that those of each cause may take in a history database
+ * (docs/interface.md#limit-shares). Over its budget the oldest records of the tenant with the most are removed, and
+ * among those the ones of its token with the most: so no caller and no attacker fills the disk, and none has another's
+ * records removed. Orders of the administrator have a budget of their own, which nothing else takes.
  */
 
 export const RECORD_CAUSES = ["orders", "tenant_orders", "automatic", "refused", "downloads", "attacks"] as const;

@@ -1,5 +1,5 @@
 /**
- * What is wrong with an exporter, judged by what can be measured of it: each fault with a value at which it begins, a
+ * Faults of an exporter, judged by what can be measured of it: each fault with a value at which it begins, a
  * lower one at which it ends, and the time that it must last. Pure: `now` is an argument.
  */
 import { durationText } from "./duration-text.ts";
@@ -22,8 +22,8 @@ export const EXPORTER_FAULTS = [
 export type FaultKind = (typeof EXPORTER_FAULTS)[number];
 
 /**
- * `begins` and `ends` are apart, so that a value in between changes nothing. `unknown`: nothing came recently that would
- * say more than is known already.
+ * `begins` and `ends` are apart, so that a value in between changes nothing. `unknown`: nothing came recently that
+ * would say more than is known already.
  */
 export interface Symptom {
   readonly verdict: "begins" | "ends" | "between" | "unknown";

@@ -1,5 +1,5 @@
 /**
- * What hosts had since their counts were last taken, in columns as the packet counter returns them: the exact sums, and
+ * Counts of hosts since they were last taken, in columns as the packet counter returns them: the exact sums, and
  * the highest rate that any tick found.
  */
 

@@ -143,8 +143,8 @@ const RECORDED_SECONDS_MIN = 300;
 const EMPTY_SHARE_MAX = 0.1;
 
 /**
- * What a chart shows of a range: the first one begins where the records begin, if that is well within it, since a
- * service that has just started has no more. A range that was chosen is shown as it is.
+ * The part of a range that a chart shows: the first one begins where the records begin, if that is well within it,
+ * since a service that has just started has no more. A range that was chosen is shown as it is.
  * @param series `startedAt`: when the service started, seconds since the epoch, of a series that may be silent; absent:
  * it always has records
  */

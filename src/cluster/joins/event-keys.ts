@@ -1,6 +1,6 @@
 /**
- * Ids of events that are the same at every brain: from what the event is about, and its number among those of its kind. Pure
- * but for the counts. Ids are UUIDs of version 8 (RFC 9562, section 5.8), from a hash.
+ * Ids of events that are the same at every brain: from what the event is about, and its number among those of its kind.
+ * Pure but for the counts. Ids are UUIDs of version 8 (RFC 9562, section 5.8), from a hash.
  */
 
 /** Faults that each brain sees for itself are the same if they are seen within this time. */
@@ -30,7 +30,7 @@ export class EventKeys {
   readonly #before = new Map<string, number>();
 
   /**
-   * Of the next event of this kind about a subject that has an id, such as an attack.
+   * The key of the next event of this kind about a subject that has an id, such as an attack.
    * @param isRestored it began before this brain was started, which may have had events of it.
    */
   numbered(kind: string, subject: string, isRestored = false): string {

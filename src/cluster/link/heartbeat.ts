@@ -1,5 +1,5 @@
 /**
- * What brains send each other twice a second: that they are there, their wall clocks, their builds and the hashes of
+ * The heartbeat that brains send each other twice a second, with their wall clocks, their builds and the hashes of
  * their configurations. Clocks are compared as by NTP (RFC 5905, 8): the answer of the exchange that took least counts.
  */
 import { type Static, Type } from "@sinclair/typebox";

@@ -119,8 +119,8 @@ interface Measured {
 }
 
 /**
- * A worker that has no CPU hands its counts over late, and a tick that was late shows that the machine is busy. A rate is
- * measured over a span of at least STEADY_LEAST ticks that follows one of at most STEADY_MOST; otherwise over both.
+ * A worker that has no CPU hands its counts over late, and a tick that was late shows that the machine is busy. A rate
+ * is measured over a span of at least STEADY_LEAST ticks that follows one of at most STEADY_MOST; otherwise over both.
  */
 const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
 /** How often the drops of rules are read, and what gets through is compared with the threshold, ms. */
@@ -337,8 +337,8 @@ export class AttackMeters {
 }
 
 /**
- * What a reading has more than the one before. The drops of a ban's rules and the outcomes by destination are counters of
- * their own, which begin at other times. null: it is of the other counter, and says nothing of the time between.
+ * The growth of a reading over the one before. The drops of a ban's rules and the outcomes by destination are counters
+ * of their own, which begin at other times. null: it is of the other counter, and says nothing of the time between.
  */
 function newlyDropped({ dropped: before, ofRules }: Measured, now: DroppedAmount): DroppedAmount | null {
   if (before === null) return now;

@@ -1,7 +1,7 @@
 /**
- * What one reading of an attack's packets says: the flow sample at detection, and the kind of the attack. Works on flat
- * records, so that the readings of a thousand attacks take the event loop some milliseconds. Does not know where the
- * records come from, nor when an attack is read.
+ * The findings of one reading of an attack's packets: the flow sample at detection, and the kind of the attack. Works
+ * on flat records, so that the readings of a thousand attacks take the event loop some milliseconds. Does not know
+ * where the records come from, nor when an attack is read.
  */
 import { PROFILE_ROW } from "../../native/constants.ts";
 import type { Now } from "../../system/now.ts";

@@ -1,6 +1,6 @@
 /**
- * What the hosts with much of the sampled traffic received before they were attacked: many headers and the rate of each.
- * The few packets that the counter keeps of every host (traffic-profile.ts) serve for the others.
+ * Traffic of the hosts with much of the sampled traffic from before they were attacked: many headers and the rate of
+ * each. The few packets that the counter keeps of every host (traffic-profile.ts) serve for the others.
  */
 import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";

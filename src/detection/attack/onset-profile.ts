@@ -1,5 +1,5 @@
 /**
- * What a host received in the part of the window before its attack began: its profile, where it has no other. The attack
+ * Traffic of a host in the part of the window before its attack began: its profile, where it has no other. The attack
  * begins where the rate of its packets changes most, by the ratio of likelihoods of two Poisson processes and one
  * (Raftery, Akman, "Bayesian analysis of a Poisson process with a change-point", 1986). Pure.
  */

@@ -1,6 +1,7 @@
 /**
- * What users of any host may send, for a host whose own traffic before the attack is not known: classes of packets with
- * the share of all traffic that each may have, and packets of common services that rules should not match. Pure.
+ * Traffic that users of any host may send, for a host whose own traffic before the attack is not known: classes of
+ * packets with the share of all traffic that each may have, and packets of common services that rules should not match.
+ * Pure.
  */
 import { addressFamily } from "../../net/address.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";

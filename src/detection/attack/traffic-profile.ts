@@ -1,6 +1,6 @@
 /**
- * What hosts received before they were attacked: some packets of each, which the packet counter keeps, and those of an
- * earlier process until the counter has enough of its own.
+ * Traffic of hosts from before they were attacked: some packets of each, which the packet counter keeps, and those of
+ * an earlier process until the counter has enough of its own.
  */
 import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW, PROFILED_HOSTS_MAX } from "../../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";

@@ -14,7 +14,7 @@ export interface PrefixSums {
     readonly overflow: number;
   };
   /**
-   * Of the first prefixes, as many as fit: the sums of the rates, of their squares, and of packets and megabits the
+   * For the first prefixes, as many as fit: the sums of the rates, of their squares, and of packets and megabits the
    * variance of the estimates.
    */
   read(sums: Float64Array, squares: Float64Array, variances: Float64Array): void;

@@ -213,8 +213,8 @@ class CustomerIncidents implements Reader<ListedIncident> {
 }
 
 /**
- * Of what was its own when it began, while the hostgroup is. One that no tenant owns may have victims of one since a
- * reload, which are not shown to others.
+ * Whether the incident is the owner's: one that was when it began stays so while the hostgroup does. One that no tenant
+ * owns may have victims of one since a reload, which are not shown to others.
  */
 function isOf(backend: Backend, view: IncidentView, owner: string | null): boolean {
   const { tenant, group } = view;

@@ -1,6 +1,6 @@
 /**
- * What a rule of the operator would have done to the traffic of the last minute, estimated from its sampled headers: before
- * it is ordered. Pure.
+ * The effect that a rule of the operator would have had on the traffic of the last minute, estimated from its sampled
+ * headers: before it is ordered. Pure.
  */
 import type { MinuteHeader, MinuteReading } from "../../detection/attack/minute-sample.ts";
 import { addressFamily, type IpAddress } from "../../net/address.ts";

@@ -1,5 +1,5 @@
 /**
- * What an operator ordered of a ban, as another brain gets it: all that follows from the configuration and from attacks each
+ * A ban that an operator ordered, as another brain gets it: all that follows from the configuration and from attacks each
  * brain decides itself. Communities are texts, so that a record does not depend on how a build keeps them.
  */
 import { type Static, Type } from "@sinclair/typebox";

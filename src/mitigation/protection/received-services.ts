@@ -1,5 +1,5 @@
 /**
- * What the hosts of a prefix received in the last minute, by service: before a profile is chosen for it. Estimated from
+ * Traffic of the hosts of a prefix in the last minute, by service: before a profile is chosen for it. Estimated from
  * sampled headers. Pure.
  */
 import type { MinuteHeader, MinuteReading } from "../../detection/attack/minute-sample.ts";

@@ -1,6 +1,6 @@
 /**
- * The bans that this node refuses, for its report (docs/interface.md#scrub-report), its log and its metrics; and what it
- * enforces in their place.
+ * The bans that this node refuses, for its report (docs/interface.md#scrub-report), its log and its metrics; and what
+ * it enforces in their place.
  */
 import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -36,8 +36,8 @@ export function refusalsToWire(refused: readonly RefusedBan[]): RefusalsWire {
 const OTHER_REASONS = "for various reasons: see the log of the node";
 
 /**
- * What was in force of a ban before it was refused stays until its own expiry: these rules were accepted, and without them
- * the attack would pass.
+ * The rules of a ban from before it was refused stay in force until its own expiry: these rules were accepted, and
+ * without them the attack would pass.
  */
 export function withLastGood(
   held: readonly HeldBan[],
