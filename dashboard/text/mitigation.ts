@@ -34,24 +34,25 @@ export function byUrgency(a: AttackWire, b: AttackWire): number {
 
 /** The ban of the attack: the active one, else the last one. undefined: there is none. */
 export function banOf({ target, prefix }: AttackWire, bans: readonly BanWire[]): BanWire | undefined {
-  const index = indexOf(bans);
-  return target === undefined ? index.get(`prefix ${prefix}`) : index.get(`target ${target}`);
+  if (target !== undefined) return indexOf(BY_TARGET, bans, (ban) => ban.target).get(target);
+  return prefix === undefined ? undefined : indexOf(BY_PREFIX, bans, (ban) => ban.prefix).get(prefix);
 }
 
-/** Indexes the list once, not for each attack. */
-const INDEXES = new WeakMap<readonly BanWire[], ReadonlyMap<string, BanWire>>();
+type BanIndexes = WeakMap<readonly BanWire[], ReadonlyMap<string, BanWire>>;
 
-function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
-  const known = INDEXES.get(bans);
+/** A list is indexed once, not for each attack. */
+const BY_TARGET: BanIndexes = new WeakMap();
+const BY_PREFIX: BanIndexes = new WeakMap();
+
+function indexOf(indexes: BanIndexes, bans: readonly BanWire[], keyOf: (ban: BanWire) => string) {
+  const known = indexes.get(bans);
   if (known !== undefined) return known;
   const index = new Map<string, BanWire>();
   for (const ban of bans) {
-    for (const key of [`target ${ban.target}`, `prefix ${ban.prefix}`]) {
-      const other = index.get(key);
-      if (other === undefined || goesBefore(ban, other)) index.set(key, ban);
-    }
+    const other = index.get(keyOf(ban));
+    if (other === undefined || goesBefore(ban, other)) index.set(keyOf(ban), ban);
   }
-  INDEXES.set(bans, index);
+  indexes.set(bans, index);
   return index;
 }
 
