@@ -28,6 +28,9 @@ const TITLE: Column<Row> = {
   order: incidentTitle,
 };
 
+/** Active ones first. */
+const STATES = Object.keys(STATE_WORDS);
+
 const STATE: Column<Row> = {
   key: "state",
   title: t`State`,
@@ -42,7 +45,7 @@ const STATE: Column<Row> = {
       )}
     </>
   ),
-  order: ({ state }) => state,
+  order: ({ state }) => STATES.indexOf(state),
 };
 
 const SIZE: readonly Column<Row>[] = [

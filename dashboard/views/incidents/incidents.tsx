@@ -1,4 +1,4 @@
-/** The incidents, the newest first, and the view of one. */
+/** The incidents, active ones first, and the view of one. */
 import { useState } from "preact/hooks";
 import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
 import { useIncidents } from "../../api/incident-list.ts";
@@ -19,7 +19,8 @@ import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
 import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
-const FIRST_SORT: Sort = { key: t`Began`, isDescending: true };
+/** Active ones first; of one state the newest, in whose order they are read. */
+const FIRST_SORT: Sort = { key: "state", isDescending: false };
 
 const STATES = [
   ["all", t`All`],
