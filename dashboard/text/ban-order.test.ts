@@ -32,7 +32,7 @@ const effect = { available: true, collateral_share: 0.3 };
 const ban = { state: "active", dry_run: false };
 const preview = (fields: object) => ({ ban, effect, ...fields }) as never;
 
-test("the target is asked for again where much is hit that is in no attack", () => {
+test("the target must be typed again where much is hit that is in no attack", () => {
   expect(needsTarget(preview({}))).toBe(true);
   expect(needsTarget(preview({ effect: { ...effect, collateral_share: 0.05 } }))).toBe(false);
   expect(needsTarget(preview({ ban: { ...ban, dry_run: true } }))).toBe(false);

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire } from "../../../src/http/wire/attack-series.ts";
+import { serviceNow } from "../../api/contact.ts";
 import type { Resource } from "../../api/resource.ts";
 import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
@@ -10,8 +11,10 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { outcomesOf } from "../../text/attack-chart.ts";
 import { earlyPeakNote } from "../../text/attack-marks.ts";
+import { missedText } from "../../text/attack-size.ts";
 import { plusMinus, rateOf } from "../../text/format/numbers.ts";
 import type { Span } from "../../text/format/ranges.ts";
+import { momentText } from "../../text/format/times.ts";
 import { nameWithError } from "../../text/highest.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 import { nearest, zoomed } from "../../text/zoom.ts";
@@ -37,10 +40,11 @@ export function AttackChart(props: AttackChartProps) {
           return (
             <Panel title={t`Traffic`} isWide>
               <HistoryChart attack={attack} target={attack.target} />
+              <Missed attack={attack} />
             </Panel>
           );
         }
-        return series.available ? <SeriesChart {...props} series={series} /> : null;
+        return series.available ? <SeriesChart {...props} series={series} hasBegin={hasBegin} /> : null;
       }}
     </Show>
   );
@@ -52,7 +56,8 @@ function SeriesChart({
   marks,
   pointedAt,
   onPoint,
-}: AttackChartProps & { readonly series: SeriesWire }) {
+  hasBegin,
+}: AttackChartProps & { readonly series: SeriesWire; readonly hasBegin: boolean }) {
   const { points, metric, started_at: detected, ended_at: end } = series;
   const began = attack.volume?.began_at ?? detected;
   const [zoom, setZoom] = useState<Span | null>(null);
@@ -95,9 +100,17 @@ function SeriesChart({
         />
       </Chart>
       {note !== null && <p>{note}</p>}
+      <Missed attack={attack} />
+      {!hasBegin && <p>{t`What came before the first point is not drawn: Floodwall was started amid the attack.`}</p>}
       <p class="muted">{tx`A line marks each entry of the timeline. Drag over the chart to look closer; with the keyboard, the arrow keys go through it.${series.ended_at === undefined && zoom !== null && t` While the chart is zoomed, it does not follow the attack.`}`}</p>
     </Panel>
   );
+}
+
+/** In no chart and in no number. */
+function Missed({ attack: { volume } }: Pick<AttackChartProps, "attack">) {
+  const text = volume === undefined ? null : missedText(volume, (ms) => momentText(ms, serviceNow()));
+  return text === null ? null : <p>{t`Not counted: ${text}.`}</p>;
 }
 
 interface ZoomButtonsProps {
