@@ -2,7 +2,7 @@
 import type { DropCause } from "../../src/detection/attack/attack-volume.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { t } from "../language.ts";
-import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
+import { bitRate, byteCount, decimal, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 import { momentText } from "./format/times.ts";
 
 /** `2.60 M packets, 3.65 GB`. */
@@ -81,7 +81,7 @@ export function passedText(volume: VolumeWire): string {
   return t`${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
 }
 
-/** What came while the service did not run is in no number. null: all was counted. */
+/** Times in which the service did not run: their traffic is in no number. null: all was counted. */
 export function missedText({ not_counted: spans }: VolumeWire, textOf: (ms: number) => string): string | null {
   if (spans === undefined) return null;
   const texts = spans.map(({ from, to }) => t`${textOf(Date.parse(from))} to ${textOf(Date.parse(to))}`);
@@ -94,5 +94,6 @@ function shareText(part: number, whole: number): string {
 
 /** `0.4 s`, `12.5 s`, `95 s`. */
 export function secondsText(seconds: number): string {
-  return `${seconds < 60 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
+  const rounded = seconds < 60 ? Math.round(seconds * 10) / 10 : Math.round(seconds);
+  return t`${decimal(rounded, Number.isInteger(rounded) ? 0 : 1)} s`;
 }

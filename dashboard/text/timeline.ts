@@ -158,5 +158,5 @@ function withoutLength(prefix: string): string {
 
 /** Seconds after the first entry: `+0.014 s`. */
 export function afterFirst(entry: Entry, first: Entry): string {
-  return `+${decimal((Date.parse(entry.at) - Date.parse(first.at)) / 1000, 3)} s`;
+  return t`+${decimal((Date.parse(entry.at) - Date.parse(first.at)) / 1000, 3)} s`;
 }

@@ -18,6 +18,7 @@ import {
   victimsText,
 } from "../../text/incidents.ts";
 import { SEVERITIES } from "../../text/interface-words.ts";
+import type { Sort } from "../../text/table-order.ts";
 
 type Row = IncidentRowWire;
 
@@ -28,7 +29,8 @@ const TITLE: Column<Row> = {
   order: incidentTitle,
 };
 
-/** Active ones first. */
+/** Active ones first; of one state as they come, the newest first. */
+export const FIRST_SORT: Sort = { key: "state", isDescending: false };
 const STATES = Object.keys(STATE_WORDS);
 
 const STATE: Column<Row> = {

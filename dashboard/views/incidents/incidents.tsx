@@ -13,14 +13,10 @@ import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { customerOfSteps } from "../../text/customers.ts";
 import { incidentText } from "../../text/incidents.ts";
-import type { Sort } from "../../text/table-order.ts";
 import type { ViewProps } from "../../view.ts";
 import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
-import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
-
-/** Active ones first; of one state the newest, in whose order they are read. */
-const FIRST_SORT: Sort = { key: "state", isDescending: false };
+import { FIRST_SORT, INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
 const STATES = [
   ["all", t`All`],

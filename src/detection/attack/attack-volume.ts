@@ -243,7 +243,7 @@ export class VolumeMeter {
   }
 }
 
-/** What came between the last tick of the earlier process and the first one of this is in no number. */
+/** Nothing was counted between the last tick of the earlier process and the first one of this. */
 function resumed(earlier: AttackVolume, { endMs, spanMs }: CountedSpan): AttackVolume {
   const { watchedUntil, notCounted = [] } = earlier;
   if (watchedUntil === undefined) return earlier;
