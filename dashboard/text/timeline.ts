@@ -131,10 +131,21 @@ const MATCHES: Readonly<Record<string, (value: string) => string>> = {
   dst: (value) => t`to ${withoutLength(value)}`,
   "src-port": (value) => t`from port ${value}`,
   "dst-port": (value) => t`to port ${value}`,
-  "tcp-flags": (value) => t`with ${value.toUpperCase()}`,
+  "tcp-flags": flagWords,
   fragment: (value) => (value === "yes" ? t`fragments` : t`no fragments`),
   length: (value) => t`${value} bytes`,
 };
+
+/** `syn,!ack` is `with SYN, without ACK`. */
+function flagWords(value: string): string {
+  const [unset, set] = [true, false].map((isUnset) =>
+    value.toUpperCase().split(",").filter((flag) => flag.startsWith("!") === isUnset),
+  );
+  return [
+    ...(set?.length ? [t`with ${set.join(", ")}`] : []),
+    ...(unset?.length ? [t`without ${unset.map((flag) => flag.slice(1)).join(", ")}`] : []),
+  ].join(", ");
+}
 
 /** `dst 203.0.113.70/32 proto udp fragment yes discard` is `UDP, fragments, to 203.0.113.70: discard`. */
 function ruleWords(rule: string): string {
