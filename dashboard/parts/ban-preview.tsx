@@ -2,7 +2,7 @@
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { type Answer, command } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
-import { t, tx } from "../language.ts";
+import { t } from "../language.ts";
 import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "../text/failure.ts";
 import { routeWords } from "../text/timeline.ts";
@@ -51,9 +51,12 @@ function Preview({ ip, isComplete, shown }: BanPreviewProps) {
       {sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
-      {hostgroup !== undefined && (
-        <p class="muted">{tx`Hostgroup ${hostgroup}${ban.state === "active" && ` · ${routeWords(ban.route)}`}`}</p>
-      )}
+      <p class="muted">
+        {[
+          ...(hostgroup === undefined ? [] : [t`Hostgroup ${hostgroup}`]),
+          ...(ban.state === "active" ? [routeWords(ban.route)] : []),
+        ].join(" · ")}
+      </p>
     </>
   );
 }

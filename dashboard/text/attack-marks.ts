@@ -31,7 +31,6 @@ export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): 
   const { max_sampling_error: error, rate_max: rate } = early;
   if (rate * (1 - (error ?? 0)) <= later) return null;
   return (
-    t`The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
-    t`a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total.`
+    t`The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before this attack began. It is not in its peak and total.`
   );
 }

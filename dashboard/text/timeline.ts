@@ -158,9 +158,11 @@ function ruleWords(rule: string): string {
     parts.push(of(words[at + 1] ?? ""));
   }
   // The destination comes first, and says the least: it is the victim.
-  if (words.slice(at).join(" ") !== "discard" || parts.length === 0) return rule;
+  const action = words.slice(at).join(" ");
+  const [, rate] = /^rate-limit (.+)$/.exec(action) ?? [];
+  if ((rate === undefined && action !== "discard") || parts.length === 0) return rule;
   const ordered = words[0] === "dst" ? [...parts.slice(1), ...parts.slice(0, 1)] : parts;
-  return `${ordered.join(", ")}: ${t`discard`}`;
+  return `${ordered.join(", ")}: ${rate === undefined ? t`discard` : t`at most ${rate}`}`;
 }
 
 function withoutLength(prefix: string): string {

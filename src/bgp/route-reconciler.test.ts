@@ -134,12 +134,12 @@ test.each([
   expect(seen).toEqual(lookups);
 });
 
-test("a route that one neighbor has is told of while another does not answer, also if a session ends meanwhile", async () => {
+test("a route that one neighbor has is reported while another does not answer, also if a session ends meanwhile", async () => {
   const [fast, slow] = ["192.0.2.1", "192.0.2.2"].map((address) => ({
     ...{ address, remoteAsn: 1, families: ["ipv4-unicast"], state: "established", changedAtMs: 0, isDeferring: false },
   })) as unknown as readonly [Session, Session];
   const answer = Promise.withResolvers<never[]>();
-  let isTold = false;
+  let isReported = false;
   const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "listAdjOut"> = {
     listGlobal: async () => [],
     sendPaths: async (paths) => void [...paths],
@@ -147,14 +147,14 @@ test("a route that one neighbor has is told of while another does not answer, al
       asked === slow.address ? answer.promise : Promise.resolve([{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }]),
   };
   const onChange = () => {
-    isTold = reconciler.isOutAt(fast.address, route("203.0.113.1"));
+    isReported = reconciler.isOutAt(fast.address, route("203.0.113.1"));
   };
   const reconciler = new RouteReconciler({ ...OPTIONS, onChange });
   await reconciler.attach(client as SpeakerClient);
   reconciler.setSessions([fast, slow]);
   reconciler.want([route("203.0.113.1")]);
   await nextTurn();
-  expect(isTold).toBe(true);
+  expect(isReported).toBe(true);
   answer.resolve([]);
 });
 

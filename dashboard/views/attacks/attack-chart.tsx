@@ -9,7 +9,7 @@ import { Button } from "../../parts/button.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { outcomesOf } from "../../text/attack-chart.ts";
+import { drawnPoints, outcomesOf } from "../../text/attack-chart.ts";
 import { earlyPeakNote } from "../../text/attack-marks.ts";
 import { missedText } from "../../text/attack-size.ts";
 import { plusMinus, rateOf } from "../../text/format/numbers.ts";
@@ -61,8 +61,9 @@ function SeriesChart({
   const { points, metric, started_at: detected, ended_at: end } = series;
   const began = attack.volume?.began_at ?? detected;
   const [zoom, setZoom] = useState<Span | null>(null);
-  const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1000), [points]);
-  const lines = useMemo(() => linesOf(series), [series]);
+  const drawn = useMemo(() => drawnPoints(points), [points]);
+  const { times } = drawn;
+  const lines = useMemo(() => linesOf(series, drawn.points), [series, drawn]);
   const spans = useMemo(() => {
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
     return [{ from: Date.parse(began) / 1000, to }];
@@ -177,7 +178,10 @@ function valuesText(lines: readonly Series[], index: number, metric: string): st
     .join(", ");
 }
 
-function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] {
+function linesOf(
+  { metric, threshold, baseline }: SeriesWire,
+  points: ReturnType<typeof drawnPoints>["points"],
+): Series[] {
   const outcomes = outcomesOf(metric, points);
   const constant = (label: string, color: string, value: number): Series => ({
     label,
@@ -186,11 +190,11 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
     form: "dashed",
   });
   return [
-    { label: t`Offered`, color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
+    { label: t`Offered`, color: "--chart-rate", values: points.map((point) => point?.rate ?? null), form: "shade" },
     {
-      label: nameWithError(t`Highest`, Math.max(0, ...points.map(({ max_sampling_error: error = 0 }) => error))),
+      label: nameWithError(t`Highest`, Math.max(0, ...points.map((point) => point?.max_sampling_error ?? 0))),
       color: "--chart-rate",
-      values: points.map(({ rate_max: highest }) => highest),
+      values: points.map((point) => point?.rate_max ?? null),
     },
     ...(outcomes === null
       ? []

@@ -10,6 +10,7 @@ import {
   bitRate,
   error,
   errorAtMost,
+  metricWords,
   packetRate,
   percent,
   sampledShare,
@@ -61,7 +62,7 @@ function overview(attack: AttackWire, nowMs: number): Html {
     ["Began", volume === undefined ? null : utc(volume.began_at)],
     ["Detected", utc(begin)],
     ["Ended", end === undefined ? `not yet, as of ${utc(nowMs)}` : utc(end)],
-    ["Detected because", `${words(attack.metric)} over ${thresholdOf(attack)}`],
+    ["Detected because", `${metricWords(attack.metric)} over ${thresholdOf(attack)}`],
     ["Mitigation", mitigationOf(attack)],
   ]);
 }
@@ -161,7 +162,7 @@ function doneOf({ entries }: TimelineWire): Html {
     entries.map(({ at, kind, text = "", neighbor }) => [
       utc(at),
       words(kind),
-      [text, neighbor].filter(Boolean).join(" – "),
+      [text.replace(/^\w+(?= above )/, metricWords), neighbor].filter(Boolean).join(" – "),
     ]),
   );
 }
