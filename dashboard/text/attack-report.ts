@@ -124,6 +124,9 @@ const COLUMNS = [
   "passed_mbps",
 ] as const satisfies readonly (keyof SeriesWire["points"][number])[];
 
+/** Times of points are rounded. */
+const MISSED_MS_MIN = 1000;
+
 /**
  * Uses the names and values of the API: times in UTC, and nothing where nothing is known, as of the time before the first
  * point where the service was started amid the attack.
@@ -131,7 +134,7 @@ const COLUMNS = [
 export function seriesCsv({ points }: Pick<SeriesWire, "points">, { started_at, volume }: AttackWire): string {
   const at = volume?.began_at ?? started_at;
   const missedMs = Date.parse(points[0]?.at ?? at) - Date.parse(at);
-  const all = missedMs > 0 ? [{ at, seconds: missedMs / 1000 }, ...points] : points;
+  const all = missedMs >= MISSED_MS_MIN ? [{ at, seconds: missedMs / 1000 }, ...points] : points;
   return csvText([COLUMNS, ...all.map((point: CsvPoint) => COLUMNS.map((column) => String(point[column] ?? "")))]);
 }
 

@@ -62,9 +62,9 @@ test("says that nothing is announced, that a ban is prolonged, and that it would
     "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
     HIT,
   ]);
-  expect(previewSentences(preview({ state: "rejected", reason: "whitelisted", remedy: "order beside it" }), NOW)).toEqual([
-    "Floodwall would refuse it: whitelisted: order beside it.",
-  ]);
+  expect(
+    previewSentences(preview({ state: "rejected", reason: "whitelisted", remedy: "order beside it" }), NOW),
+  ).toEqual(["Floodwall would refuse it: whitelisted: order beside it."]);
 });
 
 test("says what each neighbor gets, where anything is announced", () => {

@@ -139,7 +139,10 @@ const MATCHES: Readonly<Record<string, (value: string) => string>> = {
 /** `syn,!ack` is `with SYN, without ACK`. */
 function flagWords(value: string): string {
   const [unset, set] = [true, false].map((isUnset) =>
-    value.toUpperCase().split(",").filter((flag) => flag.startsWith("!") === isUnset),
+    value
+      .toUpperCase()
+      .split(",")
+      .filter((flag) => flag.startsWith("!") === isUnset),
   );
   return [
     ...(set?.length ? [t`with ${set.join(", ")}`] : []),

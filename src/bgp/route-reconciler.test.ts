@@ -144,7 +144,9 @@ test("a route that one neighbor has is reported while another does not answer, a
     listGlobal: async () => [],
     sendPaths: async (paths) => void [...paths],
     listAdjOut: ({ neighbor: asked }) =>
-      asked === slow.address ? answer.promise : Promise.resolve([{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }]),
+      asked === slow.address
+        ? answer.promise
+        : Promise.resolve([{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }]),
   };
   const onChange = () => {
     isReported = reconciler.isOutAt(fast.address, route("203.0.113.1"));

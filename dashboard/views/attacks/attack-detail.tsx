@@ -79,8 +79,7 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
             <AttackTakeAway attack={attack} course={course} sources={sources} />
             {banned !== null
               ? advice.action?.kind !== "unban" && <UnbanButton ban={banned} />
-              : target !== undefined &&
-                mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
+              : target !== undefined && mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
           </div>
         }
       >

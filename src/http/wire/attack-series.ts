@@ -83,7 +83,7 @@ export function seriesToWire({ attack, series }: AttackSeriesView): SeriesWire {
     baseline: attack.reason.baseline === null ? null : round(attack.reason.baseline.normal),
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
-    points: series === null ? [] : Array.from(steadyPoints(series.points()), pointToWire),
+    points: series === null ? [] : Array.from(steadyPoints(series.points(), attack.volume?.beganAt), pointToWire),
   });
 }
 
@@ -112,11 +112,13 @@ function withoutNeighbors(timeline: readonly TimelineEntry[]): readonly Timeline
 /**
  * A tick that ran late leaves a part of its packets to the next one. Where the highest rate was measured over both, they
  * are one point: the rate of one alone would be above the highest.
+ * @param beganAt the attack has points of its own from then on
  */
-function* steadyPoints(points: Iterable<SeriesPoint>): Generator<SeriesPoint> {
+function* steadyPoints(points: Iterable<SeriesPoint>, beganAt = 0): Generator<SeriesPoint> {
   let last: SeriesPoint | null = null;
   for (const point of points) {
-    const isNext = last !== null && Math.abs(point.endMs - point.spanMs - last.endMs) < 1;
+    const beginMs = point.endMs - point.spanMs;
+    const isNext = last !== null && Math.abs(beginMs - last.endMs) < 1 && Math.abs(beginMs - beganAt) >= 1;
     if (last !== null && isNext && isUnsteady(point)) last = joined(last, point);
     else {
       if (last !== null) yield last;

@@ -66,7 +66,8 @@ export function contradictions({ screen, api, routed }: Observation): string[] {
 }
 /** By the first line: at how many neighbors the attack has its route that has it at the fewest; null: it does not say. */
 function saidLeast(situation: string): number | null {
-  if (/no router has the route|No ban\b|Ban refused|Ban has ended|Nothing announces|Waiting for rules/i.test(situation)) return 0;
+  if (/no router has the route|No ban\b|Ban refused|Ban has ended|Nothing announces|Waiting for rules/i.test(situation))
+    return 0;
   const part = /route at (\d+) of (\d+) routers?/i.exec(situation);
   return part === null ? null : Number(part[1]);
 }
