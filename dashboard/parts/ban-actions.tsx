@@ -48,8 +48,8 @@ export function BanButton({ target }: { readonly target?: string }) {
       isDangerous
       isWrong={isRefused(shown)}
       act={async () => {
-        // The shown effect may be of other fields, or still on its way.
-        const now = await askBan(order);
+        // What is shown is of these fields; it may still be on its way.
+        const now = shown ?? (await askBan(order));
         const isMuch = now.kind === "answer" && needsTarget(now.data);
         if (isMuch && again.trim() !== ip) return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
         // The ban's event may come before the answer.

@@ -8,6 +8,7 @@ import {
   completions,
   FIELD_NAMES,
   FILTER_FIELDS,
+  type FilterField,
   filterText,
   parseFilter,
   TERMS_MAX,
