@@ -48,7 +48,7 @@ export function BanButton({ target }: { readonly target?: string }) {
       isDangerous
       isWrong={isRefused(shown)}
       act={async () => {
-        // What is shown is of these fields; it may still be on its way.
+        // The shown preview is of these fields, or still on its way.
         const now = shown ?? (await askBan(order));
         const isMuch = now.kind === "answer" && needsTarget(now.data);
         if (isMuch && again.trim() !== ip) return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
