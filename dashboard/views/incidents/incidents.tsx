@@ -74,6 +74,9 @@ function IncidentList() {
                 onSort={setSort}
               />
             )}
+            {next !== undefined && which === "all" && (
+              <p class="muted">{t`Active ones that began before these are under “Active”.`}</p>
+            )}
             <div class="choices">
               {before !== null && <Button onClick={() => setQuery({ before: null })}>{t`Newest`}</Button>}
               {next !== undefined && <Button onClick={() => setQuery({ before: next })}>{t`Older`}</Button>}
