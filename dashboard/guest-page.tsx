@@ -14,7 +14,7 @@ import { type Column, DataTable } from "./parts/data-table.tsx";
 import { LanguageChoice } from "./parts/language-choice.tsx";
 import { Moment } from "./parts/moment.tsx";
 import { Facts, Panel } from "./parts/panel.tsx";
-import { outcomesOf } from "./text/attack-chart.ts";
+import { drawnPoints, outcomesOf } from "./text/attack-chart.ts";
 import { volumeFacts } from "./text/attack-size.ts";
 import { summaryText } from "./text/attack-summary.ts";
 import { trendText } from "./text/customers.ts";
@@ -77,8 +77,7 @@ function Shown({ shared }: { readonly shared: SharedWire }) {
 
 function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shared: SharedWire }) {
   const { started_at: detected, ended_at: ended, volume, active } = attack;
-  const points = shared.series?.points ?? [];
-  const times = points.map(({ at }) => Date.parse(at) / 1000);
+  const { times, points } = drawnPoints(shared.series?.points ?? []);
   const outcomes = outcomesOf(attack.metric, points);
   const entries = foldedEntries(shared.timeline?.entries ?? []);
   const [first] = entries;
@@ -91,7 +90,7 @@ function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shar
             [t`State`, active ? <Badge tone="danger">{t`in progress`}</Badge> : <Badge tone="none">{t`ended`}</Badge>],
             [t`Detected`, <Moment at={detected} />],
             ended === undefined ? null : [t`Ended`, <Moment at={ended} />],
-            ...(volume === undefined ? [] : volumeFacts(volume)),
+            ...(volume === undefined ? [] : volumeFacts(volume, serviceNow())),
           ]}
         />
       </Panel>
@@ -101,7 +100,7 @@ function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shar
             label={t`Traffic of the attack`}
             times={times}
             series={[
-              { label: t`Offered`, values: points.map(({ rate }) => rate), color: "--chart-rate" },
+              { label: t`Offered`, values: points.map((point) => point?.rate ?? null), color: "--chart-rate" },
               ...(outcomes === null ? [] : [{ label: t`Passed`, values: outcomes.passed, color: "--chart-tcp" }]),
             ]}
             format={(value) => rateOf(attack.metric, value)}

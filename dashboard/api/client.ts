@@ -5,7 +5,8 @@
 
 import { signal } from "@preact/signals";
 import { answered, unanswered } from "./contact.ts";
-import { readShown } from "./shown-json.ts";
+import { inSlices } from "./in-slices.ts";
+import { readShownInSteps } from "./shown-json.ts";
 import { token } from "./token.ts";
 
 export type Failure =
@@ -102,7 +103,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | null> 
 async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | null> {
   try {
     const text = await answer.text();
-    return { json: text === "" ? null : readShown(text) };
+    return { json: text === "" ? null : await inSlices(readShownInSteps(text)) };
   } catch {
     return null;
   }

@@ -7,7 +7,7 @@ import { computed, effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import type { IncidentRowWire } from "../../src/http/wire/incident.ts";
-import { namedBan } from "../text/known-names.ts";
+import { banNamer } from "../text/known-names.ts";
 import { readAttacks } from "./attack-list.ts";
 import { authorization, read, tokensRefused } from "./client.ts";
 import { answered, contact } from "./contact.ts";
@@ -24,11 +24,11 @@ export type StreamState = "connecting" | "live" | "polling";
 export const streamState = signal<StreamState>("connecting");
 export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });
 const banList = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
+const namer = computed(() => banNamer(names.value));
 /** With the names of neighbors and next hops. */
 export const bans = computed((): Loaded<readonly BanWire[]> => {
   const { value } = banList;
-  const known = names.value;
-  return value.kind === "ready" ? { ...value, data: value.data.map((ban) => namedBan(known, ban)) } : value;
+  return value.kind === "ready" ? { ...value, data: value.data.map(namer.value) } : value;
 });
 /** Counts reloads of the configuration; views that show it read it again. */
 export const reloads = signal(0);

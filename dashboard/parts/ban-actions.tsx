@@ -17,8 +17,8 @@ import { momentText } from "../text/format/times.ts";
 import { methodName } from "../text/format/words.ts";
 import { liftEffect } from "../text/lift-effect.ts";
 import { isBannedByHand, isLifted } from "../text/order-proof.ts";
-import { BanPreview } from "./ban-preview.tsx";
-import { askBan, BanEffect, BanTerms, useBanPreview } from "./ban-terms.tsx";
+import { askBan, BanPreview, isRefused, useBanPreview } from "./ban-preview.tsx";
+import { BanTerms } from "./ban-terms.tsx";
 import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
@@ -36,8 +36,7 @@ export function BanButton({ target }: { readonly target?: string }) {
   const before = useRef<ReadonlySet<string> | null>(null);
   const ip = target ?? typed.trim();
   const order = banOrder(ip, form);
-  const hasTerms = Object.keys(order).length > 1 || ip.includes("/");
-  const isComplete = hasTerms && (looksLikeAddress(ip.replace(/\/\d+$/, "")) || target !== undefined);
+  const isComplete = target !== undefined || looksLikeAddress(ip.replace(/\/\d+$/, ""));
   const shown = useBanPreview(isComplete ? order : null);
   const isRequested = shown?.kind === "answer" && needsTarget(shown.data);
   return (
@@ -47,14 +46,12 @@ export function BanButton({ target }: { readonly target?: string }) {
       title={target === undefined ? t`Ban an address` : t`Ban ${target}?`}
       verb={t`Ban`}
       isDangerous
+      isWrong={isRefused(shown)}
       act={async () => {
-        if (hasTerms) {
-          // The shown effect may be of other fields, or still on its way.
-          const now = await askBan(order);
-          const isMuch = now.kind === "answer" && needsTarget(now.data);
-          if (isMuch && again.trim() !== ip)
-            return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
-        }
+        // The shown preview is of these fields, or still on its way.
+        const now = shown ?? (await askBan(order));
+        const isMuch = now.kind === "answer" && needsTarget(now.data);
+        if (isMuch && again.trim() !== ip) return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
         // The ban's event may come before the answer.
         before.current = bans.peek().kind === "ready" ? activePrefixes() : null;
         return command("/api/v1/ban", { ...order, ...givenReason(reason) });
@@ -94,7 +91,7 @@ export function BanButton({ target }: { readonly target?: string }) {
         onChange={(changes) => setForm((was) => ({ ...was, ...changes }))}
         hasNeighbors={isUnscoped()}
       />
-      {hasTerms ? <BanEffect shown={shown} /> : <BanPreview ip={ip} />}
+      <BanPreview ip={ip} isComplete={isComplete} shown={shown} />
       {isRequested && (
         <TextField
           label={t`Confirmation`}

@@ -1,12 +1,7 @@
-/** The fields of a ban with terms of its own, and what it would do. */
-
-import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
-import { type Answer, command } from "../api/client.ts";
+/** The fields of a ban with terms of its own. */
 import { t } from "../language.ts";
-import { BAN_METHODS, BAN_TIMES, type BanForm, orderSentences } from "../text/ban-order.ts";
-import { failureText } from "../text/failure.ts";
+import { BAN_METHODS, BAN_TIMES, type BanForm } from "../text/ban-order.ts";
 import { ChoiceField, TextField } from "./field.tsx";
-import { useAnswer } from "./order-effect.tsx";
 
 const PROTOCOLS = ["", "tcp", "udp", "icmp", "icmpv6", "gre"].map(
   (each) => [each, each === "" ? t`any` : each] as const,
@@ -91,26 +86,5 @@ export function BanTerms({ form, onChange, hasNeighbors }: BanTermsProps) {
         {text("template", t`Order template`, "cut-web")}
       </div>
     </details>
-  );
-}
-
-/** Asks for what is filled in now. */
-export function askBan(order: object): Promise<Answer<OrderPreviewWire>> {
-  return command<OrderPreviewWire>("/api/v1/bans/preview", order);
-}
-
-/** @param order null: it is not complete. */
-export function useBanPreview(order: object | null): Answer<OrderPreviewWire> | null {
-  return useAnswer(order === null ? null : JSON.stringify(order), () => askBan(order ?? {}));
-}
-
-export function BanEffect({ shown }: { readonly shown: Answer<OrderPreviewWire> | null }) {
-  const sentences = shown === null ? [] : shown.kind === "answer" ? orderSentences(shown.data) : [failureText(shown)];
-  return (
-    <div role="status" class="ban-preview">
-      {sentences.map((sentence) => (
-        <p key={sentence}>{sentence}</p>
-      ))}
-    </div>
   );
 }

@@ -1,4 +1,5 @@
 /** A modal question: the browser keeps the focus inside, and Escape cancels. */
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Answer, Failure } from "../api/client.ts";
@@ -16,6 +17,15 @@ export interface DialogProps {
   readonly children: ComponentChildren;
 }
 
+const openDialogs = signal(0);
+
+/** The value, which does not change while a dialog is open: a button that moved or went would take its dialog with it. */
+export function useKeptWhileAsked<Value>(value: Value): Value {
+  const kept = useRef(value);
+  if (openDialogs.value === 0) kept.current = value;
+  return kept.current;
+}
+
 /** Open while it is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
@@ -23,7 +33,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
+    openDialogs.value++;
     return () => {
+      openDialogs.value--;
       // The dialog leaves the page before the browser could restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

@@ -1,6 +1,7 @@
 /** The filter that all panels of a view obey, kept in the page's address. */
 import { computed } from "@preact/signals";
 import { useState } from "preact/hooks";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { t } from "../language.ts";
 import { place, setQuery } from "../router.ts";
 import {
@@ -35,11 +36,11 @@ export function toggleTerm(term: Term): void {
 }
 
 interface FilterBarProps {
-  /** Values to complete, the most frequent first. */
-  readonly known: ReadonlyMap<FilterField, readonly string[]>;
+  /** Their values are offered. */
+  readonly attacks: readonly AttackWire[];
 }
 
-export function FilterBar({ known }: FilterBarProps) {
+export function FilterBar({ attacks }: FilterBarProps) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string | null>(null);
   const add = () => {
@@ -71,7 +72,7 @@ export function FilterBar({ known }: FilterBarProps) {
           }}
           placeholder={t`hostgroup=web, country!=DE`}
           fault={fault}
-          offered={completions(known, typed)}
+          offered={completions(attacks, typed)}
         />
         <Button type="submit">{t`Filter`}</Button>
       </form>

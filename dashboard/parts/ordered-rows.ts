@@ -3,10 +3,9 @@
  * drawings of the browser. Until they are ready, the rows of the change before are shown.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { inSlices } from "../api/in-slices.ts";
 import { type Ordering, ordered } from "../text/ordering.ts";
 
-/** Time of one slice: with what else a frame does, it stays well below 50 ms. */
-const SLICE_MS = 8;
 /** Rows that are sorted at once. */
 const AT_ONCE_ROWS = 500;
 
@@ -44,15 +43,5 @@ function finish<Row>(steps: Generator<void, readonly Row[], void>): readonly Row
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-  }
-}
-
-async function inSlices<Row>(steps: Generator<void, readonly Row[], void>): Promise<readonly Row[]> {
-  for (let until = performance.now() + SLICE_MS; ; ) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-    if (performance.now() < until) continue;
-    await new Promise((resolve) => setTimeout(resolve));
-    until = performance.now() + SLICE_MS;
   }
 }

@@ -5,7 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
-import { isWatchedOnly } from "./ladder.ts";
+import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { reachedOf, standingOf } from "./standing.ts";
 
@@ -235,11 +235,6 @@ function adviceUnannounced(asked: Asked, ban: BanWire): Advice {
     text: t`Have your routers or your provider filter it: nothing announces the ban, and this machine drops nothing of it.`,
     action: null,
   };
-}
-
-/** Rules are looked for when the kind of the attack is known. */
-export function isWaitingForRules({ method, flowspec, separability }: BanWire): boolean {
-  return method === "flowspec" && (flowspec ?? []).length === 0 && separability === undefined;
 }
 
 function lowered(text: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attackChartWords, outcomesOf } from "./attack-chart.ts";
+import { attackChartWords, drawnPoints, outcomesOf } from "./attack-chart.ts";
 
 test.each([
   ["pps", "pps", "All packets", 100],
@@ -28,4 +28,15 @@ test("says that the line has other traffic than the attack's metric", () => {
   expect(attackChartWords({ metric: "tcp_syn_pps", threshold: 1 }).note).toBe(
     "The line is packets of all traffic: the history has no SYN packets alone, by which the attack was detected.",
   );
+});
+
+test("a time without points is a gap in the lines, and no ramp", () => {
+  const point = (second: number, seconds: number) =>
+    ({ at: new Date(1000 * second).toISOString(), seconds, rate: 5 }) as Parameters<typeof drawnPoints>[0][number];
+  const [before, first, next] = [point(100, 1), point(108, 0.1), point(108.1, 0.1)];
+  expect(drawnPoints([before, first, next])).toEqual({
+    times: [100, 101, 108, 108.1],
+    points: [before, null, first, next],
+  });
+  expect(drawnPoints([])).toEqual({ times: [], points: [] });
 });

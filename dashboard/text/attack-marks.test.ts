@@ -17,7 +17,7 @@ test("the entry of a time is the last one until then", () => {
 
 test("a rate that is highest before the begin is explained, and only then", () => {
   expect(earlyPeakNote(series(10, 900, 800, 700), BEGAN)).toMatch(
-    /^The rate was up to 900 pps at .*before the attack began/,
+    /^The rate was up to 900 pps at .*before this attack began/,
   );
   expect(earlyPeakNote(series(10, 20, 900, 30), BEGAN)).toBeNull();
   // It may be an estimate that is too high by chance.

@@ -30,8 +30,5 @@ export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): 
   // A difference within the error of an estimate needs no explanation.
   const { max_sampling_error: error, rate_max: rate } = early;
   if (rate * (1 - (error ?? 0)) <= later) return null;
-  return (
-    t`The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
-    t`a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total.`
-  );
+  return t`The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before this attack began. It is not in its peak and total.`;
 }

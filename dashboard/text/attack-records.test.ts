@@ -34,7 +34,7 @@ test("the file has a line for each, runs no formula, and says if it is cut", () 
     "victim,hostgroup,tenant,direction,kind,started_at,ended_at,duration_seconds,peak_packets",
   );
   expect(row).toBe(
-    `192.0.2.1,"a,""b""",'=cmd,incoming,,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,58.2,5000,40,,100,1000,,pps,1000,false,a of 192.0.2.1`,
+    `192.0.2.1,"a,""b""",'=cmd,incoming,,2026-03-01T12:00:00Z,2026-03-01T12:01:00Z,58.2,5000,40,,100,1000,,,pps,1000,false,a of 192.0.2.1`,
   );
   expect(cut).toMatch(/^CUT: the range has more attacks than the newest 200,+$/);
   expect(cut?.split(",")).toHaveLength(header.split(",").length);

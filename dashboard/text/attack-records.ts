@@ -43,11 +43,18 @@ const CSV_COLUMNS: readonly (readonly [string, (attack: AttackWire) => Cell])[] 
   ["packets", ({ volume }) => volume?.packets],
   ["bytes", ({ volume }) => (volume === undefined ? undefined : Math.round(volume.bits / 8))],
   ["dropped_packets", ({ volume }) => volume?.dropped_packets],
+  ["not_counted_seconds", ({ volume }) => uncountedSeconds(volume?.not_counted ?? [])],
   ["metric", ({ metric }) => metric],
   ["threshold", ({ threshold }) => threshold],
   ["dry_run", ({ dry_run: isDry }) => isDry],
   ["id", ({ id }) => id],
 ];
+
+/** undefined: all was counted. */
+function uncountedSeconds(spans: readonly { readonly from: string; readonly to: string }[]): Cell {
+  if (spans.length === 0) return undefined;
+  return spans.reduce((sum, { from, to }) => sum + (Date.parse(to) - Date.parse(from)) / 1000, 0);
+}
 
 /**
  * Times in UTC; empty: not known.

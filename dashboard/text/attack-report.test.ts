@@ -103,16 +103,22 @@ test("a report says what is not known, and as of when an attack goes on", () => 
 
 test("the traffic as CSV has the names of the API, and nothing where nothing is known", () => {
   const point = { at: "2026-03-01T12:00:00.000Z", seconds: 0.1, rate: 5, rate_max: 6, pps: 5, pps_max: 6 };
-  const lines = seriesCsv({
-    points: [
-      { ...point, mbps: 1, mbps_max: 2, max_sampling_error: 0.25 },
-      { ...point, mbps: 1, mbps_max: 2, dropped_pps: 4, dropped_mbps: 0.5, passed_pps: 1, passed_mbps: 0.5 },
-    ],
-  }).split("\r\n");
+  const points = [
+    { ...point, mbps: 1, mbps_max: 2, max_sampling_error: 0.25 },
+    { ...point, mbps: 1, mbps_max: 2, dropped_pps: 4, dropped_mbps: 0.5, passed_pps: 1, passed_mbps: 0.5 },
+  ];
+  const linesFrom = (began: string) =>
+    seriesCsv(
+      { points },
+      { ...attack, started_at: began, volume: { ...attack.volume, began_at: began } as never },
+    ).split("\r\n");
+  const lines = linesFrom(point.at);
   expect(lines).toEqual([
     "at,seconds,rate,rate_max,pps,pps_max,mbps,mbps_max,max_sampling_error,dropped_pps,dropped_mbps,passed_pps,passed_mbps",
     "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,0.25,,,,",
     "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,,4,0.5,1,0.5",
     "",
   ]);
+  // A service that was started amid the attack has no points of before.
+  expect(linesFrom("2026-03-01T11:59:50.000Z")[1]).toBe("2026-03-01T11:59:50.000Z,10,,,,,,,,,,,");
 });

@@ -3,7 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
 import { t } from "../language.ts";
-import { amountText, errorAtMost, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
+import { amountText, errorAtMost, missedText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { vectorName } from "./format/vectors.ts";
@@ -63,6 +63,7 @@ function factLines(facts: readonly Fact[]): string[] {
 
 function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
   const proofs = proofText(volume);
+  const missed = missedText(volume, (ms) => utc(new Date(ms).toISOString()));
   return [
     [t`Flood lasted`, secondsText(volume.duration_seconds)],
     [t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`],
@@ -70,6 +71,7 @@ function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
     [t`Total`, `${amountText(volume.packets, volume.bits)}${errorAtMost(volume)}`],
     [t`Passed here`, passedText(volume)],
     ...(proofs === null ? [] : [[t`Challenged`, proofs] as const]),
+    ...(missed === null ? [] : [[t`Not counted`, missed] as const]),
   ];
 }
 
@@ -122,7 +124,18 @@ const COLUMNS = [
   "passed_mbps",
 ] as const satisfies readonly (keyof SeriesWire["points"][number])[];
 
-/** Uses the names and values of the API: times in UTC, and nothing where nothing is known. */
-export function seriesCsv({ points }: Pick<SeriesWire, "points">): string {
-  return csvText([COLUMNS, ...points.map((point) => COLUMNS.map((column) => String(point[column] ?? "")))]);
+/** Times of points are rounded. */
+const MISSED_MS_MIN = 1000;
+
+/**
+ * Uses the names and values of the API: times in UTC, and nothing where nothing is known, as of the time before the first
+ * point where the service was started amid the attack.
+ */
+export function seriesCsv({ points }: Pick<SeriesWire, "points">, { started_at, volume }: AttackWire): string {
+  const at = volume?.began_at ?? started_at;
+  const missedMs = Date.parse(points[0]?.at ?? at) - Date.parse(at);
+  const all = missedMs >= MISSED_MS_MIN ? [{ at, seconds: missedMs / 1000 }, ...points] : points;
+  return csvText([COLUMNS, ...all.map((point: CsvPoint) => COLUMNS.map((column) => String(point[column] ?? "")))]);
 }
+
+type CsvPoint = Partial<SeriesWire["points"][number]>;

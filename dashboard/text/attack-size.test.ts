@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { causesText, secondsText, volumeFacts } from "./attack-size.ts";
+import { causesText, missedText, secondsText, volumeFacts } from "./attack-size.ts";
 
+const NOW = Date.parse("2026-03-01T13:00:00Z");
 const VOLUME = {
   began_at: "2026-03-01T11:59:59.900Z",
   duration_seconds: 12.43,
@@ -27,8 +28,8 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
     ["Total", "2.60 M packets, 3.65 GB"],
     ["Flood lasted", "12.4 s"],
   ] as const;
-  const unknown = volumeFacts(VOLUME);
-  expect(volumeFacts({ ...VOLUME, peak_over_ms: 6400, peak_sampling_error: 0.09 })[0]?.[1]).toBe(
+  const unknown = volumeFacts(VOLUME, NOW);
+  expect(volumeFacts({ ...VOLUME, peak_over_ms: 6400, peak_sampling_error: 0.09 }, NOW)[0]?.[1]).toBe(
     "221 kpps, 2.48 Gbit/s ± 9.0 % (over 6400 ms)",
   );
   expect(unknown.slice(0, -1)).toEqual([...facts]);
@@ -40,7 +41,7 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
     passed_bits: 1_163_308_240,
     dropped_by: {},
   };
-  expect(volumeFacts({ ...VOLUME, ...dropped })).toEqual([
+  expect(volumeFacts({ ...VOLUME, ...dropped }, NOW)).toEqual([
     ...facts,
     ["Dropped here", "2.50 M packets, 3.50 GB (96 %)"],
     ["Passed here", "102 k packets, 145 MB (3.9 %); what routers drop is not known here"],
@@ -49,7 +50,7 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
 
 test("where only the drops of its ban's rules are known, what passed is a bound, and no more is said to be known", () => {
   const dropped = { dropped_packets: 0, dropped_bits: 0, passed_packets: 2_601_544, passed_bits: 29_163_308_240 };
-  expect(volumeFacts({ ...VOLUME, ...dropped }).slice(-3)).toEqual([
+  expect(volumeFacts({ ...VOLUME, ...dropped }, NOW).slice(-3)).toEqual([
     ["Dropped here", "0 packets, 0 B (0 %)"],
     ["Dropped by", "rules of its ban; what other causes dropped is not known of it"],
     ["Passed here", "2.60 M packets, 3.65 GB (100 %) at most; what other causes or routers dropped is not known of it"],
@@ -57,15 +58,24 @@ test("where only the drops of its ban's rules are known, what passed is a bound,
 });
 
 test("mean and total of sampled traffic have an error as well, which is no larger than that of the peak", () => {
-  expect(volumeFacts({ ...VOLUME, peak_sampling_error: 0.12 }).slice(1, 3)).toEqual([
+  expect(volumeFacts({ ...VOLUME, peak_sampling_error: 0.12 }, NOW).slice(1, 3)).toEqual([
     ["Mean", "210 kpps, 2.35 Gbit/s (± 12 % at most)"],
     ["Total", "2.60 M packets, 3.65 GB (± 12 % at most)"],
   ]);
 });
 
+test("says when nothing was counted", () => {
+  const missed = { not_counted: [{ from: "2026-03-01T12:00:04.000Z", to: "2026-03-01T12:00:09.500Z" }] };
+  expect(volumeFacts({ ...VOLUME, ...missed }, NOW).at(-1)?.[0]).toBe("Not counted");
+  expect(missedText({ ...VOLUME, ...missed }, (ms) => `${ms % 60_000}`)).toBe(
+    "not known from 4000 to 9500: Floodwall did not run",
+  );
+  expect(missedText(VOLUME, String)).toBeNull();
+});
+
 test("packets answered for a proof, and proofs that came back", () => {
   const asked = { ...VOLUME, challenged_packets: 812_000, validated_sources: 31 };
-  expect(volumeFacts(asked).at(-1)).toEqual(["Challenged", "812 k packets; 31 sources proved real"]);
+  expect(volumeFacts(asked, NOW).at(-1)).toEqual(["Challenged", "812 k packets; 31 sources proved real"]);
 });
 
 test.each([

@@ -2,7 +2,8 @@
 import type { DropCause } from "../../src/detection/attack/attack-volume.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { t } from "../language.ts";
-import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
+import { bitRate, byteCount, decimal, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
+import { momentText } from "./format/times.ts";
 
 /** `2.60 M packets, 3.65 GB`. */
 export function amountText(packets: number, bits: number): string {
@@ -20,7 +21,7 @@ export function errorAtMost({ peak_sampling_error: error }: VolumeWire): string 
 }
 
 /** Names and values. */
-export function volumeFacts(volume: VolumeWire): readonly (readonly [string, string])[] {
+export function volumeFacts(volume: VolumeWire, nowMs: number): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
     [t`Peak`, `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
@@ -36,6 +37,8 @@ export function volumeFacts(volume: VolumeWire): readonly (readonly [string, str
   facts.push([t`Passed here`, passedText(volume)]);
   const proofs = proofText(volume);
   if (proofs !== null) facts.push([t`Challenged`, proofs]);
+  const missed = missedText(volume, (ms) => momentText(ms, nowMs));
+  if (missed !== null) facts.push([t`Not counted`, missed]);
   return facts;
 }
 
@@ -78,11 +81,19 @@ export function passedText(volume: VolumeWire): string {
   return t`${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
 }
 
+/** Times in which the service did not run: their traffic is in no number. null: all was counted. */
+export function missedText({ not_counted: spans }: VolumeWire, textOf: (ms: number) => string): string | null {
+  if (spans === undefined) return null;
+  const texts = spans.map(({ from, to }) => t`${textOf(Date.parse(from))} to ${textOf(Date.parse(to))}`);
+  return t`not known from ${texts.join(", ")}: Floodwall did not run`;
+}
+
 function shareText(part: number, whole: number): string {
   return percent(whole === 0 ? 0 : Math.min(1, part / whole));
 }
 
 /** `0.4 s`, `12.5 s`, `95 s`. */
 export function secondsText(seconds: number): string {
-  return `${seconds < 60 ? Math.round(seconds * 10) / 10 : Math.round(seconds)} s`;
+  const rounded = seconds < 60 ? Math.round(seconds * 10) / 10 : Math.round(seconds);
+  return t`${decimal(rounded, Number.isInteger(rounded) ? 0 : 1)} s`;
 }

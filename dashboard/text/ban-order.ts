@@ -1,9 +1,7 @@
-/** A ban with terms of its own: from the fields of its dialog to the order, and what its preview says. Pure. */
+/** A ban with terms of its own: from the fields of its dialog to the order, and what must be confirmed. Pure. */
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
-import { packetRate, percent } from "./format/numbers.ts";
-import { counted } from "./format/words.ts";
-import { said } from "./service-words.ts";
+import { percent } from "./format/numbers.ts";
 
 export interface BanForm {
   /** "": as the hostgroup says. */
@@ -106,30 +104,4 @@ export function needsTarget({ ban, effect }: OrderPreviewWire): boolean {
 
 export function targetAgainText(target: string): string {
   return t`It hits more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type “${target}” again to go on.`;
-}
-
-const NEIGHBORS_SHOWN = 8;
-
-export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire): string[] {
-  if (ban.state === "rejected") {
-    const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
-    return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
-  }
-  const shown = ban.dry_run ? [] : neighbors.slice(0, NEIGHBORS_SHOWN);
-  return [
-    t`It would be: ${ban.route}.`,
-    ...(ban.dry_run ? [t`It is in dry run: nothing is announced.`] : []),
-    effect.available
-      ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
-      : t`What it would hit is not known: ${said(effect.reason)}.`,
-    ...shown.map(({ neighbor, name = neighbor, routes, cause }) => {
-      const why = cause === undefined ? "" : `: ${said(cause)}`;
-      return routes.length === 0
-        ? t`${name} gets nothing${why}.`
-        : t`${name} gets ${counted(routes.length, "route")}${why}.`;
-    }),
-    ...(!ban.dry_run && neighbors.length > shown.length
-      ? [t`And ${counted(neighbors.length - shown.length, "more neighbor")}.`]
-      : []),
-  ];
 }

@@ -1,17 +1,22 @@
 /** The effects of a ban, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
+import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
+import { packetRate, percent } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
-import { methodName } from "./format/words.ts";
+import { counted, methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { movesWithText } from "./wider-prefix.ts";
 
+const NEIGHBORS_SHOWN = 8;
+
 /** @param nowMs the service's wall clock. */
-export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
-  if (ban.state === "rejected")
-    return [t`Floodwall would refuse it: ${ban.reason === undefined ? t`it does not say why` : said(ban.reason)}.`];
+export function previewSentences({ ban, refresh, effect, neighbors = [] }: OrderPreviewWire, nowMs: number): string[] {
+  if (ban.state === "rejected") {
+    const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
+    return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
+  }
   const ends = Date.parse(ban.expires_at);
   const seconds = (ends - (refresh ? nowMs : Date.parse(ban.started_at))) / 1000;
   const ahead = rungsOf(ban).filter(({ at }) => at !== null && Date.parse(at) < ends);
@@ -27,6 +32,24 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
+    effect.available
+      ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
+      : t`What it would hit is not known: ${said(effect.reason)}.`,
+    ...(ban.dry_run ? [] : neighborSentences(neighbors)),
+  ];
+}
+
+function neighborSentences(neighbors: NonNullable<OrderPreviewWire["neighbors"]>): string[] {
+  const shown = neighbors.slice(0, NEIGHBORS_SHOWN);
+  const more = neighbors.length - shown.length;
+  return [
+    ...shown.map(({ neighbor, name = neighbor, routes, cause }) => {
+      const why = cause === undefined ? "" : `: ${said(cause)}`;
+      return routes.length === 0
+        ? t`${name} gets nothing${why}.`
+        : t`${name} gets ${counted(routes.length, "route")}${why}.`;
+    }),
+    ...(more > 0 ? [t`And ${counted(more, "more neighbor")}.`] : []),
   ];
 }
 

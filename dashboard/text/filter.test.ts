@@ -8,7 +8,6 @@ import {
   completions,
   FILTER_FIELDS,
   filterText,
-  knownValues,
   parseFilter,
   TERMS_MAX,
   termOf,
@@ -83,10 +82,9 @@ describe("the filter of a view", () => {
   });
 
   test("completes fields, and values of the attacks, the most frequent first", () => {
-    const known = knownValues(attacks);
-    expect(completions(known, "ho")).toEqual(FILTER_FIELDS.map((field) => `${field}=`));
-    expect(completions(known, "hostgroup=")).toEqual(["hostgroup=web", "hostgroup=dns"]);
-    expect(completions(known, "country!=F")).toEqual(["country!=FR", "country!=DE"]);
+    expect(completions(attacks, "ho")).toEqual(FILTER_FIELDS.map((field) => `${field}=`));
+    expect(completions(attacks, "hostgroup=")).toEqual(["hostgroup=web", "hostgroup=dns"]);
+    expect(completions(attacks, "country!=F")).toEqual(["country!=FR", "country!=DE"]);
   });
 
   test("a ban has the values of its attack, and one by hand only its address", () => {

@@ -185,26 +185,17 @@ export function totalScope(terms: readonly Term[]): {
   };
 }
 
-/** Completions of the typed text: fields, or values of the field. */
-export function completions(known: ReadonlyMap<FilterField, readonly string[]>, typed: string): readonly string[] {
+const COMPLETED_MAX = 50;
+
+/** Completions of the typed text: fields, or values that the attacks have of the field, the most frequent first. */
+export function completions(attacks: readonly AttackWire[], typed: string): readonly string[] {
   const [, name, sign = "="] = /^\s*([a-z_]+)\s*(!?=)/.exec(typed) ?? [];
   const field = FILTER_FIELDS.find((each) => each === name);
   if (field === undefined) return FILTER_FIELDS.map((each) => `${each}=`);
-  return (known.get(field) ?? []).map((value) => `${field}${sign}${value}`);
-}
-
-const COMPLETED_MAX = 50;
-
-/** The values of the attacks, the most frequent first. */
-export function knownValues(attacks: readonly AttackWire[]): ReadonlyMap<FilterField, readonly string[]> {
-  return new Map(
-    FILTER_FIELDS.map((field) => {
-      const counts = new Map<string, number>();
-      for (const attack of attacks) {
-        for (const value of attackValues(attack, field)) counts.set(value, (counts.get(value) ?? 0) + 1);
-      }
-      const sorted = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COMPLETED_MAX);
-      return [field, sorted.map(([value]) => value)] as const;
-    }),
-  );
+  const counts = new Map<string, number>();
+  for (const attack of attacks) {
+    for (const value of attackValues(attack, field)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  const sorted = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COMPLETED_MAX);
+  return sorted.map(([value]) => `${field}${sign}${value}`);
 }

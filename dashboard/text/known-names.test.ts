@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { StatusWire } from "../../src/http/wire/status.ts";
-import { knownNames, namedBan, withName } from "./known-names.ts";
+import { banNamer, knownNames, withName } from "./known-names.ts";
 
 const status = {
   bgp: { neighbors: [{ address: "10.98.0.2", name: "edge1" }, { address: "10.98.0.3" }] },
@@ -23,7 +23,7 @@ test("a ban names the neighbors that have it, lack it or may find it invalid, an
     missing_at: [{ neighbor: "10.98.0.3", cause: "no session" }],
     maybe_invalid_at: ["10.98.0.2", "10.98.0.3"],
   } as BanWire;
-  expect(namedBan(names, ban)).toEqual({
+  expect(banNamer(names)(ban)).toEqual({
     target: "10.98.0.2",
     next_hop: "rack7 (192.0.2.66)",
     sent_to: ["edge1 (10.98.0.2)"],
@@ -31,5 +31,5 @@ test("a ban names the neighbors that have it, lack it or may find it invalid, an
     maybe_invalid_at: ["edge1 (10.98.0.2)", "10.98.0.3"],
   } as BanWire);
   const bare = { target: "10.98.0.2" } as BanWire;
-  expect(namedBan(names, bare)).toEqual(bare);
+  expect(banNamer(names)(bare)).toEqual(bare);
 });

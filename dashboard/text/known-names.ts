@@ -20,8 +20,18 @@ export function withName(names: KnownNames, address: string): string {
   return name === undefined ? address : `${name} (${address})`;
 }
 
+/** Names each ban once: ten thousand of them are shown again with every change of one. */
+export function banNamer(names: KnownNames): (ban: BanWire) => BanWire {
+  const made = new WeakMap<BanWire, BanWire>();
+  return (ban) => {
+    const known = made.get(ban) ?? namedBan(names, ban);
+    made.set(ban, known);
+    return known;
+  };
+}
+
 /** With the names of the neighbors that have the ban or lack it, and of its next hop. */
-export function namedBan(names: KnownNames, ban: BanWire): BanWire {
+function namedBan(names: KnownNames, ban: BanWire): BanWire {
   if (names.size === 0) return ban;
   const { sent_to: sent, missing_at: missing, maybe_invalid_at: maybe, next_hop: hop } = ban;
   const named = (address: string) => withName(names, address);

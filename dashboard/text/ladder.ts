@@ -31,3 +31,8 @@ export function rungsOf({ escalation = [], escalation_step: step = 0, started_at
 export function isWatchedOnly({ escalation = [], escalation_step: step = 0 }: BanWire): boolean {
   return escalation[step]?.action === "none";
 }
+
+/** Rules are looked for when the kind of the attack is known. */
+export function isWaitingForRules({ method, flowspec, separability }: BanWire): boolean {
+  return method === "flowspec" && (flowspec ?? []).length === 0 && separability === undefined;
+}

@@ -2,10 +2,10 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { isWaitingForRules, spareReason } from "./attack-advice.ts";
+import { spareReason } from "./attack-advice.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
-import { isWatchedOnly } from "./ladder.ts";
+import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { idleText, reachedOf } from "./standing.ts";
 

@@ -85,6 +85,7 @@ describe("how far an attack is stopped", () => {
     ["as good as nothing", attack(1000, 995), ban(), "danger", "0.5 % stopped here"],
     ["the worst of both", attack(1000, 20), announced(1, 2), "warn", "Route at 1 of 2 routers · 98 % stopped here"],
     ["routers do it, not this machine", attack(1000, 1000), announced(1, 1), "ok", "Route at 1 of 1 router"],
+    ["rules are not found yet", attack(), ban({ method: "flowspec" }), "info", "Waiting for rules"],
     ["nothing announces it", attack(), ban(), "danger", "Nothing announces the ban"],
     ["over", { ...attack(), active: false }, undefined, "info", "The attack is over"],
   ] as const)("%s", (_, row, its, tone, text) => {

@@ -5,7 +5,7 @@ import type { LiveAttack } from "../api/tables.ts";
 import { t } from "../language.ts";
 import { decimal } from "./format/numbers.ts";
 import { capital } from "./format/words.ts";
-import { isWatchedOnly } from "./ladder.ts";
+import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 
 export interface Standing {
   readonly tone: Tone;
@@ -31,8 +31,9 @@ export function standingOf(attack: AttackWire, ban: BanWire | undefined): Standi
   const route = isInForce ? routePart(ban) : null;
   const here = stoppedPart(attack, route) ?? (isInForce ? droppingPart(ban) : null);
   const parts = [route, isInForce ? nodePart(ban) : null, here].filter((part) => part !== null);
-  if (parts.length === 0) return { tone: "danger", text: nothingText(ban) };
-  return { tone: worstOf(parts).tone, text: capital(parts.map(({ text }) => text).join(" · ")) };
+  if (parts.length > 0) return { tone: worstOf(parts).tone, text: capital(parts.map(({ text }) => text).join(" · ")) };
+  if (isInForce && isWaitingForRules(ban)) return { tone: "info", text: t`Waiting for rules` };
+  return { tone: "danger", text: nothingText(ban) };
 }
 
 /** The first of the worst. @param standings at least one */

@@ -44,6 +44,8 @@ test.each([
     "dst 203.0.113.70/32 proto udp src-port 53 discard; dst 203.0.113.70/32 proto udp fragment yes discard",
     "UDP, from port 53, to 203.0.113.70: discard; UDP, fragments, to 203.0.113.70: discard",
   ],
+  ["rules_changed", "proto tcp tcp-flags syn,!ack,!rst discard", "TCP, with SYN, without ACK, RST: discard"],
+  ["rules_changed", "proto udp rate-limit 50 Mbit/s", "UDP: at most 50 Mbit/s"],
   ["rules_changed", "dst 203.0.113.70/32 ttl 1-5 discard", "dst 203.0.113.70/32 ttl 1-5 discard"],
   ["ban_withdrawn", "manual unban", "manual unban"],
 ] as const)("%s %p reads %p", (kind, text, expected) => {

@@ -131,10 +131,24 @@ const MATCHES: Readonly<Record<string, (value: string) => string>> = {
   dst: (value) => t`to ${withoutLength(value)}`,
   "src-port": (value) => t`from port ${value}`,
   "dst-port": (value) => t`to port ${value}`,
-  "tcp-flags": (value) => t`with ${value.toUpperCase()}`,
+  "tcp-flags": flagWords,
   fragment: (value) => (value === "yes" ? t`fragments` : t`no fragments`),
   length: (value) => t`${value} bytes`,
 };
+
+/** `syn,!ack` is `with SYN, without ACK`. */
+function flagWords(value: string): string {
+  const [unset, set] = [true, false].map((isUnset) =>
+    value
+      .toUpperCase()
+      .split(",")
+      .filter((flag) => flag.startsWith("!") === isUnset),
+  );
+  return [
+    ...(set?.length ? [t`with ${set.join(", ")}`] : []),
+    ...(unset?.length ? [t`without ${unset.map((flag) => flag.slice(1)).join(", ")}`] : []),
+  ].join(", ");
+}
 
 /** `dst 203.0.113.70/32 proto udp fragment yes discard` is `UDP, fragments, to 203.0.113.70: discard`. */
 function ruleWords(rule: string): string {
@@ -147,9 +161,11 @@ function ruleWords(rule: string): string {
     parts.push(of(words[at + 1] ?? ""));
   }
   // The destination comes first, and says the least: it is the victim.
-  if (words.slice(at).join(" ") !== "discard" || parts.length === 0) return rule;
+  const action = words.slice(at).join(" ");
+  const [, rate] = /^rate-limit (.+)$/.exec(action) ?? [];
+  if ((rate === undefined && action !== "discard") || parts.length === 0) return rule;
   const ordered = words[0] === "dst" ? [...parts.slice(1), ...parts.slice(0, 1)] : parts;
-  return `${ordered.join(", ")}: ${t`discard`}`;
+  return `${ordered.join(", ")}: ${rate === undefined ? t`discard` : t`at most ${rate}`}`;
 }
 
 function withoutLength(prefix: string): string {
@@ -158,5 +174,5 @@ function withoutLength(prefix: string): string {
 
 /** Seconds after the first entry: `+0.014 s`. */
 export function afterFirst(entry: Entry, first: Entry): string {
-  return `+${decimal((Date.parse(entry.at) - Date.parse(first.at)) / 1000, 3)} s`;
+  return t`+${decimal((Date.parse(entry.at) - Date.parse(first.at)) / 1000, 3)} s`;
 }

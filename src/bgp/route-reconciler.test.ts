@@ -9,6 +9,7 @@ import { markOf } from "./neighbor-mark.ts";
 import { NeighborPolicies } from "./neighbor-policies.ts";
 import { keyOfPath } from "./route-path.ts";
 import { RouteReconciler, type RouteReconcilerOptions } from "./route-reconciler.ts";
+import type { Session } from "./speaker/neighbor.ts";
 import type { SpeakerClient } from "./speaker/speaker-client.ts";
 
 const route = (ip: string): Route => ({
@@ -131,6 +132,32 @@ test.each([
     nowMs += count;
   }
   expect(seen).toEqual(lookups);
+});
+
+test("a route that one neighbor has is reported while another does not answer, also if a session ends meanwhile", async () => {
+  const [fast, slow] = ["192.0.2.1", "192.0.2.2"].map((address) => ({
+    ...{ address, remoteAsn: 1, families: ["ipv4-unicast"], state: "established", changedAtMs: 0, isDeferring: false },
+  })) as unknown as readonly [Session, Session];
+  const answer = Promise.withResolvers<never[]>();
+  let isReported = false;
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "listAdjOut"> = {
+    listGlobal: async () => [],
+    sendPaths: async (paths) => void [...paths],
+    listAdjOut: ({ neighbor: asked }) =>
+      asked === slow.address
+        ? answer.promise
+        : Promise.resolve([{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }]),
+  };
+  const onChange = () => {
+    isReported = reconciler.isOutAt(fast.address, route("203.0.113.1"));
+  };
+  const reconciler = new RouteReconciler({ ...OPTIONS, onChange });
+  await reconciler.attach(client as SpeakerClient);
+  reconciler.setSessions([fast, slow]);
+  reconciler.want([route("203.0.113.1")]);
+  await nextTurn();
+  expect(isReported).toBe(true);
+  answer.resolve([]);
 });
 
 test("limits are read from the marks of routes that an earlier process left", async () => {

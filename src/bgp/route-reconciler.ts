@@ -344,6 +344,8 @@ export class RouteReconciler {
         const isOut = (path: ListedName) => this.#isOurRoute(path);
         const found = await listOut({ client, session, keys, isOut }).catch(emptyIfRefused);
         this.#ledger.setAdjOut({ neighbor: session.address, looked: keys, found });
+        // Not after the slowest: states of routes are read at any time, and follow this at once.
+        this.#options.onChange();
       }),
     );
     // Changed sessions cause another lookup.

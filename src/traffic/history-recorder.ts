@@ -63,7 +63,7 @@ export const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 
-/** An interval that is shorter is read and stored as one of this length, with the same sums. */
+/** A shorter one is not read while it lasts, and stored as one of this length, with the same sums. */
 const LEAST_SECONDS = 1;
 
 interface Interval {
@@ -137,10 +137,9 @@ export class HistoryRecorder {
     await this.#taking;
     const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
     if (isPartSeries(key)) return parts;
-    // Folds do not end with the interval: what a tick counted before it began would be a high rate of a shorter one.
+    // Folds do not end with the interval, so that the rates of a shorter one would be wrong.
     const seconds = this.#elapsedSeconds();
-    const present = () => this.#present(key, Math.max(seconds, LEAST_SECONDS));
-    return seconds > 0 ? [...parts, rowIn(present(), key, direction)] : parts;
+    return seconds < LEAST_SECONDS ? parts : [...parts, rowIn(this.#present(key, seconds), key, direction)];
   }
 
   #present(key: string, seconds: number): TrafficSnapshot {

@@ -139,7 +139,7 @@ const ATTACKS = [
   { ...view(), calm: { seconds: 1, ofSeconds: 2 }, endsAfterSeconds: 2 },
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
   view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: SAMPLED }),
-  view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
+  view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 }, notCounted: [{ fromMs: 0, toMs: 1 }] } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, by: CAUSES } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
   view({ endedAt: NOON + 1, incident: "i1", sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),

@@ -120,10 +120,10 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await dialog.getByLabel("Protocol").selectOption("udp");
   await dialog.getByLabel("Rate, Mbit/s").fill("50");
   await dialog.getByLabel("Dry run").selectOption("yes");
-  await dialog.getByText(/It would be: dst .* proto udp .*rate/).waitFor();
-  await dialog.getByText("dry run: nothing is announced").first().waitFor();
+  await dialog.getByText(/UDP, to .*at most 50 Mbit/).waitFor();
+  await dialog.getByText(/^Dry run: the ban is recorded for 1 h .*nothing is announced/).waitFor();
   await dialog.getByLabel("Packet lengths").fill("468");
-  await dialog.getByText(/It would be: dst .* proto udp .*468.*rate/).waitFor();
+  await dialog.getByText(/UDP, .*468.*at most 50 Mbit/).waitFor();
   await dialog.getByLabel("Order template").fill("none");
   await dialog.getByText(/there is no none: order_templates has/).waitFor();
   await dialog.getByLabel("Order template").fill("");

@@ -16,7 +16,11 @@ interface Attack {
   readonly id: string;
   readonly started_at: string;
   readonly incident?: string;
-  readonly volume?: { readonly packets: number; readonly began_at: string };
+  readonly volume?: {
+    readonly packets: number;
+    readonly began_at: string;
+    readonly not_counted?: readonly { readonly from: string; readonly to: string }[];
+  };
 }
 
 /** The attack once this number of its packets was counted. */
@@ -45,6 +49,8 @@ test("volume, timeline and incident go on where they were", async () => {
     incident: before.incident,
     volume: { began_at: before.volume?.began_at },
   });
+  const [gap, ...more] = after.volume?.not_counted ?? [];
+  expect([Date.parse(gap?.from ?? "") < Date.parse(gap?.to ?? ""), more]).toEqual([true, []]);
   const { entries } = (await second.get<{ entries: object[] }>(`/api/v1/attacks/${after.id}/timeline`)).body;
   expect(entries[0]).toMatchObject({ kind: "detected", at: before.started_at });
   expect(entries.map((entry) => (entry as { kind: string }).kind)).toContain("ban_placed");

@@ -6,11 +6,11 @@ import { clockTime, dayOfMonth } from "./times.ts";
 const HOUR = 3600;
 
 export const RANGES = [
-  ["1h", "1 h", HOUR],
-  ["6h", "6 h", 6 * HOUR],
-  ["24h", "24 h", 24 * HOUR],
-  ["7d", "7 d", 7 * 24 * HOUR],
-  ["30d", "30 d", 30 * 24 * HOUR],
+  ["1h", t`${1} h`, HOUR],
+  ["6h", t`${6} h`, 6 * HOUR],
+  ["24h", t`${24} h`, 24 * HOUR],
+  ["7d", t`${7} d`, 7 * 24 * HOUR],
+  ["30d", t`${30} d`, 30 * 24 * HOUR],
 ] as const;
 export type RangeName = (typeof RANGES)[number][0];
 

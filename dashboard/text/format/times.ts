@@ -1,6 +1,6 @@
 /** Times in 24 hours with the browser's time zone, and durations. */
 
-import { LOCALE } from "../../language.ts";
+import { LOCALE, t } from "../../language.ts";
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const clockFormat = new Intl.DateTimeFormat(LOCALE, CLOCK);
@@ -42,10 +42,10 @@ export function momentText(ms: number, nowMs: number): string {
 }
 
 const UNITS = [
-  ["d", 86_400],
-  ["h", 3600],
-  ["min", 60],
-  ["s", 1],
+  [t`d`, 86_400],
+  [t`h`, 3600],
+  [t`min`, 60],
+  [t`s`, 1],
 ] as const;
 
 /** `45 s`, `12 min 5 s`, `3 h 20 min`: the two largest units. Negative durations are shown as 0. */
@@ -55,7 +55,7 @@ export function duration(seconds: number): string {
   for (const [unit, size] of UNITS) {
     const amount = Math.floor(rest / size);
     rest -= amount * size;
-    if (amount > 0 || (unit === "s" && parts.length === 0)) parts.push(`${amount} ${unit}`);
+    if (amount > 0 || (size === 1 && parts.length === 0)) parts.push(`${amount} ${unit}`);
     else if (parts.length > 0) break;
     if (parts.length === 2) break;
   }

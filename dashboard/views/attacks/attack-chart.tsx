@@ -2,16 +2,19 @@
 import { useMemo, useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire } from "../../../src/http/wire/attack-series.ts";
+import { serviceNow } from "../../api/contact.ts";
 import type { Resource } from "../../api/resource.ts";
 import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { outcomesOf } from "../../text/attack-chart.ts";
+import { drawnPoints, outcomesOf } from "../../text/attack-chart.ts";
 import { earlyPeakNote } from "../../text/attack-marks.ts";
+import { missedText } from "../../text/attack-size.ts";
 import { plusMinus, rateOf } from "../../text/format/numbers.ts";
 import type { Span } from "../../text/format/ranges.ts";
+import { momentText } from "../../text/format/times.ts";
 import { nameWithError } from "../../text/highest.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 import { nearest, zoomed } from "../../text/zoom.ts";
@@ -37,10 +40,11 @@ export function AttackChart(props: AttackChartProps) {
           return (
             <Panel title={t`Traffic`} isWide>
               <HistoryChart attack={attack} target={attack.target} />
+              <Missed attack={attack} />
             </Panel>
           );
         }
-        return series.available ? <SeriesChart {...props} series={series} /> : null;
+        return series.available ? <SeriesChart {...props} series={series} hasBegin={hasBegin} /> : null;
       }}
     </Show>
   );
@@ -52,12 +56,14 @@ function SeriesChart({
   marks,
   pointedAt,
   onPoint,
-}: AttackChartProps & { readonly series: SeriesWire }) {
+  hasBegin,
+}: AttackChartProps & { readonly series: SeriesWire; readonly hasBegin: boolean }) {
   const { points, metric, started_at: detected, ended_at: end } = series;
   const began = attack.volume?.began_at ?? detected;
   const [zoom, setZoom] = useState<Span | null>(null);
-  const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1000), [points]);
-  const lines = useMemo(() => linesOf(series), [series]);
+  const drawn = useMemo(() => drawnPoints(points), [points]);
+  const { times } = drawn;
+  const lines = useMemo(() => linesOf(series, drawn.points), [series, drawn]);
   const spans = useMemo(() => {
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
     return [{ from: Date.parse(began) / 1000, to }];
@@ -95,9 +101,17 @@ function SeriesChart({
         />
       </Chart>
       {note !== null && <p>{note}</p>}
+      <Missed attack={attack} />
+      {!hasBegin && <p>{t`What came before the first point is not drawn: Floodwall was started amid the attack.`}</p>}
       <p class="muted">{tx`A line marks each entry of the timeline. Drag over the chart to look closer; with the keyboard, the arrow keys go through it.${series.ended_at === undefined && zoom !== null && t` While the chart is zoomed, it does not follow the attack.`}`}</p>
     </Panel>
   );
+}
+
+/** In no chart and in no number. */
+function Missed({ attack: { volume } }: Pick<AttackChartProps, "attack">) {
+  const text = volume === undefined ? null : missedText(volume, (ms) => momentText(ms, serviceNow()));
+  return text === null ? null : <p>{t`Not counted: ${text}.`}</p>;
 }
 
 interface ZoomButtonsProps {
@@ -164,7 +178,10 @@ function valuesText(lines: readonly Series[], index: number, metric: string): st
     .join(", ");
 }
 
-function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] {
+function linesOf(
+  { metric, threshold, baseline }: SeriesWire,
+  points: ReturnType<typeof drawnPoints>["points"],
+): Series[] {
   const outcomes = outcomesOf(metric, points);
   const constant = (label: string, color: string, value: number): Series => ({
     label,
@@ -173,11 +190,11 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
     form: "dashed",
   });
   return [
-    { label: t`Offered`, color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
+    { label: t`Offered`, color: "--chart-rate", values: points.map((point) => point?.rate ?? null), form: "shade" },
     {
-      label: nameWithError(t`Highest`, Math.max(0, ...points.map(({ max_sampling_error: error = 0 }) => error))),
+      label: nameWithError(t`Highest`, Math.max(0, ...points.map((point) => point?.max_sampling_error ?? 0))),
       color: "--chart-rate",
-      values: points.map(({ rate_max: highest }) => highest),
+      values: points.map((point) => point?.rate_max ?? null),
     },
     ...(outcomes === null
       ? []

@@ -7,6 +7,7 @@ import { type Loaded, useResource } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
 import { t, tx } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
+import { useKeptWhileAsked } from "../../parts/dialog.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -63,8 +64,11 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
   const course = useCourse(attack);
   const sources = useSources(attack);
   const accepted = useAccepted(attack);
-  const mayBan = target !== undefined && attack.active && (accepted === null ? !isSpared(ban) : accepted.ban === null);
-  const advice = adviceOf({ attack, ban, accepted });
+  const { mayBan, advice, banned } = useKeptWhileAsked({
+    mayBan: target !== undefined && attack.active && (accepted === null ? !isSpared(ban) : accepted.ban === null),
+    advice: adviceOf({ attack, ban, accepted }),
+    banned: ban?.state === "active" ? ban : null,
+  });
   return (
     <div class="overview">
       <Panel
@@ -73,9 +77,9 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
         actions={
           <div class="choices">
             <AttackTakeAway attack={attack} course={course} sources={sources} />
-            {ban?.state === "active"
-              ? advice.action?.kind !== "unban" && <UnbanButton ban={ban} />
-              : mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
+            {banned !== null
+              ? advice.action?.kind !== "unban" && <UnbanButton ban={banned} />
+              : target !== undefined && mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
           </div>
         }
       >

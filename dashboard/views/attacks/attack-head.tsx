@@ -77,7 +77,7 @@ function timeFacts(attack: AttackWire) {
 
 function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire) {
   const size: (readonly [string, string])[] =
-    volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume)];
+    volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume, serviceNow())];
   const packets = packetRate(rates.pps) + plusMinus(error?.pps);
   const bits = bitRate(rates.mbps) + plusMinus(error?.mbps);
   return active

@@ -47,7 +47,9 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
       <PageButton id={attack.id} />
       <Button
         isDisabled={points.length === 0}
-        onClick={() => saveFile(`attack-${attack.id}.csv`, new Blob([seriesCsv({ points })], { type: "text/csv" }))}
+        onClick={() =>
+          saveFile(`attack-${attack.id}.csv`, new Blob([seriesCsv({ points }, attack)], { type: "text/csv" }))
+        }
       >{t`Traffic as CSV`}</Button>
       <PacketsButton id={attack.id} kept={sources?.kept_packets} />
       <ShareButton kind="attack" of={attack.id} />

@@ -78,7 +78,7 @@ const COLUMNS: readonly Column<ZoneStatusWire>[] = [
 ];
 
 function certText(days: number | null): string {
-  return days === null ? "–" : days < 0 ? t`expired` : `${days} d`;
+  return days === null ? "–" : days < 0 ? t`expired` : t`${days} d`;
 }
 
 const TONES = ["danger", "warn", "info", "ok", "none"];

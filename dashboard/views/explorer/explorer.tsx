@@ -30,7 +30,7 @@ import {
   seriesPath,
   type Unit,
 } from "../../text/exploration.ts";
-import { attacksKept, knownValues } from "../../text/filter.ts";
+import { attacksKept } from "../../text/filter.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { rangeSpan } from "../../text/format/ranges.ts";
 import { AttackParts } from "./attack-parts.tsx";
@@ -67,7 +67,6 @@ export function Explorer() {
   const range = chosenRange();
   const filter = chosenFilter();
   const { known, newest } = useAttacksIn(range);
-  const offered = useMemo(() => knownValues(known), [known]);
   const kept = useMemo(
     () => within(attacksKept(filter, known), rangeSpan(range, serviceNow())),
     [filter, known, range],
@@ -75,7 +74,7 @@ export function Explorer() {
   return (
     <>
       <Panel title={t`What is shown`} isWide actions={<RangeChoice />}>
-        <FilterBar known={offered} />
+        <FilterBar attacks={known} />
         <SavedViews />
       </Panel>
       <TrafficPanel attacks={kept} newest={newest} />

@@ -15,11 +15,9 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { byDay, type Customer, customerPath, type Day, incidentsOf, trendText } from "../../text/customers.ts";
 import { bitRate, plusMinus } from "../../text/format/numbers.ts";
-import type { Sort } from "../../text/table-order.ts";
-import { ACTIVE_COLUMNS, INCIDENT_COLUMNS } from "./incident-rows.tsx";
+import { ACTIVE_COLUMNS, FIRST_SORT, INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
 const EVERY_MS = 3000;
-const FIRST_SORT: Sort = { key: t`Began`, isDescending: true };
 
 export function CustomerPage({ customer }: { readonly customer: Customer }) {
   const read = useResource<IncidentsWire>(customerPath(customer), EVERY_MS);
@@ -40,10 +38,10 @@ export function CustomerPage({ customer }: { readonly customer: Customer }) {
                 title={t`${name} now`}
                 isWide
                 actions={
-                  <>
+                  <div class="panel-actions">
                     <MonthReportButton customer={customer} />
                     <ShareButton kind={kind} of={name} />
-                  </>
+                  </div>
                 }
               >
                 <p>{t`Attacks: ${trendText(incidents, serviceNow())}.`}</p>

@@ -1,4 +1,5 @@
 /** One incident: how large it was and of whom, who works on it, and its attacks. */
+import { useMemo } from "preact/hooks";
 import type { IncidentWire } from "../../../src/http/wire/incident.ts";
 import { useResource } from "../../api/resource.ts";
 import { isUnscoped } from "../../api/session.ts";
@@ -167,9 +168,11 @@ const MEMBER_COLUMNS: readonly Column<MemberWire>[] = [
   momentColumn(t`Ended`, ({ ended_at }) => ended_at, "wide"),
 ];
 
-const FIRST_SORT = { key: t`Peak`, isDescending: true };
+/** Those in progress first, of these the largest. */
+const FIRST_SORT = { key: "state", isDescending: false };
 
 function Attacks({ incident: { members, attacks } }: Props) {
+  const rows = useMemo(() => members.toSorted((a, b) => b.peak_mbps - a.peak_mbps), [members]);
   return (
     <Panel title={t`Attacks`} isWide>
       <SearchedTable
@@ -178,7 +181,7 @@ function Attacks({ incident: { members, attacks } }: Props) {
         placeholder={t`address`}
         isCounted
         columns={MEMBER_COLUMNS}
-        rows={members}
+        rows={rows}
         rowKey={({ id }) => id}
         textOf={({ victim = "" }) => victim}
         firstSort={FIRST_SORT}

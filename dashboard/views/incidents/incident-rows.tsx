@@ -18,6 +18,7 @@ import {
   victimsText,
 } from "../../text/incidents.ts";
 import { SEVERITIES } from "../../text/interface-words.ts";
+import type { Sort } from "../../text/table-order.ts";
 
 type Row = IncidentRowWire;
 
@@ -27,6 +28,10 @@ const TITLE: Column<Row> = {
   cell: (row) => <a href={linkTo(["incidents", row.id])}>{incidentTitle(row)}</a>,
   order: incidentTitle,
 };
+
+/** Active ones first; of one state as they come, the newest first. */
+export const FIRST_SORT: Sort = { key: "state", isDescending: false };
+const STATES = Object.keys(STATE_WORDS);
 
 const STATE: Column<Row> = {
   key: "state",
@@ -42,7 +47,7 @@ const STATE: Column<Row> = {
       )}
     </>
   ),
-  order: ({ state }) => state,
+  order: ({ state }) => STATES.indexOf(state),
 };
 
 const SIZE: readonly Column<Row>[] = [

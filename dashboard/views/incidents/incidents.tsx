@@ -1,4 +1,4 @@
-/** The incidents, the newest first, and the view of one. */
+/** The incidents, active ones first, and the view of one. */
 import { useState } from "preact/hooks";
 import type { IncidentRowWire } from "../../../src/http/wire/incident.ts";
 import { useIncidents } from "../../api/incident-list.ts";
@@ -13,13 +13,10 @@ import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { customerOfSteps } from "../../text/customers.ts";
 import { incidentText } from "../../text/incidents.ts";
-import type { Sort } from "../../text/table-order.ts";
 import type { ViewProps } from "../../view.ts";
 import { CustomerPage } from "./customer.tsx";
 import { IncidentDetail } from "./incident-detail.tsx";
-import { INCIDENT_COLUMNS } from "./incident-rows.tsx";
-
-const FIRST_SORT: Sort = { key: t`Began`, isDescending: true };
+import { FIRST_SORT, INCIDENT_COLUMNS } from "./incident-rows.tsx";
 
 const STATES = [
   ["all", t`All`],
@@ -76,6 +73,9 @@ function IncidentList() {
                 sort={sort}
                 onSort={setSort}
               />
+            )}
+            {next !== undefined && which === "all" && (
+              <p class="muted">{t`Active ones that began before these are under “Active”.`}</p>
             )}
             <div class="choices">
               {before !== null && <Button onClick={() => setQuery({ before: null })}>{t`Newest`}</Button>}

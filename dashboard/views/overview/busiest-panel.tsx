@@ -85,7 +85,7 @@ interface OfAttacksProps {
 }
 
 function OfAttacks({ attacks, what, title, column }: OfAttacksProps) {
-  const rows = busiest(attacks, what);
+  const rows = useMemo(() => busiest(attacks, what), [attacks, what]);
   if (rows.length === 0) return null;
   const columns: readonly Column<Busy>[] = [
     { key: "key", title: column, cell: ({ key }) => key },

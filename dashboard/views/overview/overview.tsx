@@ -12,7 +12,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { attacksKept, knownValues, type Term, totalScope } from "../../text/filter.ts";
+import { attacksKept, type Term, totalScope } from "../../text/filter.ts";
 import { FIRST_RANGE, titleRange } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
 import { INCIDENTS_FROM } from "../../text/incidents.ts";
@@ -41,7 +41,6 @@ export function Overview() {
   const history = useTotalHistory(range, hostgroup);
   const inRange = useAttacksIn(range);
   const known = useMemo(() => attacksKept(filter, inRange.known), [filter, inRange.known]);
-  const offered = useMemo(() => knownValues(inRange.known), [inRange.known]);
   const isNow = range === FIRST_RANGE;
   useSought(wholeStatus() !== null);
   return (
@@ -53,7 +52,7 @@ export function Overview() {
         <AttacksInRange range={range} attacks={known} newest={inRange.newest} />
       )}
       <Panel title={t`Traffic ${titleRange(range)}`} isWide actions={<RangeChoice />}>
-        <FilterBar known={offered} />
+        <FilterBar attacks={inRange.known} />
         <Show loaded={groupRates.state.value} what={t`rates`} onRetry={() => void groupRates.refresh()}>
           {({ available }) =>
             available ? (

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { type CountedSpan, DROP_CAUSES, type DroppedAmount, NO_DROPS, VolumeMeter } from "./attack-volume.ts";
+import {
+  type AttackVolume,
+  type CountedSpan,
+  DROP_CAUSES,
+  type DroppedAmount,
+  NO_DROPS,
+  UNCOUNTED_MAX,
+  VolumeMeter,
+} from "./attack-volume.ts";
 
 /** Ticks of 100 ms with these packets of 1000 bits; above 50 packets a tick is above the thresholds. */
 function measured(packets: readonly number[], meter = new VolumeMeter(null)): VolumeMeter {
@@ -27,6 +35,7 @@ test("a flood is counted with the ticks in which it began and ended, and without
     peakBps: 2e6,
     peakOverMs: 100,
     dropped: null,
+    watchedUntil: 10_600,
   });
 });
 
@@ -112,7 +121,7 @@ describe("what an earlier process counted", () => {
   test("is added to", () => {
     const meter = measured([200, 200], new VolumeMeter(earlier));
     meter.drop({ packets: 1, bits: 2 });
-    expect(meter.volume).toEqual({
+    expect(meter.volume).toMatchObject({
       beganAt: 5000,
       durationMs: 1200,
       packets: 1400,
@@ -122,6 +131,24 @@ describe("what an earlier process counted", () => {
       peakOverMs: 50,
       dropped: { packets: 11, bits: 22 },
     });
+  });
+
+  test("has a gap until now, also where nothing is above the thresholds since", () => {
+    const stored = { ...earlier, watchedUntil: 6000 };
+    const [busy, calm] = [
+      [200, 200],
+      [1, 1],
+    ].map((packets) => measured(packets, new VolumeMeter(stored)).volume);
+    const first = { fromMs: 6000, toMs: 10_000 };
+    expect(busy).toMatchObject({ notCounted: [first], watchedUntil: 10_200, packets: 1400 });
+    expect(calm).toMatchObject({ notCounted: [first], watchedUntil: 10_100, packets: 1000 });
+    // After the next restart the clock was set back.
+    const again = measured([200], new VolumeMeter({ ...calm, watchedUntil: 12_000 } as AttackVolume));
+    expect(again.volume?.notCounted).toEqual([first, { fromMs: 10_000, toMs: 12_000 }]);
+    const spans = Array.from({ length: UNCOUNTED_MAX }, (_, i) => ({ fromMs: 100 * i, toMs: 100 * i + 10 }));
+    const full = measured([200], new VolumeMeter({ ...stored, notCounted: spans })).volume?.notCounted ?? [];
+    expect(full).toHaveLength(UNCOUNTED_MAX);
+    expect([full[0], full.at(-1)]).toEqual([{ fromMs: 0, toMs: 110 }, first]);
   });
 
   test("has its causes together with what is counted since, where both are known", () => {

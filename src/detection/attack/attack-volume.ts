@@ -48,7 +48,20 @@ export interface AttackVolume extends Amount {
   readonly peakError?: number;
   /** The known drops of it; null: none is known. */
   readonly dropped: DroppedAmount | null;
+  /** Wall clock, ms: the end of the last tick that is counted or was watched. Absent: an earlier build recorded it. */
+  readonly watchedUntil?: number;
+  /** Times in which the service did not run: what came then is in no number. Absent: none. */
+  readonly notCounted?: readonly Uncounted[];
 }
+
+/** Wall clock, ms. */
+export interface Uncounted {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Beyond this number the two oldest become one. */
+export const UNCOUNTED_MAX = 16;
 
 /** The span from which a rate is computed: the tick, or more. */
 export interface RateSpan extends CountedSpan {
@@ -76,7 +89,7 @@ export const NO_DROPS = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, NO
 
 export class VolumeMeter {
   /** The volume from an earlier process. */
-  readonly #earlier: AttackVolume | null;
+  #earlier: AttackVolume | null;
   #packets = 0;
   #bits = 0;
   #spanMs = 0;
@@ -100,6 +113,7 @@ export class VolumeMeter {
   #calmDropped: DroppedAmount | null = null;
   #isCalm = false;
   #dropped: DroppedAmount | null = null;
+  #isResumed = false;
 
   constructor(earlier: AttackVolume | null) {
     this.#earlier = earlier;
@@ -109,6 +123,8 @@ export class VolumeMeter {
   add(span: CountedSpan, isAbove: boolean, over: RateSpan = span): void {
     const { endMs, spanMs, packets, bits } = span;
     const tick = { endMs, spanMs, packets, bits, over };
+    if (!this.#isResumed && this.#earlier !== null) this.#earlier = resumed(this.#earlier, span);
+    this.#isResumed = true;
     if (isAbove) {
       if (this.#head.length === 0) this.#begin(tick);
       this.#endCalm();
@@ -159,6 +175,8 @@ export class VolumeMeter {
       peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
       ...(peakError > 0 && { peakError }),
       dropped: droppedInAll === null ? null : atMost(droppedInAll, all),
+      watchedUntil: this.#tail.at(-1)?.endMs ?? this.#beganAt,
+      ...(earlier?.notCounted !== undefined && { notCounted: earlier.notCounted }),
     };
   }
 
@@ -223,6 +241,19 @@ export class VolumeMeter {
     const ofBits = perSecond(bits, spanMs) / Math.max(this.#peakBps, 1);
     return spanMs * (1 - Math.min(1, Math.max(ofPackets, ofBits)));
   }
+}
+
+/** Nothing was counted between the last tick of the earlier process and the first one of this. */
+function resumed(earlier: AttackVolume, { endMs, spanMs }: CountedSpan): AttackVolume {
+  const { watchedUntil, notCounted = [] } = earlier;
+  if (watchedUntil === undefined) return earlier;
+  // The clock may have been set back in between.
+  const times = [watchedUntil, endMs - spanMs].sort((a, b) => a - b) as [number, number];
+  const all = [...notCounted, { fromMs: times[0], toMs: times[1] }];
+  const [first, second] = all;
+  const isFull = all.length > UNCOUNTED_MAX && first !== undefined && second !== undefined;
+  const kept = isFull ? [{ fromMs: first.fromMs, toMs: second.toMs }, ...all.slice(2)] : all;
+  return { ...earlier, watchedUntil: endMs, notCounted: kept };
 }
 
 export function plus(a: Amount, b: Amount): Amount {

@@ -10,6 +10,7 @@ import {
   bitRate,
   error,
   errorAtMost,
+  metricWords,
   packetRate,
   percent,
   sampledShare,
@@ -61,7 +62,7 @@ function overview(attack: AttackWire, nowMs: number): Html {
     ["Began", volume === undefined ? null : utc(volume.began_at)],
     ["Detected", utc(begin)],
     ["Ended", end === undefined ? `not yet, as of ${utc(nowMs)}` : utc(end)],
-    ["Detected because", `${words(attack.metric)} over ${thresholdOf(attack)}`],
+    ["Detected because", `${metricWords(attack.metric)} over ${thresholdOf(attack)}`],
     ["Mitigation", mitigationOf(attack)],
   ]);
 }
@@ -92,7 +93,10 @@ function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire)
       ? ""
       : ` The rates are estimates of sampled traffic, ± ${percent(Math.max(...errors))} at most.`;
   const drawn = chart(bars, { title: `Traffic of ${subjectOf(attack)}`, textOf, line });
-  const legend = `The highest ${isBits ? "bit" : "packet"} rate of each time; dark: dropped on this machine. Times in UTC.${worst}`;
+  const begin = attack.volume?.began_at ?? attack.started_at;
+  const first = points[0]?.at ?? begin;
+  const missing = first > begin ? ` Not known from ${utc(begin)} to ${utc(first)}.` : "";
+  const legend = `The highest ${isBits ? "bit" : "packet"} rate of each time; dark: dropped on this machine. Times in UTC.${worst}${missing}`;
   return bars.length === 0 ? drawn : html`${drawn}<p class="note">${legend}</p>`;
 }
 
@@ -141,7 +145,14 @@ function numbersOf(volume: VolumeWire | undefined): Html {
     ["Total", `${amount(packets, volume.bits)}${errorAtMost(fraction)}`],
     ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped) + ofBan],
     ["Passed here", passed === undefined ? "not known" : shareOf(passed) + atMost],
+    ["Not counted", missedOf(volume)],
   ]);
+}
+
+/** null: all of it was counted. */
+function missedOf({ not_counted: spans }: VolumeWire): string | null {
+  if (spans === undefined) return null;
+  return `${spans.map(({ from, to }) => `${utc(from)} to ${utc(to)}`).join(", ")}: Floodwall did not run`;
 }
 
 function doneOf({ entries }: TimelineWire): Html {
@@ -151,7 +162,7 @@ function doneOf({ entries }: TimelineWire): Html {
     entries.map(({ at, kind, text = "", neighbor }) => [
       utc(at),
       words(kind),
-      [text, neighbor].filter(Boolean).join(" – "),
+      [text.replace(/^\w+(?= above )/, metricWords), neighbor].filter(Boolean).join(" – "),
     ]),
   );
 }

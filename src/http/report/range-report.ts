@@ -1,5 +1,6 @@
 /** The report of all attacks on a customer in a time, as a month: HTML that prints well. Times in UTC. */
 import type { AttackWire } from "../wire/attack.ts";
+import type { VolumeWire } from "../wire/attack-volume.ts";
 import { type Bar, chart } from "./chart.ts";
 import { facts, type Html, html, page, table } from "./html.ts";
 import { amount, bitRate, error, errorAtMost, packetRate, sampledShare, seconds, utc, words } from "./report-text.ts";
@@ -69,8 +70,17 @@ function numbersOf({ attacks, fromMs, toMs }: RangeReportParts): Html {
       "Largest peak",
       largest === undefined ? null : `${bitRate(largest.peak_mbps)}${error(largest.peak_sampling_error)}`,
     ],
+    ["Not counted", missedText(known)],
     ["Size not known", known.length === attacks.length ? null : `of ${attacks.length - known.length} attacks`],
   ]);
+}
+
+/** null: nothing was missed. */
+function missedText(known: readonly VolumeWire[]): string | null {
+  const spans = known.map(({ not_counted: missed = [] }) => missed).filter((missed) => missed.length > 0);
+  if (spans.length === 0) return null;
+  const ms = spans.flat().reduce((sum, { from, to }) => sum + Date.parse(to) - Date.parse(from), 0);
+  return `${seconds(ms / 1000)} of ${spans.length} attacks: Floodwall did not run`;
 }
 
 /** How long at least one flood lasted, within the time: of many at once it is that of one. */

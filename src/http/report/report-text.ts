@@ -59,3 +59,13 @@ export function amount(packets: number, bits: number): string {
 }
 
 export const words = (name: string) => name.replaceAll("_", " ");
+
+/** `TCP SYN packets` of `tcp_syn_pps`. */
+export function metricWords(metric: string): string {
+  if (metric === "flows_per_sec") return "new flows";
+  const parts: Readonly<Record<string, string>> = { pps: "packets", mbps: "bits", frag: "fragment" };
+  return metric
+    .split("_")
+    .map((part) => parts[part] ?? part.toUpperCase())
+    .join(" ");
+}

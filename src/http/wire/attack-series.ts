@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Attack } from "../../detection/attack/attack.ts";
 import type { SeriesPoint } from "../../detection/attack/attack-series.ts";
-import { perSecond } from "../../detection/attack/attack-volume.ts";
+import { perSecond, plus } from "../../detection/attack/attack-volume.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../detection/attack/timeline.ts";
 import { errorOfHighest } from "../../detection/certainty/sampling.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
@@ -83,7 +83,7 @@ export function seriesToWire({ attack, series }: AttackSeriesView): SeriesWire {
     baseline: attack.reason.baseline === null ? null : round(attack.reason.baseline.normal),
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
-    points: series === null ? [] : Array.from(series.points(), pointToWire),
+    points: series === null ? [] : Array.from(steadyPoints(series.points(), attack.volume?.beganAt), pointToWire),
   });
 }
 
@@ -107,6 +107,40 @@ function withoutNeighbors(timeline: readonly TimelineEntry[]): readonly Timeline
     announced.add(entry.text);
     return entry;
   });
+}
+
+/**
+ * A tick that ran late leaves a part of its packets to the next one. Where the highest rate was measured over both, they
+ * are one point: the rate of one alone would be above the highest.
+ * @param beganAt the attack has points of its own from then on
+ */
+function* steadyPoints(points: Iterable<SeriesPoint>, beganAt = 0): Generator<SeriesPoint> {
+  let last: SeriesPoint | null = null;
+  for (const point of points) {
+    const beginMs = point.endMs - point.spanMs;
+    const isNext = last !== null && Math.abs(beginMs - last.endMs) < 1 && Math.abs(beginMs - beganAt) >= 1;
+    if (last !== null && isNext && isUnsteady(point)) last = joined(last, point);
+    else {
+      if (last !== null) yield last;
+      last = point;
+    }
+  }
+  if (last !== null) yield last;
+}
+
+/** Rates of sampled traffic are measured over other times. */
+function isUnsteady({ packets, bits, ofMetric, spanMs, ppsMax, bpsMax, metricMax, maxDeviation }: SeriesPoint) {
+  const isAbove = (count: number, most: number) => perSecond(count, spanMs) > 1.001 * most;
+  return maxDeviation === 0 && (isAbove(packets, ppsMax) || isAbove(bits, bpsMax) || isAbove(ofMetric, metricMax));
+}
+
+function joined(a: SeriesPoint, b: SeriesPoint): SeriesPoint {
+  return {
+    ...{ endMs: b.endMs, spanMs: a.spanMs + b.spanMs, ...plus(a, b), ofMetric: a.ofMetric + b.ofMetric },
+    ...{ ppsMax: Math.max(a.ppsMax, b.ppsMax), bpsMax: Math.max(a.bpsMax, b.bpsMax) },
+    ...{ metricMax: Math.max(a.metricMax, b.metricMax), maxDeviation: a.maxDeviation },
+    dropped: a.dropped === null || b.dropped === null ? null : plus(a.dropped, b.dropped),
+  };
 }
 
 function pointToWire(point: SeriesPoint): Static<typeof PointWire> {

@@ -34,6 +34,8 @@ export const VolumeWire = Type.Object(
     /** Packets answered so that their sources prove their address, and how often one did; absent where none had to. */
     challenged_packets: Type.Optional(Count),
     validated_sources: Type.Optional(Count),
+    /** Times in which the service did not run; absent: none. */
+    not_counted: Type.Optional(Type.Array(Type.Object({ from: Timestamp, to: Timestamp }, closed))),
   },
   closed,
 );
@@ -59,7 +61,7 @@ function droppedCount({ packets }: DroppedAmount, by: Readonly<Record<string, nu
 }
 
 export function volumeToWire(volume: AttackVolume): VolumeWire {
-  const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped } = volume;
+  const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped, notCounted } = volume;
   const forMs = Math.max(durationMs, 1);
   const by = dropped?.by === undefined ? null : packetsByCause(dropped.by, packets);
   const droppedPackets = dropped === null ? null : droppedCount(dropped, by);
@@ -81,5 +83,6 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     passed_bits: dropped === null ? null : Math.max(0, Math.round(bits) - Math.round(dropped.bits)),
     challenged_packets: dropped?.challenged ?? null,
     validated_sources: dropped?.validated ?? null,
+    not_counted: notCounted?.map(({ fromMs, toMs }) => ({ from: timestamp(fromMs), to: timestamp(toMs) })) ?? null,
   });
 }

@@ -69,7 +69,7 @@ export async function readViews({ service, operator, tenant }: Reader, attack: A
     tenant: volumeIn(ofTenant.recent),
     history: volumeIn(history.attacks),
     series: sumOf(series.points.filter(isCounted)),
-    csv: sumOf(csvPoints(seriesCsv({ points: series.points.filter(isCounted) }))),
+    csv: sumOf(csvPoints(seriesCsv({ points: series.points.filter(isCounted) }, attack))),
     report: reportNumbers(
       attackReport({ attack, timeline: timeline.entries, sources, nowMs: Date.now(), localTime: null }),
     ),

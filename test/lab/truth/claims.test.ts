@@ -26,6 +26,7 @@ test.each([
   ["FlowSpec rules at 1 of 2 routers", 1],
   ["Blackhole not announced", 0],
   ["No mitigation", 0],
+  ["FlowSpec: waiting for rules", 0],
   ["Ban ended", 0],
   ["Blackhole: announcing", null],
   ["Blackhole: not known", null],

@@ -32,7 +32,7 @@ export interface Observation {
 
 /** At how many of the neighbors the words say that the route is; `null`: they do not say. `of`: all neighbors. */
 export function saidReach(state: string, of: number): number | null {
-  if (/not announced|^No mitigation$|^Not banned$|^Ban ended$/.test(state)) return 0;
+  if (/not announced|: waiting for rules$|^No mitigation$|^Not banned$|^Ban ended$/.test(state)) return 0;
   const part = / at (\d+) of (\d+) routers?\b/.exec(state);
   if (part !== null) return Number(part[1]);
   return state.endsWith(" announced") ? of : null;
@@ -66,7 +66,8 @@ export function contradictions({ screen, api, routed }: Observation): string[] {
 }
 /** By the first line: at how many neighbors the attack has its route that has it at the fewest; null: it does not say. */
 function saidLeast(situation: string): number | null {
-  if (/no router has the route|No ban\b|Ban refused|Ban has ended|Nothing announces/i.test(situation)) return 0;
+  if (/no router has the route|No ban\b|Ban refused|Ban has ended|Nothing announces|Waiting for rules/i.test(situation))
+    return 0;
   const part = /route at (\d+) of (\d+) routers?/i.exec(situation);
   return part === null ? null : Number(part[1]);
 }
