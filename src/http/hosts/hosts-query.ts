@@ -2,12 +2,13 @@
  * The parameters of GET /api/v1/hosts: filter, order, page size and cursor. Rates change between two pages, so a page
  * continues after a place in the order, not after a number of hosts.
  */
+
 import { Type } from "@sinclair/typebox";
 import { HOSTS_PAGE_MAX } from "../../limits.ts";
 import { addressOrder, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefixLoosely } from "../../net/prefix.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { NameText } from "../wire/request-texts.ts";
 
 export interface HostsPageQuery {

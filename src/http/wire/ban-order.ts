@@ -5,9 +5,9 @@ import type { BanOrder } from "../../mitigation/order/ban-order.ts";
 import { buildOrder, ORDER_KEYS, OrderFile, orderFindings } from "../../mitigation/order/order-file.ts";
 import { parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import type { Refusal } from "../refusal.ts";
-import { closed } from "./closed.ts";
 import { withoutFormats } from "./filter-rule.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { AddressText } from "./request-texts.ts";
@@ -15,38 +15,33 @@ import { AddressText } from "./request-texts.ts";
 const TARGET = { ip: Type.Optional(Type.String()), prefix: Type.Optional(Type.String()) };
 
 /** For the API's description. One of `ip` and `prefix` is there. */
-export const BanRequest = Type.Object(
-  {
-    ip: Type.Optional(AddressText),
-    prefix: Type.Optional(Type.String()),
-    template: Type.Optional(Type.String()),
-    ...(withoutFormats(ORDER_KEYS) as typeof ORDER_KEYS),
-  },
-  closed,
-);
-export const UnbanRequest = Type.Object(
-  { ...TARGET, ip: Type.Optional(AddressText), reason: Type.Optional(Type.String({ maxLength: BAN_REASON_MAX })) },
-  closed,
-);
+export const BanRequest = closedObject({
+  ip: Type.Optional(AddressText),
+  prefix: Type.Optional(Type.String()),
+  template: Type.Optional(Type.String()),
+  ...(withoutFormats(ORDER_KEYS) as typeof ORDER_KEYS),
+});
+export const UnbanRequest = closedObject({
+  ...TARGET,
+  ip: Type.Optional(AddressText),
+  reason: Type.Optional(Type.String({ maxLength: BAN_REASON_MAX })),
+});
 
 /** The parsers of the route check the values, so that the refusal names them. */
-export const BanFields = Type.Object(
-  {
-    ...TARGET,
-    reason: Type.Optional(Type.String()),
-    template: Type.Optional(Type.String()),
-    ...(Object.fromEntries(
-      ["method", "rules", "rate_mbps", "ttl_seconds", "communities", "neighbors", "dry_run"].map((key) => [
-        key,
-        Type.Optional(Type.Unknown()),
-      ]),
-    ) as Record<never, never>),
-  },
-  closed,
-);
+export const BanFields = closedObject({
+  ...TARGET,
+  reason: Type.Optional(Type.String()),
+  template: Type.Optional(Type.String()),
+  ...(Object.fromEntries(
+    ["method", "rules", "rate_mbps", "ttl_seconds", "communities", "neighbors", "dry_run"].map((key) => [
+      key,
+      Type.Optional(Type.Unknown()),
+    ]),
+  ) as Record<never, never>),
+});
 export type BanFields = Static<typeof BanFields>;
 
-export const UnbanFields = Type.Object({ ...TARGET, reason: Type.Optional(Type.String()) }, closed);
+export const UnbanFields = closedObject({ ...TARGET, reason: Type.Optional(Type.String()) });
 export type UnbanFields = Static<typeof UnbanFields>;
 
 export type ParsedTarget = { readonly kind: "target"; readonly prefix: Prefix; readonly isAddress: boolean };

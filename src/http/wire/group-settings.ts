@@ -2,42 +2,37 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
 import { GroupSettings } from "../../mitigation/group-settings.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp } from "../../schema/timestamp.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { FieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 
 const Limit = Type.Number({ minimum: 0 });
 
 const FIELDS = {
   /** Those that are set; the others are as configured. 0 is off, but for pps, mbps and flows_per_sec. */
-  thresholds: Type.Optional(
-    Type.Object(Object.fromEntries(METRICS.map((name) => [name, Type.Optional(Limit)])), closed),
-  ),
+  thresholds: Type.Optional(closedObject(Object.fromEntries(METRICS.map((name) => [name, Type.Optional(Limit)])))),
   mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
   /** Addresses and prefixes of the hostgroup that are never banned, beside those of the configuration. */
   protected_whitelist: Type.Optional(Type.Array(Type.String(), { maxItems: GROUP_WHITELIST_MAX })),
 };
 
-export const GroupSettingsWire = Type.Object(
-  { ...FIELDS, by: Type.Optional(Type.String()), at: Type.Optional(Timestamp) },
-  closed,
-);
+export const GroupSettingsWire = closedObject({
+  ...FIELDS,
+  by: Type.Optional(Type.String()),
+  at: Type.Optional(Timestamp),
+});
 export type GroupSettingsWire = Static<typeof GroupSettingsWire>;
 
-export const SettingsAnswerWire = Type.Object(
-  {
-    hostgroup: Type.String(),
-    /** Absent: nothing is set any more. */
-    settings: Type.Optional(GroupSettingsWire),
-    /** `web: thresholds.pps: 1000 → 2000`. */
-    changes: Type.Array(Type.String()),
-  },
-  closed,
-);
+export const SettingsAnswerWire = closedObject({
+  hostgroup: Type.String(),
+  /** Absent: nothing is set any more. */
+  settings: Type.Optional(GroupSettingsWire),
+  /** `web: thresholds.pps: 1000 → 2000`. */
+  changes: Type.Array(Type.String()),
+});
 export type SettingsAnswerWire = Static<typeof SettingsAnswerWire>;
 
 export interface SettingsOrder {
@@ -45,9 +40,9 @@ export interface SettingsOrder {
   readonly reason: string;
 }
 
-const SettingsRequest = Type.Object(
+const SettingsRequest = closedObject(
   { ...FIELDS, reason: Type.Optional(Type.String({ maxLength: SETTINGS_REASON_MAX })) },
-  { ...closed, minProperties: 1 },
+  { minProperties: 1 },
 );
 
 export const settingsCheck: FieldCheck<SettingsOrder> = {

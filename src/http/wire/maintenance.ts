@@ -4,21 +4,19 @@ import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_REASON_MAX, MAINTENANCE_SECO
 import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
 import { openUntil as openUntilAt } from "../../mitigation/maintenance/window.ts";
 import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
-import { integer } from "../../schema/schema-forms.ts";
+import { closedObject, integer, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { parseTimestamp, Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { Refusal } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { withoutFormats } from "./filter-rule.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 /** The shortest is a minute. */
 const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
 const OpensAt = Type.Optional(Type.String());
-const OrderFile = Type.Object({ ...WINDOW_KEYS, ttl_seconds: TTL, opens_at: OpensAt }, closed);
+const OrderFile = closedObject({ ...WINDOW_KEYS, ttl_seconds: TTL, opens_at: OpensAt });
 
 export interface WindowRequest {
   readonly targets: WindowTargets;
@@ -35,10 +33,12 @@ const optional = Object.fromEntries(
 /** @param groups names of the hostgroups of the configuration in force. */
 export function windowCheck(groups: () => readonly string[], wallMs: () => number): FieldCheck<WindowRequest> {
   return {
-    schema: Type.Object(
-      { name: withoutFormats(name) as typeof name, ...optional, ttl_seconds: TTL, opens_at: OpensAt },
-      closed,
-    ),
+    schema: closedObject({
+      name: withoutFormats(name) as typeof name,
+      ...optional,
+      ttl_seconds: TTL,
+      opens_at: OpensAt,
+    }),
     check(value) {
       if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
       const { file, findings } = takeShape(OrderFile, value);
@@ -67,32 +67,29 @@ function wrong(detail: string): Refusal {
 
 const Texts = Type.Array(Type.String());
 
-export const MaintenanceWire = Type.Object(
-  {
-    name: Type.String(),
-    /** Both empty: all targets. */
-    hostgroups: Texts,
-    prefixes: Texts,
-    watch_only: Type.Boolean(),
-    quiet: Type.Boolean(),
-    threshold_factor: Type.Number(),
-    reason: Type.String(),
-    origin: oneOf("configuration", "order"),
-    open: Type.Boolean(),
-    /** While it is open. */
-    until: Type.Optional(Timestamp),
-    /** Absent: never again. */
-    opens_at: Type.Optional(Timestamp),
-    /** With `opens_at`: when it closes after that. */
-    closes_at: Type.Optional(Timestamp),
-    /** Name of the token that opened it. */
-    operator: Type.Optional(Type.String()),
-    ...KEPT_FIELDS,
-  },
-  closed,
-);
+export const MaintenanceWire = closedObject({
+  name: Type.String(),
+  /** Both empty: all targets. */
+  hostgroups: Texts,
+  prefixes: Texts,
+  watch_only: Type.Boolean(),
+  quiet: Type.Boolean(),
+  threshold_factor: Type.Number(),
+  reason: Type.String(),
+  origin: oneOf("configuration", "order"),
+  open: Type.Boolean(),
+  /** While it is open. */
+  until: Type.Optional(Timestamp),
+  /** Absent: never again. */
+  opens_at: Type.Optional(Timestamp),
+  /** With `opens_at`: when it closes after that. */
+  closes_at: Type.Optional(Timestamp),
+  /** Name of the token that opened it. */
+  operator: Type.Optional(Type.String()),
+  ...KEPT_FIELDS,
+});
 export type MaintenanceWire = Static<typeof MaintenanceWire>;
-export const MaintenancesWire = Type.Object({ windows: Type.Array(MaintenanceWire) }, closed);
+export const MaintenancesWire = closedObject({ windows: Type.Array(MaintenanceWire) });
 export type MaintenancesWire = Static<typeof MaintenancesWire>;
 
 export function windowToWire({ window, order, openUntil, opensNext }: WindowView, settled = SETTLED): MaintenanceWire {

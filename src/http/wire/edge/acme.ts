@@ -6,10 +6,10 @@ import {
   KEY_AUTHORIZATION_CHARACTERS_MAX,
   SLOT_RETRY_SECONDS_MAX,
 } from "../../../limits.ts";
+import { closedObject } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
-import { closed } from "../closed.ts";
 import { NameText } from "../request-texts.ts";
 
 export type SlotOrder =
@@ -18,21 +18,18 @@ export type SlotOrder =
   | { readonly kind: "release"; readonly zone: string | null };
 
 const slotFields = fieldCheck(
-  Type.Object(
-    {
-      /** Required unless release is true. */
-      zone: Type.Optional(Type.String()),
-      /** Returns the slot of the zone; without a zone, all slots of the node. */
-      release: Type.Optional(Type.Boolean()),
-    },
-    closed,
-  ),
+  closedObject({
+    /** Required unless release is true. */
+    zone: Type.Optional(Type.String()),
+    /** Returns the slot of the zone; without a zone, all slots of the node. */
+    release: Type.Optional(Type.Boolean()),
+  }),
 );
 
 export const slotCheck: FieldCheck<SlotOrder> = {
   schema: Type.Union([
-    Type.Object({ zone: NameText, release: Type.Optional(Type.Boolean()) }, closed),
-    Type.Object({ release: Type.Literal(true) }, closed),
+    closedObject({ zone: NameText, release: Type.Optional(Type.Boolean()) }),
+    closedObject({ release: Type.Literal(true) }),
   ]),
   check(value) {
     const checked = slotFields.check(value);
@@ -47,16 +44,13 @@ export const slotCheck: FieldCheck<SlotOrder> = {
 };
 
 export const SlotWire = Type.Union([
-  Type.Object({ granted: Type.Literal(true), expires_at: Timestamp }, closed),
-  Type.Object(
-    {
-      granted: Type.Literal(false),
-      /** The node that holds the slot. */
-      holder: Type.String(),
-      retry_after_seconds: Type.Integer({ minimum: 1, maximum: SLOT_RETRY_SECONDS_MAX }),
-    },
-    closed,
-  ),
+  closedObject({ granted: Type.Literal(true), expires_at: Timestamp }),
+  closedObject({
+    granted: Type.Literal(false),
+    /** The node that holds the slot. */
+    holder: Type.String(),
+    retry_after_seconds: Type.Integer({ minimum: 1, maximum: SLOT_RETRY_SECONDS_MAX }),
+  }),
 ]);
 
 export function slotToWire(answer: Exclude<SlotAnswer, { kind: "unknown_zone" }>): Static<typeof SlotWire> {
@@ -70,21 +64,18 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 const KEY_AUTHORIZATION = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 const challengeFields = fieldCheck(
-  Type.Object({ zone: Type.String(), token: Type.String(), key_authorization: Type.String() }, closed),
+  closedObject({ zone: Type.String(), token: Type.String(), key_authorization: Type.String() }),
 );
 
 export const challengeCheck: FieldCheck<ChallengeOrder> = {
-  schema: Type.Object(
-    {
-      zone: Type.String(),
-      token: Type.String({ pattern: BASE64URL.source, maxLength: ACME_TOKEN_CHARACTERS_MAX }),
-      key_authorization: Type.String({
-        pattern: KEY_AUTHORIZATION.source,
-        maxLength: KEY_AUTHORIZATION_CHARACTERS_MAX,
-      }),
-    },
-    closed,
-  ),
+  schema: closedObject({
+    zone: Type.String(),
+    token: Type.String({ pattern: BASE64URL.source, maxLength: ACME_TOKEN_CHARACTERS_MAX }),
+    key_authorization: Type.String({
+      pattern: KEY_AUTHORIZATION.source,
+      maxLength: KEY_AUTHORIZATION_CHARACTERS_MAX,
+    }),
+  }),
   check(value) {
     const checked = challengeFields.check(value);
     if (checked.kind !== "fields") return checked;
