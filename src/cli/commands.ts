@@ -1,6 +1,6 @@
 /** The commands of `floodwall`: what help, completion and the message about an unknown one say of each. */
 
-export interface Command {
+interface Command {
   readonly name: string;
   /** The operands after the name in the usage; empty: none. */
   readonly operands: string;

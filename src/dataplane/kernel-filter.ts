@@ -31,7 +31,7 @@ export interface FilterOptions extends Omit<NativeOptions, "forward"> {
 }
 
 /** Drops packets from `source` to `victim`; both have the same family. */
-export interface FilterPair {
+interface FilterPair {
   readonly source: IpAddress;
   readonly victim: IpAddress;
 }

@@ -236,7 +236,7 @@ export interface StatusView {
   readonly files: readonly FileFaultView[];
 }
 
-export interface StorageView {
+interface StorageView {
   /** Changes in force that the state database has not taken yet. */
   readonly unsaved: number;
   /** Why no history is written now; null: it is written, or storage is off. */
@@ -249,7 +249,7 @@ export interface UpdateView {
   readonly latestUrl: string;
 }
 
-export interface HostgroupView {
+interface HostgroupView {
   readonly name: string;
   readonly calculation: "per_host" | "total";
   readonly mitigation: Method;

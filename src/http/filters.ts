@@ -13,7 +13,7 @@ import { NameText, TargetText, TimeText } from "./wire/request-texts.ts";
 
 type Wanted<Item> = (item: Item) => boolean;
 
-export interface Filter<Item> extends ParameterDescription {
+interface Filter<Item> extends ParameterDescription {
   /** For the refusal: what a value must be. */
   readonly form: string;
   /** null: the text is no value of the parameter. */

@@ -13,7 +13,7 @@ const PREFIXES_SHOWN = 32;
 /** Lengths of prefixes by which victims are listed: a network as it is announced at its smallest. */
 const PREFIX_LENGTHS = { 4: 24, 6: 48 } as const;
 
-export interface VictimPrefix {
+interface VictimPrefix {
   readonly prefix: string;
   readonly victims: number;
 }

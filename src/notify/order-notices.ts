@@ -7,7 +7,7 @@ import type { GatheredOrders } from "../storage/notification-records.ts";
 import { forgettingTable, type RecordTable } from "../system/record-table.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-export const ORDER_TYPES = ["source_block", "filter_rule", "protection", "lever", "ban", "maintenance"] as const;
+const ORDER_TYPES = ["source_block", "filter_rule", "protection", "lever", "ban", "maintenance"] as const;
 export type OrderType = (typeof ORDER_TYPES)[number];
 export type OrderTurn = "made" | "changed" | "ended";
 

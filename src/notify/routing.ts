@@ -18,10 +18,10 @@ import { isAtLeast } from "./severity.ts";
 export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
 
 /** An alert at Alertmanager is sent again after this time, so that it lasts as long as its problem, ms. */
-export const RENEW_MS = ALERT_LASTS_MS / 3;
+const RENEW_MS = ALERT_LASTS_MS / 3;
 
 /** Targets of a tenant that does not own a problem any more. */
-export interface Left {
+interface Left {
   readonly problem: LeftProblem;
   readonly targets: readonly string[];
   readonly tenant: Tenant;

@@ -83,7 +83,7 @@ export const DEFAULT_TIMES: DeliveryTimes = {
 const OF_TENANTS = "of tenants";
 
 /** Problems of a tenant that may begin at once as alerts of their own. */
-export const ALERT_BURST = 100;
+const ALERT_BURST = 100;
 
 interface Target {
   readonly kind: TargetKind;

@@ -11,14 +11,14 @@ import type { UpdateCheckConfig } from "./update-check-config.ts";
 import { isVersion } from "./version-order.ts";
 
 /** A release newer than the running one. */
-export interface Update {
+interface Update {
   readonly latestVersion: string;
   readonly isSecurity: boolean;
   /** The page about the release. */
   readonly latestUrl: string;
 }
 
-export interface UpdateCheckOptions {
+interface UpdateCheckOptions {
   readonly config: UpdateCheckConfig;
   readonly version: string;
   readonly timers: Timers;

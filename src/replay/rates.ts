@@ -14,7 +14,7 @@ import { openReplayEngine, replayOptions } from "./run.ts";
 /** For `replay --suggest`: busiest hosts listed. */
 const SUGGEST_BUSIEST_HOSTS = 5;
 
-export interface BusyHost {
+interface BusyHost {
   readonly target: IpAddress;
   /** Maximum over all windows. */
   readonly pps: number;

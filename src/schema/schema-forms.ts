@@ -33,7 +33,7 @@ export function list<Item extends TSchema>(item: Item, maxItems: number, options
 }
 
 /** Notes for the reference (docs/configuration.md) about a key in addition to its schema and description. */
-export interface ReferenceNotes {
+interface ReferenceNotes {
   /** Valid values; a test loads each of them. */
   readonly examples?: readonly unknown[];
   /** For a key without a `default`: the value that is used if it is absent. Keys of a mapping use the mapping's. */

@@ -54,7 +54,7 @@ function refusedIn(value: unknown): ReadonlyMap<string, string> {
 }
 
 /** One line, which neither a log nor a page is filled with. */
-export function refusalText(text: string): string {
+function refusalText(text: string): string {
   return text.slice(0, REFUSAL_CHARACTERS_MAX).replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");
 }
 

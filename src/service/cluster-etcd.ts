@@ -31,7 +31,7 @@ const PROBLEM_MS = 10_000;
 const MASTERS_MS = 3_600_000;
 const MASTERS_AGAIN_MS = 30_000;
 
-export interface ClusterEtcdOptions {
+interface ClusterEtcdOptions {
   readonly config: EtcdConfig;
   /** The name of this brain. */
   readonly own: string;

@@ -12,12 +12,12 @@ import { oneOf } from "../schema/schema-forms.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-export interface PolledNodes {
+interface PolledNodes {
   readonly presence: NodePresence;
   has(name: string): boolean;
 }
 
-export interface PresenceSharing {
+interface PresenceSharing {
   readonly peers: Peers;
   /** By channel. */
   readonly channels: Readonly<Record<Channel, PolledNodes>>;

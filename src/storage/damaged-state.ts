@@ -84,7 +84,7 @@ const SUFFIXES = ["", "-wal"];
 type Row = Readonly<Record<string, unknown>>;
 
 /** Every row that SQLite can read, by table. */
-export type SalvagedRows = ReadonlyMap<StateTable, readonly Row[]>;
+type SalvagedRows = ReadonlyMap<StateTable, readonly Row[]>;
 
 /** Renames the files of the database and removes the oldest ones that were moved before. Returns the new name. */
 export function moveAside(path: string, wallMs: number): string {

@@ -65,7 +65,7 @@ export interface HistoryMetrics {
   setPaused(kind: RecordKind, isPaused: boolean): void;
 }
 
-export interface HistoryStoreOptions {
+interface HistoryStoreOptions {
   readonly driver: HistoryDriver;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -7,15 +7,15 @@ import { pairName } from "../sourceblock/source-block.ts";
 import { noRows, type StateChange, type StateTable, type StoredState, TABLES_BY_ID } from "./state-change.ts";
 
 /** A record that is not in force before it is written. */
-export interface QueuedCommand {
+interface QueuedCommand {
   /** `isNewest`: no other change of the record was decided since. */
   readonly written: (isNewest: boolean) => void;
   readonly failed: (cause: unknown) => void;
 }
 
-export type OnSaved = (isSaved: boolean) => void;
+type OnSaved = (isSaved: boolean) => void;
 
-export interface Entry {
+interface Entry {
   readonly change: StateChange;
   /** null: the change is in force, and waits until it is written. */
   readonly command: QueuedCommand | null;

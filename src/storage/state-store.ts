@@ -24,7 +24,7 @@ export interface StateFile {
   end(): void;
 }
 
-export interface StateStoreOptions {
+interface StateStoreOptions {
   readonly file: StateFile;
   /** The contents of the file. */
   readonly stored: StoredState;
@@ -37,7 +37,7 @@ export interface StateStoreOptions {
 type SharingOf = (table: StateTable) => TableSharing<object> | null;
 
 /** A write failed: commands are refused, and what is in force stays queued. */
-export type StateFaultListener = (cause: unknown) => void;
+type StateFaultListener = (cause: unknown) => void;
 
 /** Time from an automatic change to its write, ms: by then its announcement has been sent. */
 const GATHER_MS = 20;

@@ -19,7 +19,7 @@ import {
 export const TENANT_TARGETS_PER_TENANT = 8;
 export const TENANT_TARGETS_MAX = TENANT_TARGETS_PER_TENANT * TOKENS_MAX;
 
-export const TENANT_TARGET_REFUSALS = [
+const TENANT_TARGET_REFUSALS = [
   "not_of_tenant",
   "kind_not_allowed",
   "host_not_allowed",
@@ -28,7 +28,7 @@ export const TENANT_TARGET_REFUSALS = [
 ] as const;
 export type TenantTargetRefusal = (typeof TENANT_TARGET_REFUSALS)[number];
 
-export interface TenantTargetsOptions {
+interface TenantTargetsOptions {
   readonly store: RecordTable<TargetRecord>;
   readonly stored: Iterable<TargetRecord>;
   /** By the configuration in force; null: tenants may set none. */
@@ -39,7 +39,7 @@ export interface TenantTargetsOptions {
 
 export type TargetOrder = Omit<TenantTarget, "id">;
 
-export type TargetAnswer =
+type TargetAnswer =
   | { readonly kind: "done"; readonly target: TenantTarget; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: TenantTargetRefusal };
 

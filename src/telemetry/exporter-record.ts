@@ -19,7 +19,7 @@ export interface ExporterRecord {
 }
 
 /** Times of the monotonic clock, ms. */
-export interface FaultRecord {
+interface FaultRecord {
   /** Since when there is the symptom without a break; null: there is none now. */
   readonly symptomSinceMs: number | null;
   /** Since when it is gone; null: it is not. */
@@ -70,7 +70,7 @@ export function nextRecord(
 
 const NONE: FaultRecord = { symptomSinceMs: null, goneSinceMs: null, begunAtMs: null, text: "" };
 
-export function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: Symptom, nowMs: number): FaultRecord {
+function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: Symptom, nowMs: number): FaultRecord {
   const { beginMs, endMs } = FAULT_TIMES[kind];
   switch (verdict) {
     case "begins": {

@@ -15,13 +15,13 @@ import type { TotalRow, TrafficSnapshot } from "./traffic-history.ts";
 import { isPartSeries } from "./traffic-parts.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
-export interface IntervalReader {
+interface IntervalReader {
   keepIntervals(): void;
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   readInterval(address: Uint8Array, out: IntervalRows): boolean;
 }
 
-export interface AttackedTarget {
+interface AttackedTarget {
   /** null: a hostgroup. */
   readonly target: IpAddress | null;
   readonly direction: Direction;
@@ -59,7 +59,7 @@ export interface HistoryRecorderOptions {
 }
 
 /** Hosts of one slice: about 1 ms. */
-export const SLICE_ROWS = 4096;
+const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 

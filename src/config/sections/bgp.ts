@@ -85,7 +85,7 @@ const Policy = closedObject({
   divert: described(defaultedObject(CHANGES_KEYS), "How diverts differ there."),
   flowspec: described(defaultedObject(FLOWSPEC_KEYS), "What FlowSpec rules it takes, and how they differ there."),
 });
-export type PolicyFile = Static<typeof Policy>;
+type PolicyFile = Static<typeof Policy>;
 
 const Asn = integer(1, 0xffff_ffff);
 

@@ -1,3 +1,4 @@
+/** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
 import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../native/constants.ts";
 import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { Encapsulation } from "../../traffic/encapsulation.ts";

@@ -231,7 +231,7 @@ function inherited<Keys extends TProperties>(keys: Keys, description: string) {
   return described(partial, description, { ifAbsent: "inherited" });
 }
 
-export interface MitigationFile {
+interface MitigationFile {
   readonly mitigation: Method;
   readonly escalation?: readonly RungFile[];
   readonly flowspec: Static<typeof FlowspecSection>;
@@ -245,7 +245,7 @@ export interface MitigationFile {
   readonly scrubbing?: TermsFile;
 }
 
-export interface GroupMitigationFile {
+interface GroupMitigationFile {
   readonly mitigation?: Method;
   readonly escalation?: readonly RungFile[];
   readonly dry_run_directions?: readonly Direction[];

@@ -17,7 +17,7 @@ export interface SuspicionPolicy {
 }
 
 /** The window of a subject whose rates are estimates. */
-export interface Estimate {
+interface Estimate {
   /** Index of the first metric above its threshold; -1: none. */
   readonly crossed: number;
   /** The same for the first metric that is so with the stated confidence. */

@@ -22,7 +22,7 @@ export interface EdgeHistoryStore {
   recordEdgeEvent(event: EdgeEvent): Promise<unknown>;
 }
 
-export interface HistoryWriterOptions {
+interface HistoryWriterOptions {
   readonly store: EdgeHistoryStore;
   readonly serves: (node: string, zone: string) => boolean;
   readonly nextTurn: () => Promise<void>;
@@ -32,7 +32,7 @@ export interface HistoryWriterOptions {
 /** `behind`: reports arrive faster than the history stores them. */
 export type LeftOutReason = "behind" | "too_often";
 
-export interface HistoryWriterObserver {
+interface HistoryWriterObserver {
   /** Windows were recorded with the service's time. */
   clockSkewed(node: string): void;
   /** A report was left out. */

@@ -25,7 +25,7 @@ export interface KnownNode {
 
 export type Change = Pick<EdgeEvent, "zone" | "kind" | "detail">;
 
-export interface ReportedNow {
+interface ReportedNow {
   readonly report: EdgeReport;
   /** Whether the node serves the zone: reports about other zones cause no events. */
   readonly serves: (zone: string) => boolean;

@@ -6,7 +6,7 @@ import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../../limits.ts";
 import type { EdgeWindow } from "./edge-history.ts";
 import type { EdgeReport, ZoneClaim } from "./report.ts";
 
-export interface WindowsOptions {
+interface WindowsOptions {
   readonly node: string;
   readonly report: EdgeReport;
   /** The previous report; null: none since the start. */
@@ -16,7 +16,7 @@ export interface WindowsOptions {
   readonly serves: (zone: string) => boolean;
 }
 
-export interface ReportWindows {
+interface ReportWindows {
   readonly windows: readonly EdgeWindow[];
   /**
    * Whether the service's time replaced that of a new window; null: no window is new, which says nothing about the

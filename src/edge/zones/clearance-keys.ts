@@ -35,7 +35,7 @@ export interface ClearanceStore {
   save(masters: readonly ClearanceMaster[]): Promise<void>;
 }
 
-export interface ClearanceOptions {
+interface ClearanceOptions {
   readonly store: ClearanceStore;
   readonly randomBytes: (count: number) => Uint8Array;
   /**

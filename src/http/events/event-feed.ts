@@ -25,16 +25,16 @@ import { EventSlices } from "./event-slices.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 
-export type FeedEvent =
+type FeedEvent =
   | { readonly kind: "attack"; readonly view: AttackView }
   | { readonly kind: "ban"; readonly view: BanView }
   /** Without what it sends: its state and faults. */
   | { readonly kind: "exporter"; readonly row: ExporterWire }
   | { readonly kind: "incident"; readonly view: IncidentView };
 
-export type EventName = FeedEvent["kind"] | "reload" | "reset";
+type EventName = FeedEvent["kind"] | "reload" | "reset";
 
-export interface EventFeedOptions {
+interface EventFeedOptions {
   /** By the configuration in force. */
   readonly tenancy: () => Tenancy;
   /** By the configuration in force; absent: there is no tenant. */
@@ -51,7 +51,7 @@ export interface EventFeedOptions {
   readonly brain?: string | null;
 }
 
-export interface EventMetrics {
+interface EventMetrics {
   opened(): void;
   ended(reason: StreamEnd): void;
   refused(): void;

@@ -7,7 +7,7 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 
 export const THROTTLE_MS = 1000;
 
-export interface ThrottledItem<Event> {
+interface ThrottledItem<Event> {
   /** Identifies the item of the event. */
   readonly key: string;
   readonly phase: string;

@@ -25,7 +25,7 @@ export interface Found {
 
 export type PollCall = Pick<Call, "principal" | "request" | "recheck">;
 
-export interface HoldsOptions<Poll extends PollCall> {
+interface HoldsOptions<Poll extends PollCall> {
   readonly holdMs: number;
   /** Read at each poll, since it depends on the configuration. */
   readonly caps: () => HoldCaps;
@@ -45,7 +45,7 @@ export interface HoldsOptions<Poll extends PollCall> {
 }
 
 /** Called for accepted polls, answered at once or parked; not for polls that are refused on arrival. */
-export interface PollPresence<Poll> {
+interface PollPresence<Poll> {
   started(poll: Poll): void;
   ended(poll: Poll): void;
 }

@@ -13,7 +13,7 @@ import type { Answer, Call } from "../route.ts";
 import { ruleDocumentText } from "../wire/scrub-document.ts";
 import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
-export interface RulePollsOptions {
+interface RulePollsOptions {
   readonly nodes: ScrubNodes;
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;

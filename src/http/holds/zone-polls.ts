@@ -12,7 +12,7 @@ import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
 import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
-export interface ZonePollsOptions {
+interface ZonePollsOptions {
   readonly edge: { readonly nodes: EdgeNodes; readonly feed: Pick<ZoneFeed, "watch" | "documentFor"> };
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;

@@ -24,10 +24,10 @@ export interface HostsPageQuery {
   readonly state: HostState | null;
 }
 
-export const HOST_STATES = ["attacked", "calm"] as const;
-export type HostState = (typeof HOST_STATES)[number];
+const HOST_STATES = ["attacked", "calm"] as const;
+type HostState = (typeof HOST_STATES)[number];
 
-export interface HostSort {
+interface HostSort {
   readonly by: "target" | "pps" | "mbps" | "flows_per_sec";
   readonly isDescending: boolean;
 }

@@ -4,7 +4,7 @@ import { type Bar, chart } from "./chart.ts";
 import { facts, type Html, html, page, table } from "./html.ts";
 import { amount, bitRate, error, errorAtMost, packetRate, sampledShare, seconds, utc, words } from "./report-text.ts";
 
-export interface RangeReportParts {
+interface RangeReportParts {
   /** The customer that it is about; null: all customers. */
   readonly customer: string | null;
   readonly fromMs: number;

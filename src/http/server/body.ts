@@ -3,8 +3,8 @@ import { BODY_DEPTH_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Refusal } from "../refusal.ts";
 
-export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
-export type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
+type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
+type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
 
 /**
  * Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma, which is refused.

@@ -15,7 +15,7 @@ export interface FieldCheck<T> {
 }
 
 /** A check that needs nothing but the value. */
-export interface SchemaCheck<T> extends FieldCheck<T> {
+interface SchemaCheck<T> extends FieldCheck<T> {
   check(value: unknown): Fields<T> | Refusal;
 }
 

@@ -60,14 +60,7 @@ export function targetOf({ ip, prefix: text }: Pick<BanFields, "ip" | "prefix">)
   return { kind: "invalid_prefix", text, rule: "must be a CIDR without host bits" };
 }
 
-/** For the audit trail; "": none. */
-export function targetText(fields: Pick<BanFields, "ip" | "prefix"> | null): string {
-  if (fields === null) return "";
-  if (fields.ip !== undefined) return parseAddress(fields.ip) ?? "";
-  return parsePrefix(fields.prefix ?? "")?.text ?? "";
-}
-
-export type Templates = ReadonlyMap<string, OrderFile>;
+type Templates = ReadonlyMap<string, OrderFile>;
 
 export type ParsedOrder = { readonly kind: "order"; readonly order: BanOrder };
 

@@ -43,7 +43,7 @@ export const OrderPreviewWire = closedObject({
 });
 export type OrderPreviewWire = Static<typeof OrderPreviewWire>;
 
-export interface OrderPreview {
+interface OrderPreview {
   readonly preview: BanPreview;
   readonly ban: OrderedBanWire;
   readonly effect: OrderEffect;

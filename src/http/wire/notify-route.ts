@@ -26,7 +26,7 @@ export interface RouteView {
   readonly targets: readonly string[];
 }
 
-export interface DecidingRoute {
+interface DecidingRoute {
   /** Its place in the configuration: `notify.routes[1].routes[0]`. */
   readonly place: string;
   readonly targets: readonly string[];

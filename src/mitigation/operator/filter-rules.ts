@@ -46,7 +46,7 @@ export const RULE_ORDER_REFUSALS = [
   "too_many_rules",
 ] as const;
 export type RuleOrderRefusal = (typeof RULE_ORDER_REFUSALS)[number];
-export const RULE_ORDER_ENDS = ["removed", "expired"] as const;
+const RULE_ORDER_ENDS = ["removed", "expired"] as const;
 
 export type RuleOrderEnd = (typeof RULE_ORDER_ENDS)[number];
 

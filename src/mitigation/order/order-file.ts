@@ -15,8 +15,7 @@ const ORDER_NEIGHBORS_MAX = 64;
 const { source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths } = FilterRuleFile.properties;
 
 /** The keys of `filter_rules` that FlowSpec has, too. */
-const OrderRuleFile = closedObject(
-  { source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths });
+const OrderRuleFile = closedObject({ source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths });
 
 export const ORDER_KEYS = {
   method: described(
@@ -95,7 +94,7 @@ function* ruleFindings(
 }
 
 /** Without findings. */
-export type WrittenOrder = Omit<BanOrder, "prefix">;
+type WrittenOrder = Omit<BanOrder, "prefix">;
 
 export function buildOrder(file: OrderFile): WrittenOrder {
   const {

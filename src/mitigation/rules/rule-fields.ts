@@ -65,7 +65,7 @@ export class Narrowing {
 export type LengthRanges = "none" | "own" | "between users" | "beside users";
 
 /** The packets by which a rule is narrowed. */
-export interface NarrowedBy {
+interface NarrowedBy {
   /** Packets that the rule matches. */
   readonly attack: readonly WeightedPacket[];
   readonly users: readonly WeightedPacket[];

@@ -16,7 +16,7 @@ import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 /** The share of the matched packets that must be such as no user sends, for all of them to be of the attack. */
 const NEVER_SHARE_MIN = 0.8;
 
-export interface JudgedRules {
+interface JudgedRules {
   readonly separability: Separability;
   /** The risk of each rule, in the order of the rules. */
   readonly atRisk: readonly RuleRisk[];

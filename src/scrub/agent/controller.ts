@@ -8,7 +8,7 @@ import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly url: URL;
   readonly node: string;
   /** Called for each request; null: the service has no tokens. */

@@ -33,7 +33,7 @@ export interface HeldBan {
   readonly filter: ScrubFilter | null;
 }
 
-export interface EnforcementOptions {
+interface EnforcementOptions {
   readonly filter: Pick<KernelFilter, "setRules" | "readRules">;
   readonly clock: Clock;
   readonly dryRun: boolean;
@@ -49,7 +49,7 @@ export interface EnforcementOptions {
 }
 
 /** Rules of this node's operator. */
-export interface LocalRules {
+interface LocalRules {
   /** In the order in which they are tried, before all of the document. */
   readonly rules: readonly OperatorRule[];
   /** Those of rules without destinations. */

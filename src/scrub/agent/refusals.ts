@@ -9,7 +9,7 @@ import type { Log } from "../../observability/log.ts";
 import type { HeldBan } from "./enforcement.ts";
 import type { RefusalCause, RefusedBan } from "./rule-document.ts";
 
-export interface RefusalsWire {
+interface RefusalsWire {
   readonly refused_bans: readonly { readonly reason: string; readonly prefixes: readonly string[] }[];
   readonly refused_bans_total: number;
 }
@@ -49,7 +49,7 @@ export function withLastGood(
   return kept.length === 0 ? held : [...held, ...kept];
 }
 
-export interface RefusalsOptions {
+interface RefusalsOptions {
   readonly log: Pick<Log, "warn">;
   readonly limiter: Limiter;
   readonly metrics: { refusedBan(cause: RefusalCause): void };

@@ -10,7 +10,7 @@ import { literal } from "./literal.ts";
 import { DAY_MS, type Table } from "./schema.ts";
 import { sharesLeft } from "./shares-left.ts";
 
-export interface BudgetedServer {
+interface BudgetedServer {
   readonly select: (query: string) => Promise<unknown[]>;
   readonly command: (query: string) => Promise<void>;
   /** As text, and quoted for a query. */
@@ -18,7 +18,7 @@ export interface BudgetedServer {
   readonly quoted: string;
 }
 
-export interface ByteBudgetsOptions {
+interface ByteBudgetsOptions {
   /** Bytes of traffic and edge history, as they are on the server's disk. */
   readonly maxBytes: number;
   readonly records: Readonly<Record<RecordCause, number>>;

@@ -85,7 +85,7 @@ export const LeverWire = closedObject({
   ),
 });
 
-export interface LeverView {
+interface LeverView {
   readonly name: string;
   /** null: it is not in the zones file any more. */
   readonly zone: Zone | null;

@@ -29,7 +29,7 @@ const EDGE_NODE = {
 
 const EdgeNodeWire = closedObject(EDGE_NODE);
 /** Without its report, which is inserted as text. */
-export type EdgeNodeWire = Static<typeof EdgeNodeWire>;
+type EdgeNodeWire = Static<typeof EdgeNodeWire>;
 
 export const EdgeInventoryWire = closedObject({
   nodes_total: Count,
@@ -45,7 +45,7 @@ export const EdgeInventoryWire = closedObject({
   ),
 });
 
-export interface EdgeNodeEntry {
+interface EdgeNodeEntry {
   readonly view: EdgeNodeView;
   /** Names of bound tokens. */
   readonly tokens: readonly string[];

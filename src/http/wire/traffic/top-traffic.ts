@@ -58,7 +58,7 @@ export const PartTrafficWire = closedObject({
 });
 export type PartTrafficWire = Static<typeof PartTrafficWire>;
 
-export interface PartTrafficView {
+interface PartTrafficView {
   readonly by: PartKind;
   readonly key: string;
   readonly stepSeconds: number;

@@ -45,7 +45,7 @@ export const TrafficWire = closedObject({
 });
 export type TrafficWire = Static<typeof TrafficWire>;
 
-export interface TrafficView {
+interface TrafficView {
   readonly key: IpAddress;
   readonly direction: Direction;
   readonly stepSeconds: number;
@@ -89,7 +89,7 @@ function pointToWire(point: TrafficPoint): TrafficPointWire {
 
 const protocolRates = closedObject({ pps: Type.Number(), mbps: Type.Number() });
 
-export const TotalPointWire = closedObject({
+const TotalPointWire = closedObject({
   /** Start of the bucket. */
   ts: Timestamp,
   ...RATE_FIELDS,
@@ -113,7 +113,7 @@ export const TotalTrafficWire = closedObject({
 });
 export type TotalTrafficWire = Static<typeof TotalTrafficWire>;
 
-export interface TotalTrafficView extends Omit<TrafficView, "key"> {
+interface TotalTrafficView extends Omit<TrafficView, "key"> {
   readonly protocols: Readonly<Record<TotalProtocol, readonly TrafficPoint[]>>;
 }
 
