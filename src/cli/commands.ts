@@ -129,7 +129,7 @@ export function helpOf(name: string): string | null {
   );
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

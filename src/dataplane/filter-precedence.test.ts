@@ -111,7 +111,7 @@ describe.skipIf(bpfUnavailable !== null)(`precedence${bpfUnavailable === null ? 
     });
     expect({ query: verdictOn(query), other: verdictOn(other) }).toEqual(isSaid(ofOperator));
     const drop = { ...wideRule(NETWORK, { kind: "discard" }), protocols: exactly(17) };
-    const pass = { ...wideRule(HOST, { kind: "pass" }), ...DNS, destination: HOST };
+    const pass = { ...ANY_MATCH, ...DNS, destination: HOST, action: { kind: "pass" } as const };
     filter.setRules([drop, pass].map((rule, i) => ({ id: `${i}`, rule, expiresAtMs })));
     expect({ query: verdictOn(query), other: verdictOn(other) }).toEqual(isSaid(ofBans));
     expect([isSaid(ofOperator).query, isSaid(ofBans).query]).toEqual(["drop_rule", "pass_rule"]);

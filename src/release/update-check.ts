@@ -11,7 +11,7 @@ import type { UpdateCheckConfig } from "./update-check-config.ts";
 import { isVersion } from "./version-order.ts";
 
 /** A release newer than the running one. */
-interface Update {
+export interface Update {
   readonly latestVersion: string;
   readonly isSecurity: boolean;
   /** The page about the release. */

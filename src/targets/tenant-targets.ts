@@ -19,14 +19,12 @@ import {
 export const TENANT_TARGETS_PER_TENANT = 8;
 export const TENANT_TARGETS_MAX = TENANT_TARGETS_PER_TENANT * TOKENS_MAX;
 
-const TENANT_TARGET_REFUSALS = [
-  "not_of_tenant",
-  "kind_not_allowed",
-  "host_not_allowed",
-  "too_many_of_tenant",
-  "too_many_targets",
-] as const;
-export type TenantTargetRefusal = (typeof TENANT_TARGET_REFUSALS)[number];
+export type TenantTargetRefusal =
+  | "not_of_tenant"
+  | "kind_not_allowed"
+  | "host_not_allowed"
+  | "too_many_of_tenant"
+  | "too_many_targets";
 
 interface TenantTargetsOptions {
   readonly store: RecordTable<TargetRecord>;

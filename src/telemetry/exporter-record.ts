@@ -1,4 +1,5 @@
 /** The record of an exporter between readings, and how a reading changes it. Pure: `now` is an argument. */
+import { MINUTE_MS } from "../system/now.ts";
 import {
   EXPORTER_FAULTS,
   type ExporterTerms,
@@ -8,7 +9,7 @@ import {
   type Symptom,
   symptomOf,
 } from "./exporter-faults.ts";
-import { between, MARK_MS, type Mark, MINUTE_MS, markOf, marksWith, type Totals } from "./exporter-minute.ts";
+import { between, MARK_MS, type Mark, markOf, marksWith, type Totals } from "./exporter-minute.ts";
 import type { ExporterReading } from "./exporter-reading.ts";
 
 export interface ExporterRecord {

@@ -3,7 +3,9 @@
  * highest rates of all ticks. Nothing is lost between two intervals: what one does not have, the next one has. Keeps
  * what is not stored yet, so that it can be read too.
  */
+
 import { addressToBytes, type IpAddress, parseAddress } from "../net/address.ts";
+import type { Now } from "../system/now.ts";
 import { AddressIndex } from "./address-index.ts";
 import { BusiestRows } from "./busiest-rows.ts";
 import type { HostRows } from "./host-rows.ts";
@@ -66,11 +68,6 @@ const EARLY_MS = 100;
 /** An interval that is shorter is read and stored as one of this length, with the same sums. */
 const LEAST_SECONDS = 1;
 
-interface Interval {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-}
-
 export class HistoryRecorder {
   readonly #options: HistoryRecorderOptions;
   readonly #busiest: BusiestRows;
@@ -79,7 +76,7 @@ export class HistoryRecorder {
   readonly #totals: TotalRates;
   /** Snapshots that are not stored yet, oldest first; the store bounds them. */
   readonly #unstored = new Set<TrafficSnapshot>();
-  #interval: Interval;
+  #interval: Now;
   #tickMs: number;
   /** Targets attacked in the interval before: an attack that has ended since then was in this one too. */
   #attacked = new Attacked([]);

@@ -36,8 +36,7 @@ export interface PublishedChallenge extends AcmeChallenge {
   readonly node: string;
 }
 
-const CHALLENGE_REFUSALS = ["no_slot", "other_key_authorization", "too_many_challenges"] as const;
-export type ChallengeRefusal = (typeof CHALLENGE_REFUSALS)[number];
+export type ChallengeRefusal = "no_slot" | "other_key_authorization" | "too_many_challenges";
 
 export type SlotAnswer =
   | { readonly kind: "granted"; readonly expiresAtMs: number }

@@ -21,8 +21,7 @@ export interface LeverOrder {
   readonly reason: string;
 }
 
-const LEVER_REFUSALS = ["mode_none", "too_many_levers"] as const;
-export type LeverRefusal = (typeof LEVER_REFUSALS)[number];
+export type LeverRefusal = "mode_none" | "too_many_levers";
 
 type LeverAnswer =
   /** `isSaved` false: it is in force, and the disk has not taken it yet. */

@@ -1,4 +1,5 @@
 /** The report of all attacks on a customer in a time, as a month: HTML that prints well. Times in UTC. */
+import { DAY_MS } from "../../system/now.ts";
 import type { AttackWire } from "../wire/attack.ts";
 import { type Bar, chart } from "./chart.ts";
 import { facts, type Html, html, page, table } from "./html.ts";
@@ -16,7 +17,7 @@ interface RangeReportParts {
   readonly nowMs: number;
 }
 
-const [DAY_MS, LARGEST_MAX, ROWS_MAX] = [86_400_000, 20, 10];
+const [LARGEST_MAX, ROWS_MAX] = [20, 10];
 
 export function rangeReport(parts: RangeReportParts): string {
   const { customer, fromMs, toMs, attacks, isCut, nowMs } = parts;

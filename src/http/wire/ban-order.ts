@@ -7,7 +7,7 @@ import { parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { closedObject } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
-import type { Refusal } from "../refusal.ts";
+import { invalidBody, type Refusal } from "../refusal.ts";
 import { withoutFormats } from "./filter-rule.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { AddressText } from "./request-texts.ts";
@@ -68,13 +68,13 @@ export type ParsedOrder = { readonly kind: "order"; readonly order: BanOrder };
 export function orderOf(prefix: Prefix, fields: BanFields, templates: Templates): ParsedOrder | Refusal {
   const { ip: _, prefix: __, template, ...own } = fields;
   const from = template === undefined ? {} : templates.get(template);
-  if (from === undefined) return wrong(`template: there is no ${template}: ${namesText([...templates.keys()])}`);
+  if (from === undefined) return invalidBody(`template: there is no ${template}: ${namesText([...templates.keys()])}`);
   const { file, findings } = takeShape(OrderFile, structuredClone({ ...from, ...own }));
   const [finding] = [...findings, ...orderFindings(file)];
-  if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+  if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
   const order = { prefix, ...buildOrder(file as OrderFile) };
   const detail = plainTextFault("reason", order.reason, BAN_REASON_MAX) ?? familyFault(order) ?? null;
-  return detail === null ? { kind: "order", order } : wrong(detail);
+  return detail === null ? { kind: "order", order } : invalidBody(detail);
 }
 
 function familyFault({ prefix, terms: { rules = [] } }: BanOrder): string | null {
@@ -84,8 +84,4 @@ function familyFault({ prefix, terms: { rules = [] } }: BanOrder): string | null
 
 function namesText(names: readonly string[]): string {
   return names.length === 0 ? "order_templates has none" : `order_templates has ${names.join(", ")}`;
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }

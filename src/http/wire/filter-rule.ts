@@ -10,7 +10,7 @@ import { filterRuleFindings } from "../../mitigation/operator/rule-findings.ts";
 import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
-import type { Refusal } from "../refusal.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
@@ -31,15 +31,16 @@ const ORDER_FIELDS = {
 export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
   schema: closedObject({ ...plainProperties(), ...ORDER_FIELDS }),
   check(value) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
     const { ttl_seconds: ttlSeconds, reason = "", ...rest } = value as Record<string, unknown>;
     const { file, findings } = takeShape(FilterRuleFile, rest);
     const [finding] = [...findings, ...filterRuleFindings(file, undefined)];
-    if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
-    if (typeof reason !== "string") return wrong("reason must be a string");
+    if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
+    if (typeof reason !== "string") return invalidBody("reason must be a string");
     const fault = plainTextFault("reason", reason, FILTER_RULE_REASON_MAX);
-    if (fault !== null) return wrong(fault);
-    if (!isTime(ttlSeconds)) return wrong(`ttl_seconds must be a whole number from 1 to ${FILTER_RULE_SECONDS_MAX}`);
+    if (fault !== null) return invalidBody(fault);
+    if (!isTime(ttlSeconds))
+      return invalidBody(`ttl_seconds must be a whole number from 1 to ${FILTER_RULE_SECONDS_MAX}`);
     // Without findings nothing was removed, so the rule is complete.
     const whole = file as FilterRuleFile;
     const fields = { rule: buildFilterRule(whole), file: whole, ttlSeconds, reason: reason.toWellFormed() };
@@ -49,10 +50,6 @@ export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
 
 function isTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= FILTER_RULE_SECONDS_MAX;
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }
 
 /** The configuration's schema in words that OpenAPI knows: its formats are ours. */

@@ -1,4 +1,5 @@
 /** Operators' settings of a hostgroup by the API (docs/interface.md#hostgroup-settings). */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
 import { GroupSettings } from "../../mitigation/group-settings.ts";
@@ -6,6 +7,7 @@ import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp } from "../../schema/timestamp.ts";
 import { METRICS } from "../../traffic/rates.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { plainTextFault } from "./plain-text.ts";
 
@@ -48,17 +50,17 @@ const SettingsRequest = closedObject(
 export const settingsCheck: FieldCheck<SettingsOrder> = {
   schema: SettingsRequest,
   check(value) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
     const { reason = "", ...rest } = value as Record<string, unknown>;
-    for (const name of ["by", "at"]) if (name in rest) return wrong(`unknown field "${name}"`);
-    if (typeof reason !== "string") return wrong("reason must be a string");
+    for (const name of ["by", "at"]) if (name in rest) return invalidBody(`unknown field "${name}"`);
+    if (typeof reason !== "string") return invalidBody("reason must be a string");
     const fault = plainTextFault("reason", reason, SETTINGS_REASON_MAX);
-    if (fault !== null) return wrong(fault);
+    if (fault !== null) return invalidBody(fault);
     if (Object.keys(rest).length === 0)
-      return wrong("set thresholds, mitigation or protected_whitelist, or use DELETE");
+      return invalidBody("set thresholds, mitigation or protected_whitelist, or use DELETE");
     const { file, findings } = takeShape(GroupSettings, rest);
     const [finding] = findings;
-    if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+    if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
     // Without findings nothing was removed.
     return { kind: "fields", fields: { settings: settingsOf(file as GroupSettings), reason: reason.toWellFormed() } };
   },
@@ -71,8 +73,4 @@ function settingsOf({ thresholds, mitigation, protected_whitelist: listed }: Gro
     ...(mitigation !== undefined && { mitigation }),
     ...(listed !== undefined && listed.length > 0 && { protected_whitelist: listed }),
   };
-}
-
-function wrong(detail: string) {
-  return { kind: "invalid_body", detail } as const;
 }

@@ -7,7 +7,7 @@ import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigatio
 import { closedObject, integer, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { parseTimestamp, Timestamp, timestamp } from "../../schema/timestamp.ts";
-import type { Refusal } from "../refusal.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { withoutFormats } from "./filter-rule.ts";
 import { plainTextFault } from "./plain-text.ts";
@@ -40,16 +40,16 @@ export function windowCheck(groups: () => readonly string[], wallMs: () => numbe
       opens_at: OpensAt,
     }),
     check(value) {
-      if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
       const { file, findings } = takeShape(OrderFile, value);
       const { ttl_seconds: ttlSeconds, opens_at: opensAt, ...targets } = file as Static<typeof OrderFile>;
       const [finding] = [...findings, ...(findings.length > 0 ? [] : targetFindings(targets, groups()))];
-      if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+      if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
       const opensAtMs = opensAt === undefined ? null : parseTimestamp(opensAt);
       const fault =
         plainTextFault("reason", targets.reason ?? "", MAINTENANCE_REASON_MAX) ??
         (opensAt === undefined ? null : openingFault(opensAtMs, wallMs()));
-      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds, opensAtMs } } : wrong(fault);
+      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds, opensAtMs } } : invalidBody(fault);
     },
   };
 }
@@ -59,10 +59,6 @@ function openingFault(opensAtMs: number | null, wallMs: number): string | null {
   if (opensAtMs <= wallMs) return "opens_at: is over; without it the window opens at once";
   if (opensAtMs - wallMs <= MAINTENANCE_AHEAD_SECONDS_MAX * 1000) return null;
   return `opens_at: at most ${MAINTENANCE_AHEAD_SECONDS_MAX / 86_400} days ahead; write later ones into maintenance of the configuration`;
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }
 
 const Texts = Type.Array(Type.String());

@@ -17,8 +17,7 @@ export interface WindowOrder {
   readonly operator: string;
 }
 
-const WINDOW_REFUSALS = ["name_configured", "too_many_windows"] as const;
-export type WindowRefusal = (typeof WINDOW_REFUSALS)[number];
+export type WindowRefusal = "name_configured" | "too_many_windows";
 type WindowEnd = "closed" | "expired";
 export type WindowObserver = OrderObserver<WindowOrder, WindowRefusal, WindowEnd>;
 

@@ -8,7 +8,7 @@ import {
 } from "../../../limits.ts";
 import { closedObject } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
-import type { Refusal } from "../../refusal.ts";
+import { invalidBody } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { NameText } from "../request-texts.ts";
 
@@ -38,7 +38,7 @@ export const slotCheck: FieldCheck<SlotOrder> = {
     if (release === true) {
       return { kind: "fields", fields: { kind: "release", zone: zone === undefined ? null : zoneName(zone) } };
     }
-    if (zone === undefined) return wrong("zone is required");
+    if (zone === undefined) return invalidBody("zone is required");
     return { kind: "fields", fields: { kind: "request", zone: zoneName(zone) } };
   },
 };
@@ -81,10 +81,10 @@ export const challengeCheck: FieldCheck<ChallengeOrder> = {
     if (checked.kind !== "fields") return checked;
     const { zone, token, key_authorization: keyAuthorization } = checked.fields;
     if (!BASE64URL.test(token) || token.length > ACME_TOKEN_CHARACTERS_MAX) {
-      return wrong(`token must be base64url, 1 to ${ACME_TOKEN_CHARACTERS_MAX} characters`);
+      return invalidBody(`token must be base64url, 1 to ${ACME_TOKEN_CHARACTERS_MAX} characters`);
     }
     if (!KEY_AUTHORIZATION.test(keyAuthorization) || keyAuthorization.length > KEY_AUTHORIZATION_CHARACTERS_MAX) {
-      return wrong(
+      return invalidBody(
         `key_authorization must be base64url, a dot, base64url, ${KEY_AUTHORIZATION_CHARACTERS_MAX} characters at most`,
       );
     }
@@ -94,8 +94,4 @@ export const challengeCheck: FieldCheck<ChallengeOrder> = {
 
 function zoneName(zone: string): string {
   return zone.toLowerCase();
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }

@@ -6,7 +6,7 @@ import type { Zone } from "../../../edge/zones/zone.ts";
 import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
 import { closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
-import type { Refusal } from "../../refusal.ts";
+import { invalidBody } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { plainTextFault } from "../plain-text.ts";
@@ -45,21 +45,17 @@ export const leverCheck: FieldCheck<LeverRequest> = {
     const { mode, ttl_seconds: ttlSeconds, reason: words = "" } = checked.fields;
     // Half of a surrogate pair would be stored as another character by the databases.
     const reason = words.toWellFormed();
-    if (mode !== "manual" && mode !== "auto" && mode !== "off") return wrong("mode must be manual, auto or off");
+    if (mode !== "manual" && mode !== "auto" && mode !== "off") return invalidBody("mode must be manual, auto or off");
     const fault = plainTextFault("reason", reason, LEVER_REASON_MAX);
-    if (fault !== null) return wrong(fault);
+    if (fault !== null) return invalidBody(fault);
     if (mode === "off") return { kind: "fields", fields: { mode, reason } };
     if (isLeverTime(ttlSeconds)) return { kind: "fields", fields: { mode, ttlSeconds, reason } };
-    return wrong(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);
+    return invalidBody(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);
   },
 };
 
 function isLeverTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= LEVER_SECONDS_MIN && Number(value) <= LEVER_SECONDS_MAX;
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }
 
 export const LeverWire = closedObject({
