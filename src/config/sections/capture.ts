@@ -1,6 +1,5 @@
 /** The section `capture`: where packets come from. */
 import { Type } from "@sinclair/typebox";
-import { CAPTURE_INTERFACES_MAX } from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
   EXTERNAL_SENDERS_MAX,
@@ -10,6 +9,9 @@ import {
 } from "../../native/constants.ts";
 import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE, VXLAN_PORTS } from "./capture-tunnels.ts";
+
+/** Interfaces captured at once. */
+export const CAPTURE_INTERFACES_MAX = 64;
 
 /** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
 const LINK_MBPS_MAX = 100_000_000;

@@ -1,7 +1,7 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type DataplaneConfig, DEFAULT_PIN_PATH } from "../../dataplane/dataplane-config.ts";
-import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { ALLOWLIST_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import { FILTER_SOURCES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import {
@@ -15,6 +15,7 @@ import {
   text,
 } from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
+import { CAPTURE_INTERFACES_MAX } from "./capture.ts";
 import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");

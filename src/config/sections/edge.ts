@@ -2,9 +2,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { EdgeConfig } from "../../edge/edge-config.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
-import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
+import { HOSTGROUPS_MAX, NODES_MAX } from "../../limits.ts";
 import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
 import { closedObject, described, integer, list, text } from "../../schema/schema-forms.ts";
+import { STALE_SECONDS_MAX } from "./nodes.ts";
 
 const EdgeNode = closedObject({
   name: described(text("nodeName"), "The name of the node, unique among the edge nodes."),

@@ -1,12 +1,15 @@
 /** The section `scrubbing`: the scrub nodes and the hostgroups that they serve (docs/interface.md#scrub-channel). */
 import { type Static, Type } from "@sinclair/typebox";
-import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
+import { HOSTGROUPS_MAX, NODES_MAX } from "../../limits.ts";
 import { parseAddress } from "../../net/address.ts";
 import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
 import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { NodeSelection, OnAllNodesLost, ScrubbingConfig, ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
 import { HookSection } from "./diversion-hook.ts";
 import { DIVERT_KEYS } from "./route-terms.ts";
+
+/** The longest configurable time without a poll after which a node still counts as alive, seconds. */
+export const STALE_SECONDS_MAX = 3600;
 
 const NEXT_HOP_KEYS = {
   next_hop: described(

@@ -1,8 +1,10 @@
 /** The section `api.oidc`: the sign-in of people by an identity provider (docs/interface.md#sign-in). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { SignInConfig } from "../../access/sign-in-config.ts";
-import { SIGN_IN_ROLES_MAX } from "../../limits.ts";
 import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+
+/** Lines of `api.oidc.roles`. */
+const SIGN_IN_ROLES_MAX = 1000;
 
 const Role = closedObject({
   claim: described(

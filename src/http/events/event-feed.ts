@@ -8,7 +8,7 @@ import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import type { IncidentView } from "../../incident/incident-view.ts";
-import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -24,6 +24,9 @@ import { EventRing, type RingEvent } from "./event-ring.ts";
 import { EventSlices } from "./event-slices.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
+
+/** Bytes of events kept for readers that reconnect. */
+export const EVENT_RING_BYTES = 4 * 1024 * 1024;
 
 type FeedEvent =
   | { readonly kind: "attack"; readonly view: AttackView }

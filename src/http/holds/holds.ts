@@ -4,7 +4,6 @@
  * channel. Does not know what is polled.
  */
 import type { Principal } from "../../access/principal.ts";
-import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -14,6 +13,11 @@ import { goneAnswer } from "../server/answer.ts";
 import { type HeldTags, readIfNoneMatch } from "../server/etag.ts";
 import { HoldTable } from "./hold-table.ts";
 import { documentAnswer, unchangedAnswer } from "./poll-answer.ts";
+
+/** Parked polls of one channel: for one token and configured node, and the minimum of the total. */
+const HOLDS_PER_TOKEN = 4;
+const HOLDS_PER_NODE = 2;
+const HOLDS_LEAST = 8;
 
 /** The document for an accepted poll. */
 export interface Found {

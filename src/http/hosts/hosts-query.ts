@@ -4,12 +4,14 @@
  */
 
 import { Type } from "@sinclair/typebox";
-import { HOSTS_PAGE_MAX } from "../../limits.ts";
 import { addressOrder, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { oneOf } from "../../schema/schema-forms.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { NameText } from "../wire/request-texts.ts";
+
+/** Hosts of one page. */
+export const HOSTS_PAGE_MAX = 1000;
 
 export interface HostsPageQuery {
   readonly kind: "page";

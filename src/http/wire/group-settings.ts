@@ -1,7 +1,7 @@
 /** Operators' settings of a hostgroup by the API (docs/interface.md#hostgroup-settings). */
 
 import { type Static, Type } from "@sinclair/typebox";
-import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
+import { GROUP_WHITELIST_MAX } from "../../limits.ts";
 import { GroupSettings } from "../../mitigation/group-settings.ts";
 import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
@@ -10,6 +10,9 @@ import { METRICS } from "../../traffic/rates.ts";
 import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { plainTextFault } from "./plain-text.ts";
+
+/** Characters of the reason of a hostgroup's settings. */
+const SETTINGS_REASON_MAX = 200;
 
 const Limit = Type.Number({ minimum: 0 });
 

@@ -1,7 +1,12 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { BODY_BYTES_MAX, REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../../limits.ts";
-import { readEnforced } from "../enforced-report.ts";
+import { BODY_BYTES_MAX } from "../../limits.ts";
+import {
+  REFUSAL_CHARACTERS_MAX,
+  REFUSAL_REASONS_MAX,
+  REFUSED_BANS_LISTED_MAX,
+  readEnforced,
+} from "../enforced-report.ts";
 import { refusalsToWire, withLastGood } from "./refusals.ts";
 import type { RefusedBan } from "./rule-document.ts";
 
