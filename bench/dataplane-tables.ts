@@ -1,11 +1,11 @@
 /** The source pairs and rules of the data plane's bench, and the addresses of its floods. */
 
-import type { FilterPairPut } from "../src/dataplane/kernel-filter.ts";
 import type { KernelRule } from "../src/mitigation/rules/kernel-rule.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
 import { exactly } from "../src/net/range.ts";
+import type { KernelPair } from "../src/sourceblock/pair-installer.ts";
 import { address } from "../test/fixtures/host-rows.ts";
 
 export const PAIRS = 100_000;
@@ -41,7 +41,7 @@ function ipv4(number: number): IpAddress {
 export const WIDE_RULE: Rule = wideRule(hostPrefix(address(VICTIM)), DISCARD);
 
 /** The flood's sources, starting with number `first`. */
-export function pairsTo(victim: string, first: number, count: number): FilterPairPut[] {
+export function pairsTo(victim: string, first: number, count: number): KernelPair[] {
   const expiresAtMs = later();
   return Array.from({ length: count }, (_, i) => ({
     source: ipv4(FIRST_SOURCE + first + i),

@@ -3,7 +3,7 @@
  * languages have it as their key, and are loaded before the first text is read. Those of the service are beside them.
  */
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ru: "Русский" } as const;
-export type Language = keyof typeof LANGUAGES;
+type Language = keyof typeof LANGUAGES;
 
 /** Texts by their English; `{0}` is the first value in it. Counted things have their forms for numbers, between `|`. */
 export type Catalogue = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
  */
 import { signal } from "@preact/signals";
 
-export interface Place {
+interface Place {
   /** `["attacks", "ID"]`, decoded; empty for the overview. */
   readonly steps: readonly string[];
   readonly query: URLSearchParams;

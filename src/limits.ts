@@ -12,8 +12,6 @@ export const ENDED_ATTACKS_KEPT = 100;
  * opened. The addon watches each attacked host.
  */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
-/** Hosts, hostgroups and prefixes whose samples are added up until they are certainly above a threshold, or not. */
-export const DOUBTFUL_TARGETS_MAX = 512;
 /** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 /** Named sets of prefixes. */
@@ -38,10 +36,6 @@ export const PREFIXES_MAX = 100_000;
 export const HOSTGROUPS_MAX = 1024;
 /** Addresses that an operator adds by the API to those of a hostgroup that are never banned. */
 export const GROUP_WHITELIST_MAX = 256;
-/** Characters of the reason of such a setting. */
-export const SETTINGS_REASON_MAX = 200;
-/** Interfaces captured at once. */
-export const CAPTURE_INTERFACES_MAX = 64;
 /**
  * Communities of a route. A BGP UPDATE has at most 4,096 octets (RFC 4271, 4.1), which the route shares with what routers
  * on its way add; large communities take 12 each, so these leave nine tenths.
@@ -78,8 +72,6 @@ export const ORDERS_AT_ONCE_MAX = 100;
 export const ORDER_END_REASON_MAX = 200;
 /** Orders that wait for the disk at once; further ones are refused. */
 export const STATE_ORDERS_MAX = 1024;
-/** How long an order waits for the disk, ms: longer than two writes to a disk that takes 3 s for each. */
-export const STATE_WAIT_MS = 8000;
 /** Services of a profile of victims. */
 export const SCRUB_SERVICES_MAX = 32;
 /**
@@ -100,11 +92,8 @@ export const SESSIONS_PER_USER = 8;
 export const SIGN_INS_AT_ONCE_MAX = 32;
 /** Sign-ins from one address, or one IPv6 /64: behind a proxy all come from one. */
 export const SIGN_INS_PER_PEER = 8;
-/** Lines of `api.oidc.roles`. */
-export const SIGN_IN_ROLES_MAX = 1000;
-/** Incidents kept, of which the oldest closed ones go first; and the attacks that one lists. */
+/** Incidents kept, of which the oldest closed ones go first. */
 export const INCIDENTS_KEPT = 500;
-export const INCIDENT_MEMBERS_KEPT = 1000;
 /** Incidents of a customer in a shared link: the newest. */
 export const SHARED_INCIDENTS_MAX = 100;
 /** Notes of one incident, and characters of a note. */
@@ -145,81 +134,23 @@ export const SLOT_RETRY_SECONDS_MAX = 30;
 export const LIVE_CHALLENGES_MAX = 16;
 export const ACME_TOKEN_CHARACTERS_MAX = 256;
 export const KEY_AUTHORIZATION_CHARACTERS_MAX = 512;
-/** The longest configurable time without a poll after which a node still counts as alive, seconds. */
-export const STALE_SECONDS_MAX = 3600;
-/**
- * Levels of nesting in a request body. Reports keep unknown keys; without a bound they could not be serialized again.
- */
-export const BODY_DEPTH_MAX = 32;
-/** Sources that are read from one window of one zone in an edge node's report. */
-export const EDGE_SOURCES_PER_WINDOW = 20;
-/**
- * The largest counter of such a window, so that sums over all nodes and 31 days stay safe integers; and its longest
- * duration, seconds.
- */
-export const EDGE_COUNT_MAX = 10_000_000_000;
-export const EDGE_WINDOW_SECONDS_MAX = 3600;
-/** How far the clock of an edge node may be behind and ahead of the service's, ms. */
-export const EDGE_CLOCK_BEHIND_MS = 600_000;
-export const EDGE_CLOCK_AHEAD_MS = 60_000;
-/** Reports of edge nodes that wait for the history: of all nodes, and of one node. */
-export const EDGE_REPORTS_WAITING_MAX = 1024;
-export const EDGE_REPORTS_WAITING_PER_NODE = 8;
-/**
- * Reports of one node that are recorded in the history (the usual period is ten seconds): the shortest period, ms, and
- * the burst.
- */
-export const EDGE_REPORT_RECORDED_MS = 1000;
-export const EDGE_REPORTS_AT_ONCE = 60;
-/** Characters of a node's own text in an edge event. */
-export const EDGE_EVENT_DETAIL_MAX = 200;
-/** Single-port rules that may replace one rule with port ranges, for a scrub node that does not support ranges. */
-export const RULE_FORMS_MAX = 16;
-/**
- * Diverted bans for which one tick finds rules for a node whose capabilities changed: it bounds the time that a tick
- * blocks the event loop.
- */
-export const NODE_RULES_FOUND_MAX = 16;
-/** Bans that a scrub node refuses, by name in its report, their different reasons, and the characters of each. */
-export const REFUSED_BANS_LISTED_MAX = 768;
-export const REFUSAL_REASONS_MAX = 16;
-export const REFUSAL_CHARACTERS_MAX = 120;
-/** Refused bans of a node in the inventory; nodes that refuse a ban, in the ban. */
+/** Refused bans of a node in the inventory. */
 export const REFUSED_BANS_SHOWN = 16;
-export const REFUSING_NODES_SHOWN = 8;
-/** Documents that a scrub node was sent and has not reported to enforce; nodes to which a ban went one after another. */
-export const SENT_DOCUMENTS_MAX = 32;
-export const NODES_OF_BAN_MAX = 8;
-/** Bytes of a rule document that a scrub node accepts: the largest number of bans with all their rules. */
-export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 /** History: time range, ms; buckets in it; and seconds of one. */
 export const RANGE_MS_MAX = 31 * 86_400_000;
 export const BUCKETS_MAX = 5000;
 export const STEP_SECONDS_MAX = 86_400;
-/** Parked polls of one channel: for one token and configured node, and the minimum of the total. */
-export const HOLDS_PER_TOKEN = 4;
-export const HOLDS_PER_NODE = 2;
-export const HOLDS_LEAST = 8;
-/** How long a poll for the scrub nodes' rules, and for the edge nodes' zones, stays parked, ms. */
-export const RULES_HOLD_MS = 30_000;
-export const ZONES_HOLD_MS = 25_000;
 /** Attacks of one page: each has up to 4 kB, and a page is written in one turn of the event loop. */
 export const ATTACKS_PAGE_MAX = 200;
-/** Hosts of one page. */
-export const HOSTS_PAGE_MAX = 1000;
 /** Pages and filtered views of lists that are read at once: with one token, and in total. */
 export const LIST_PAGES_PER_TOKEN = 16;
 export const LIST_PAGES_MAX = 512;
 /** Different views of one table that are written in one pass over it; further views wait for the next pass. */
 export const PASS_READERS_MAX = 32;
-/** Snapshots of all hosts that are kept, one per tenant; beyond that, they are written for each request. */
-export const HOST_SNAPSHOTS_MAX = 256;
 /** Events that wait for one notification channel: enough for all attacks to start, be banned and end at once. */
 export const NOTIFY_QUEUE_MAX = 4096;
 /** Characters of one message for people; Telegram accepts 4096. */
 export const NOTIFY_TEXT_CHARACTERS_MAX = 3500;
-/** Bytes of the answer to an update check. */
-export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 /** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */
 export const HISTORY_ROWS_MAX = 1001;
 /** Attacks of one answer from the history, whose rows are long: one more than a page of 100. */
@@ -238,21 +169,13 @@ export const HISTORY_QUEUES_MAX = {
 /** Queries of the history store at once, further ones wait; requests of tenants and their share for which they are made. */
 export const HISTORY_QUERIES_MAX = 32;
 export const HISTORY_READS_MAX = 512;
-/** How long a command waits for its audit row, and a query for its answer, ms. */
-export const AUDIT_WAIT_MS = 1000;
+/** How long a query of the history waits for its answer, ms. */
 export const HISTORY_QUERY_MS = 5000;
 /**
  * A stopping service exits within 5 s. It waits this long for each of these, one after the other, ms: answers in
  * progress, the BGP speaker, and notifications and history.
  */
 export const STOP_STEP_MS = 1500;
-/** Autonomous systems, countries, prefixes and interfaces in an answer, of each kind. */
-export const PART_KEYS_MAX = 100;
 /** Event streams: with one token, and in total. */
 export const EVENT_STREAMS_PER_TOKEN = 8;
 export const EVENT_STREAMS_MAX = 64;
-/** Bytes of events that a reader has not received yet, and bytes of events kept for readers that reconnect. */
-export const EVENT_QUEUE_BYTES = 8 * 1024 * 1024;
-export const EVENT_RING_BYTES = 4 * 1024 * 1024;
-/** Attacks and bans with an event within the last second. */
-export const EVENT_KEYS_MAX = 16_384;

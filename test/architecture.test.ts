@@ -191,6 +191,10 @@ describe("TypeScript", () => {
     expect(others.flatMap(({ path, text }) => placesOf(pattern, { path, text: withoutComments(text) }))).toEqual([]);
   });
 
+  test("a file of src exports what another file imports", () => {
+    expect(unusedExports(production, importedNames(sourceFiles()))).toEqual([]);
+  });
+
   test("no any", () => {
     const any = /[:<,|&(]\s*any\b\s*[^\w\s:]|\bas any\b|:\s*any$/;
     const faults = written
@@ -230,6 +234,23 @@ function importCircles(files: readonly SourceFile[], nameOf?: (path: string) => 
     .map(([name, reach]) => [...reach].filter((other) => reaches.get(other)?.has(name)))
     .filter((circle) => circle.length > 0);
   return [...new Set(circles.map((circle) => circle.sort().join(" ")))].sort();
+}
+
+/** Names that any file imports, tests included, whichever file they are from. */
+function importedNames(files: readonly SourceFile[]): ReadonlySet<string> {
+  const lists = /\{([^{}]*)\}\s*(?:from\s|= await import\()|import\("[^"]+"\)\)?\.(\w+)/g;
+  const names = files.flatMap(({ text }) => [...text.matchAll(lists)].map(([, list, name]) => list ?? name ?? ""));
+  return new Set(
+    names.flatMap((list) => [...list.matchAll(/(?:type )?(\w+)(?: as \w+|: \w+)?/g)].map(([, name = ""]) => name)),
+  );
+}
+
+function unusedExports(files: readonly SourceFile[], imported: ReadonlySet<string>): string[] {
+  const exported = /^export (?:async |abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+  return files
+    .filter(({ path }) => path.startsWith("src/") && path !== CONSTANTS && !path.endsWith(".d.ts"))
+    .flatMap(({ path, text }) => [...text.matchAll(exported)].map(([, name = ""]) => ({ path, name })))
+    .flatMap(({ path, name }) => (imported.has(name) ? [] : [`${path}: ${name}`]));
 }
 
 describe("the native side", () => {
@@ -323,6 +344,10 @@ test("the rules see what they forbid", () => {
   expect(includesOutside([], /napi/)).not.toEqual([]);
   const importing = (name: string, ...of: string[]) =>
     file(of.map((other) => `import type { A } from "./${other}.ts";`).join("\n"), `src/${name}.ts`);
+  const exporting = file("export const a = 1;\nexport type B = 1;\nexport async function c() {}");
+  const uses = file('import { a, type B as D } from "./x.ts";');
+  expect(unusedExports([exporting], importedNames([uses]))).toEqual(["src/net/x.ts: c"]);
+  expect(unusedExports([exporting], importedNames([uses, file('(await import("./x.ts")).c();')]))).toEqual([]);
   const [a, b, d] = [importing("a", "b"), importing("b", "c", "d"), importing("d")];
   expect(importCircles([a, b, importing("c"), d])).toEqual([]);
   expect(importCircles([d, a, b, importing("c", "a")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);

@@ -4,11 +4,13 @@ import { parse } from "yaml";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
+import { DOUBTFUL_TARGETS_MAX } from "../src/detection/certainty/suspicion.ts";
 import * as limits from "../src/limits.ts";
 import { PROFILED_HOSTS_MAX, SCREENED_ROWS_MAX } from "../src/native/constants.ts";
 import { CAP_PAUSE_MS } from "../src/notify/cap-notices.ts";
 import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
 import { TRAFFIC_ROWS_MAX } from "../src/service/traffic-recorder.ts";
+import { STATE_WAIT_MS } from "../src/storage/state-store.ts";
 import { filledMetrics } from "./fixtures/metrics.ts";
 import { sourceFiles } from "./source-tree.ts";
 
@@ -86,9 +88,9 @@ test.each([
   ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
   ["detection.md", `In one tick at most ${SCREENED_ROWS_MAX} hosts`],
   ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
-  ["sampling.md", `and ${limits.DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
+  ["sampling.md", `and ${DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
   ["detection.md", `of up to ${PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
-  ["interface.md", `has not taken it within ${limits.STATE_WAIT_MS / 1000} s`],
+  ["interface.md", `has not taken it within ${STATE_WAIT_MS / 1000} s`],
   ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],
   ["interface.md", `| levers set at once | ${limits.LEVERS_MAX} |`],
   [

@@ -16,7 +16,7 @@ export interface AttackPages {
   readonly failure: Failure | null;
 }
 
-export interface ReadAttacks {
+interface ReadAttacks {
   readonly pages: AttackPages;
   /** Goes on after a cut or a failure; null: at the bound, or nothing to go on with. */
   readonly onMore: (() => void) | null;

@@ -4,7 +4,7 @@
  */
 import { signal } from "@preact/signals";
 
-export type Contact =
+type Contact =
   | { readonly kind: "none_yet" }
   | { readonly kind: "in_touch" }
   /** Time of the last answer, milliseconds of the browser's wall clock; null: there was none yet. */

@@ -4,13 +4,13 @@
 export type Look = () => Promise<boolean | null>;
 
 /** `gone`: the page does not wait for it any more. */
-export type Verdict = "done" | "not_done" | "gone";
+type Verdict = "done" | "not_done" | "gone";
 
 const EVERY_MS = 1000;
 /** A service that went on after a pause may come to the order after the first look: it is looked for as often as this. */
 export const LOOKS_MIN = 6;
 
-export interface SettleOptions {
+interface SettleOptions {
   readonly pause?: () => Promise<void>;
   readonly isGone?: () => boolean;
 }

@@ -19,7 +19,7 @@ import { readShown } from "./shown-json.ts";
 import { AttackTable, BanTable } from "./tables.ts";
 
 /** `polling`: the service accepts no further stream. */
-export type StreamState = "connecting" | "live" | "polling";
+type StreamState = "connecting" | "live" | "polling";
 
 export const streamState = signal<StreamState>("connecting");
 export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });

@@ -12,7 +12,7 @@ type Message =
 /** Other tabs answer at once, unless the browser has frozen them. */
 const WAIT_MS = 300;
 
-export interface Tabs {
+interface Tabs {
   /** null: this tab is not signed in, or needs no token. */
   readonly secret: () => string | null;
   readonly onSignedOut: () => void;

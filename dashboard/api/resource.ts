@@ -17,7 +17,7 @@ export type Loaded<T> =
   | { readonly kind: "failed"; readonly failure: Failure };
 
 /** A function makes the path for each reading, for example for a time range that moves. */
-export type Path = string | (() => string);
+type Path = string | (() => string);
 
 /** Factor by which the period is longer in a hidden tab. */
 const HIDDEN_FACTOR = 6;

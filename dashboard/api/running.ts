@@ -8,7 +8,7 @@ import { reloads, startLive } from "./live.ts";
 import { Resource } from "./resource.ts";
 import { clearTrace, traced } from "./traffic-trace.ts";
 
-export type Status = StatusWire | TenantStatusWire;
+type Status = StatusWire | TenantStatusWire;
 
 const STATUS_MS = 3000;
 const RATES_MS = 2000;

@@ -9,7 +9,7 @@ import { answerTabs, askTabs, sendSignedOut } from "./other-tabs.ts";
 import { endBrowserSession } from "./sign-out.ts";
 import { forgetToken, keepToken, token } from "./token.ts";
 
-export type Session =
+type Session =
   | { readonly kind: "unknown" }
   /** `why`: why the token was refused; null: no token was given yet. */
   | { readonly kind: "signed_out"; readonly why: string | null }
@@ -73,7 +73,7 @@ export async function signIn(secret: string): Promise<string | null> {
   return answer.kind === "unreachable" ? t`Floodwall does not answer. Try again when it does.` : explain(answer);
 }
 
-export function signOut(why: string | null = null): void {
+function signOut(why: string | null = null): void {
   forgetToken();
   session.value = { kind: "signed_out", why };
 }

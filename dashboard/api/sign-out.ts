@@ -15,7 +15,7 @@ export type SignOutState =
 
 export const signOutState = signal<SignOutState>({ kind: "none" });
 
-export interface SignOutParts {
+interface SignOutParts {
   readonly send: () => Promise<Answer<SignedOutWire>>;
   /** Until the next attempt. */
   readonly pause: () => Promise<void>;

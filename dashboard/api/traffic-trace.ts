@@ -9,7 +9,7 @@ export type Direction = "incoming" | "outgoing";
 export type Unit = "pps" | "mbps";
 
 /** Sum over all hosts that the caller may see. */
-export type Split = Readonly<Record<Unit, Readonly<Record<Protocol, number>>>>;
+type Split = Readonly<Record<Unit, Readonly<Record<Protocol, number>>>>;
 
 export interface TracePoint {
   /** Seconds since the epoch. */

@@ -4,7 +4,7 @@ import { silentSinceMs } from "../api/contact.ts";
 import type { Tone } from "./callout.tsx";
 
 /** Nothing is well that was so when the service last answered. */
-export function knownTone<T extends Tone | "none">(tone: T): T | "none" {
+function knownTone<T extends Tone | "none">(tone: T): T | "none" {
   return tone === "ok" && silentSinceMs.value !== null ? "none" : tone;
 }
 

@@ -1,7 +1,7 @@
 /** A button that shows what it does, and that it is busy. */
 import type { ComponentChildren } from "preact";
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly children: ComponentChildren;
   readonly onClick?: () => void;
   /** Default: `plain`. `primary` is the main action of a view; `danger` changes what happens to traffic. */

@@ -7,7 +7,7 @@ import { Button } from "./button.tsx";
 
 export type Tone = "info" | "ok" | "warn" | "danger";
 
-export interface CalloutProps {
+interface CalloutProps {
   readonly tone: Tone;
   readonly title?: string;
   readonly children?: ComponentChildren;
@@ -54,7 +54,7 @@ export function StorageOff({ what }: { readonly what: string }) {
   );
 }
 
-export interface FailedProps {
+interface FailedProps {
   /** Begins a sentence: `hosts`. */
   readonly what: string;
   readonly failure: Failure;

@@ -22,7 +22,7 @@ export interface Series {
   readonly form?: "line" | "dashed" | "stacked" | "shade";
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** For screen readers: what the chart shows, and its main values. */
   readonly label: string;
   /** Seconds since the epoch, increasing. */

@@ -11,7 +11,7 @@ import { Callout } from "./callout.tsx";
 import { showOutcome } from "./outcome.tsx";
 import { type GivenReason, givenReason, ReasonField } from "./reason-field.tsx";
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

@@ -6,7 +6,7 @@ import { effectOf } from "../text/mitigation.ts";
 import { Badge } from "./badge.tsx";
 import { BanEnds } from "./ban-end.tsx";
 
-export interface EffectLineProps {
+interface EffectLineProps {
   readonly attack: AttackWire;
   readonly ban: BanWire | undefined;
 }

@@ -62,7 +62,7 @@ export function TextField({ label, value, onInput, hint, fault, type = "text", .
   );
 }
 
-export interface ChoiceFieldProps<Value extends string> {
+interface ChoiceFieldProps<Value extends string> {
   readonly label: string;
   readonly value: Value;
   readonly options: readonly (readonly [Value, string])[];

@@ -31,7 +31,7 @@ export function chosenFilter(): readonly Term[] {
 }
 
 /** Adds a term, or removes it. */
-export function toggleTerm(term: Term): void {
+function toggleTerm(term: Term): void {
   setQuery({ filter: filterText(withTerm(terms.value, term)) }, { isStep: true });
 }
 

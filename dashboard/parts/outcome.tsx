@@ -26,7 +26,7 @@ const NOTHING: Shown = { text: "", undo: null };
 const outcome = signal<Shown>(NOTHING);
 
 const SHOWN_MS = 8000;
-export const UNDO_MS = 60_000;
+const UNDO_MS = 60_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** @param undo null: the order has no inverse that restores what was there before. */

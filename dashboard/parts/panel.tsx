@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-export interface PanelProps {
+interface PanelProps {
   readonly title: string;
   readonly children: ComponentChildren;
   /** Buttons and choices beside the heading. */

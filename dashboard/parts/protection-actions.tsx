@@ -35,7 +35,7 @@ import { showOutcome, type Undo } from "./outcome.tsx";
 import { Facts } from "./panel.tsx";
 import { Show } from "./show.tsx";
 
-export interface ProtectButtonProps {
+interface ProtectButtonProps {
   /** Absent: the dialog asks for it. */
   readonly prefix?: string;
   /** The choice for exactly this prefix. */

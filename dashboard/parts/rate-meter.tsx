@@ -6,7 +6,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { t } from "../language.ts";
 import { plusMinus, rateOf, times } from "../text/format/numbers.ts";
 
-export interface RateMeterProps {
+interface RateMeterProps {
   readonly metric: string;
   readonly rate: number;
   readonly threshold: number;

@@ -6,7 +6,7 @@ import { TextField } from "./field.tsx";
 /** Part of an order's body. */
 export type GivenReason = { readonly reason?: string };
 
-export interface ReasonFieldProps {
+interface ReasonFieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { TextField } from "./field.tsx";
 
-export interface SearchFieldProps {
+interface SearchFieldProps {
   readonly label: string;
   /** The current search text. */
   readonly value: string;

@@ -12,7 +12,7 @@ import { CommandButton } from "./command-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 
-export interface ShareButtonProps {
+interface ShareButtonProps {
   readonly kind: "attack" | "incident" | "tenant" | "hostgroup";
   /** Its id, or its name. */
   readonly of: string;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Loaded } from "../api/resource.ts";
 import { Failed, Loading } from "./callout.tsx";
 
-export interface ShowProps<T> {
+interface ShowProps<T> {
   readonly loaded: Loaded<T>;
   /** Completes the sentences "Reading …" and "No …". */
   readonly what: string;

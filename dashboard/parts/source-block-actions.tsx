@@ -20,7 +20,7 @@ import { ChoiceField, TextField } from "./field.tsx";
 import { BlockEffect } from "./order-effect.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 
-export interface BlockButtonProps {
+interface BlockButtonProps {
   /** Absent: the dialog asks for it, like for the victim. */
   readonly source?: string;
   readonly victim?: string;

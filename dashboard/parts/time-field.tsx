@@ -4,7 +4,7 @@ import { t } from "../language.ts";
 import { fromLocalText, localText } from "../text/audit.ts";
 import { TextField } from "./field.tsx";
 
-export interface TimeFieldProps {
+interface TimeFieldProps {
   readonly label: string;
   /** RFC 3339. */
   readonly time: string | null;

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { place, setQuery } from "../router.ts";
 import { orderParameter, type Sort, sortOf, sortText } from "../text/table-order.ts";
 
-export interface Order {
+interface Order {
   /** The same object as long as it is the same order. */
   readonly sort: Sort;
   readonly onSort: (sort: Sort) => void;

@@ -4,7 +4,7 @@ import { serviceNow } from "../api/contact.ts";
 import { startedAt } from "../api/running.ts";
 import { emptySpans, type Range, recordedSpan, type Span, type Timeline, timeline } from "../text/format/ranges.ts";
 
-export interface Recorded<Point> {
+interface Recorded<Point> {
   readonly line: Timeline<Point>;
   readonly shown: Span;
   readonly empty: readonly Span[];

@@ -33,7 +33,7 @@ export interface Advice {
   readonly action: Action | null;
 }
 
-export interface Asked {
+interface Asked {
   readonly attack: AttackWire;
   readonly ban: BanWire | undefined;
   /** null: the victim is no single address, or the service has not said yet. */
@@ -205,7 +205,7 @@ function adviceHeld(attack: AttackWire, ban: BanWire): Advice {
 }
 
 /** null: its rules are known to spare users, or there are none. */
-export function sparesText({ separability, flowspec = [] }: AttackWire): string | null {
+function sparesText({ separability, flowspec = [] }: AttackWire): string | null {
   if (separability === undefined || separability.verdict === "yes" || flowspec.length === 0) return null;
   const { verdict, users_at_risk: share } = separability;
   if (verdict === "unknown" && (share ?? 0) <= SPARED_SHARE_MAX) return t`but it is not known what its users send`;

@@ -3,7 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 
 type Asked = Pick<AttackWire, "target" | "prefix" | "started_at" | "ended_at">;
 
-export interface AuditSpan {
+interface AuditSpan {
   readonly kind: "between";
   readonly from: string;
   /** null: now. */

@@ -5,7 +5,7 @@ import { t } from "../language.ts";
 import { metricName } from "./format/numbers.ts";
 import type { Base } from "./highest.ts";
 
-export interface AttackChartWords {
+interface AttackChartWords {
   readonly base: Base;
   /** Label of the lines. */
   readonly label: string;

@@ -19,7 +19,7 @@ export interface Deed {
 
 type Entry = TimelineWire["entries"][number];
 
-export interface Done {
+interface Done {
   readonly events: readonly AuditEventWire[];
   readonly entries: readonly Entry[];
   readonly ban: BanWire | undefined;

@@ -11,7 +11,7 @@ import { DIRECTION_NAMES } from "./format/words.ts";
 import { attackSubject } from "./mitigation.ts";
 import { entryText, entryTitle, type FoldedEntry, foldedEntries } from "./timeline.ts";
 
-export interface ReportParts {
+interface ReportParts {
   readonly attack: AttackWire;
   readonly timeline: TimelineWire["entries"];
   /** null: not known. */

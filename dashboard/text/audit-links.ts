@@ -15,7 +15,7 @@ const SPAN_MS_MAX = 31 * 86_400_000 - 3_600_000;
 /** Rows of a ban may be a little older or newer than its times: they are written to the second, after the disk. */
 const MARGIN_MS = 60_000;
 
-export interface AuditedTime {
+interface AuditedTime {
   readonly target: string;
   /** RFC 3339. */
   readonly from: string;

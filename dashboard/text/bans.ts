@@ -66,7 +66,7 @@ export function routeWord(ban: BanWire): StateWord {
   return ANNOUNCEMENTS[announcement];
 }
 
-export interface NextStep {
+interface NextStep {
   readonly action: string;
   /** RFC 3339. */
   readonly at: string;
@@ -81,7 +81,7 @@ export function nextStep(ban: BanWire): NextStep | null {
 }
 
 /** When a ban ends. `calm`: how far its attacks are from their end; null: one of them is above its threshold. */
-export type BanEnd =
+type BanEnd =
   | { readonly kind: "at"; readonly at: string }
   /** `ofSeconds`: how long its attacks must be quiet. */
   | { readonly kind: "renewed"; readonly calm: string | null; readonly ofSeconds: number }

@@ -7,7 +7,7 @@ import { wholeNumber } from "./format/numbers.ts";
 
 export type DiversionRow = Static<typeof DiversionsWire>["diversions"][number];
 
-export interface DiversionState {
+interface DiversionState {
   readonly tone: Tone | "none";
   readonly text: string;
 }

@@ -90,7 +90,7 @@ interface Bucket {
   readonly ts: string;
 }
 
-export interface Part<Point extends Bucket> {
+interface Part<Point extends Bucket> {
   readonly points: readonly Point[];
   /** How much earlier than they are shown they were recorded. */
   readonly earlierSeconds: number;

@@ -4,7 +4,7 @@ import type { BgpRoutesWire } from "../../src/http/wire/bgp-routes.ts";
 import { t } from "../language.ts";
 import { bitRate } from "./format/numbers.ts";
 
-export type ForeignRoute = Static<typeof BgpRoutesWire>["routes"][number];
+type ForeignRoute = Static<typeof BgpRoutesWire>["routes"][number];
 
 /** `ipv4-flowspec` is `IPv4 FlowSpec`. */
 export function familyName({ family }: Pick<ForeignRoute, "family">): string {

@@ -3,7 +3,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import type { Loaded } from "../api/resource.ts";
 import { acceptedOf } from "./attack-advice.ts";
 
-export type HostStanding =
+type HostStanding =
   /** Nothing may be said of it before it is known whose it is. */
   | { readonly kind: "unknown" }
   /** It is of another tenant, or of none. */

@@ -17,7 +17,7 @@ export const WINDOW_TIMES = [
   ["86400", t`1 day`],
 ] as const;
 
-export interface WindowForm {
+interface WindowForm {
   readonly name: string;
   readonly does: (typeof WINDOW_DOES)[number][0];
   readonly seconds: (typeof WINDOW_TIMES)[number][0];

@@ -25,7 +25,7 @@ export const MEASURE_KINDS: Readonly<Record<Measure["kind"], string>> = {
   node: t`Scrub node`,
 };
 
-export interface InForce {
+interface InForce {
   readonly bans: readonly BanWire[];
   readonly blocks: readonly SourceBlockWire[];
   /** The names of those who ordered blocks, by `blockName`. */

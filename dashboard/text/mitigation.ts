@@ -9,7 +9,7 @@ import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { idleText, reachedOf } from "./standing.ts";
 
-export interface Effect {
+interface Effect {
   readonly tone: "ok" | "warn" | "danger" | "info";
   /** `Blackhole announced`. */
   readonly title: string;

@@ -1,6 +1,6 @@
 /** Months of UTC, as reports for customers have them. Pure. */
 
-export interface Month {
+interface Month {
   /** `2026-03`. */
   readonly name: string;
   /** RFC 3339; the end of the present one is now. */

@@ -5,7 +5,7 @@ import { percent } from "./format/numbers.ts";
 import { said } from "./service-words.ts";
 
 type Setting = NonNullable<ProtectionWire["setting"]>;
-export type FilterWire = Setting["filter"];
+type FilterWire = Setting["filter"];
 type Choice = NonNullable<ProtectionWire["choice"]>;
 
 export const PROTECTION_PATH = "/api/v1/protection";

@@ -11,7 +11,7 @@ export interface SankeyNode {
   readonly height: number;
 }
 
-export interface SankeyBand {
+interface SankeyBand {
   readonly from: string;
   readonly to: string;
   readonly share: number;

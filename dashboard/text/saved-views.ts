@@ -8,7 +8,7 @@ export interface SavedView {
 }
 
 export const SAVED_MAX = 20;
-export const NAME_CHARACTERS_MAX = 40;
+const NAME_CHARACTERS_MAX = 40;
 
 /** A text that is no such list is none. */
 export function parseSaved(text: string | null): readonly SavedView[] {

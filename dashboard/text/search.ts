@@ -20,7 +20,7 @@ export interface SearchHit {
   readonly query?: Readonly<Record<string, string>>;
 }
 
-export interface Searched {
+interface Searched {
   readonly active: readonly AttackWire[];
   readonly recent: readonly AttackWire[];
   readonly bans: readonly BanWire[];

@@ -40,7 +40,7 @@ export function otherThresholds(thresholds: Readonly<Record<string, number>>): s
   return others.map(([metric, value]) => `${metricName(metric)} ${rateOf(metric, value)}`).join(", ");
 }
 
-export interface ProblemLine {
+interface ProblemLine {
   /** `file:line`; null: the line has no location. */
   readonly at: string | null;
   /** `hostgroups[2].thresholds.pps`; null: the file as a whole. */

@@ -1,6 +1,6 @@
 /** The rows of a list of shares, with what is missing to the whole. Pure. */
 
-export interface ShareRow {
+interface ShareRow {
   readonly key: string;
   readonly packets: number;
   readonly bytes: number;

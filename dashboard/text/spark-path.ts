@@ -1,13 +1,13 @@
 /** The line of a small chart of the last minute. Pure. */
 import type { SeriesWire } from "../../src/http/wire/attack-series.ts";
 
-export const SPARK_SECONDS = 60;
+const SPARK_SECONDS = 60;
 export const SPARK_WIDTH = 64;
 export const SPARK_HEIGHT = 20;
 
 type Point = Pick<SeriesWire["points"][number], "at" | "rate">;
 
-export interface Spark {
+interface Spark {
   /** Attribute `points` of a polyline; the scale begins at 0. */
   readonly points: string;
   readonly lowest: number;

@@ -7,7 +7,7 @@ import { decimal } from "./format/numbers.ts";
 import { capital } from "./format/words.ts";
 import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 
-export interface Standing {
+interface Standing {
   readonly tone: Tone;
   /** `Route at 1 of 2 routers · 98.7 % stopped here`. */
   readonly text: string;

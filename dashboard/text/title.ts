@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { attackSubject } from "./mitigation.ts";
 
-export interface TitleParts {
+interface TitleParts {
   readonly view: string;
   /** The path after the view's own step. */
   readonly steps: readonly string[];

@@ -23,7 +23,7 @@ export function letterOf(view: string): string | undefined {
   return LETTERS[view];
 }
 
-export interface KeyStep {
+interface KeyStep {
   /** When g was pressed; null: it was not. */
   readonly pressedMs: number | null;
   /** The view to go to; null: stay. */

@@ -4,7 +4,7 @@ import type { Span } from "./format/ranges.ts";
 /** A closer look shows nothing more. */
 const SECONDS_MIN = 0.5;
 
-export interface Zoom {
+interface Zoom {
   readonly shown: Span;
   readonly whole: Span;
   /** The time that stays in the middle, seconds since the epoch; null: the middle of the shown range. */

@@ -13,7 +13,7 @@ import type { SignInConfig } from "./sign-in-config.ts";
 
 export type SessionEnd = "signed_out" | "revoked" | "expired" | "replaced" | "reused_secret" | "configuration";
 
-export interface BrowserSessionsOptions {
+interface BrowserSessionsOptions {
   /** In force; null: no one signs in. */
   readonly config: () => SignInConfig | null;
   readonly callers: () => Callers;
@@ -39,7 +39,7 @@ export interface SessionView {
   readonly seenAt: number;
 }
 
-export type OpenAnswer =
+type OpenAnswer =
   | { readonly kind: "opened"; readonly session: SessionView; readonly secret: string }
   | { readonly kind: "refused"; readonly refusal: Overrun | "no_role" | "no_name" | "other_client" };
 

@@ -7,7 +7,7 @@ import type { ClaimedRole, SignInConfig } from "./sign-in-config.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** Characters of all claims of a user, as JSON, and of a name. */
-export const CLAIMS_CHARACTERS_MAX = 16_384;
+const CLAIMS_CHARACTERS_MAX = 16_384;
 const NAME_CHARACTERS_MAX = 64;
 
 /** In the audit trail and in orders: tokens cannot have a name with a space. */

@@ -25,7 +25,7 @@ export interface SharedLink extends SharedSubject {
   readonly digest: string;
 }
 
-export interface SharedLinksOptions {
+interface SharedLinksOptions {
   /** `api.shared_links` of the configuration in force. */
   readonly isAllowed: () => boolean;
   readonly callers: () => Callers;
@@ -36,8 +36,8 @@ export interface SharedLinksOptions {
   readonly wallMs: () => number;
 }
 
-export type SharedLinkOrder = SharedSubject & Pick<SharedLink, "owner" | "by"> & { readonly ttlSeconds: number };
-export type SharedLinkAnswer =
+type SharedLinkOrder = SharedSubject & Pick<SharedLink, "owner" | "by"> & { readonly ttlSeconds: number };
+type SharedLinkAnswer =
   | { readonly kind: "shared"; readonly link: SharedLink; readonly secret: string }
   | { readonly kind: "refused"; readonly refusal: Overrun | "not_allowed" };
 

@@ -62,7 +62,7 @@ export interface IdentityProvider {
   readonly signOutUrl: string | null;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   /** In force; null: no one signs in by a provider. */
   readonly config: () => SignInConfig | null;
   readonly provider: IdentityProvider;
@@ -87,16 +87,16 @@ export interface SignInRecord {
   readonly reason: string;
 }
 
-export type BeginAnswer =
+type BeginAnswer =
   | { readonly kind: "to_provider"; readonly url: string; readonly attempt: string }
   | { readonly kind: "failed"; readonly failure: SignInFailure };
 
-export type FinishAnswer =
+type FinishAnswer =
   | { readonly kind: "signed_in"; readonly secret: string; readonly place: string }
   | { readonly kind: "failed"; readonly failure: SignInFailure };
 
 /** For how long a user may be at the provider, ms. */
-export const ATTEMPT_MS = 10 * 60_000;
+const ATTEMPT_MS = 10 * 60_000;
 /** For state, nonce and verifier: 43 characters, the least that RFC 7636 takes. */
 const SECRET_BYTES = 32;
 

@@ -13,7 +13,7 @@ export interface Secrets {
   read(variable: string): string | null;
 }
 
-export type Meaning =
+type Meaning =
   | Principal
   | { readonly kind: "unknown_secret" }
   /** The secret belongs to several tokens with different rights. */

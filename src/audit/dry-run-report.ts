@@ -7,7 +7,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
 /** As an operator marked the incident of its attack. */
-export type Mark = "real" | "expected" | "false_alarm";
+type Mark = "real" | "expected" | "false_alarm";
 
 export interface MarkedBan {
   /** Wall clock, ms. */
@@ -40,7 +40,7 @@ export interface DryRunReport {
   readonly isTruncated: boolean;
 }
 
-export interface ReportSources {
+interface ReportSources {
   /** Events of the actions ban and unban, in any order. */
   readonly events: readonly AuditEvent[];
   readonly attacks: readonly Attack[];

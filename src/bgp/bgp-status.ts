@@ -3,7 +3,7 @@ import type { BgpConfig } from "./bgp-config.ts";
 import type { RouteFamily } from "./route-family.ts";
 import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
 
-export interface NeighborStatus {
+interface NeighborStatus {
   readonly address: string;
   readonly remoteAsn: number;
   readonly state: SessionState;

@@ -26,12 +26,12 @@ const OPERATOR_MASK = 0x47;
 /** A later fragment, or the first one: together, any fragment. */
 const FRAGMENT_BITS = 0x02 | 0x04;
 
-export interface PrefixComponent {
+interface PrefixComponent {
   readonly type: number;
   readonly prefix: string;
 }
 
-export interface ItemsComponent {
+interface ItemsComponent {
   readonly type: number;
   /** Operator and value. */
   readonly items: readonly (readonly [number, number])[];

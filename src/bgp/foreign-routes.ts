@@ -7,9 +7,9 @@ import { instanceOf } from "./route-path.ts";
 import type { ListedPath, Nlri, SpeakerClient } from "./speaker/speaker-client.ts";
 
 /** Routes in one answer: an external speaker may hold those of a whole network. */
-export const FOREIGN_ROUTES_MAX = 500;
+const FOREIGN_ROUTES_MAX = 500;
 
-export interface ForeignRoute {
+interface ForeignRoute {
   readonly family: RouteFamily;
   /** The prefix, or what the rule matches. */
   readonly text: string;

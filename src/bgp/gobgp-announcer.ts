@@ -29,7 +29,7 @@ import type { ApiVersion } from "./speaker/speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
 import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
-export interface BgpMetrics {
+interface BgpMetrics {
   /**
    * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full, prefix_limit and the names
    * of GoBGP's calls.

@@ -27,7 +27,7 @@ export interface RouteOwner {
   adopted(): void;
 }
 
-export interface InstanceOptions {
+interface InstanceOptions {
   readonly stateDir: string;
   /** `bgp.instance`; null: not set. */
   readonly configured: number | null;

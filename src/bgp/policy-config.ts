@@ -30,7 +30,7 @@ export interface RouteChanges {
   readonly prepend: number;
 }
 
-export interface FlowspecPolicy extends FlowspecSupport {
+interface FlowspecPolicy extends FlowspecSupport {
   /** Standard and large ones: the action is in extended ones, which a speaker's policy must leave alone. */
   readonly communities: readonly Community[] | null;
   /** Rules of all bans together, IPv4 and IPv6; null: no limit. */

@@ -4,7 +4,7 @@ import { QuarantineFile } from "./quarantine-file.ts";
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent } from "./route-quarantine.ts";
 import type { SpeakerLog } from "./speaker/managed-speaker.ts";
 
-export interface QuarantineKeeperOptions {
+interface QuarantineKeeperOptions {
   readonly stateDir: string;
   readonly log: Pick<SpeakerLog, "warn">;
   /** Counts a fault. */

@@ -1,6 +1,6 @@
 /** The commands of `floodwall`: what help, completion and the message about an unknown one say of each. */
 
-export interface Command {
+interface Command {
   readonly name: string;
   /** The operands after the name in the usage; empty: none. */
   readonly operands: string;
@@ -129,7 +129,7 @@ export function helpOf(name: string): string | null {
   );
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

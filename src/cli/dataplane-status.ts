@@ -9,7 +9,7 @@ import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-
 import { describeProblem } from "../schema/problem.ts";
 import { messageOf } from "../system/error-message.ts";
 
-export interface DataplaneStatusOptions {
+interface DataplaneStatusOptions {
   /** File of the service or of a scrub node; null: the default pin path of both. */
   readonly configPath: string | null;
   readonly format: "text" | "json";

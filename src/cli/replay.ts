@@ -13,7 +13,7 @@ import { suggestionJson, suggestionLines } from "../replay/suggest-text.ts";
 import { eventLines, totalsLines } from "../replay/text.ts";
 import { messageOf } from "../system/error-message.ts";
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly configPath: string;
   readonly capture: string;
   readonly format: "text" | "json";

@@ -18,7 +18,7 @@ import { suggestedConfig } from "../telemetry/suggested-config.ts";
 import type { FlowListen, TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import { exporterLines, listenerLines } from "../telemetry/understood-text.ts";
 
-export interface TelemetryOptions {
+interface TelemetryOptions {
   /** Ports, or addresses with ports; empty: the usual ports at all addresses. */
   readonly listen: readonly string[];
   readonly seconds: number;

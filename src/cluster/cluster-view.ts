@@ -22,7 +22,7 @@ export interface BrainView {
 }
 
 /** An order of another brain that is not in force here. */
-export interface WaitingOrder {
+interface WaitingOrder {
   readonly table: string;
   readonly key: string;
   readonly brain: string;
@@ -31,7 +31,7 @@ export interface WaitingOrder {
 
 /** The abilities that a pair without etcd lacks: stated wherever the cluster is shown. */
 export const LACKS = ["acme_slots", "one_notification_in_a_split"] as const;
-export type Lack = (typeof LACKS)[number];
+type Lack = (typeof LACKS)[number];
 
 export interface ClusterView {
   readonly name: string;
@@ -60,7 +60,7 @@ export const CLUSTER_FAULTS = [
   "listen",
   "etcd",
 ] as const;
-export type ClusterFaultKind = (typeof CLUSTER_FAULTS)[number];
+type ClusterFaultKind = (typeof CLUSTER_FAULTS)[number];
 
 export interface ClusterFault {
   readonly kind: ClusterFaultKind;

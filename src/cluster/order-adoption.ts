@@ -10,7 +10,7 @@ import type { StampedOrder } from "./stamped-order.ts";
 /** Clocks that differ by less agree, ms; from there on the peer is reported. */
 export const CLOCKS_AGREE_MS = 1000;
 
-export interface OrderAdoptionOptions {
+interface OrderAdoptionOptions {
   /** The name of this brain. */
   readonly own: string;
   readonly tableOf: (table: SharedTable) => OrderTable;

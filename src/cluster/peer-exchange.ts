@@ -54,7 +54,7 @@ const Differing = TypeCompiler.Compile(
   }),
 );
 
-export interface PeerExchangeOptions {
+interface PeerExchangeOptions {
   readonly peers: Peers;
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;

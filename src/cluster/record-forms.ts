@@ -1,4 +1,5 @@
 /** The records of the tables that brains share, as far as another brain's are checked before their owner reads them. */
+
 import { type TSchema, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Lever } from "../edge/zones/levers.ts";
@@ -8,6 +9,7 @@ import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { parseAddress } from "../net/address.ts";
 import { canonicalPrefix, parsePrefix } from "../net/prefix.ts";
+import { oneOf } from "../schema/schema-forms.ts";
 import { pairName, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 
 const NAME_MAX = 300;
@@ -69,7 +71,7 @@ export const protectionForm = form<ProtectionChoice>(
 export const leverForm = form<Lever>(
   Type.Object({
     ...{ zone: Name, untilMs: Instant, ttlSeconds: Type.Integer({ minimum: 1 }), reason: Text },
-    mode: Type.Union([Type.Literal("auto"), Type.Literal("manual")]),
+    mode: oneOf("auto", "manual"),
   }),
   ({ zone }, key) => zone === key,
 );

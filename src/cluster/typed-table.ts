@@ -2,7 +2,7 @@
 import type { OrderTable, TableEnd } from "./order-table.ts";
 
 /** As OrderTable, of records of one type. */
-export interface TypedTable<R extends object> {
+interface TypedTable<R extends object> {
   readonly lifeMs: number;
   readonly endedMax: number;
   readonly keyOf: (record: R) => string;

@@ -10,7 +10,7 @@ import { stampedName } from "./stamped-order.ts";
 /** A part that is not confirmed after this is sent again, ms. */
 const AGAIN_MS = 5000;
 /** A peer may later take an order that it refused: it may have had no room. */
-export const REFUSED_AGAIN_MS = 60_000;
+const REFUSED_AGAIN_MS = 60_000;
 /** Records of one message. */
 const RECORDS_MAX = 10_000;
 
@@ -27,7 +27,7 @@ export interface OrderLag {
   readonly sinceMs: number | null;
 }
 
-export interface Part {
+interface Part {
   readonly number: number;
   readonly isUrgent: boolean;
   readonly records: readonly SharedRecord[];

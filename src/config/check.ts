@@ -18,7 +18,7 @@ import { configWarnings } from "./warnings/warnings.ts";
 import { zonesAlone } from "./zones/alone.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
 
-export interface CheckEnvironment {
+interface CheckEnvironment {
   readonly read: ReadVariable;
   /** Reads the file of `api.env_file`. */
   readonly readFile: (path: string) => EnvLines;
@@ -124,11 +124,7 @@ function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvir
 }
 
 /** @param findings in the files that it names. */
-export function fileProblems(
-  path: string,
-  placeOf: (path: ConfigPath) => Place,
-  findings: readonly Finding[] = [],
-): string[] {
+function fileProblems(path: string, placeOf: (path: ConfigPath) => Place, findings: readonly Finding[] = []): string[] {
   return findings.map((finding) => describeProblem(path, { ...placeOf(finding.path), rule: finding.rule }));
 }
 

@@ -7,7 +7,7 @@ import { changedSections } from "./changed-sections.ts";
 import type { Config } from "./config.ts";
 import { hostgroupChanges } from "./hostgroup-changes.ts";
 
-export interface ConfigChange {
+interface ConfigChange {
   readonly section: string;
   /** `pps: 1000 → 2000`. Empty: all that is said is that it changes. */
   readonly details: readonly string[];

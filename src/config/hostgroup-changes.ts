@@ -3,7 +3,7 @@ import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { GroupMitigation } from "../mitigation/mitigation-config.ts";
 import { METRICS, type Thresholds } from "../traffic/rates.ts";
 
-export interface WholeGroup {
+interface WholeGroup {
   readonly group: Hostgroup;
   readonly mitigation: GroupMitigation | undefined;
 }

@@ -9,7 +9,7 @@ import { buildFilterRule } from "../mitigation/operator/rule-file.ts";
 import { parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { ConfigPath, ConfigProblem } from "../schema/problem.ts";
-import { boolean, closed, described, integer, list, text } from "../schema/schema-forms.ts";
+import { boolean, closedObject, described, integer, list, text } from "../schema/schema-forms.ts";
 import type { Finding, Pruned } from "../schema/shape.ts";
 import { isLoopback, parseAddressOrPrefix, parseListen } from "../schema/text-forms.ts";
 import { ANYWHERE, type ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
@@ -34,66 +34,60 @@ export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
 const CONTROLLERS_MAX = 8;
 
 const ControllerSection = described(
-  Type.Object(
-    {
-      url: described(text("httpServer"), "The service, or a proxy in front of it."),
-      others: described(
-        list(text("httpServer"), CONTROLLERS_MAX - 1),
-        "The other brains of a cluster. The node polls all of them and enforces the rules of all; for one victim, the newest come first. They take the same token, and the same authority signed their certificates.",
-      ),
-      token_env: described(
-        Type.Optional(text("variableName")),
-        "The environment variable with the token of this node. Without it the node can only use a service that has no tokens.",
-      ),
-      ca_file: described(
-        Type.Optional(text("absolutePath")),
-        "The PEM file of the authority that signed the certificate of the service. Allowed with https only.",
-        { ifAbsent: "the authorities of the system" },
-      ),
-      plain_http: described(
-        boolean(false),
-        "Allows http to another machine, where anyone on the network path can read the token and change the rules. To a loopback address http is always allowed.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    url: described(text("httpServer"), "The service, or a proxy in front of it."),
+    others: described(
+      list(text("httpServer"), CONTROLLERS_MAX - 1),
+      "The other brains of a cluster. The node polls all of them and enforces the rules of all; for one victim, the newest come first. They take the same token, and the same authority signed their certificates.",
+    ),
+    token_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the token of this node. Without it the node can only use a service that has no tokens.",
+    ),
+    ca_file: described(
+      Type.Optional(text("absolutePath")),
+      "The PEM file of the authority that signed the certificate of the service. Allowed with https only.",
+      { ifAbsent: "the authorities of the system" },
+    ),
+    plain_http: described(
+      boolean(false),
+      "Allows http to another machine, where anyone on the network path can read the token and change the rules. To a loopback address http is always allowed.",
+    ),
+  }),
   "The service that the node gets its rules from.",
   { examples: [{ url: "https://floodwall.example.net:8443", token_env: "FLOODWALL_SCRUB_TOKEN" }] },
 );
 
 export const ScrubAgentFile = described(
-  Type.Object(
-    {
-      dry_run: described(boolean(true), "While true, the node follows the rules of the service and drops nothing."),
-      node: described(text("nodeName"), "The name of this node in `scrubbing.nodes` of the service."),
-      controller: ControllerSection,
-      dataplane: NodeDataplaneSection,
-      bounds: DocumentBoundsSection,
-      filter_rules: NodeFilterRules,
-      prefix_sets: NodePrefixSetsSection,
-      protected_whitelist: described(
-        list(text("addressOrPrefix"), ALLOWLIST_MAX),
-        "Destinations whose packets are never dropped here.",
-      ),
-      report_interval_seconds: described(
-        integer(1, 3600, 10),
-        "How often the node reports its load and its drops. With more than `scrubbing.stale_after_seconds` of the service, the node may be considered lost for up to 30 seconds after the service was away for long.",
-      ),
-      state_dir: described(
-        text("absolutePath", { default: "/var/lib/floodwall" }),
-        "The directory of the last rules, which a start without the service uses.",
-      ),
-      env_file: described(
-        Type.Optional(text("absolutePath")),
-        "A file of `NAME=value` lines with secrets, read again whenever it changes.",
-      ),
-      metrics_listen: described(
-        Type.Optional(text("listen")),
-        "The address and port where the node serves `/metrics`. Without it there are none.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    dry_run: described(boolean(true), "While true, the node follows the rules of the service and drops nothing."),
+    node: described(text("nodeName"), "The name of this node in `scrubbing.nodes` of the service."),
+    controller: ControllerSection,
+    dataplane: NodeDataplaneSection,
+    bounds: DocumentBoundsSection,
+    filter_rules: NodeFilterRules,
+    prefix_sets: NodePrefixSetsSection,
+    protected_whitelist: described(
+      list(text("addressOrPrefix"), ALLOWLIST_MAX),
+      "Destinations whose packets are never dropped here.",
+    ),
+    report_interval_seconds: described(
+      integer(1, 3600, 10),
+      "How often the node reports its load and its drops. With more than `scrubbing.stale_after_seconds` of the service, the node may be considered lost for up to 30 seconds after the service was away for long.",
+    ),
+    state_dir: described(
+      text("absolutePath", { default: "/var/lib/floodwall" }),
+      "The directory of the last rules, which a start without the service uses.",
+    ),
+    env_file: described(
+      Type.Optional(text("absolutePath")),
+      "A file of `NAME=value` lines with secrets, read again whenever it changes.",
+    ),
+    metrics_listen: described(
+      Type.Optional(text("listen")),
+      "The address and port where the node serves `/metrics`. Without it there are none.",
+    ),
+  }),
   "A scrub node reads its configuration from `/etc/floodwall/scrub.yaml`, or from the file that `--config` names. `node`, `controller` and `dataplane` are required.",
   {
     examples: [

@@ -15,13 +15,13 @@ import { NotIpTraffic } from "./not-ip-traffic.ts";
 const INLINE_SAMPLE_EVERY = 256;
 const RETRY_MS = 2000;
 
-export interface CaptureLog {
+interface CaptureLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-export interface CaptureOptions {
+interface CaptureOptions {
   readonly engine: Pick<Engine, "openSource">;
   readonly config: CaptureConfig | null;
   /** Ports that take flow records. */

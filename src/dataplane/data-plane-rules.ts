@@ -36,7 +36,7 @@ export interface Dropped {
   readonly validated?: number;
 }
 
-export interface DataPlaneRulesOptions {
+interface DataPlaneRulesOptions {
   readonly bans: () => Iterable<Ban>;
   /** Rules that are always in force, whatever is banned. */
   readonly standing: () => readonly OwnedRule[];

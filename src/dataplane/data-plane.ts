@@ -49,7 +49,7 @@ export interface DataPlaneObserver {
 }
 
 /** The configuration as far as the data plane depends on it. */
-export interface DataPlaneSections
+interface DataPlaneSections
   extends Pick<MitigationSections, "dryRun" | "networks" | "hostgroups" | "mitigations" | "carpet" | "own"> {
   readonly protectedWhitelist: readonly Prefix[];
   /** null: the section was removed, what runs stays. */

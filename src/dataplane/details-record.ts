@@ -6,7 +6,8 @@ import type { Range } from "../net/range.ts";
 
 export const DETAILS_BYTES = AT.bytes;
 
-const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+/** The byte order of this machine, in which the addon reads records. */
+export const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
 /** Throws an Error for a set that the kernel does not have. */
 export function writeDetails(view: DataView, at: number, match: Match, bitOf: SetBitOf): void {

@@ -103,11 +103,11 @@ export class FlowReceivers {
   }
 }
 
-export function listenText({ address, port }: Pick<FlowListen, "address" | "port">): string {
+function listenText({ address, port }: Pick<FlowListen, "address" | "port">): string {
   return addressFamily(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-export function exporterRule(config: ExporterConfig): ExporterRule {
+function exporterRule(config: ExporterConfig): ExporterRule {
   const { prefix, silentAfterSeconds, ...rest } = config;
   return {
     address: addressToBytes(prefix.address),
@@ -118,7 +118,7 @@ export function exporterRule(config: ExporterConfig): ExporterRule {
 }
 
 /** @param known where it was received, and the names of the exporters in force. */
-export function exporterReading(
+function exporterReading(
   { address, rule, missingTemplates, undecoded, waitingForTemplate, ...counts }: ExporterStatus,
   known: { readonly listen: string; readonly names: readonly string[] },
 ): ExporterReading {

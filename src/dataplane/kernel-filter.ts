@@ -4,13 +4,16 @@
  *
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
+
 import type { KernelRule, SetBitOf } from "../mitigation/rules/kernel-rule.ts";
 import { isOfKernelOnly } from "../mitigation/rules/match.ts";
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "../native/constants.ts";
-import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
+import { ADDRESS_BYTES, addressFromBytes, addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
+import type { KernelPair } from "../sourceblock/pair-installer.ts";
+import type { Pair } from "../sourceblock/source-block.ts";
 import { loadAddon } from "./addon.ts";
-import { DETAILS_BYTES, writeDetails } from "./details-record.ts";
+import { DETAILS_BYTES, LITTLE_ENDIAN, writeDetails } from "./details-record.ts";
 import { type ForwardPlan, nativeTunnel, prefixBytes } from "./forward-tunnel.ts";
 import type {
   Filter,
@@ -30,19 +33,8 @@ export interface FilterOptions extends Omit<NativeOptions, "forward"> {
   readonly forward?: ForwardPlan | null;
 }
 
-/** Drops packets from `source` to `victim`; both have the same family. */
-export interface FilterPair {
-  readonly source: IpAddress;
-  readonly victim: IpAddress;
-}
-
-/** `expiresAtMs` is wall time here and below; it is converted to the boot-time clock once, when it is set. */
-export interface FilterPairPut extends FilterPair {
-  readonly expiresAtMs: number;
-}
-
 /** The number of dropped packets and bytes (of frames). */
-export interface FilterPairRow extends FilterPairPut {
+export interface FilterPairRow extends KernelPair {
   readonly packets: number;
   readonly bytes: number;
 }
@@ -84,12 +76,12 @@ export interface KernelFilter {
   readonly native: Filter;
   attach(): void;
   /** An existing pair gets the new expiry. */
-  putPairs(pairs: readonly FilterPairPut[]): void;
-  removePairs(pairs: readonly FilterPair[]): void;
+  putPairs(pairs: readonly KernelPair[]): void;
+  removePairs(pairs: readonly Pair[]): void;
   /** The pairs that have not expired. */
   readPairs(): FilterPairRow[];
   /** Those of these pairs that are in the kernel. */
-  readPairsOf(pairs: readonly FilterPair[]): FilterPairRow[];
+  readPairsOf(pairs: readonly Pair[]): FilterPairRow[];
   /** Replaces all rules; new ones are added before old ones are removed. Operators' rules without a destination in
    * `destinations` are never tried. `bitOf` is of the named sets that rules ask for. */
   setRules(rules: readonly KernelRule[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
@@ -113,7 +105,6 @@ export interface KernelFilter {
   close(end: "keep" | "detach"): void;
 }
 
-const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 /** Pairs read in one crossing. */
 const PAIR_CHUNK = 16_384;
 
@@ -148,14 +139,14 @@ class AddonFilter implements KernelFilter {
     this.native.attach();
   }
 
-  putPairs(pairs: readonly FilterPairPut[]): void {
+  putPairs(pairs: readonly KernelPair[]): void {
     this.native.putPairs(
       pairBytes(pairs),
       Float64Array.from(pairs, ({ expiresAtMs }) => expiresAtMs),
     );
   }
 
-  removePairs(pairs: readonly FilterPair[]): void {
+  removePairs(pairs: readonly Pair[]): void {
     this.native.removePairs(pairBytes(pairs));
   }
 
@@ -171,7 +162,7 @@ class AddonFilter implements KernelFilter {
     return pairs;
   }
 
-  readPairsOf(pairs: readonly FilterPair[]): FilterPairRow[] {
+  readPairsOf(pairs: readonly Pair[]): FilterPairRow[] {
     const addresses = pairBytes(pairs);
     const values = new Float64Array(pairs.length * PAIR_COLUMNS);
     this.native.readPairsOf(addresses, values);
@@ -266,7 +257,7 @@ function operatorEntries({ rules, destinations }: OperatorRulesPut): Uint8Array 
   return bytes;
 }
 
-function pairBytes(pairs: readonly FilterPair[]): Uint8Array {
+function pairBytes(pairs: readonly Pair[]): Uint8Array {
   const bytes = new Uint8Array(pairs.length * PAIR_BYTES);
   for (const [i, { source, victim }] of pairs.entries()) {
     bytes.set(addressToBytes(source), i * PAIR_BYTES);

@@ -5,7 +5,7 @@ import { AddonError } from "./addon.ts";
 import type { Native } from "./native.d.ts";
 
 export type MachineNative = Pick<Native, "probeProgram" | "readInterface" | "readKernel" | "readPinnedFilter">;
-export type AddonFindings = Omit<MachineFindings, "seenBy" | "gobgpd">;
+type AddonFindings = Omit<MachineFindings, "seenBy" | "gobgpd">;
 
 const NOTHING: AddonFindings = {
   addonError: null,

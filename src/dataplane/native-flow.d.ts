@@ -11,6 +11,7 @@ import type {
   SAMPLING_ORIGINS,
 } from "../native/constants.ts";
 import type { ExporterReading, InterfaceReading, Sampling } from "../telemetry/exporter-reading.ts";
+import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import type { Source } from "./native-source.d.ts";
 
 /** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */
@@ -57,25 +58,10 @@ export interface ExporterRule {
   readonly decapsulate: readonly string[];
 }
 
-export interface FlowReceiverStatus {
-  readonly datagrams: number;
-  readonly bytes: number;
-  /** Datagrams lost because the receive buffer was full. */
-  readonly overruns: number;
-  /** For all threads together: the buffer that the kernel granted, and how much of it waits to be read. */
-  readonly receiveBuffer: number;
-  readonly receiveBufferUsed: number;
-  /** Datagrams of addresses that no rule names, and the addresses that were seen last, 16 bytes each. */
-  readonly refused: number;
+/** A ListenerReading, as the addon has it. */
+export interface FlowReceiverStatus extends Omit<ListenerReading, "listen" | "threads" | "error" | "refusedAddresses"> {
+  /** 16 bytes each. */
   readonly refusedAddresses: readonly Uint8Array[];
-  /** Datagrams of exporters that found no room among EXPORTERS_MAX (UNLISTED_EXPORTERS_MAX without rules). */
-  readonly withoutRoom: number;
-  /**
-   * Records with more packets, bytes or time than there can be, which count as the most there can be; and long ones
-   * that counted at once, since there was no room to spread them over their time.
-   */
-  readonly clampedRecords: number;
-  readonly unspreadRecords: number;
 }
 
 /** An ExporterReading, as the addon has it. */

@@ -6,10 +6,10 @@ import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } fr
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { onlyValue, type Range } from "../net/range.ts";
+import { LITTLE_ENDIAN } from "./details-record.ts";
 
 export const RULE_BYTES = AT.bytes;
 
-const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const U32_MAX = 0xffff_ffff;
 /** Prefix length of a limit by destination. */
 const WHOLE_ADDRESS = 128;

@@ -4,7 +4,7 @@
  */
 import type { KernelFilter, NamedSets } from "./kernel-filter.ts";
 
-export interface SetExchangeOptions {
+interface SetExchangeOptions {
   /** null: there are none. Throws an Error where they could not be made. */
   readonly wanted: () => NamedSets | null;
   readonly monotonicMs: () => number;

@@ -22,7 +22,7 @@ import type { HookConfig } from "./divert-config.ts";
 import type { HookAnswer, HookRequest } from "./hook.ts";
 import { type HookTurn, HookTurns } from "./hook-turns.ts";
 
-export interface DiversionsOptions {
+interface DiversionsOptions {
   /** The hook of the configuration in force; null: none. */
   readonly hook: () => HookConfig | null;
   readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;

@@ -5,7 +5,7 @@ import type { HookRequest } from "./hook.ts";
 export type HookTurn = HookRequest["action"] | "check";
 
 /** Requests at once. */
-export const ASKED_AT_ONCE = 8;
+const ASKED_AT_ONCE = 8;
 /** Maxima by action. Those that wait go on in this order. */
 const AT_ONCE_OF = { begin: ASKED_AT_ONCE, confirm: 6, end: ASKED_AT_ONCE / 2, check: 2 } as const;
 

@@ -23,7 +23,7 @@ export interface HookRequest {
 /** `not_yet`: it goes on with it, and is called to confirm it. */
 export type HookAnswer = "done" | "not_yet";
 
-export interface HookSurroundings {
+interface HookSurroundings {
   readonly environment: Environment;
   /** Wall clock, ms. */
   readonly wallMs: () => number;

@@ -8,7 +8,7 @@ import type { EdgeConfig, EdgeNodeConfig } from "./edge-config.ts";
 import { isPlaced, scopeOf } from "./zones/placement.ts";
 import type { Zone } from "./zones/zone.ts";
 
-export interface EdgeNodesOptions {
+interface EdgeNodesOptions {
   /** null: no edge is configured. */
   readonly config: EdgeConfig | null;
   readonly now: () => Now;
@@ -28,7 +28,7 @@ export interface EdgeNodeView {
   readonly zonesPlaced: number;
 }
 
-export interface EdgeNode {
+interface EdgeNode {
   readonly name: string;
   readonly scope: readonly string[];
 }

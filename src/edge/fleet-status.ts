@@ -17,7 +17,7 @@ export interface Fleet {
   readonly reports: ReadonlyMap<string, EdgeReport>;
 }
 
-export interface FleetTotals {
+interface FleetTotals {
   readonly alive: number;
   readonly reporting: number;
   /** Numbers of what the reports left out, over all zones. */
@@ -68,7 +68,7 @@ export interface NodeCert extends CertClaim {
   readonly node: string;
 }
 
-export type WouldBeState = Extract<ReportedState, "would-deny" | "would-challenge">;
+type WouldBeState = Extract<ReportedState, "would-deny" | "would-challenge">;
 
 export interface WouldBeSource {
   readonly source: IpAddress;

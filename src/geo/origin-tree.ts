@@ -4,7 +4,7 @@
  */
 import { ADDRESS_BYTES, MAPPED_BITS } from "../net/address.ts";
 
-export interface OriginTree {
+interface OriginTree {
   readonly bytes: Uint8Array;
   readonly nodeCount: number;
   /** Bits of a record, two of which are a node: 24, 28 or 32. */
@@ -16,7 +16,7 @@ export interface OriginTree {
  * One call for each prefix that has data, in the order of addresses: its address in the 128-bit form (IPv4 mapped),
  * its length in that form, and what its data is known by. The array is valid until the call returns.
  */
-export type SeePrefix = (address: Uint8Array, length: number, data: number) => void;
+type SeePrefix = (address: Uint8Array, length: number, data: number) => void;
 
 const BITS = 8 * ADDRESS_BYTES;
 

@@ -42,7 +42,7 @@ export async function openOrigins(files: OriginFiles): Promise<OriginOf | null> 
   return (address) => originOf(address, asnFile, countryFile);
 }
 
-export interface OriginFault {
+interface OriginFault {
   /** `samples.asn_file`. */
   readonly key: string;
   readonly cause: OriginFileError;

@@ -54,7 +54,7 @@ export const ATTACKS_PARAMETERS = {
   after: { text: "What next was on the page before.", schema: NameText },
 };
 
-export interface PageQuery {
+interface PageQuery {
   readonly kind: "page";
   readonly limit: number;
   /** null: the first page. */

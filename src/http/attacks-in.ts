@@ -10,7 +10,7 @@ const PAGES_MAX = 10;
 
 type Sources = Pick<Backend, "endedAttacks" | "attacks">;
 
-export interface FoundAttacks {
+interface FoundAttacks {
   readonly attacks: readonly Attack[];
   /** There are no others. */
   readonly isWhole: boolean;

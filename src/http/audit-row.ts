@@ -5,7 +5,7 @@ import type { AuditRule, Call, Outcome, OutcomePart } from "./route.ts";
 
 export type Ended = Response | Refusal | Outcome;
 
-export interface EndedCall<Fields> {
+interface EndedCall<Fields> {
   readonly rule: AuditRule<Fields>;
   readonly call: Call;
   /** null: not read, or not valid. */

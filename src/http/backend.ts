@@ -43,6 +43,7 @@ import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
+import type { Update } from "../release/update-check.ts";
 import type { UpdateCheckConfig } from "../release/update-check-config.ts";
 import type { RefusingNode } from "../scrub/node-enforcements.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -218,7 +219,7 @@ export interface StatusView {
   /** The kinds of targets that are configured. No other part of their configuration is shown. */
   readonly notify: ReadonlySet<TargetKind>;
   /** A newer release; null: none is known, or update checks are off. */
-  readonly update: UpdateView | null;
+  readonly update: Update | null;
   /** Configured scrub nodes. */
   readonly scrubNodes: number;
   readonly edgeNodes: number;
@@ -236,20 +237,14 @@ export interface StatusView {
   readonly files: readonly FileFaultView[];
 }
 
-export interface StorageView {
+interface StorageView {
   /** Changes in force that the state database has not taken yet. */
   readonly unsaved: number;
   /** Why no history is written now; null: it is written, or storage is off. */
   readonly historyPaused: string | null;
 }
 
-export interface UpdateView {
-  readonly latestVersion: string;
-  readonly isSecurity: boolean;
-  readonly latestUrl: string;
-}
-
-export interface HostgroupView {
+interface HostgroupView {
   readonly name: string;
   readonly calculation: "per_host" | "total";
   readonly mitigation: Method;

@@ -2,17 +2,18 @@
  * The filters of a list: each is a parameter of the query with its description, and decides which items are wanted.
  * Items that satisfy all given filters are in the answer.
  */
+
 import { parseTarget, TARGET_FORM, type Target, targetMatcher } from "../net/target.ts";
+import { oneOf } from "../schema/schema-forms.ts";
 import { parseTimestamp } from "../schema/timestamp.ts";
 import type { Refusal } from "./refusal.ts";
 import type { ParameterDescription } from "./route-description.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "./server/query.ts";
-import { oneOf } from "./wire/one-of.ts";
 import { NameText, TargetText, TimeText } from "./wire/request-texts.ts";
 
 type Wanted<Item> = (item: Item) => boolean;
 
-export interface Filter<Item> extends ParameterDescription {
+interface Filter<Item> extends ParameterDescription {
   /** For the refusal: what a value must be. */
   readonly form: string;
   /** null: the text is no value of the parameter. */

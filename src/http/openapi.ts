@@ -29,7 +29,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, OperationResponse>>;
 }
 
-export interface OperationResponse {
+interface OperationResponse {
   readonly description: string;
   /** By media type. */
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;

@@ -108,6 +108,10 @@ export type Refusal =
   | { readonly kind: "too_many_streams" }
   | { readonly kind: "too_many_pages" };
 
+export function invalidBody(detail: string) {
+  return { kind: "invalid_body", detail } as const;
+}
+
 interface Description {
   readonly status: number;
   readonly error: string;

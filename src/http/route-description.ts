@@ -4,7 +4,7 @@
  */
 import { type TSchema, Type } from "@sinclair/typebox";
 import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
-import { closed } from "./wire/closed.ts";
+import { closedObject } from "../schema/schema-forms.ts";
 import { TimeText } from "./wire/request-texts.ts";
 
 export interface RouteDescription {
@@ -29,7 +29,7 @@ export interface AnswerDescription {
   readonly mediaType?: string;
 }
 
-export const ErrorWire = Type.Object({ error: Type.String() }, closed);
+export const ErrorWire = closedObject({ error: Type.String() });
 
 /** Parameters of all history routes (time-range.ts). */
 export const RANGE_PARAMETERS: Readonly<Record<string, ParameterDescription>> = {

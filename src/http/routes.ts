@@ -62,7 +62,7 @@ import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
 import { SlicedWork, type Slicing, type TablePass } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
-export interface RouteSources {
+interface RouteSources {
   readonly backend: Backend;
   readonly hosts: Pick<TablePass<HostView>, "read">;
   readonly pages: ListPages;

@@ -12,7 +12,7 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-export interface Step {
+interface Step {
   readonly kind: "step";
   readonly stepSeconds: number;
 }

@@ -5,14 +5,14 @@
 import type { Principal } from "../access/principal.ts";
 import type { Zone } from "../edge/zones/zone.ts";
 
-export interface ZoneAccessOptions {
+interface ZoneAccessOptions {
   readonly metrics: { zoneRefused(route: ZoneRoute): void };
   readonly log: { warn(fields: object, message: string): void };
   /** Lets a repeated warning through once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
 }
 
-export type ZoneRoute = "edge_history" | "edge_lever";
+type ZoneRoute = "edge_history" | "edge_lever";
 
 export class ZoneAccess {
   readonly #options: ZoneAccessOptions;

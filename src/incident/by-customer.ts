@@ -1,6 +1,6 @@
 /** Incidents by their customer, which a reload may change. */
 
-export interface OfCustomer {
+interface OfCustomer {
   readonly id: string;
   readonly customer: string;
 }

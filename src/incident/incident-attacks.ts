@@ -3,17 +3,19 @@
  * them; further ones count, and replace those that ended first. Times are wall clock, ms.
  */
 import { type Attack, isActive } from "../detection/attack/attack.ts";
-import { INCIDENT_MEMBERS_KEPT } from "../limits.ts";
 import { parseAddress } from "../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
 import { higher, type Incident, type Member, NO_PEAKS, NO_SUMS, type Peaks, type Sums } from "./incident.ts";
+
+/** Attacks that an incident lists. */
+export const INCIDENT_MEMBERS_KEPT = 1000;
 
 /** Prefixes of an incident that are listed, those with the most victims first. */
 const PREFIXES_SHOWN = 32;
 /** Lengths of prefixes by which victims are listed: a network as it is announced at its smallest. */
 const PREFIX_LENGTHS = { 4: 24, 6: 48 } as const;
 
-export interface VictimPrefix {
+interface VictimPrefix {
   readonly prefix: string;
   readonly victims: number;
 }

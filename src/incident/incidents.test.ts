@@ -6,8 +6,9 @@ import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import { classification, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { AttackVolume } from "../detection/attack/attack-volume.ts";
-import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
+import { INCIDENTS_KEPT } from "../limits.ts";
 import { INCIDENT_QUIET_MS } from "./incident.ts";
+import { INCIDENT_MEMBERS_KEPT } from "./incident-attacks.ts";
 
 const ADMIN = { operator: "noc", tenant: null };
 

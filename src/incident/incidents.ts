@@ -5,11 +5,11 @@
  */
 import type { Holder } from "../access/shares.ts";
 import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
-import { INCIDENT_MEMBERS_KEPT, INCIDENTS_KEPT } from "../limits.ts";
+import { INCIDENTS_KEPT } from "../limits.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
 import { changed, Entries, type Entry, figuresOf, recordOf } from "./entries.ts";
 import { customerOf, type Incident, type IncidentKey, type IncidentState, severityOf, stateOf } from "./incident.ts";
-import { IncidentAttacks, NO_VICTIMS } from "./incident-attacks.ts";
+import { INCIDENT_MEMBERS_KEPT, IncidentAttacks, NO_VICTIMS } from "./incident-attacks.ts";
 import type { IncidentAnswer, IncidentRefusal, IncidentsOptions } from "./incident-options.ts";
 import type { IncidentHead, IncidentView, ListedIncident, SharedIncident } from "./incident-view.ts";
 import { joinedWork } from "./joined-work.ts";

@@ -1,6 +1,6 @@
 /** One requirement of a configuration on this machine: the finding and the remedy. */
 
-export type Level = "ok" | "warning" | "error";
+type Level = "ok" | "warning" | "error";
 
 export interface Item {
   /** `kernel`, `interface eth0`. */

@@ -79,7 +79,7 @@ export interface InterfaceFindings {
   readonly attached: { readonly id: number; readonly name: string | null; readonly isGeneric: boolean } | null;
 }
 
-export type XdpFeature = (typeof XDP_FEATURES)[number];
+type XdpFeature = (typeof XDP_FEATURES)[number];
 
 /** A program of this project as it would be loaded for an interface. */
 export type ProgramVariant =

@@ -40,7 +40,7 @@ interface FilteredInterfaces {
 }
 
 /** The configuration as far as the machine must fulfil it; null: a section is not there. */
-export interface MachineSections {
+interface MachineSections {
   readonly capture: {
     readonly interfaces: readonly CapturedInterface[];
     readonly countOutgoing: boolean;

@@ -30,7 +30,7 @@ export type Admission =
   | { readonly kind: "refused"; readonly reason: Refusal };
 
 /** Refusals that depend only on the configuration and the prefix. */
-export type Unbannable = "prefixes are not banned" | PrefixRefusal | OrderedPrefixRefusal;
+type Unbannable = "prefixes are not banned" | PrefixRefusal | OrderedPrefixRefusal;
 
 /** Refusals at the caps, where a worse attack replaces other bans. */
 export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
@@ -62,7 +62,7 @@ export function capIn(reason: string | null): Cap | null {
   return isCap(cap) ? cap : null;
 }
 
-export interface BansInForce {
+interface BansInForce {
   /** Whether the prefix has an active ban. */
   readonly isBanned: boolean;
   readonly active: number;

@@ -27,7 +27,7 @@ export function announce({ announcer, diversions }: Carriers, bans: Iterable<Ban
 }
 
 /** The most valuable first. */
-export function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
+function announcedRoutes(bans: Iterable<Ban>): readonly Route[] {
   const routes: (Route | Candidate[])[] = [];
   const byPrefix = new Map<string, Candidate[]>();
   for (const ban of [...bans].sort(mostValuableFirst)) {

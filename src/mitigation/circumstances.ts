@@ -24,7 +24,7 @@ export interface BanTerms extends GroupMitigation {
   readonly ordered?: OrderedExtras;
 }
 
-export interface OrderedExtras {
+interface OrderedExtras {
   /** Empty: rules are found, as without an order. */
   readonly rules: readonly Match[];
   /** The communities of FlowSpec routes; null: none. */

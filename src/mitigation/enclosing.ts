@@ -56,7 +56,7 @@ export interface MovedAlong {
 }
 
 /** The configuration as far as enclosing prefixes depend on it. */
-export interface EnclosingSections {
+interface EnclosingSections {
   readonly networks: readonly Prefix[];
   readonly lookup: NetworkLookup;
   readonly whitelist: PrefixTable;

@@ -10,7 +10,7 @@ import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import { CountedBans } from "./counted-bans.ts";
 
-export interface EndedBansOptions extends Pick<BanEngineOptions, "endedKept" | "store"> {
+interface EndedBansOptions extends Pick<BanEngineOptions, "endedKept" | "store"> {
   /** The one in force. */
   readonly policy: () => { tenantOf(prefix: Prefix): Tenant };
 }

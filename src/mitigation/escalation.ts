@@ -37,7 +37,7 @@ export function isLessSevere(action: Action, than: Action): boolean {
   return SEVERITY[action] < SEVERITY[than];
 }
 
-export interface Climb {
+interface Climb {
   /** Since the ban began. */
   readonly elapsedMs: number;
   readonly isManual: boolean;

@@ -4,21 +4,19 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { GROUP_WHITELIST_MAX, HOSTGROUPS_MAX } from "../limits.ts";
-import { closed, list, oneOf, text } from "../schema/schema-forms.ts";
+import { closedObject, list, oneOf, text } from "../schema/schema-forms.ts";
 import { BASE_TRIO, METRICS } from "../traffic/rates.ts";
 
 /** Those that are set; the base trio cannot be off. */
-const SomeThresholds = Type.Object(
+const SomeThresholds = closedObject(
   Object.fromEntries(
     METRICS.map((name, i) => [
       name,
       Type.Optional(Type.Number(i < BASE_TRIO ? { exclusiveMinimum: 0 } : { minimum: 0 })),
     ]),
-  ),
-  closed,
-);
+  ));
 
-export const GroupSettings = Type.Object(
+export const GroupSettings = closedObject(
   {
     thresholds: Type.Optional(SomeThresholds),
     mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
@@ -26,13 +24,9 @@ export const GroupSettings = Type.Object(
     /** Name of the token, and when, as RFC 3339: for readers. */
     by: Type.Optional(Type.String()),
     at: Type.Optional(Type.String()),
-  },
-  closed,
-);
+  });
 export type GroupSettings = Static<typeof GroupSettings>;
 
-export const SettingsFile = Type.Object(
-  { hostgroups: Type.Record(Type.String(), GroupSettings, { maxProperties: HOSTGROUPS_MAX + 1 }) },
-  closed,
-);
+export const SettingsFile = closedObject(
+  { hostgroups: Type.Record(Type.String(), GroupSettings, { maxProperties: HOSTGROUPS_MAX + 1 }) });
 export type SettingsFile = Static<typeof SettingsFile>;

@@ -25,7 +25,7 @@ export interface ScrubMeasure {
   readonly filter: ScrubFilter;
 }
 
-export interface BlackholeMeasure {
+interface BlackholeMeasure {
   readonly kind: "blackhole";
   /** null: there is no speaker. */
   readonly route: UnicastRoute | null;

@@ -11,7 +11,7 @@ import type { OrderedTerms } from "./order/ban-order.ts";
 import { planOf } from "./plan.ts";
 import { repetitionOf } from "./repetition.ts";
 
-export interface NewBan {
+interface NewBan {
   readonly id: string;
   readonly prefix: Prefix;
   /** null: an operator requested it. */

@@ -26,7 +26,7 @@ import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
-export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId" | "ordered"> & Plan;
+type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId" | "ordered"> & Plan;
 
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {

@@ -6,7 +6,7 @@
 import { ATTACK_ENDED, type Ban, MANUAL_UNBAN, TTL_EXPIRED } from "./ban.ts";
 import type { GroupBanConfig } from "./mitigation-config.ts";
 
-export type Repetition = Pick<Ban, "repeat" | "holdUntil">;
+type Repetition = Pick<Ban, "repeat" | "holdUntil">;
 
 /** @param last the last ended ban of the same prefix; null: none is known. */
 export function repetitionOf(last: Ban | null, config: GroupBanConfig, wallMs: number): Repetition {

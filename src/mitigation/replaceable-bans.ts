@@ -15,7 +15,7 @@ import { type Ban, isWatching } from "./ban.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 
 /** An attack that needs a ban. */
-export interface Newcomer {
+interface Newcomer {
   /** As in attack-size.ts. */
   readonly size: number;
   /** It had a ban, which was replaced. */
@@ -32,7 +32,7 @@ interface Standing {
 }
 
 /** How much larger an attack must be than the one whose ban it replaces; one that is back, than the peak of that. */
-export const LARGER_FACTOR = 1.25;
+const LARGER_FACTOR = 1.25;
 /** A new ban is not replaced for this time. Short, since the largest attack may have to wait for it. */
 export const SHORTEST_LIFE_MS = 500;
 /** An attack that cannot be seen counts for this share of its peak: one that is seen is certain. */

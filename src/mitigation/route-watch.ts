@@ -8,7 +8,7 @@ import type { DiversionSource } from "./diversion.ts";
 import type { Method } from "./escalation.ts";
 import { foundNone, isForReader, type Measure, NO_RULES_FOUND, routesOf } from "./measure.ts";
 
-export interface RoutesStatus {
+interface RoutesStatus {
   /** At least one neighbor has one of the routes. */
   readonly isOut: boolean;
   /** The speaker has processed all routes and at least one is valid: retiring routes can be withdrawn. */
@@ -53,7 +53,7 @@ export const NOT_TRIED: RoutesStatus = { isOut: false, isSettled: false, refusal
 /** The state of several routes is the first of these that occurs. */
 const WORST_FIRST = ["failed", "speaker_down", "pending", "no_session", "announced"] as const;
 
-export interface RouteSources {
+interface RouteSources {
   readonly announcer: Announcer | null;
   readonly isHere: (ban: Ban) => boolean;
   readonly diversions: Pick<DiversionSource, "stateOf">;

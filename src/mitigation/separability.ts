@@ -11,7 +11,7 @@ export const ESTIMATES = [
   /** The other packets in the sample of the attack, and common services. */
   "sample",
 ] as const;
-export type Estimate = (typeof ESTIMATES)[number];
+type Estimate = (typeof ESTIMATES)[number];
 
 export interface Separability {
   /** `yes` and `no` only where it is known what users send. */

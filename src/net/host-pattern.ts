@@ -4,7 +4,7 @@
  */
 import { parseAddress } from "./address.ts";
 
-export interface HostPattern {
+interface HostPattern {
   /** Lower case; addresses without brackets and in their one form. */
   readonly host: string;
   /** null: 80 or 443. */

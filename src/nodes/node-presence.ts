@@ -21,7 +21,7 @@ interface Sighting {
 }
 
 /** The sightings of other brains, by the own monotonic clock, ms. */
-export interface OtherBrains {
+interface OtherBrains {
   /** null: the own sighting alone decides. */
   stateOf(
     node: string,

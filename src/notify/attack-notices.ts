@@ -13,8 +13,8 @@ export const KIND_WAIT_MS = 500;
 const CHANGE_FACTOR = 2;
 
 /** How long more than the threshold must get through an attack's ban before it is notified, and between two notices, ms. */
-export const NOT_HELD_MS = 10_000;
-export const NOT_HELD_PAUSE_MS = 600_000;
+const NOT_HELD_MS = 10_000;
+const NOT_HELD_PAUSE_MS = 600_000;
 
 export type AttackTurn = "started" | "lasts" | "classified" | "ended";
 

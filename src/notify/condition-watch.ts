@@ -14,7 +14,7 @@ export interface ConditionReading {
   readonly isUnknown?: boolean;
 }
 
-export interface ConditionChange extends Condition {
+interface ConditionChange extends Condition {
   readonly kind: ConditionKind;
   readonly isOver: boolean;
 }

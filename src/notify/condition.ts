@@ -45,7 +45,7 @@ export interface Condition {
   readonly found: string;
 }
 
-export interface ConditionTraits {
+interface ConditionTraits {
   readonly severity: Severity;
   /** The part, before its name; then its state at the begin and at the end. */
   readonly subject: string;

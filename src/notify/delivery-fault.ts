@@ -1,6 +1,6 @@
 /** Why a delivery failed, without secrets: the original error may contain the URL and is not passed on. */
 
-export interface FaultTraits {
+interface FaultTraits {
   /** The receiver will never take this message. */
   readonly isFinal?: boolean;
   /** The pause that the receiver requested. */

@@ -11,12 +11,12 @@ import { describeEvent, type EventText, hintsOf } from "./event-text.ts";
 import type { WireContext } from "./event-wire.ts";
 import { templateValues } from "./template-values.ts";
 
-export interface DigestContext extends WireContext {
+interface DigestContext extends WireContext {
   /** null: the texts are those of the service. */
   readonly template: Template | null;
 }
 
-export interface Digest {
+interface Digest {
   /** One line. */
   readonly subject: string;
   readonly text: string;

@@ -52,7 +52,7 @@ export interface EventWire {
   };
 }
 
-export interface OrdersWire {
+interface OrdersWire {
   readonly type: Orders["type"];
   readonly count: number;
   /** The first of them. */

@@ -158,7 +158,7 @@ export interface JoinedEvent extends Occasion {
   readonly joined: Joined;
 }
 
-export interface Joined {
+interface Joined {
   /** By kind. */
   readonly counts: Readonly<Record<string, number>>;
   /** Severity of the most urgent. */

@@ -16,7 +16,7 @@ export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
 
 /** How attacks and bans are written and read. */
-export interface Records {
+interface Records {
   readonly attackOf: (record: string) => Attack;
   readonly banOf: (record: string) => Ban;
   readonly ofBan: (ban: Ban) => string;
@@ -27,7 +27,7 @@ export function notificationId(eventId: string, target: string): string {
   return `${eventId} ${target}`;
 }
 
-export function recordOfEvent(event: NotifyEvent, { ofBan }: Records): EventRecord {
+function recordOfEvent(event: NotifyEvent, { ofBan }: Records): EventRecord {
   const attack = "attack" in event ? { attack: JSON.stringify(event.attack) } : {};
   const ban = "ban" in event && event.ban !== null ? { ban: ofBan(event.ban) } : {};
   const { attack: _attack, ban: _ban, ...rest } = event as NotifyEvent & { attack?: Attack; ban?: Ban | null };
@@ -35,7 +35,7 @@ export function recordOfEvent(event: NotifyEvent, { ofBan }: Records): EventReco
 }
 
 /** null: this build cannot read it. */
-export function eventOfRecord({ event, attack, ban }: EventRecord, { attackOf, banOf }: Records): NotifyEvent | null {
+function eventOfRecord({ event, attack, ban }: EventRecord, { attackOf, banOf }: Records): NotifyEvent | null {
   try {
     const attacked = attack === undefined ? {} : { attack: attackOf(attack) };
     const banned = ban === undefined ? {} : { ban: banOf(ban) };
@@ -45,7 +45,7 @@ export function eventOfRecord({ event, attack, ban }: EventRecord, { attackOf, b
   }
 }
 
-export interface KeptNotificationsOptions {
+interface KeptNotificationsOptions {
   readonly table: Pick<RecordTable<KeptNotification>, "queue">;
   /** Notifications of an earlier process. */
   readonly stored: readonly KeptNotification[];

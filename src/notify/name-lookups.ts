@@ -13,7 +13,7 @@ export const LOOKUP_MS = 5000;
 /** Names that are looked up at once. */
 export const LOOKUPS_MAX = 64;
 
-export interface NameLookupsOptions {
+interface NameLookupsOptions {
   /** All addresses of a name. Rejects if it has none. */
   readonly lookup: (name: string) => Promise<readonly string[]>;
   readonly timers: Pick<Timers, "after">;

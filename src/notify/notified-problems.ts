@@ -25,7 +25,7 @@ export interface Notified {
   readonly begin: NotifyEvent | null;
 }
 
-export interface NotifiedProblemsOptions {
+interface NotifiedProblemsOptions {
   readonly table: Pick<RecordTable<NotifiedProblem>, "queue">;
   /** Problems of an earlier process. */
   readonly stored: readonly NotifiedProblem[];

@@ -2,7 +2,7 @@
 
 import type { Template } from "../schema/message-template.ts";
 import type { ConfigPath } from "../schema/problem.ts";
-import type { EventKind, Severity } from "../targets/target-words.ts";
+import type { EventKind, Severity, TargetKind } from "../targets/target-words.ts";
 import type { TenantTargetRules } from "../targets/tenant-target.ts";
 
 /** Kinds of targets whose messages people read. */
@@ -74,8 +74,6 @@ export type TargetSettings =
   | { readonly kind: "pagerduty" | "opsgenie"; readonly keyEnv: string; readonly url: string }
   | AlertmanagerConfig
   | SyslogConfig;
-
-export type TargetKind = TargetSettings["kind"];
 
 export interface WebhookConfig {
   readonly kind: "webhook";

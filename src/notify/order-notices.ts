@@ -7,8 +7,7 @@ import type { GatheredOrders } from "../storage/notification-records.ts";
 import { forgettingTable, type RecordTable } from "../system/record-table.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-export const ORDER_TYPES = ["source_block", "filter_rule", "protection", "lever", "ban", "maintenance"] as const;
-export type OrderType = (typeof ORDER_TYPES)[number];
+export type OrderType = "source_block" | "filter_rule" | "protection" | "lever" | "ban" | "maintenance";
 export type OrderTurn = "made" | "changed" | "ended";
 
 /** One order that was made, changed or ended. */

@@ -2,7 +2,7 @@
 import { CONDITIONS, conditionOf, isConditionEnd } from "./condition.ts";
 import type { NotifyEvent } from "./event.ts";
 
-export interface Problem {
+interface Problem {
   readonly key: string;
   readonly isOver: boolean;
 }

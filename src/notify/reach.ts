@@ -24,7 +24,7 @@ const NOT_REACHABLE = ["64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/
 /** The addresses of a host that may be reached, at least one. Rejects with a DeliveryFault. */
 export type Reach = (host: string) => Promise<readonly Reached[]>;
 
-export interface ReachOptions {
+interface ReachOptions {
   /** All addresses of a name. Rejects if it has none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
   /** The same of the service's own servers. */

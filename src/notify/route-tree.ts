@@ -2,14 +2,15 @@
  * The tree of routes, in the manner of Alertmanager: an event goes down from the first route that takes it to the innermost
  * ones. Pure; knows neither targets nor problems.
  */
+
 import type { Tenant } from "../access/fair-queue.ts";
+import { DAY_MS } from "../system/now.ts";
 import type { EventKind, Severity } from "../targets/target-words.ts";
 import { METRICS } from "../traffic/rates.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { Hours, NotifyRoute, RouteMatch } from "./notify-config.ts";
 import { isAtLeast, severityOf } from "./severity.ts";
 
-const DAY_MS = 86_400_000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 
 /** The fields that the conditions of routes look at. */

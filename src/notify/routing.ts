@@ -5,11 +5,11 @@
 import type { Tenant } from "../access/fair-queue.ts";
 import type { RouteView } from "../http/wire/notify-route.ts";
 import { pathText } from "../schema/problem.ts";
-import type { EventKind } from "../targets/target-words.ts";
+import type { EventKind, TargetKind } from "../targets/target-words.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import type { LeftProblem, NotifyEvent } from "./event.ts";
 import { type Notified, NotifiedProblems } from "./notified-problems.ts";
-import { ALERT_LASTS_MS, type NotifyConfig, type NotifyRoute, type TargetKind } from "./notify-config.ts";
+import { ALERT_LASTS_MS, type NotifyConfig, type NotifyRoute } from "./notify-config.ts";
 import { problemOf } from "./problem.ts";
 import { isQuiet, type RoutedEvent, routedOf, takenBy } from "./route-tree.ts";
 import { isAtLeast } from "./severity.ts";
@@ -18,10 +18,10 @@ import { isAtLeast } from "./severity.ts";
 export const KEEP_ALERTS: ReadonlySet<TargetKind> = new Set<TargetKind>(["pagerduty", "opsgenie", "alertmanager"]);
 
 /** An alert at Alertmanager is sent again after this time, so that it lasts as long as its problem, ms. */
-export const RENEW_MS = ALERT_LASTS_MS / 3;
+const RENEW_MS = ALERT_LASTS_MS / 3;
 
 /** Targets of a tenant that does not own a problem any more. */
-export interface Left {
+interface Left {
   readonly problem: LeftProblem;
   readonly targets: readonly string[];
   readonly tenant: Tenant;

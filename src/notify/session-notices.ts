@@ -14,7 +14,7 @@ interface Session {
   isReportedLost: boolean;
 }
 
-export interface SessionNoticesOptions {
+interface SessionNoticesOptions {
   readonly timers: Timers;
   readonly notify: (kind: SessionEvent["kind"], neighbor: Neighbor) => void;
 }

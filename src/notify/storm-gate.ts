@@ -11,7 +11,7 @@ import { severityOf } from "./severity.ts";
 /** After which one more event of a tenant is sent by itself, ms. */
 const ONE_MORE_MS = 6_000;
 /** Problems whose begin was counted and whose end is awaited; over it the end of the oldest is sent by itself. */
-export const JOINED_PROBLEMS_MAX = 16_384;
+const JOINED_PROBLEMS_MAX = 16_384;
 
 interface Room {
   left: number;

@@ -34,7 +34,7 @@ export function syslogChannel(config: SyslogConfig, context: ChannelContext): Ch
 }
 
 /** RFC 5424, 6: `<PRI>1 TIMESTAMP HOSTNAME APP-NAME PROCID MSGID SD MSG`, UTF-8 with its mark. */
-export function frameOf(event: NotifyEvent, { facility }: SyslogConfig, context: ChannelContext): Buffer {
+function frameOf(event: NotifyEvent, { facility }: SyslogConfig, context: ChannelContext): Buffer {
   const priority = 8 * facility + PRIORITIES[severityOf(event)];
   const host = context.instance.replace(/[^!-~]/g, "_").slice(0, 255) || "-";
   const head = `<${priority}>1 ${timestamp(event.atMs)} ${host} floodwall - ${event.kind} - `;

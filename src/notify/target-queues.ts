@@ -2,10 +2,12 @@
  * The queues of all targets, those of the configuration and those that tenants set. A tenant's target gets of an event
  * what the API shows its tenant. Does not decide which target gets which event.
  */
+
 import type { Tenant } from "../access/fair-queue.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import type { TargetKind } from "../targets/target-words.ts";
 import type { TenantTarget } from "../targets/tenant-target.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import {
@@ -18,7 +20,7 @@ import {
 } from "./delivery-queue.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { KeptNotifications } from "./kept-notification.ts";
-import type { NotifyConfig, TargetKind } from "./notify-config.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { isForAlerts } from "./problem.ts";
 import type { Reach } from "./reach.ts";
 import { KEEP_ALERTS } from "./routing.ts";
@@ -83,7 +85,7 @@ export const DEFAULT_TIMES: DeliveryTimes = {
 const OF_TENANTS = "of tenants";
 
 /** Problems of a tenant that may begin at once as alerts of their own. */
-export const ALERT_BURST = 100;
+const ALERT_BURST = 100;
 
 interface Target {
   readonly kind: TargetKind;

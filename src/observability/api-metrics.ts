@@ -1,7 +1,7 @@
 /** Requests to the HTTP interface, by the name of their route. */
 import { MetricGroup } from "./metric-group.ts";
 
-export interface RequestReading {
+interface RequestReading {
   /** A route's name, or `unknown`. */
   readonly route: string;
   readonly method: string;
@@ -11,7 +11,7 @@ export interface RequestReading {
 
 /** Routes on which a tenant may request a zone of another tenant. */
 const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
-export type ZoneRoute = (typeof ZONE_ROUTES)[number];
+type ZoneRoute = (typeof ZONE_ROUTES)[number];
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 35];

@@ -1,7 +1,7 @@
 /** The other brains of a cluster: whether they are reached, and what they have not confirmed. */
 import { MetricGroup } from "./metric-group.ts";
 
-export interface BrainReading {
+interface BrainReading {
   readonly name: string;
   readonly isUp: boolean;
   /** null: not measured. */

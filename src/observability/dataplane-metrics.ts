@@ -4,7 +4,7 @@ import { MetricGroup } from "./metric-group.ts";
 
 const STATES = ["up", "failed", "dry_run", "disabled"] as const;
 
-export interface DataplaneReading {
+interface DataplaneReading {
   readonly state: (typeof STATES)[number];
   readonly rulesLeftOut: number;
   readonly filterRulesLeftOut: number;

@@ -12,7 +12,7 @@ export interface TickReading {
   readonly screenedRows: number;
 }
 
-export interface RefusedReading {
+interface RefusedReading {
   readonly attacks: number;
   readonly replaced: number;
   readonly rows: number;

@@ -2,7 +2,7 @@
 import { MetricGroup } from "./metric-group.ts";
 import { LIVENESSES } from "./scrub-metrics.ts";
 
-export interface EdgeReading {
+interface EdgeReading {
   readonly nodes: Iterable<(typeof LIVENESSES)[number]>;
   readonly zones: number;
   readonly levers: number;
@@ -13,13 +13,13 @@ export interface EdgeReading {
 }
 
 const LEVER_CHANGES = ["set", "cleared", "expired", "refused"] as const;
-export type LeverChange = (typeof LEVER_CHANGES)[number];
+type LeverChange = (typeof LEVER_CHANGES)[number];
 
 const ACME_CALLS = ["slot_granted", "slot_held", "slot_released", "published", "refused", "unknown_zone"] as const;
-export type AcmeCall = (typeof ACME_CALLS)[number];
+type AcmeCall = (typeof ACME_CALLS)[number];
 
 const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
-export type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
+type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
 export class EdgeMetrics extends MetricGroup {
   readonly #nodes = this.gauge(

@@ -3,7 +3,7 @@ import { ETCD_FAULTS, type EtcdFaultKind } from "../cluster/etcd/etcd-fault.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 const ORDER_ENDS = ["written", "superseded", "failed", "left_out"] as const;
-export type EtcdOrderEnd = (typeof ORDER_ENDS)[number];
+type EtcdOrderEnd = (typeof ORDER_ENDS)[number];
 
 export class EtcdMetrics extends MetricGroup {
   readonly #calls = this.counterOf("svc_cluster_etcd_calls_total", "Calls of etcd, by result.", "end", [

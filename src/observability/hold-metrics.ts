@@ -3,10 +3,10 @@ import type { Registry } from "prom-client";
 import { MetricGroup } from "./metric-group.ts";
 
 const HOLD_CHANNELS = ["rules", "zones"] as const;
-export type HoldChannel = (typeof HOLD_CHANNELS)[number];
+type HoldChannel = (typeof HOLD_CHANNELS)[number];
 
 const HOLD_ENDS = ["changed", "expired", "refused", "aborted", "stopped", "failed"] as const;
-export type HoldEnd = (typeof HOLD_ENDS)[number];
+type HoldEnd = (typeof HOLD_ENDS)[number];
 
 export class HoldMetrics extends MetricGroup {
   readonly #parked = this.gauge("svc_api_holds", "Polls parked until their document changes.", "channel");

@@ -17,7 +17,7 @@ export interface Log {
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel;
   readonly clock: Pick<Clock, "wallMs">;
   /** Receives whole lines. Default: standard output, written before the call returns, so that a crash loses none. */

@@ -3,7 +3,7 @@ import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { ScrapeText } from "./scrape-text.ts";
 
-export interface MetricsListenerOptions {
+interface MetricsListenerOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;

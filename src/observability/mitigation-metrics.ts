@@ -6,14 +6,14 @@ import { CAPS, type Cap } from "../mitigation/admission.ts";
 import { DIVERSION_PHASES, type DiversionPhase } from "../mitigation/diversion.ts";
 import { MetricGroup } from "./metric-group.ts";
 
-export interface BanReading {
+interface BanReading {
   readonly state: "active" | "withdrawn" | "rejected";
   readonly method: string;
   /** How many of them there are. */
   readonly bans: number;
 }
 
-export interface BgpReading {
+interface BgpReading {
   readonly connected: boolean;
   /** By session state, of a closed set. */
   readonly neighbors: Iterable<{ readonly state: string }>;
@@ -22,7 +22,7 @@ export interface BgpReading {
 }
 
 /** Changes by table. */
-export type UnsavedReading = Readonly<Record<string, number>>;
+type UnsavedReading = Readonly<Record<string, number>>;
 
 const FOUND_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];

@@ -1,7 +1,7 @@
 /** Named sets of prefixes: how many prefixes each has, how old its file is, and failed readings. */
 import { MetricGroup } from "./metric-group.ts";
 
-export interface PrefixSetReading {
+interface PrefixSetReading {
   readonly name: string;
   readonly prefixes: number;
   /** null: it has no file. */

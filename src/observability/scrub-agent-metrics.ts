@@ -22,7 +22,7 @@ const REPORT_RESULTS = ["stored", "refused", "unreachable", "unusable"] as const
 const REFUSALS = ["unreadable", "out_of_bounds", "no_room"] as const;
 const AGENT_FAULTS = ["kernel", "document_file"] as const;
 
-export interface ScrubAgentReading {
+interface ScrubAgentReading {
   readonly isDryRun: boolean;
   readonly isControllerUp: boolean;
   readonly bans: number;

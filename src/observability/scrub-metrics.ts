@@ -3,7 +3,7 @@ import { MetricGroup } from "./metric-group.ts";
 
 export const LIVENESSES = ["alive", "not_seen", "unknown", "lost"] as const;
 
-export interface ScrubReading {
+interface ScrubReading {
   readonly liveness: (typeof LIVENESSES)[number];
   readonly activeBans: number;
   readonly splitRules: number;

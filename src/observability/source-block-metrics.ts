@@ -1,7 +1,7 @@
 /** Source blocks: active ones, free policy slots, and the results of commands. */
 import { MetricGroup } from "./metric-group.ts";
 
-export interface SourceBlockReading {
+interface SourceBlockReading {
   readonly virtual: number;
   readonly installed: number;
   /** Not installed in the kernel yet. */

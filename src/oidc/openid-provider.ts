@@ -14,7 +14,7 @@ import { redirectUri, type SignInConfig } from "../access/sign-in-config.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-export interface OpenIdProviderOptions {
+interface OpenIdProviderOptions {
   readonly readVariable: (name: string) => string | null;
   readonly timers: Timers;
   /** After each reading of the document, why it cannot be used; null: it can, or there is no provider. */
@@ -24,8 +24,8 @@ export interface OpenIdProviderOptions {
 /** Time limit of one request to the provider, s. */
 const TIMEOUT_SECONDS = 10;
 /** How often the document is read while it can be used, and while it cannot, ms. */
-export const REFRESH_MS = 60_000;
-export const RETRY_MS = 15_000;
+const REFRESH_MS = 60_000;
+const RETRY_MS = 15_000;
 /** Clocks of the provider and of this machine may differ by as much, s. */
 const TOLERANCE_SECONDS = 30;
 

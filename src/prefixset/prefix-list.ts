@@ -15,7 +15,7 @@ export class PrefixListError extends Error {
 const LINE_FEED = 0x0a;
 const SHOWN_CHARACTERS_MAX = 40;
 
-export interface ListBounds {
+interface ListBounds {
   /** Maximum number of prefixes. */
   readonly most: number;
   readonly shortest: ShortestPrefix;

@@ -3,7 +3,7 @@
 /** Sets that need no file. */
 export const BUILT_IN_SETS = ["bogons"] as const;
 
-export type BuiltInSet = (typeof BUILT_IN_SETS)[number];
+type BuiltInSet = (typeof BUILT_IN_SETS)[number];
 
 export interface PrefixSetConfig {
   readonly name: string;
@@ -22,7 +22,7 @@ export type PrefixSetSource =
   | { readonly kind: "builtin"; readonly set: BuiltInSet };
 
 /** The checks that a file must pass to be used. */
-export interface SetChecks {
+interface SetChecks {
   /** The shortest length of a prefix, by family. */
   readonly shortest: { readonly ipv4: number; readonly ipv6: number };
   /** 100: any. */

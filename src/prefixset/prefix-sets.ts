@@ -20,7 +20,7 @@ import { usersFault } from "./set-users.ts";
 /** How often the files of sets are looked at, ms. */
 const PREFIX_SETS_WATCH_MS = 10_000;
 
-export interface PrefixSetsObserver {
+interface PrefixSetsObserver {
   /** The file of a set cannot be used: its last good prefixes stay, if there are any. At each attempt; `isNew`: the error was another one. */
   failed(name: string, error: string, isNew: boolean): void;
   /** Read again, after a change or an error. */
@@ -33,7 +33,7 @@ export interface PrefixSetsObserver {
   refused(cause: unknown): void;
 }
 
-export interface PrefixSetsOptions {
+interface PrefixSetsOptions {
   readonly read: ReadSets;
   readonly kept: KeepSets;
   /** Users of the last minute, 16 bytes each, IPv4 in its mapped form; empty: unknown. */

@@ -30,7 +30,7 @@ export interface SetContent {
 }
 
 /** The file as it was read. */
-export interface ReadFile {
+interface ReadFile {
   /** As stampOf() gives it. */
   readonly stamp: string;
   /** When it was written. Wall time. */

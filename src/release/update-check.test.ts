@@ -3,9 +3,8 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { UPDATE_INTERVAL_SECONDS_MAX } from "../config/sections/notify.ts";
-import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Cancel } from "../system/timers.ts";
-import { UpdateCheck } from "./update-check.ts";
+import { UPDATE_ANSWER_BYTES_MAX, UpdateCheck } from "./update-check.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

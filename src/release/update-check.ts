@@ -3,12 +3,14 @@
  * The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys are ignored. A failed check
  * is only logged.
  */
-import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { UpdateCheckConfig } from "./update-check-config.ts";
 import { isVersion } from "./version-order.ts";
+
+/** Bytes of the answer to an update check. */
+export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 
 /** A release newer than the running one. */
 export interface Update {
@@ -18,7 +20,7 @@ export interface Update {
   readonly latestUrl: string;
 }
 
-export interface UpdateCheckOptions {
+interface UpdateCheckOptions {
   readonly config: UpdateCheckConfig;
   readonly version: string;
   readonly timers: Timers;

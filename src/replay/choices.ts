@@ -43,7 +43,7 @@ const LEAST = [100, 1, 50] as const;
 /** A part of the traffic gets its own threshold if that is at most this share of the threshold of the whole. */
 const PART_MAX = 0.5;
 
-export interface Ground {
+interface Ground {
   readonly file: Sections;
   readonly config: Config;
   readonly seen: readonly SeenRates[];

@@ -12,7 +12,7 @@ import { timestamp } from "../schema/timestamp.ts";
 import { round } from "../traffic/rates.ts";
 import type { BanEvent, PacketTotals, ReplayEvent, ReplayTotals } from "./run.ts";
 
-export type ReplayLine =
+type ReplayLine =
   | {
       /** `attack_lasts`: the attack is still in progress at the end of the capture. */
       readonly event: "attack_started" | "attack_sampled" | "attack_classified" | "attack_ended" | "attack_lasts";

@@ -26,14 +26,14 @@ export interface Alarms {
   readonly refused: number;
 }
 
-export interface Measured {
+interface Measured {
   /** In the order of the configurations. */
   readonly alarms: readonly Alarms[];
   /** Rows over a threshold that were not judged in their tick for lack of space. */
   readonly unjudgedRows: number;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly native: Native;
   readonly capture: string;
   /** Identical except for thresholds and baselines. At least one. */

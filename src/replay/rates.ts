@@ -8,13 +8,13 @@ import type { Engine, Native, SourceStatus } from "../dataplane/native.d.ts";
 import type { IpAddress } from "../net/address.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { RateHistogram } from "../traffic/rate-histogram.ts";
-import { type Direction, METRICS } from "../traffic/rates.ts";
+import { DIRECTIONS, type Direction, METRICS } from "../traffic/rates.ts";
 import { openReplayEngine, replayOptions } from "./run.ts";
 
 /** For `replay --suggest`: busiest hosts listed. */
 const SUGGEST_BUSIEST_HOSTS = 5;
 
-export interface BusyHost {
+interface BusyHost {
   readonly target: IpAddress;
   /** Maximum over all windows. */
   readonly pps: number;
@@ -45,7 +45,6 @@ export interface CaptureRates {
 }
 
 const ROWS = 8192;
-const DIRECTIONS = ["incoming", "outgoing"] as const;
 
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
 export function ratesIn(native: Native, config: Config, capture: string): CaptureRates {

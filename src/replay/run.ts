@@ -77,7 +77,7 @@ export interface ReplayTotals {
   readonly error: string | null;
 }
 
-export interface ReplayRunOptions {
+interface ReplayRunOptions {
   readonly native: Native;
   readonly config: Config;
   /** Looks up where sources are; null: origins are not known. */

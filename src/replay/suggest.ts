@@ -10,7 +10,7 @@ import { type Choice, choicesOf, FACTORS, SUGGESTED_RULE } from "./choices.ts";
 import { type Alarms, measure, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "./measure.ts";
 import { type CaptureRates, ratesIn, type SeenRates } from "./rates.ts";
 
-export interface SuggestOptions {
+interface SuggestOptions {
   readonly native: Native;
   readonly config: Config;
   readonly configPath: string;

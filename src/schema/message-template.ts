@@ -18,13 +18,13 @@ type Part =
   | { readonly kind: "section"; readonly name: string; readonly isWithout: boolean; readonly parts: Part[] };
 
 /** Why a text is no template, and where. */
-export interface TemplateProblem {
+interface TemplateProblem {
   /** From 1. */
   readonly line: number;
   readonly rule: string;
 }
 
-export type ParsedTemplate =
+type ParsedTemplate =
   | { readonly kind: "template"; readonly template: Template }
   | { readonly kind: "problem"; readonly problem: TemplateProblem };
 

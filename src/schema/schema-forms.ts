@@ -1,5 +1,5 @@
-/** The building blocks of schemas of files and commands: formatted texts, ranges, lists, sections. */
-import { type TSchema, Type } from "@sinclair/typebox";
+/** The building blocks of schemas of files, commands and the wire: formatted texts, ranges, lists, sections. */
+import { type ObjectOptions, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { TextForm } from "./text-forms.ts";
 
 /** TypeBox has one registry of formats for the whole process, so ours have a prefix. */
@@ -22,7 +22,8 @@ export function boolean(fallback: boolean) {
   return Type.Boolean({ default: fallback });
 }
 
-export function oneOf<const Values extends readonly [string | boolean, ...(string | boolean)[]]>(...values: Values) {
+/** A closed set of words. */
+export function oneOf<const Values extends readonly (string | boolean)[]>(...values: Values) {
   return Type.Unsafe<Values[number]>(Type.Union(values.map((value) => Type.Literal(value))));
 }
 
@@ -32,7 +33,7 @@ export function list<Item extends TSchema>(item: Item, maxItems: number, options
 }
 
 /** Notes for the reference (docs/configuration.md) about a key in addition to its schema and description. */
-export interface ReferenceNotes {
+interface ReferenceNotes {
   /** Valid values; a test loads each of them. */
   readonly examples?: readonly unknown[];
   /** For a key without a `default`: the value that is used if it is absent. Keys of a mapping use the mapping's. */
@@ -52,6 +53,15 @@ export function described<Schema extends TSchema>(
   return { ...schema, description, ...notes };
 }
 
-export const closed = { additionalProperties: false } as const;
-/** A section that exists with its defaults even if the file does not have it. */
-export const withDefaults = { ...closed, default: {} } as const;
+export const Count = Type.Integer({ minimum: 0 });
+export const Rate = Type.Number({ minimum: 0 });
+
+/** An object without keys beyond `keys`. */
+export function closedObject<Keys extends TProperties>(keys: Keys, options: ObjectOptions = {}) {
+  return Type.Object(keys, { additionalProperties: false, ...options });
+}
+
+/** The same of a section that exists with its defaults even if the file does not have it. */
+export function defaultedObject<Keys extends TProperties>(keys: Keys) {
+  return closedObject(keys, { default: {} });
+}

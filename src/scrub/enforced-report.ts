@@ -2,7 +2,11 @@
  * A node's report on the documents that it got (docs/interface.md#scrub-report): which one is in force there,
  * and what it refuses. Read leniently and with bounds: other agents may use these keys for something else. Pure.
  */
-import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../limits.ts";
+
+/** Bans that a scrub node refuses, by name in its report, their different reasons, and the characters of each. */
+export const REFUSED_BANS_LISTED_MAX = 768;
+export const REFUSAL_REASONS_MAX = 16;
+export const REFUSAL_CHARACTERS_MAX = 120;
 
 /** The capability of agents that refuse single bans and report at once what they enforce. */
 export const REPORTS_REFUSED_BANS = "refused_bans";
@@ -54,7 +58,7 @@ function refusedIn(value: unknown): ReadonlyMap<string, string> {
 }
 
 /** One line, which neither a log nor a page is filled with. */
-export function refusalText(text: string): string {
+function refusalText(text: string): string {
   return text.slice(0, REFUSAL_CHARACTERS_MAX).replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");
 }
 

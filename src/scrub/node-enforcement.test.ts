@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
 import { NOON } from "../../test/fixtures/views.ts";
-import { REFUSED_BANS_LISTED_MAX, SENT_DOCUMENTS_MAX } from "../limits.ts";
 import { exactly } from "../net/range.ts";
-import { readEnforced } from "./enforced-report.ts";
-import { FAULT_KEPT_MS, NodeEnforcement, RESTART_BELIEVED_MS } from "./node-enforcement.ts";
+import { REFUSED_BANS_LISTED_MAX, readEnforced } from "./enforced-report.ts";
+import { FAULT_KEPT_MS, NodeEnforcement, RESTART_BELIEVED_MS, SENT_DOCUMENTS_MAX } from "./node-enforcement.ts";
 import { everyBan, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 
 const WITHIN_MS = 15_000;

@@ -2,11 +2,15 @@
  * Documents that one scrub node enforces, by its reports: bans that it refuses, and documents that
  * it got and did not put in force in time. A node that reports neither is never at fault here. Time is an argument.
  */
-import { REFUSED_BANS_LISTED_MAX, REFUSED_BANS_SHOWN, SENT_DOCUMENTS_MAX } from "../limits.ts";
+import { REFUSED_BANS_SHOWN } from "../limits.ts";
 import type { Now } from "../system/now.ts";
 import type { EnforcedReport } from "./enforced-report.ts";
+import { REFUSED_BANS_LISTED_MAX } from "./enforced-report.ts";
 import { NO_FAULTS, type NodeFault, type NodeFaults } from "./node-faults.ts";
 import { type DivertedBan, type DocumentBan, isSameContent, type RuleDocument } from "./rule-documents.ts";
+
+/** Documents that a node was sent and has not reported to enforce. */
+export const SENT_DOCUMENTS_MAX = 32;
 
 interface Sent {
   readonly etag: string;

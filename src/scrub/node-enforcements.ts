@@ -1,10 +1,12 @@
 /** The bans that each scrub node enforces of those it was sent, and the nodes at fault. */
-import { REFUSING_NODES_SHOWN } from "../limits.ts";
 import type { Now } from "../system/now.ts";
 import type { EnforcedReport } from "./enforced-report.ts";
 import { type Judging, NodeEnforcement } from "./node-enforcement.ts";
 import { NO_FAULTS, type NodeFault, type NodeFaults } from "./node-faults.ts";
 import type { DivertedBan, RuleDocument } from "./rule-documents.ts";
+
+/** Nodes that refuse a ban, in the ban. */
+const REFUSING_NODES_SHOWN = 8;
 
 export interface RefusingNode {
   readonly node: string;

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { ban } from "../../test/fixtures/views.ts";
-import { NODES_OF_BAN_MAX } from "../limits.ts";
-import { NodePlacements } from "./node-placements.ts";
+import { NODES_OF_BAN_MAX, NodePlacements } from "./node-placements.ts";
 import type { ScrubNodeConfig } from "./scrubbing-config.ts";
 
 const node = (name: string): ScrubNodeConfig => {

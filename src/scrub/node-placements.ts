@@ -2,12 +2,14 @@
  * To which nodes each diverted ban went, and so in whose documents it is: those of all nodes that may get its traffic, and
  * of those that had it. Routers follow a new route with a delay: the node of before goes on filtering until the ban ends.
  */
-import { NODES_OF_BAN_MAX } from "../limits.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type Audience, everyBan } from "./rule-documents.ts";
 import type { RuleSupport } from "./rule-forms.ts";
 import { nextHopFor, type ScrubNodeConfig } from "./scrubbing-config.ts";
+
+/** Nodes to which a ban went one after another. */
+export const NODES_OF_BAN_MAX = 8;
 
 export class NodePlacements {
   readonly #groupOf: (prefix: Prefix) => string;

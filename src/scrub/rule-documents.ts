@@ -38,7 +38,7 @@ export interface Audience {
   readonly scope: Scope | null;
 }
 
-export interface Scope {
+interface Scope {
   readonly hostgroups: readonly string[];
   /** Ids of further bans. */
   readonly others: ReadonlySet<string>;

@@ -1,11 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { readByFirstVersion } from "../../test/fixtures/scrub/first-version-reader.ts";
-import { RULE_FORMS_MAX } from "../limits.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { exactly } from "../net/range.ts";
-import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
+import {
+  formsOf,
+  RULE_CAPABILITIES,
+  RULE_FORMS_MAX,
+  type RuleCapability,
+  ruleSupportKey,
+  ruleSupportOf,
+} from "./rule-forms.ts";
 
 const EVERYTHING = ruleSupportOf(RULE_CAPABILITIES);
 const FIRST = ruleSupportOf([]);

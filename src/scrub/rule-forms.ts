@@ -2,11 +2,13 @@
  * Converts rules into forms that a scrub node supports. Old agents ignore match fields that they do not know, and would
  * drop more than intended: a rule is split into simpler ones, or left out. Pure.
  */
-import { RULE_FORMS_MAX } from "../limits.ts";
 import { isOfKernelOnly } from "../mitigation/rules/match.ts";
 import type { RuleReader } from "../mitigation/rules/reader-rules.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { onlyValue, type Range, singleValues } from "../net/range.ts";
+
+/** Single-port rules that may replace one rule with port ranges, for a scrub node that does not support ranges. */
+export const RULE_FORMS_MAX = 16;
 
 /**
  * Match fields that the first version lacked, as in `capabilities` of a node's report: `src_ports` and `dst_ports`,

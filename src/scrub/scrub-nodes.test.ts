@@ -306,7 +306,9 @@ describe("the document of a node", () => {
   test("keeps a victim that it had until the ban ends, also one whose hostgroup it does not serve any more", () => {
     const ban = divertedBan({ target: "192.0.2.1", node: "a" });
     nodes.banChanged(ban);
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1"]);
     nodes.reconfigure(scrubbing({ name: "a", hostgroups: ["b"] }, { name: "all" }));
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1", "192.0.2.2"]);
     nodes.banChanged(divertedBan({ target: "192.0.2.1", node: "all" }));
     expect(targets(nodes, "a")).toEqual(["192.0.2.1", "192.0.2.2"]);
     nodes.banChanged({ ...ban, state: "withdrawn" });

@@ -12,7 +12,7 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 
-export interface AnnouncingOptions {
+interface AnnouncingOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -3,7 +3,7 @@ import type { AuditEvent, AuditTrail } from "../audit/audit-event.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 
 /** A row of an automatic ban, and what the ban is about: equal at all brains that have the ban. */
-export interface AutomaticRow {
+interface AutomaticRow {
   readonly event: AuditEvent;
   /** An earlier process began the ban. */
   readonly isRestored: boolean;

@@ -1,11 +1,12 @@
 /** The parts that answers of the API are made of, beside the engines. */
+
 import type { SharedLinks } from "../access/guest-links.ts";
 import type { Edge } from "../edge/edge.ts";
-import type { UpdateView } from "../http/backend.ts";
 import type { NotifyTargets } from "../http/notify-targets.ts";
 import type { SignInSource } from "../http/routes/sign-in.ts";
 import type { Item } from "../machine/item.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
+import type { Update } from "../release/update-check.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
@@ -26,7 +27,7 @@ export interface BackendSources {
   /** Traffic that is not stored yet; null: no traffic is recorded. */
   readonly recorder?: Pick<HistoryRecorder, "recent"> | null;
   /** Absent: update checks are off. */
-  readonly availableUpdate?: () => UpdateView | null;
+  readonly availableUpdate?: () => Update | null;
   /** Findings of the machine check for this configuration; null: no check has finished. */
   readonly machineProblems?: () => readonly Item[] | null;
   /** Absent: there are none. */

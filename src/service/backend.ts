@@ -29,7 +29,6 @@ import type {
   HostView,
   SourceBlockPreview,
   StatusView,
-  UpdateView,
 } from "../http/backend.ts";
 import type { NotifyTargets } from "../http/notify-targets.ts";
 import type { OrderSources } from "../http/order-sources.ts";
@@ -48,6 +47,7 @@ import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
+import type { Update } from "../release/update-check.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -88,7 +88,7 @@ export class ServiceBackend implements Backend {
   readonly #version: string;
   readonly #history: History | null;
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
-  readonly #availableUpdate: () => UpdateView | null;
+  readonly #availableUpdate: () => Update | null;
   readonly #machineProblems: () => readonly Item[] | null;
   readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;

@@ -10,12 +10,12 @@ interface Counts {
   readonly replaced: number;
 }
 
-export interface CapPolicy {
+interface CapPolicy {
   readonly maxActiveBans: number;
   readonly maxBannedFraction: number;
 }
 
-export interface AttackTables {
+interface AttackTables {
   readonly detector: Counts;
   readonly carpets: Counts;
 }

@@ -13,7 +13,7 @@ import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { AttackIds } from "./attack-ids.ts";
 
-export interface ClusterAttacksOptions {
+interface ClusterAttacksOptions {
   readonly peers: Peers;
   readonly clock: Clock;
   readonly timers: Timers;

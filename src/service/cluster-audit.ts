@@ -21,7 +21,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { ServiceTrail } from "./audit-trail.ts";
 import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
-export interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
+interface ClusterAuditOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   /** Once the brains have agreed on the ids of attacks. */
   readonly whenAgreed: (report: () => void) => void;
   /** Start of this brain, wall clock, ms. */

@@ -14,7 +14,7 @@ import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-export interface ClusterBansOptions {
+interface ClusterBansOptions {
   readonly peers: Peers;
   readonly lease: Lease;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import { edgeReportCheck } from "../http/wire/edge/report.ts";
 import { BODY_BYTES_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 
-export interface EdgeReportSharing {
+interface EdgeReportSharing {
   readonly peers: Peers;
   readonly nodes: Pick<EdgeNodes, "has">;
   readonly reports: Pick<EdgeReports, "adopt" | "onOwn">;

@@ -2,6 +2,7 @@
  * The etcd of a cluster as the service runs it: orders, the lease of notifications, slots of certificates and masters of
  * clearance keys, with their log lines and metrics.
  */
+
 import { randomUUID } from "node:crypto";
 import { DataGeneration } from "../cluster/etcd/data-generation.ts";
 import { EtcdCalls } from "../cluster/etcd/etcd-calls.ts";
@@ -17,12 +18,13 @@ import { FALLBACK_MS, holdsWithFallback } from "../cluster/joins/etcd-fallback.t
 import type { Lease } from "../cluster/lease.ts";
 import type { SharedRecord, SharedTable } from "../cluster/order-exchange.ts";
 import type { PeerState } from "../cluster/peers.ts";
-import { type ClearanceKeys, DAY_MS } from "../edge/zones/clearance-keys.ts";
+import type { ClearanceKeys } from "../edge/zones/clearance-keys.ts";
 import type { EtcdMetrics } from "../observability/etcd-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import { DAY_MS } from "../system/now.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
 /** A fault that lasts: elections take about two seconds. */
@@ -31,7 +33,7 @@ const PROBLEM_MS = 10_000;
 const MASTERS_MS = 3_600_000;
 const MASTERS_AGAIN_MS = 30_000;
 
-export interface ClusterEtcdOptions {
+interface ClusterEtcdOptions {
   readonly config: EtcdConfig;
   /** The name of this brain. */
   readonly own: string;

@@ -15,7 +15,7 @@ import { oneOf } from "../schema/schema-forms.ts";
 import type { Clock } from "../system/clock.ts";
 import type { AttackIds } from "./attack-ids.ts";
 
-export interface IncidentSharing {
+interface IncidentSharing {
   readonly peers: Peers;
   readonly clock: Pick<Clock, "wallMs">;
   readonly incidents: Pick<Incidents, "join" | "listed" | "onChange" | "sharedOf">;

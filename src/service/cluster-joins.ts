@@ -26,7 +26,7 @@ import { shareQuarantine } from "./cluster-quarantine.ts";
 import type { Floodwall } from "./floodwall.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 
-export interface ClusterJoinsOptions {
+interface ClusterJoinsOptions {
   readonly peers: Peers;
   /** The lease where there is more than the connections to decide it; given that of the pair. Absent: that one. */
   readonly leaseOver?: (pair: Lease) => Lease;

@@ -7,7 +7,7 @@ import type { RouteLimit } from "../bgp/withheld-routes.ts";
 import type { Peers } from "../cluster/peers.ts";
 import { oneOf } from "../schema/schema-forms.ts";
 
-export interface LimitSharing {
+interface LimitSharing {
   readonly peers: Peers;
   readonly limits: Pick<LearnedLimits, "known" | "onLearned" | "take">;
   readonly onUnread: (kind: string, from: string) => void;

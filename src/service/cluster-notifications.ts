@@ -11,7 +11,7 @@ import type { EventSharing } from "../notify/target-queues.ts";
 import { type AttackIds, shownBan } from "./attack-ids.ts";
 import { ClusterOnce, type ClusterOnceOptions } from "./cluster-once.ts";
 
-export interface ClusterNotificationsOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
+interface ClusterNotificationsOptions extends Omit<ClusterOnceOptions, "kind" | "entriesMax"> {
   readonly ids: Pick<AttackIds, "shown" | "shownId" | "whenAgreed" | "agreeNow">;
   /** Start of this brain, wall clock, ms. */
   readonly startedAt: number;

@@ -1,4 +1,5 @@
 /** One kind of events that all brains have and one of them carries out: what brains say of them to each other. */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import {
@@ -14,6 +15,7 @@ import type { RenamedIds } from "../cluster/joins/event-keys.ts";
 import { LEASE_MS } from "../cluster/joins/pair-lease.ts";
 import type { Lease } from "../cluster/lease.ts";
 import type { Peers } from "../cluster/peers.ts";
+import { oneOf } from "../schema/schema-forms.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { PairLease } from "./cluster-lease.ts";
@@ -44,7 +46,7 @@ const AGE_MAX_MS = 900_000;
 const MARKS_MAX = 16_384;
 
 const Body = Type.Object({
-  word: Type.Union([Type.Literal("done"), Type.Literal("given_up"), Type.Literal("offered"), Type.Literal("granted")]),
+  word: oneOf("done", "given_up", "offered", "granted"),
   deliveries: Type.Array(
     Type.Object({
       key: Type.String({ maxLength: 512 }),

@@ -2,20 +2,22 @@
  * Shares which scrub and edge nodes poll this brain with the other brains: what changes at once, everything when a
  * connection begins.
  */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { ForeignSightings } from "../cluster/joins/presence.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { NodePresence } from "../nodes/node-presence.ts";
+import { oneOf } from "../schema/schema-forms.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-export interface PolledNodes {
+interface PolledNodes {
   readonly presence: NodePresence;
   has(name: string): boolean;
 }
 
-export interface PresenceSharing {
+interface PresenceSharing {
   readonly peers: Peers;
   /** By channel. */
   readonly channels: Readonly<Record<Channel, PolledNodes>>;
@@ -34,7 +36,7 @@ const NODES_OF_MESSAGE = 1000;
 const GATHER_MS = 50;
 
 const Body = Type.Object({
-  channel: Type.Union([Type.Literal("scrub"), Type.Literal("edge")]),
+  channel: oneOf("scrub", "edge"),
   nodes: Type.Array(
     Type.Object({
       name: Type.String({ maxLength: 253 }),

@@ -6,7 +6,7 @@ import { KEPT_BACK_MS, type KeptBack } from "../bgp/route-quarantine.ts";
 import type { Peers } from "../cluster/peers.ts";
 import type { Clock } from "../system/clock.ts";
 
-export interface QuarantineSharing {
+interface QuarantineSharing {
   readonly peers: Peers;
   readonly clock: Pick<Clock, "wallMs">;
   readonly quarantine: Pick<QuarantineKeeper, "entries" | "onKeptBack" | "take">;

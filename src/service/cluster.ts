@@ -50,7 +50,7 @@ const WAITING_SHOWN = 20;
 /** Attempts to connect are spread over so much of their pause. */
 const SPREAD = 0.5;
 
-export interface ClusterParts {
+interface ClusterParts {
   readonly state: StateStore;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -68,7 +68,7 @@ interface ClusteredEdge extends Pick<Edge, "levers" | "nodes" | "acme" | "report
   readonly clearance: () => ClearanceKeys | null;
 }
 
-export type ClusterFaultListener = (turn: "begun" | "over", fault: ClusterFault) => void;
+type ClusterFaultListener = (turn: "begun" | "over", fault: ClusterFault) => void;
 
 export class Cluster {
   readonly peers: ClusterLink;

@@ -44,7 +44,7 @@ import { Reporting } from "./reporting.ts";
 import { type OpenedSignIn, openSignIn, type SignInParts } from "./sign-in.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
-export interface ComposedService {
+interface ComposedService {
   /** Throws the errors that isStartFault() recognizes, most often because a port is in use. */
   start(): void;
   stop(): Promise<void>;
@@ -52,7 +52,7 @@ export interface ComposedService {
   reload(): void;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly config: Config;
   readonly configPath: string;
   /** Warnings of the configuration that are in the log. */

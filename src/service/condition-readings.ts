@@ -6,7 +6,7 @@ import type { ConditionReading } from "../notify/condition-watch.ts";
 import type { DiskSpace } from "../system/disk-space.ts";
 import type { Floodwall } from "./floodwall.ts";
 
-export interface ConditionParts {
+interface ConditionParts {
   readonly floodwall: Pick<Floodwall, "config" | "packetPath" | "announcer" | "scrub" | "diversions">;
   readonly edge: Pick<Edge, "nodes" | "reports" | "feed">;
   /** null: not known. */

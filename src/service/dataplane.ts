@@ -26,7 +26,7 @@ type Neighbors = Pick<
 >;
 
 /** Other parts are called only after it is started. */
-export interface PacketDroppingOptions extends Neighbors {
+interface PacketDroppingOptions extends Neighbors {
   readonly config: Config;
   /** Absent: this process cannot reach the kernel. */
   readonly filterOpener?: FilterOpener | null;
@@ -88,7 +88,7 @@ export function warnOfPinnedFilters({ kernel, pinPath, log }: LeftBehindOptions)
   }
 }
 
-export interface LeftBehindOptions {
+interface LeftBehindOptions {
   readonly kernel: Pick<FilterOpener, "readPinned">;
   readonly pinPath: string;
   readonly log: Pick<Log, "warn">;

@@ -10,7 +10,7 @@ import type { Clock } from "../system/clock.ts";
 import { type Environment, processEnvironment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 
-export interface DiversionParts {
+interface DiversionParts {
   readonly config: Pick<Config, "stateDir">;
   readonly clock: Clock;
   readonly timers: Timers;

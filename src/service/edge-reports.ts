@@ -13,7 +13,7 @@ import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-export interface EdgeReportingOptions {
+interface EdgeReportingOptions {
   readonly nodes: EdgeNodes;
   readonly levers: Pick<Levers, "all">;
   /** null: storage is off. */

@@ -110,7 +110,7 @@ describe("a restart", () => {
     clock.advance(600_000);
     expect(untilOf(await start())).toBeNull();
     await saved();
-    expect(state?.levers()).toEqual([]);
+    expect(state?.stored().levers).toEqual([]);
   });
 
   test("forgets slots and challenges: the node asks again", async () => {
@@ -143,7 +143,7 @@ describe("by the clock", () => {
     clock.advance(1);
     expect([calls, channel.levers.all.size]).toEqual([1, 0]);
     await saved();
-    expect(state?.levers()).toEqual([]);
+    expect(state?.stored().levers).toEqual([]);
     channel.stop();
     expect(clock.pending).toBe(0);
   });

@@ -6,7 +6,7 @@ import type { Clock } from "../system/clock.ts";
 import { EnvFile } from "../system/env-file.ts";
 import { type Environment, processEnvironment } from "../system/environment.ts";
 
-export interface ServiceEnvironmentOptions {
+interface ServiceEnvironmentOptions {
   readonly clock: Pick<Clock, "wallMs">;
   readonly log: Pick<Log, "info" | "error">;
   readonly limiter: Pick<Limiter, "pass">;

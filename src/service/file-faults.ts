@@ -5,7 +5,7 @@
 import type { Log } from "../observability/log.ts";
 import type { FileFault, FileFaultView, FileKind } from "../system/file-fault.ts";
 
-export interface FileFaultsOptions {
+interface FileFaultsOptions {
   readonly log: Pick<Log, "error" | "info">;
   readonly wallMs: () => number;
 }

@@ -15,7 +15,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
 import { noticed, type OnOrders, ruleSubject } from "./order-changes.ts";
 
-export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
+interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly config: Config;
   readonly state: StateStore;
   readonly log: Log;

@@ -11,7 +11,7 @@ const MESSAGES_AHEAD = 2;
 export const ANSWER_MS = 10_000;
 export const RESTART_MS = 1000;
 
-export interface FinderThreadOptions {
+interface FinderThreadOptions {
   readonly timers: Timers;
   readonly code: URL;
   /** It runs, and takes orders. */

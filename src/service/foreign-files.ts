@@ -14,7 +14,7 @@ import { OriginWatch } from "./origin-files.ts";
 import { openPrefixSets, type PrefixSetParts, wantedSets } from "./prefix-sets.ts";
 import { secretFaults } from "./secret-faults.ts";
 
-export interface ForeignFilesParts extends Omit<PrefixSetParts, "users" | "metrics"> {
+interface ForeignFilesParts extends Omit<PrefixSetParts, "users" | "metrics"> {
   readonly environment: Pick<Environment, "read">;
   readonly metrics: PrefixSetParts["metrics"] & { readonly files: { set(faults: readonly FileFaultView[]): void } };
 }

@@ -13,7 +13,7 @@ import type { GroupSettings } from "../mitigation/group-settings.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import { messageOf } from "../system/error-message.ts";
 
-export interface GroupSettingsOptions {
+interface GroupSettingsOptions {
   readonly stateDir: string;
   readonly reload: () => Promise<ReloadOutcome>;
   readonly wallMs: () => number;

@@ -10,7 +10,7 @@ import { sharedLinkFile } from "../storage/guest-link-file.ts";
 import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 
-export interface SharedLinksParts {
+interface SharedLinksParts {
   /** By the configuration in force. */
   readonly api: () => ApiConfig;
   /** Default: those of `api`. */

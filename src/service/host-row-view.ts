@@ -13,7 +13,7 @@ import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
 
 /** The details of hosts beside their rates. */
-export interface HostTables {
+interface HostTables {
   readonly attacks: ActiveAttacks;
   readonly baselines: Baselines;
   /**

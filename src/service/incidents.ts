@@ -14,7 +14,7 @@ import type { Log } from "../observability/log.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
 
-export interface IncidentOptions {
+interface IncidentOptions {
   readonly state: Pick<StateStore, "table">;
   /** In force. */
   readonly present: () => Config;

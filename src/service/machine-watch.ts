@@ -16,7 +16,7 @@ import type { Timers } from "../system/timers.ts";
 /** How long a start waits for the machine check, ms; later findings are logged later. */
 export const MACHINE_LOOK_MS = 500;
 
-export interface MachineWatchOptions {
+interface MachineWatchOptions {
   /** See readMachine(). */
   readonly loadAddon: () => MachineNative;
   readonly log: Pick<Log, "warn" | "error">;

@@ -8,7 +8,7 @@ import type { Clock } from "../system/clock.ts";
 import { faultingTable } from "./faults.ts";
 import { noticed, type OnOrders, windowSubject } from "./order-changes.ts";
 
-export interface MaintenanceParts {
+interface MaintenanceParts {
   readonly config: Config;
   readonly state: StateStore;
   readonly clock: Pick<Clock, "wallMs">;

@@ -12,7 +12,7 @@ type Running = Pick<Floodwall, "config"> & {
 };
 
 /** Number of the hosts that are named. */
-export const MOVED_NAMED_MAX = 8;
+const MOVED_NAMED_MAX = 8;
 /** How long one reading of the headers is used, ms: the sample grows once a second. */
 const READING_MS = 1000;
 

@@ -5,7 +5,7 @@
 import type { Clock } from "../system/clock.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 
-export interface ClockFollowers {
+interface ClockFollowers {
   /** Orders in force: moves them, if the clock was set. */
   readonly orders: () => void;
   /** Moves the times that are kept of orders beside those in force, after them. */

@@ -11,7 +11,7 @@ import { TTL_EXPIRED } from "../mitigation/ban.ts";
 import type { OrderType } from "../notify/order-notices.ts";
 import { type OrderedChange, TAKEN_OVER } from "./order-changes.ts";
 
-export interface OrderNotifierOptions {
+interface OrderNotifierOptions {
   readonly register: Pick<OrderRegister, "isAdopting" | "stampOf">;
   readonly peers: Pick<Peers, "own" | "states">;
   readonly lease: Lease;

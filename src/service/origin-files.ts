@@ -9,7 +9,7 @@ import { messageOf } from "../system/error-message.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { FileFaults } from "./file-faults.ts";
 
-export interface OriginWatchOptions {
+interface OriginWatchOptions {
   readonly timers: Pick<Timers, "every">;
   readonly faults: Pick<FileFaults, "replace">;
 }

@@ -35,7 +35,7 @@ import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { EXPORTER_FAULTS, PROFILE_FAULTS } from "./faults.ts";
 
-export interface PacketPathOptions {
+interface PacketPathOptions {
   readonly native: Native;
   readonly config: Config;
   readonly capture: CaptureConfig;

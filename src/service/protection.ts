@@ -12,7 +12,7 @@ import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
 import { noticed, type OnOrders, protectionSubject } from "./order-changes.ts";
 
-export interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "onChange" | "callers" | "slots"> {
+interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "onChange" | "callers" | "slots"> {
   readonly state: Pick<StateStore, "table">;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -12,7 +12,7 @@ import type { DisallowedBan } from "../mitigation/admission.ts";
 import type { WantedChanges } from "../mitigation/wanted-changes.ts";
 import { messageOf } from "../system/error-message.ts";
 
-export interface ReloaderOptions<Opened> {
+interface ReloaderOptions<Opened> {
   readonly configPath: string;
   /** The file of settings by the API: of an order in progress that of the order. */
   readonly settings: () => string;
@@ -32,7 +32,7 @@ export interface ReloaderOptions<Opened> {
   readonly apply: (next: Config, opened: Opened) => void;
 }
 
-export interface ReloadLog {
+interface ReloadLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

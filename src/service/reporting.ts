@@ -49,7 +49,7 @@ import { isNotifiedHere } from "./order-notifier.ts";
 import { RouteChanges } from "./route-changes.ts";
 import { tenantReach } from "./tenant-reach.ts";
 
-export interface ReportingOptions {
+interface ReportingOptions {
   readonly floodwall: Floodwall;
   readonly edge: EdgeChannel;
   /** By the configuration in force. */

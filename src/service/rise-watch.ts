@@ -7,7 +7,7 @@ import type { Timers } from "../system/timers.ts";
 
 const LOOK_MS = 1000;
 
-export interface RiseWatchOptions {
+interface RiseWatchOptions {
   readonly detector: Detector;
   readonly hostgroups: () => readonly Hostgroup[];
   readonly monotonicMs: () => number;

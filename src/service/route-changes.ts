@@ -8,7 +8,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 
-export interface RouteChangesOptions {
+interface RouteChangesOptions {
   readonly bans: Pick<BanEngine, "active" | "routeState">;
   readonly timers: Pick<Timers, "after">;
   readonly onChange: (ban: Ban, state: RouteState | null) => void;

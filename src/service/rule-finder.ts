@@ -22,9 +22,9 @@ const THREADS = 2;
 /** Attacks in one message. */
 const ATTACKS_AT_ONCE = 16;
 
-export type OnFound = (answers: readonly FoundRequest[]) => void;
+type OnFound = (answers: readonly FoundRequest[]) => void;
 
-export interface RuleFinderOptions {
+interface RuleFinderOptions {
   readonly timers: Timers;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly onFound: OnFound;
@@ -152,7 +152,7 @@ export class RuleFinder {
   }
 }
 
-export interface LoggedFinderOptions extends Pick<RuleFinderOptions, "timers" | "clock" | "onFound"> {
+interface LoggedFinderOptions extends Pick<RuleFinderOptions, "timers" | "clock" | "onFound"> {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: Pick<Metrics, "mitigation">;

@@ -15,7 +15,7 @@ import type { PacketPath } from "./packet-path.ts";
 import type { RuleFinder } from "./rule-finder.ts";
 
 /** The parts that are read. */
-export interface ScrapedParts {
+interface ScrapedParts {
   readonly config: { readonly dryRun: boolean };
   readonly detector: Detector;
   readonly bans: BanEngine;

@@ -9,7 +9,7 @@ import { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { Clock } from "../system/clock.ts";
 import { METRICS } from "../traffic/rates.ts";
 
-export interface ScrubbingOptions {
+interface ScrubbingOptions {
   readonly config: Config;
   /** The configuration in force. */
   readonly present: () => Config;

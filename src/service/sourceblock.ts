@@ -16,7 +16,7 @@ import {
 } from "../sourceblock/source-blocks.ts";
 import { blockSubject, noticed, type OnOrders } from "./order-changes.ts";
 
-export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy" | "observer"> {
+interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy" | "observer"> {
   readonly config: Config;
   readonly log: Log;
   readonly limiter: Limiter;

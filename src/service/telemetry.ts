@@ -18,7 +18,7 @@ import { Listeners } from "./listeners.ts";
 /** How often exporters are read, ms; longer if reading takes long. */
 const EXPORTERS_READ_MS = 2000;
 
-export interface TelemetryWatchOptions {
+interface TelemetryWatchOptions {
   readonly config: TelemetryConfig;
   readonly read: () => FlowReadings;
   readonly log: Pick<Log, "info" | "warn" | "error">;

@@ -22,7 +22,7 @@ import { TrafficTurn } from "./traffic-turn.ts";
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
 
-export interface TrafficRecorderOptions {
+interface TrafficRecorderOptions {
   readonly floodwall: Floodwall;
   /** null: storage is off. */
   readonly history: HistoryStore | null;

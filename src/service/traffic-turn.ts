@@ -10,7 +10,7 @@ export const KEPT_MS = 60_000;
 /** Each has up to TRAFFIC_ROWS_MAX rows. */
 const KEPT_MAX = 12;
 
-export interface TrafficTurnOptions {
+interface TrafficTurnOptions {
   readonly lease: Lease;
   /** Resolves when it is stored, or lost. */
   readonly store: (snapshot: TrafficSnapshot) => Promise<unknown>;

@@ -33,7 +33,7 @@ export const PAIR_REFUSALS = [
   "source_allowlisted",
   "source_in_networks",
 ] as const;
-export type PairRefusal = (typeof PAIR_REFUSALS)[number];
+type PairRefusal = (typeof PAIR_REFUSALS)[number];
 
 /** Refusals of tenants only. */
 const SHARE_REFUSALS = ["victims_over_share", "slots_over_share"] as const;
@@ -47,7 +47,7 @@ export const BLOCK_REFUSALS = [
 ] as const;
 export type BlockRefusal = (typeof BLOCK_REFUSALS)[number];
 
-export interface BlocksInForce {
+interface BlocksInForce {
   /** The pair has a block already, and needs no further slot. */
   readonly isBlocked: boolean;
   /** Whether a further victim of the source is too many, of all or of the caller. */

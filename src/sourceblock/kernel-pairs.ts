@@ -14,7 +14,7 @@ export const SOURCE_BLOCKS_PER_PIECE = 2048;
 export const KERNEL_OPERATIONS = ["read", "put", "remove"] as const;
 export type KernelOperation = (typeof KERNEL_OPERATIONS)[number];
 
-export interface KernelPairsOptions {
+interface KernelPairsOptions {
   /** null: no data plane; nothing is ever installed. */
   readonly installer: PairInstaller | null;
   /** Called by settle(), which retries later. */

@@ -8,7 +8,7 @@ import { PrefixTable } from "../net/prefix-table.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 
 /** The configuration as far as source blocks depend on it. */
-export interface SourceBlockSections extends Omit<MitigationSections, "dataplane" | "samples" | "scrubProfiles"> {
+interface SourceBlockSections extends Omit<MitigationSections, "dataplane" | "samples" | "scrubProfiles"> {
   /** null: nothing is dropped on this machine. */
   readonly dataplane: {
     readonly enabled: boolean;

@@ -61,8 +61,8 @@ export interface SourceBlockView {
   readonly isInstalled: boolean;
 }
 
-export type UnblockRefusal = "no_dataplane" | "not_blocked";
-export type Refused<Refusal> = { readonly kind: "refused"; readonly refusal: Refusal };
+type UnblockRefusal = "no_dataplane" | "not_blocked";
+type Refused<Refusal> = { readonly kind: "refused"; readonly refusal: Refusal };
 /** `isSaved` false: it is in force, and the disk has not taken it yet. */
 export type Done = { readonly kind: "done"; readonly view: SourceBlockView; readonly isSaved: boolean };
 export type BlockAnswer = Done | Refused<BlockRefusal>;

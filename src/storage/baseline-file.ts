@@ -107,7 +107,8 @@ async function loadSeasons(
   }
 }
 
-function words(...values: number[]): Uint8Array {
+/** Numbers as words of 32 bits, little endian. */
+export function words(...values: number[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(4 * values.length));
   for (const [i, value] of values.entries()) view.setUint32(4 * i, value, true);
   return new Uint8Array(view.buffer);

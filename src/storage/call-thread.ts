@@ -3,9 +3,9 @@ import { messageOf } from "../system/error-message.ts";
 import { StorageFault, type StorageFaultKind } from "./storage-fault.ts";
 
 /** The calls that a thread carries out, by name; each has one argument. */
-export type CallsOf<Calls> = { [N in keyof Calls]: (argument: never) => unknown };
-export type CallArgument<Calls extends CallsOf<Calls>, N extends keyof Calls> = Parameters<Calls[N]>[0];
-export type CallAnswer<Calls extends CallsOf<Calls>, N extends keyof Calls> = Awaited<ReturnType<Calls[N]>>;
+type CallsOf<Calls> = { [N in keyof Calls]: (argument: never) => unknown };
+type CallArgument<Calls extends CallsOf<Calls>, N extends keyof Calls> = Parameters<Calls[N]>[0];
+type CallAnswer<Calls extends CallsOf<Calls>, N extends keyof Calls> = Awaited<ReturnType<Calls[N]>>;
 
 interface Request {
   readonly id: number;

@@ -25,7 +25,7 @@ test.each([
 ])("a record of %s that no start could use is damage, and costs itself alone", (table, keys, record) => {
   const directory = scene.directory;
   const first = new StateDatabase(directory);
-  first.saveBan(ban({ id: "sound" }));
+  first.write([{ table: "bans", key: "sound", record: ban({ id: "sound" }) }]);
   first.close();
   const raw = new Database(join(directory, "state.db"));
   const values = keys === "id, started_at" ? "'x', 1" : "'x'";

@@ -12,7 +12,7 @@ import type { Measure } from "../mitigation/measure.ts";
 import { type Rule, ruleText } from "../mitigation/rules/rule.ts";
 import { parseAddress } from "../net/address.ts";
 import { parseTarget } from "../net/target.ts";
-import { noRows, type StateRecords, type StateTable } from "./state-change.ts";
+import { noRows, type StateRecords, type StateTable, TABLE_COLUMNS, TABLE_NAMES } from "./state-change.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
 /** State databases that were damaged and moved aside. */
@@ -27,25 +27,6 @@ export interface StateDamage {
   readonly salvaged: Readonly<Record<StateTable, number>>;
 }
 
-/** Columns of each table, those of its primary key first; a record repeats its key, that of brains in two parts. */
-const TABLES: Readonly<Record<StateTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
-  bans: { keys: ["id"], others: ["started_at", "record"] },
-  attacks: { keys: ["id"], others: ["record"] },
-  source_blocks: { keys: ["source", "victim"], others: ["record"] },
-  levers: { keys: ["zone"], others: ["record"] },
-  filter_rules: { keys: ["name"], others: ["record"] },
-  protections: { keys: ["prefix"], others: ["record"] },
-  incidents: { keys: ["id"], others: ["record"] },
-  maintenance: { keys: ["name"], others: ["record"] },
-  cluster_orders: { keys: ["name"], others: ["record"] },
-  notify_targets: { keys: ["id"], others: ["record"] },
-  notifications: { keys: ["id"], others: ["record"] },
-  notified: { keys: ["id"], others: ["record"] },
-  order_notices: { keys: ["id"], others: ["record"] },
-  browser_sessions: { keys: ["id"], others: ["record"] },
-  audit_unconfirmed: { keys: ["id"], others: ["record"] },
-};
-const NAMES = Object.keys(TABLES) as StateTable[];
 /** Damage may have lost the end of a session: people sign in again. */
 const NOT_SALVAGED: StateTable = "browser_sessions";
 
@@ -84,7 +65,7 @@ const SUFFIXES = ["", "-wal"];
 type Row = Readonly<Record<string, unknown>>;
 
 /** Every row that SQLite can read, by table. */
-export type SalvagedRows = ReadonlyMap<StateTable, readonly Row[]>;
+type SalvagedRows = ReadonlyMap<StateTable, readonly Row[]>;
 
 /** Renames the files of the database and removes the oldest ones that were moved before. Returns the new name. */
 export function moveAside(path: string, wallMs: number): string {
@@ -120,7 +101,7 @@ export function salvage(path: string): SalvagedRows {
     const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
     // Records of other builds have another form.
     if (version === SCHEMA_VERSION)
-      for (const name of NAMES) if (name !== NOT_SALVAGED) rows.set(name, readableRows(db, name));
+      for (const name of TABLE_NAMES) if (name !== NOT_SALVAGED) rows.set(name, readableRows(db, name));
   } catch {
     // Not a database at all, or no space for the copy.
   } finally {
@@ -135,7 +116,7 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
   const counts = noRows();
   db.transaction(() => {
     for (const [name, of] of rows) {
-      const { keys, others } = TABLES[name];
+      const { keys, others } = TABLE_COLUMNS[name];
       const columns = [...keys, ...others];
       const insert = db.query(
         `INSERT INTO ${name} (${columns.join()}) VALUES (${columns.map((_, i) => `?${i + 1}`).join()})`,
@@ -149,7 +130,7 @@ export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salv
 
 /** The first damaged row of a database that SQLite itself takes for sound; null: there is none. */
 export function unreadableRow(db: Database): string | null {
-  for (const name of NAMES) {
+  for (const name of TABLE_NAMES) {
     const rows = db.query(`SELECT * FROM ${name}`).all() as Row[];
     if (!rows.every((row) => isSound(name, row))) return `table ${name} has a record that cannot be read`;
   }
@@ -158,7 +139,7 @@ export function unreadableRow(db: Database): string | null {
 
 /** From both ends of the table: damage in the middle hides only what lies between. */
 function readableRows(db: Database, name: StateTable): readonly Row[] {
-  const { keys } = TABLES[name];
+  const { keys } = TABLE_COLUMNS[name];
   const found = new Map<string, Row>();
   for (const direction of ["ASC", "DESC"]) {
     const order = keys.map((key) => `${key} ${direction}`).join();
@@ -179,7 +160,7 @@ function isSound(name: StateTable, row: Row): boolean {
     if (typeof record !== "object" || record === null) return false;
     const fields: Row = { ...record, ...(name === "cluster_orders" && { name: stampedName(record as StampedOrder) }) };
     const hasForm = FORMS[name] as ((record: object) => boolean) | undefined;
-    return TABLES[name].keys.every((key) => row[key] === fields[key]) && hasForm?.(record) !== false;
+    return TABLE_COLUMNS[name].keys.every((key) => row[key] === fields[key]) && hasForm?.(record) !== false;
   } catch {
     return false;
   }

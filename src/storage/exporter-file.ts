@@ -2,11 +2,13 @@
  * Keeps what exporters of flow telemetry said over a restart: one file in `state_dir`, replaced as a whole. They say it
  * again, so a damaged file is set aside and is no reason to stop. Does not know what it is that they said.
  */
+
 import { readFileSync, renameSync, statSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { inTurn } from "../system/stored-file.ts";
 import type { ExporterKeeper, SavedExporters } from "../telemetry/exporter-memory.ts";
+import { words } from "./baseline-file.ts";
 
 /**
  * "FWXP" and a version, little endian; the number of ports; of each the length of its name, its name, the length of what
@@ -91,10 +93,4 @@ function savedIn(file: Buffer): SavedExporters {
 
 function digestOf(content: Uint8Array): Buffer {
   return Buffer.from(new Bun.CryptoHasher("sha256").update(content).digest());
-}
-
-function words(...values: number[]): Uint8Array {
-  const view = new DataView(new ArrayBuffer(4 * values.length));
-  for (const [i, value] of values.entries()) view.setUint32(4 * i, value, true);
-  return new Uint8Array(view.buffer);
 }

@@ -4,11 +4,11 @@ import { eventually } from "../../test/fixtures/service.ts";
 import { auditEvent, NO_AUDIT_FILTERS, snapshot } from "../../test/fixtures/storage/history.ts";
 import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/history-drivers.ts";
 import { attack, NOON } from "../../test/fixtures/views.ts";
-import { AUDIT_WAIT_MS, HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX } from "../limits.ts";
+import { HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
 import { nextTurn } from "../system/timers.ts";
 import type { GivenUp, HistoryBatch, HistoryDriver } from "./history-driver.ts";
-import { HISTORY_FLUSH_MS, type HistoryMetrics, HistoryStore } from "./history-store.ts";
+import { AUDIT_WAIT_MS, HISTORY_FLUSH_MS, type HistoryMetrics, HistoryStore } from "./history-store.ts";
 import { StorageFault } from "./storage-fault.ts";
 
 const RANGE = { fromMs: NOON - 1000, toMs: NOON + 1000 };

@@ -8,7 +8,7 @@ import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
-import { AUDIT_WAIT_MS, HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX, STOP_STEP_MS } from "../limits.ts";
+import { HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX, STOP_STEP_MS } from "../limits.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
@@ -28,6 +28,9 @@ import {
 } from "./history-driver.ts";
 import { StorageFault } from "./storage-fault.ts";
 import { type WriteOutcome, WriteQueue } from "./write-queue.ts";
+
+/** How long a command waits for its audit row, ms. */
+export const AUDIT_WAIT_MS = 1000;
 
 /** Records of one write. */
 const HISTORY_BATCH_MAX = {
@@ -65,7 +68,7 @@ export interface HistoryMetrics {
   setPaused(kind: RecordKind, isPaused: boolean): void;
 }
 
-export interface HistoryStoreOptions {
+interface HistoryStoreOptions {
   readonly driver: HistoryDriver;
   readonly clock: Clock;
   readonly timers: Timers;

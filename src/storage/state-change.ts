@@ -2,7 +2,7 @@
 import type { KeptSession } from "../access/kept-session.ts";
 import type { AuditEvent } from "../audit/audit-event.ts";
 import type { UnconfirmedRow } from "../cluster/joins/pending-rows.ts";
-import type { StampedOrder } from "../cluster/stamped-order.ts";
+import { type StampedOrder, stampedName } from "../cluster/stamped-order.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Incident } from "../incident/incident.ts";
@@ -10,7 +10,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { WindowOrder } from "../mitigation/maintenance/maintenance-windows.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
-import type { SourceBlock } from "../sourceblock/source-block.ts";
+import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
 import type { TargetRecord } from "../targets/tenant-target.ts";
 import type { GatheredOrders, KeptNotification, NotifiedProblem } from "./notification-records.ts";
 
@@ -40,35 +40,38 @@ export interface StateRecords {
 
 export type StateTable = keyof StateRecords;
 
-/** Tables whose key is the `id` of their records, read in its order. */
-export const TABLES_BY_ID = [
-  "notify_targets",
-  "notifications",
-  "notified",
-  "order_notices",
-  "browser_sessions",
-  "audit_unconfirmed",
-] as const satisfies readonly StateTable[];
+/** Columns of each table, those of its primary key first; a record repeats its key, that of brains in two parts. */
+export const TABLE_COLUMNS: Readonly<
+  Record<StateTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>
+> = {
+  bans: { keys: ["id"], others: ["started_at", "record"] },
+  attacks: { keys: ["id"], others: ["record"] },
+  source_blocks: { keys: ["source", "victim"], others: ["record"] },
+  levers: { keys: ["zone"], others: ["record"] },
+  filter_rules: { keys: ["name"], others: ["record"] },
+  protections: { keys: ["prefix"], others: ["record"] },
+  incidents: { keys: ["id"], others: ["record"] },
+  maintenance: { keys: ["name"], others: ["record"] },
+  cluster_orders: { keys: ["name"], others: ["record"] },
+  notify_targets: { keys: ["id"], others: ["record"] },
+  notifications: { keys: ["id"], others: ["record"] },
+  notified: { keys: ["id"], others: ["record"] },
+  order_notices: { keys: ["id"], others: ["record"] },
+  browser_sessions: { keys: ["id"], others: ["record"] },
+  audit_unconfirmed: { keys: ["id"], others: ["record"] },
+};
+export const TABLE_NAMES = Object.keys(TABLE_COLUMNS) as StateTable[];
+
+/** The key of a record: its column, but where that has two parts. */
+export function keyOf<T extends StateTable>(table: T, record: StateRecords[T]): string {
+  if (table === "source_blocks") return pairName(record as SourceBlock);
+  if (table === "cluster_orders") return stampedName(record as StampedOrder);
+  return (record as unknown as Readonly<Record<string, string>>)[TABLE_COLUMNS[table].keys[0] ?? ""] ?? "";
+}
 
 /** To count by table. */
 export function noRows(): Record<StateTable, number> {
-  return {
-    bans: 0,
-    attacks: 0,
-    source_blocks: 0,
-    levers: 0,
-    filter_rules: 0,
-    protections: 0,
-    incidents: 0,
-    maintenance: 0,
-    cluster_orders: 0,
-    notify_targets: 0,
-    notifications: 0,
-    notified: 0,
-    order_notices: 0,
-    browser_sessions: 0,
-    audit_unconfirmed: 0,
-  };
+  return Object.fromEntries(TABLE_NAMES.map((table) => [table, 0])) as Record<StateTable, number>;
 }
 
 /** `record` null: it is removed. */

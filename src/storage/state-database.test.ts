@@ -25,16 +25,20 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const ban = viewedBan({ target: "2001:db8::1", manual: true, attackId: null, heldBy: [], startedAt: 1 });
 const INSERT_BAN = "INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)";
 
+function saveBan(db: StateDatabase, record: Ban): void {
+  db.write([{ table: "bans", key: record.id, record }]);
+}
+
 test("a record comes back as it went in, changed and removed records as last left", () => {
   const first = new StateDatabase(dir);
-  first.saveBan({ ...ban, id: "later", startedAt: 9 });
-  first.saveBan(ban);
-  first.saveBan({ ...ban, state: "withdrawn", reason: "manual unban" });
-  first.saveBan({ ...ban, id: "gone" });
-  first.removeBan("gone");
+  saveBan(first, { ...ban, id: "later", startedAt: 9 });
+  saveBan(first, ban);
+  saveBan(first, { ...ban, state: "withdrawn", reason: "manual unban" });
+  saveBan(first, { ...ban, id: "gone" });
+  first.write([{ table: "bans", key: "gone", record: null }]);
   first.close();
   const second = new StateDatabase(dir);
-  expect(second.bans()).toEqual([
+  expect(second.stored().bans).toEqual([
     { ...ban, state: "withdrawn", reason: "manual unban" },
     { ...ban, id: "later", startedAt: 9 },
   ]);
@@ -82,11 +86,11 @@ test("an attack comes back with its sample", () => {
   const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
   const sampled = attack({ sample: { totalPackets: 2, ...lists, flows: [], origins: null } });
   const first = new StateDatabase(dir);
-  first.saveAttack(attack());
-  first.saveAttack(sampled);
+  first.write([{ table: "attacks", key: "a1", record: attack() }]);
+  first.write([{ table: "attacks", key: "a1", record: sampled }]);
   first.close();
   const second = new StateDatabase(dir);
-  expect(second.attacks()).toEqual([sampled]);
+  expect(second.stored().attacks).toEqual([sampled]);
   second.close();
 });
 
@@ -95,7 +99,10 @@ test("what was acknowledged survives kill -9 of the process", async () => {
     const { StateDatabase } = await import(${JSON.stringify(join(import.meta.dir, "state-database.ts"))});
     const db = new StateDatabase(${JSON.stringify(dir)});
     const ban = ${JSON.stringify(ban)};
-    for (let i = 0; ; i++) { db.saveBan({ ...ban, id: "b" + i, startedAt: i }); process.stdout.write(i + "\\n"); }
+    for (let i = 0; ; i++) {
+      db.write([{ table: "bans", key: "b" + i, record: { ...ban, id: "b" + i, startedAt: i } }]);
+      process.stdout.write(i + "\\n");
+    }
   `;
   const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
   let acknowledged = -1;
@@ -107,39 +114,33 @@ test("what was acknowledged survives kill -9 of the process", async () => {
   }
   const complete = text.slice(0, text.lastIndexOf("\n")).split("\n").length;
   const db = new StateDatabase(dir);
-  expect(db.bans().length).toBeGreaterThanOrEqual(complete);
+  expect(db.stored().bans.length).toBeGreaterThanOrEqual(complete);
   expect(complete).toBeGreaterThan(200);
   db.close();
 });
 
-test.each(["a ban", "several at once"])(
-  "removed with its folder, the file is there again with all in it at %s",
-  (what) => {
-    const state = new StateDatabase(dir);
-    state.saveBan(ban);
-    state.saveAttack(attack());
-    rmSync(dir, { recursive: true });
-    const save = () => state.saveBan({ ...ban, id: "b2" });
-    if (what === "a ban") save();
-    else state.atOnce(save);
-    const onDisk = readFileSync(state.path);
-    expect(onDisk.length).toBeGreaterThan(0);
-    state.close();
-    const next = new StateDatabase(dir);
-    expect(next.bans().map(({ id }) => id)).toEqual(["b1", "b2"]);
-    expect(next.attacks()).toEqual([attack()]);
-    next.close();
-  },
-);
+test("removed with its folder, the file is there again with all in it", () => {
+  const state = new StateDatabase(dir);
+  saveBan(state, ban);
+  state.write([{ table: "attacks", key: "a1", record: attack() }]);
+  rmSync(dir, { recursive: true });
+  saveBan(state, { ...ban, id: "b2" });
+  const onDisk = readFileSync(state.path);
+  expect(onDisk.length).toBeGreaterThan(0);
+  state.close();
+  const next = new StateDatabase(dir);
+  expect(next.stored().bans.map(({ id }) => id)).toEqual(["b1", "b2"]);
+  expect(next.stored().attacks).toEqual([attack()]);
+  next.close();
+});
 
 test("replaced by another, the file takes nothing more, and the other one stays as it is", () => {
   const state = new StateDatabase(dir);
   rmSync(state.path);
   const other = new StateDatabase(dir);
-  expect(() => state.saveBan(ban)).toThrow("the open file was replaced: another floodwall may run on this state_dir");
-  expect(() => state.atOnce(() => state.saveBan(ban))).toThrow("was replaced");
-  other.saveBan({ ...ban, id: "other" });
-  expect(other.bans().map(({ id }) => id)).toEqual(["other"]);
+  expect(() => saveBan(state, ban)).toThrow("the open file was replaced: another floodwall may run on this state_dir");
+  saveBan(other, { ...ban, id: "other" });
+  expect(other.stored().bans.map(({ id }) => id)).toEqual(["other"]);
   other.close();
   state.close();
 });
@@ -166,7 +167,7 @@ describe("opening", () => {
         reason: "file is not a database",
         movedTo: `${path}.damaged-20260301T12000${i}Z`,
       });
-      expect(db.bans()).toEqual([]);
+      expect(db.stored().bans).toEqual([]);
       db.close();
     }
     expect(moved()).toEqual([2, 3, 4].map((i) => `state.db.damaged-20260301T12000${i}Z`));
@@ -179,8 +180,8 @@ describe("opening", () => {
   test("salvages the rows of a database with damaged pages, those after the damage too", () => {
     const db = new StateDatabase(dir);
     const ids = Array.from({ length: 500 }, (_, i) => `b${String(i).padStart(3, "0")}`);
-    for (const id of ids) db.saveBan({ ...ban, id });
-    db.saveAttack(attack());
+    for (const id of ids) saveBan(db, { ...ban, id });
+    db.write([{ table: "attacks", key: "a1", record: attack() }]);
     db.close();
     const path = join(dir, "state.db");
     const bytes = new Uint8Array(readFileSync(path));
@@ -188,12 +189,12 @@ describe("opening", () => {
     bytes.fill(0xa5, 4096 * Math.floor(pages / 2), 4096 * Math.floor(pages / 2 + 4));
     writeFileSync(path, bytes);
     const next = new StateDatabase(dir);
-    const kept = next.bans().map(({ id }) => id);
+    const kept = next.stored().bans.map(({ id }) => id);
     expect(next.damage?.salvaged).toMatchObject({ bans: kept.length, attacks: 1 });
     expect(kept.length).toBeGreaterThan(250);
     expect(kept.length).toBeLessThan(500);
     expect([kept[0], kept.at(-1)]).toEqual(["b000", "b499"]);
-    expect(next.bans()[0]).toEqual({ ...ban, id: "b000" });
+    expect(next.stored().bans[0]).toEqual({ ...ban, id: "b000" });
     next.close();
     expect(moved()).toHaveLength(1);
     expect(readdirSync(dir).filter((name) => name.includes("copy"))).toEqual([]);
@@ -204,15 +205,15 @@ describe("opening", () => {
     ["another ban's", JSON.stringify({ ...ban, id: "b2" })],
   ])("a record that is %s costs that ban alone", (_, record) => {
     const db = new StateDatabase(dir);
-    db.saveBan(ban);
-    db.saveBan({ ...ban, id: "sound" });
+    saveBan(db, ban);
+    saveBan(db, { ...ban, id: "sound" });
     db.close();
     const raw = new Database(join(dir, "state.db"));
     raw.query("UPDATE bans SET record = ?1 WHERE id = ?2").run(record, ban.id);
     raw.close();
     const next = new StateDatabase(dir);
     expect(next.damage?.reason).toBe("table bans has a record that cannot be read");
-    expect(next.bans().map(({ id }) => id)).toEqual(["sound"]);
+    expect(next.stored().bans.map(({ id }) => id)).toEqual(["sound"]);
     next.close();
   });
 
@@ -229,18 +230,15 @@ describe("opening", () => {
 
   test("keeps all of what is written at once, or nothing", () => {
     const db = new StateDatabase(dir);
-    db.atOnce(() => {
-      db.saveBan({ ...ban, id: "kept" });
-      db.saveBan({ ...ban, id: "removed" });
-      db.removeBan("removed");
+    const change = (id: string, record: Ban | null = { ...ban, id }): StateChange => ({
+      table: "bans",
+      key: id,
+      record,
     });
-    const half = () =>
-      db.atOnce(() => {
-        db.saveBan({ ...ban, id: "half" });
-        throw new Error("no space left");
-      });
-    expect(half).toThrow(`cannot write ${join(dir, "state.db")}: no space left`);
-    expect(db.bans().map(({ id }) => id)).toEqual(["kept"]);
+    db.write([change("kept"), change("removed"), change("removed", null)]);
+    const unreadable = { table: "none" } as unknown as StateChange;
+    expect(() => db.write([change("half"), unreadable])).toThrow(`cannot write ${join(dir, "state.db")}: `);
+    expect(db.stored().bans.map(({ id }) => id)).toEqual(["kept"]);
     db.close();
   });
 
@@ -312,7 +310,7 @@ test("bans and attacks of a build before escalation come back as this one keeps 
     [{ ...without(attack(), "classification", "carpet"), reason: without(attack().reason, ...learned) }],
   );
   const first = new StateDatabase(dir);
-  expect(first.bans()).toEqual([
+  expect(first.stored().bans).toEqual([
     { ...ban, manual: false, attackId: "a1", heldBy: ["a1"], countedFrom: ban.startedAt },
     {
       ...ban,
@@ -323,12 +321,12 @@ test("bans and attacks of a build before escalation come back as this one keeps 
       countedFrom: ban.startedAt,
     },
   ]);
-  expect(first.attacks()).toEqual([attack()]);
+  expect(first.stored().attacks).toEqual([attack()]);
   first.close();
   const second = new StateDatabase(dir);
-  expect(second.bans()).toHaveLength(2);
+  expect(second.stored().bans).toHaveLength(2);
   // Of a build before source blocks.
-  expect(second.sourceBlocks()).toEqual([]);
+  expect(second.stored().source_blocks).toEqual([]);
   second.close();
 });
 
@@ -349,7 +347,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   age(raw, 5, "protections", "filter_rules");
   const state = new StateDatabase(dir);
   const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...kept } = filter;
-  expect(state.bans()).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
+  expect(state.stored().bans).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
   state.close();
 });
 
@@ -377,7 +375,7 @@ test.each([7, 8])("rules of a build of version %d, before several protocols and 
   raw.query(INSERT_BAN).run("b2", old);
   age(raw, version);
   const state = new StateDatabase(dir);
-  expect(state.bans()).toEqual([kept]);
+  expect(state.stored().bans).toEqual([kept]);
   state.close();
 });
 
@@ -392,8 +390,8 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   }
   age(raw, 3, "levers", "protections", "filter_rules");
   const state = new StateDatabase(dir);
-  expect(state.bans()).toEqual([ban, diverted]);
+  expect(state.stored().bans).toEqual([ban, diverted]);
   // Of a build before levers.
-  expect(state.levers()).toEqual([]);
+  expect(state.stored().levers).toEqual([]);
   state.close();
 });

@@ -6,12 +6,7 @@
 import { Database } from "bun:sqlite";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Attack } from "../detection/attack/attack.ts";
-import type { Lever } from "../edge/zones/levers.ts";
-import type { Ban } from "../mitigation/ban.ts";
-import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
-import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
-import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
+import { type Pair, pairOfName } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
@@ -19,7 +14,14 @@ import { attackOfRecord } from "./attack-record.ts";
 import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
-import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
+import {
+  type StateChange,
+  type StateRecords,
+  type StateTable,
+  type StoredState,
+  TABLE_COLUMNS,
+  TABLE_NAMES,
+} from "./state-change.ts";
 import {
   AUDIT_UNCONFIRMED,
   BROWSER_SESSIONS,
@@ -89,130 +91,22 @@ export class StateDatabase {
     this.#identity = fileIdentity(this.path);
   }
 
-  /** Commits all changes or none. */
+  /** Commits all changes or none: one transaction, so one wait for the disk. */
   write(changes: readonly StateChange[]): void {
-    this.atOnce(() => {
-      for (const change of changes) this.#writeOne(change);
-    });
-  }
-
-  stored(): StoredState {
-    const [bans, attacks] = [this.bans(), this.attacks()];
-    return {
-      bans,
-      attacks,
-      source_blocks: this.sourceBlocks(),
-      levers: this.levers(),
-      filter_rules: this.filterRules(),
-      protections: this.protections(),
-      incidents: this.#rows("incidents"),
-      maintenance: this.#rows("maintenance"),
-      cluster_orders: this.#rows("cluster_orders"),
-      notify_targets: this.#rows("notify_targets"),
-      notifications: this.#rows("notifications"),
-      notified: this.#rows("notified"),
-      order_notices: this.#rows("order_notices"),
-      browser_sessions: this.#rows("browser_sessions"),
-      audit_unconfirmed: this.#rows("audit_unconfirmed"),
-    };
-  }
-
-  saveBan(ban: Ban): void {
-    this.#write("INSERT OR REPLACE INTO bans (id, started_at, record) VALUES (?, ?, ?)", [
-      ban.id,
-      ban.startedAt,
-      recordOfBan(ban),
-    ]);
-  }
-
-  removeBan(id: string): void {
-    this.#write("DELETE FROM bans WHERE id = ?", [id]);
-  }
-
-  /** Commits all or none of what `writes` does: one transaction, so one wait for the disk. */
-  atOnce(writes: () => void): void {
     try {
       this.#keepInPlace();
+      const writes = () => {
+        for (const change of changes) this.#writeOne(change);
+      };
       this.#db.transaction(writes).immediate();
     } catch (cause) {
-      throw cause instanceof StateDatabaseError ? cause : this.#writeFault(cause);
+      if (cause instanceof StateDatabaseError) throw cause;
+      throw new StateDatabaseError(`cannot write ${this.path}: ${messageOf(cause)}`, { cause });
     }
   }
 
-  /** Oldest first. */
-  bans(): Ban[] {
-    return this.#records("SELECT record FROM bans ORDER BY started_at, id", banOfRecord);
-  }
-
-  saveAttack(attack: Attack): void {
-    this.#write("INSERT OR REPLACE INTO attacks (id, record) VALUES (?, ?)", [attack.id, JSON.stringify(attack)]);
-  }
-
-  removeAttack(id: string): void {
-    this.#write("DELETE FROM attacks WHERE id = ?", [id]);
-  }
-
-  attacks(): Attack[] {
-    return this.#records("SELECT record FROM attacks ORDER BY id", attackOfRecord);
-  }
-
-  saveSourceBlock(block: SourceBlock): void {
-    const { source, victim } = block;
-    this.#write("INSERT OR REPLACE INTO source_blocks (source, victim, record) VALUES (?, ?, ?)", [
-      source,
-      victim,
-      JSON.stringify(block),
-    ]);
-  }
-
-  removeSourceBlock({ source, victim }: Pair): void {
-    this.#write("DELETE FROM source_blocks WHERE source = ? AND victim = ?", [source, victim]);
-  }
-
-  /** In no order. */
-  sourceBlocks(): SourceBlock[] {
-    return this.#records("SELECT record FROM source_blocks", (record) => JSON.parse(record) as SourceBlock);
-  }
-
-  saveLever(lever: Lever): void {
-    this.#write("INSERT OR REPLACE INTO levers (zone, record) VALUES (?, ?)", [lever.zone, JSON.stringify(lever)]);
-  }
-
-  removeLever(zone: string): void {
-    this.#write("DELETE FROM levers WHERE zone = ?", [zone]);
-  }
-
-  /** In no order. */
-  levers(): Lever[] {
-    return this.#records("SELECT record FROM levers", (record) => JSON.parse(record) as Lever);
-  }
-
-  saveFilterRule(order: RuleOrder): void {
-    const values = [order.name, JSON.stringify(order)];
-    this.#write("INSERT OR REPLACE INTO filter_rules (name, record) VALUES (?, ?)", values);
-  }
-
-  removeFilterRule(name: string): void {
-    this.#write("DELETE FROM filter_rules WHERE name = ?", [name]);
-  }
-
-  /** In no order. */
-  filterRules(): RuleOrder[] {
-    return this.#records("SELECT record FROM filter_rules", (record) => JSON.parse(record) as RuleOrder);
-  }
-
-  saveProtection(choice: ProtectionChoice): void {
-    const values = [choice.prefix, JSON.stringify(choice)];
-    this.#write("INSERT OR REPLACE INTO protections (prefix, record) VALUES (?, ?)", values);
-  }
-
-  removeProtection(prefix: string): void {
-    this.#write("DELETE FROM protections WHERE prefix = ?", [prefix]);
-  }
-
-  /** In no order. */
-  protections(): ProtectionChoice[] {
-    return this.#records("SELECT record FROM protections", (record) => JSON.parse(record) as ProtectionChoice);
+  stored(): StoredState {
+    return Object.fromEntries(TABLE_NAMES.map((table) => [table, this.#rows(table)])) as unknown as StoredState;
   }
 
   close(): void {
@@ -220,49 +114,19 @@ export class StateDatabase {
   }
 
   #writeOne({ table, key, record }: StateChange): void {
-    switch (table) {
-      case "bans":
-        if (record === null) this.removeBan(key);
-        else this.saveBan(record);
-        break;
-      case "attacks":
-        if (record === null) this.removeAttack(key);
-        else this.saveAttack(record);
-        break;
-      case "source_blocks":
-        if (record === null) this.removeSourceBlock(pairOfName(key));
-        else this.saveSourceBlock(record);
-        break;
-      case "levers":
-        if (record === null) this.removeLever(key);
-        else this.saveLever(record);
-        break;
-      case "filter_rules":
-        if (record === null) this.removeFilterRule(key);
-        else this.saveFilterRule(record);
-        break;
-      case "protections":
-        if (record === null) this.removeProtection(key);
-        else this.saveProtection(record);
-        break;
-      case "maintenance":
-      case "cluster_orders":
-        if (record === null) this.#write(`DELETE FROM ${table} WHERE name = ?`, [key]);
-        else this.#write(`INSERT OR REPLACE INTO ${table} (name, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
-        break;
-      case "incidents":
-      case "notify_targets":
-      case "notifications":
-      case "notified":
-      case "order_notices":
-      case "browser_sessions":
-      case "audit_unconfirmed":
-        if (record === null) this.#write(`DELETE FROM ${table} WHERE id = ?`, [key]);
-        else this.#write(`INSERT OR REPLACE INTO ${table} (id, record) VALUES (?, ?)`, [key, JSON.stringify(record)]);
-        break;
-      default:
-        table satisfies never;
+    const { keys, others } = TABLE_COLUMNS[table];
+    const values: (string | number)[] = table === "source_blocks" ? valuesOf(pairOfName(key)) : [key];
+    if (record === null) {
+      this.#db
+        .query(`DELETE FROM ${table} WHERE ${keys.map((column) => `${column} = ?`).join(" AND ")}`)
+        .run(...values);
+      return;
     }
+    if (table === "bans") values.push(record.startedAt, recordOfBan(record));
+    else values.push(JSON.stringify(record));
+    const columns = [...keys, ...others];
+    const places = columns.map(() => "?").join();
+    this.#db.query(`INSERT OR REPLACE INTO ${table} (${columns.join()}) VALUES (${places})`).run(...values);
   }
 
   /** Data written into a removed file would be lost with the process, so a copy takes its place. */
@@ -281,32 +145,27 @@ export class StateDatabase {
     this.#identity = fileIdentity(this.path);
   }
 
-  #write(sql: string, values: (string | number)[]): void {
+  /** Bans: oldest first; others in the order of their keys. */
+  #rows(table: StateTable): unknown[] {
+    const read = READ[table] ?? JSON.parse;
+    const order = table === "bans" ? " ORDER BY started_at, id" : "";
     try {
-      // Within a transaction, only its first step checks.
-      if (!this.#db.inTransaction) this.#keepInPlace();
-      this.#db.query(sql).run(...values);
-    } catch (cause) {
-      throw this.#writeFault(cause);
-    }
-  }
-
-  #writeFault(cause: unknown): StateDatabaseError {
-    return new StateDatabaseError(`cannot write ${this.path}: ${messageOf(cause)}`, { cause });
-  }
-
-  /** In the order of their keys. */
-  #rows<T extends StateTable>(table: T): StateRecords[T][] {
-    return this.#records(`SELECT record FROM ${table}`, (record) => JSON.parse(record) as StateRecords[T]);
-  }
-
-  #records<T>(sql: string, read: (record: string) => T): T[] {
-    try {
-      return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => read(record));
+      const rows = this.#db.query(`SELECT record FROM ${table}${order}`).all() as { record: string }[];
+      return rows.map(({ record }) => read(record));
     } catch (cause) {
       throw new DamagedError(this.path, messageOf(cause));
     }
   }
+}
+
+/** Records of other tables are plain JSON. */
+const READ: { readonly [T in StateTable]?: (record: string) => StateRecords[T] } = {
+  bans: banOfRecord,
+  attacks: attackOfRecord,
+};
+
+function valuesOf({ source, victim }: Pair): string[] {
+  return [source, victim];
 }
 
 function openOrReplace(path: string, wallMs: () => number): { db: Database; damage: StateDamage | null } {

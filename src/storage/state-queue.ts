@@ -2,20 +2,18 @@
  * Changes of the state database that wait for the disk, in the order in which they were decided. Bounded by the tables:
  * of each record only the newest change waits, and nothing of a record that began and ended while it waited.
  */
-import { stampedName } from "../cluster/stamped-order.ts";
-import { pairName } from "../sourceblock/source-block.ts";
-import { noRows, type StateChange, type StateTable, type StoredState, TABLES_BY_ID } from "./state-change.ts";
+import { keyOf, noRows, type StateChange, type StateTable, type StoredState, TABLE_NAMES } from "./state-change.ts";
 
 /** A record that is not in force before it is written. */
-export interface QueuedCommand {
+interface QueuedCommand {
   /** `isNewest`: no other change of the record was decided since. */
   readonly written: (isNewest: boolean) => void;
   readonly failed: (cause: unknown) => void;
 }
 
-export type OnSaved = (isSaved: boolean) => void;
+type OnSaved = (isSaved: boolean) => void;
 
-export interface Entry {
+interface Entry {
   readonly change: StateChange;
   /** null: the change is in force, and waits until it is written. */
   readonly command: QueuedCommand | null;
@@ -34,19 +32,9 @@ export class StateQueue {
   #batch: ReadonlySet<Entry> = new Set();
 
   constructor(stored: StoredState) {
-    const { bans, attacks, source_blocks: blocks, levers, filter_rules: rules, protections, incidents } = stored;
-    this.#stored = new Set([
-      ...bans.map(({ id }) => nameOf("bans", id)),
-      ...attacks.map(({ id }) => nameOf("attacks", id)),
-      ...blocks.map((block) => nameOf("source_blocks", pairName(block))),
-      ...levers.map(({ zone }) => nameOf("levers", zone)),
-      ...rules.map(({ name }) => nameOf("filter_rules", name)),
-      ...protections.map(({ prefix }) => nameOf("protections", prefix)),
-      ...incidents.map(({ id }) => nameOf("incidents", id)),
-      ...stored.maintenance.map(({ name }) => nameOf("maintenance", name)),
-      ...stored.cluster_orders.map((order) => nameOf("cluster_orders", stampedName(order))),
-      ...TABLES_BY_ID.flatMap((table) => stored[table].map(({ id }) => nameOf(table, id))),
-    ]);
+    this.#stored = new Set(
+      TABLE_NAMES.flatMap((table) => stored[table].map((record) => nameOf(table, keyOf(table, record)))),
+    );
   }
 
   get size(): number {

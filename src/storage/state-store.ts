@@ -3,13 +3,16 @@
  * decided, and all that wait go to disk together, in one transaction at a time. A disk that is slow, full or hangs
  * delays and refuses commands, and nothing else.
  */
-import { STATE_ORDERS_MAX, STATE_WAIT_MS, STOP_STEP_MS } from "../limits.ts";
+import { STATE_ORDERS_MAX, STOP_STEP_MS } from "../limits.ts";
 import { within } from "../system/deadline.ts";
 import type { RecordTable, TableSharing } from "../system/record-table.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
 import { StateDatabaseError } from "./state-database.ts";
 import { StateQueue } from "./state-queue.ts";
+
+/** How long an order waits for the disk, ms: longer than two writes to a disk that takes 3 s for each. */
+export const STATE_WAIT_MS = 8000;
 
 /** Changes of the state database in one transaction. */
 const STATE_BATCH_MAX = 2048;
@@ -24,7 +27,7 @@ export interface StateFile {
   end(): void;
 }
 
-export interface StateStoreOptions {
+interface StateStoreOptions {
   readonly file: StateFile;
   /** The contents of the file. */
   readonly stored: StoredState;
@@ -37,7 +40,7 @@ export interface StateStoreOptions {
 type SharingOf = (table: StateTable) => TableSharing<object> | null;
 
 /** A write failed: commands are refused, and what is in force stays queued. */
-export type StateFaultListener = (cause: unknown) => void;
+type StateFaultListener = (cause: unknown) => void;
 
 /** Time from an automatic change to its write, ms: by then its announcement has been sent. */
 const GATHER_MS = 20;

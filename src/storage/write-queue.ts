@@ -16,7 +16,7 @@ import { StorageFault } from "./storage-fault.ts";
  */
 export const HISTORY_TRIES_MAX = 5;
 
-export interface WriteQueueOptions<T> {
+interface WriteQueueOptions<T> {
   /** Records that may wait, including those being written; further ones are dropped. */
   readonly bound: number;
   readonly batch: number;

@@ -12,7 +12,7 @@ import { messageOf } from "./error-message.ts";
 /** Bytes of the file of environment variables with their secrets. */
 export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 
-export interface EnvFileOptions {
+interface EnvFileOptions {
   readonly clock: Pick<Clock, "wallMs">;
   /** Default: the environment of the process. */
   readonly environment?: Record<string, string | undefined>;
@@ -22,7 +22,7 @@ export interface EnvFileOptions {
   readonly onChange: (path: string, change: EnvChange) => void;
 }
 
-export interface EnvChange {
+interface EnvChange {
   readonly set: readonly string[];
   readonly unset: readonly string[];
 }

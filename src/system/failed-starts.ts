@@ -12,7 +12,7 @@ import { systemTimers, type Timers } from "./timers.ts";
 /** Also the pause where the starts cannot be counted. */
 const PAUSE_MAX_SECONDS = 30;
 
-export interface FailedStartsOptions {
+interface FailedStartsOptions {
   readonly environment: Environment;
   readonly timers: Pick<Timers, "after">;
   readonly signals: Signals;

@@ -6,3 +6,6 @@ export interface Now {
   /** Since an arbitrary moment before the start of the process. Never goes back. */
   readonly monotonicMs: number;
 }
+
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;

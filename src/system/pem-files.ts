@@ -17,7 +17,7 @@ export class PemFileError extends Error {
 }
 
 /** A file, and the key of the configuration that names it. */
-export interface PemFile {
+interface PemFile {
   readonly key: string;
   readonly path: string;
 }

@@ -34,7 +34,7 @@ export interface OrderObserver<R, Refusal, End> {
   ended(end: End, orders: readonly R[]): void;
 }
 
-export interface StandingOrdersOptions<R, Refusal, End> {
+interface StandingOrdersOptions<R, Refusal, End> {
   readonly store: RecordTable<R>;
   readonly keyOf: (order: R) => string;
   readonly times: OrderTimes<R> | null;
@@ -43,7 +43,7 @@ export interface StandingOrdersOptions<R, Refusal, End> {
 }
 
 /** A command to place an order. */
-export interface Placing<R, Refusal> {
+interface Placing<R, Refusal> {
   /** Called again after the write, since the tables may have changed meanwhile. */
   readonly decide: () => Decision<R, Refusal>;
   /** The effect of the order, which is in the table by then. It may end the order again, and reject. */

@@ -14,7 +14,7 @@ export type Decision<R, Refusal> =
     }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-export interface StoredOrder<R, Refusal> {
+interface StoredOrder<R, Refusal> {
   readonly table: RecordTable<R>;
   readonly decide: () => Decision<R, Refusal>;
   /** The record in force under this key; null: none. */

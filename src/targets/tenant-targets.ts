@@ -19,16 +19,14 @@ import {
 export const TENANT_TARGETS_PER_TENANT = 8;
 export const TENANT_TARGETS_MAX = TENANT_TARGETS_PER_TENANT * TOKENS_MAX;
 
-export const TENANT_TARGET_REFUSALS = [
-  "not_of_tenant",
-  "kind_not_allowed",
-  "host_not_allowed",
-  "too_many_of_tenant",
-  "too_many_targets",
-] as const;
-export type TenantTargetRefusal = (typeof TENANT_TARGET_REFUSALS)[number];
+export type TenantTargetRefusal =
+  | "not_of_tenant"
+  | "kind_not_allowed"
+  | "host_not_allowed"
+  | "too_many_of_tenant"
+  | "too_many_targets";
 
-export interface TenantTargetsOptions {
+interface TenantTargetsOptions {
   readonly store: RecordTable<TargetRecord>;
   readonly stored: Iterable<TargetRecord>;
   /** By the configuration in force; null: tenants may set none. */
@@ -39,7 +37,7 @@ export interface TenantTargetsOptions {
 
 export type TargetOrder = Omit<TenantTarget, "id">;
 
-export type TargetAnswer =
+type TargetAnswer =
   | { readonly kind: "done"; readonly target: TenantTarget; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: TenantTargetRefusal };
 

@@ -14,7 +14,7 @@ export interface ExporterKeeper {
   save(saved: SavedExporters): Promise<void>;
 }
 
-export interface ExporterMemoryOptions {
+interface ExporterMemoryOptions {
   readonly keeper: ExporterKeeper;
   readonly saved: () => SavedExporters;
   /** Runs `fn` every `ms`; returns a function that cancels it. */

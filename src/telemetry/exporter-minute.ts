@@ -1,4 +1,5 @@
 /** The work of an exporter in the last minute, from readings of its counters. Pure: the caller keeps the marks. */
+import { MINUTE_MS } from "../system/now.ts";
 import type { ExporterReading, InterfaceCounts, InterfaceReading } from "./exporter-reading.ts";
 
 /** Counters of one reading that later ones are compared with. */
@@ -31,8 +32,6 @@ export interface Totals {
   readonly bytes: number;
 }
 
-/** How far back is looked, and the least time between two marks, ms. */
-export const MINUTE_MS = 60_000;
 export const MARK_MS = 10_000;
 /** Marks that keep their interfaces, for rates. */
 const WHOLE_MARKS = 2;

@@ -68,7 +68,7 @@ export interface ExporterReading {
   readonly interfaces: readonly InterfaceReading[];
 }
 
-export interface Undecoded {
+interface Undecoded {
   readonly kind: string;
   readonly reason: string;
   readonly count: number;

@@ -1,4 +1,5 @@
 /** The record of an exporter between readings, and how a reading changes it. Pure: `now` is an argument. */
+import { MINUTE_MS } from "../system/now.ts";
 import {
   EXPORTER_FAULTS,
   type ExporterTerms,
@@ -8,7 +9,7 @@ import {
   type Symptom,
   symptomOf,
 } from "./exporter-faults.ts";
-import { between, MARK_MS, type Mark, MINUTE_MS, markOf, marksWith, type Totals } from "./exporter-minute.ts";
+import { between, MARK_MS, type Mark, markOf, marksWith, type Totals } from "./exporter-minute.ts";
 import type { ExporterReading } from "./exporter-reading.ts";
 
 export interface ExporterRecord {
@@ -19,7 +20,7 @@ export interface ExporterRecord {
 }
 
 /** Times of the monotonic clock, ms. */
-export interface FaultRecord {
+interface FaultRecord {
   /** Since when there is the symptom without a break; null: there is none now. */
   readonly symptomSinceMs: number | null;
   /** Since when it is gone; null: it is not. */
@@ -70,7 +71,7 @@ export function nextRecord(
 
 const NONE: FaultRecord = { symptomSinceMs: null, goneSinceMs: null, begunAtMs: null, text: "" };
 
-export function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: Symptom, nowMs: number): FaultRecord {
+function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: Symptom, nowMs: number): FaultRecord {
   const { beginMs, endMs } = FAULT_TIMES[kind];
   switch (verdict) {
     case "begins": {

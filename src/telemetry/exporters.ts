@@ -29,7 +29,7 @@ export interface ExporterView {
   readonly received: ReceivedView | null;
 }
 
-export interface Fault {
+interface Fault {
   readonly kind: FaultKind;
   /** Monotonic, ms. */
   readonly begunAtMs: number;
@@ -50,7 +50,7 @@ export interface ReceivedView {
 }
 
 /** Rates of all its records, counted or not; packets and bits multiplied by the sampling rate. */
-export interface ExporterRates {
+interface ExporterRates {
   readonly datagrams: number;
   readonly records: number;
   readonly counted: number;

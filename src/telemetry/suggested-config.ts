@@ -48,7 +48,7 @@ function exporterLines(readings: readonly ExporterReading[]): readonly string[] 
 }
 
 /** A name that the configuration takes. */
-export function exporterName(address: string): string {
+function exporterName(address: string): string {
   return `exporter-${address.replaceAll(":", "-")}`;
 }
 

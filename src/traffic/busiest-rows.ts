@@ -5,7 +5,7 @@ import { allocateSnapshot, type TotalRow, TRAFFIC_VALUES, type TrafficSnapshot }
 /** Rows of attacked hosts come first. */
 const IN_ATTACK = Number.POSITIVE_INFINITY;
 
-export interface RowMarks {
+interface RowMarks {
   readonly outgoing: boolean;
   readonly inAttack: boolean;
   /** null: nothing was learned. */

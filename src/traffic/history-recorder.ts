@@ -3,7 +3,9 @@
  * highest rates of all ticks. Nothing is lost between two intervals: what one does not have, the next one has. Keeps
  * what is not stored yet, so that it can be read too.
  */
+
 import { addressToBytes, type IpAddress, parseAddress } from "../net/address.ts";
+import type { Now } from "../system/now.ts";
 import { AddressIndex } from "./address-index.ts";
 import { BusiestRows } from "./busiest-rows.ts";
 import type { HostRows } from "./host-rows.ts";
@@ -15,13 +17,13 @@ import type { TotalRow, TrafficSnapshot } from "./traffic-history.ts";
 import { isPartSeries } from "./traffic-parts.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
-export interface IntervalReader {
+interface IntervalReader {
   keepIntervals(): void;
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   readInterval(address: Uint8Array, out: IntervalRows): boolean;
 }
 
-export interface AttackedTarget {
+interface AttackedTarget {
   /** null: a hostgroup. */
   readonly target: IpAddress | null;
   readonly direction: Direction;
@@ -59,17 +61,12 @@ export interface HistoryRecorderOptions {
 }
 
 /** Hosts of one slice: about 1 ms. */
-export const SLICE_ROWS = 4096;
+const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 
 /** A shorter one is not read while it lasts, and stored as one of this length, with the same sums. */
 const LEAST_SECONDS = 1;
-
-interface Interval {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-}
 
 export class HistoryRecorder {
   readonly #options: HistoryRecorderOptions;
@@ -79,7 +76,7 @@ export class HistoryRecorder {
   readonly #totals: TotalRates;
   /** Snapshots that are not stored yet, oldest first; the store bounds them. */
   readonly #unstored = new Set<TrafficSnapshot>();
-  #interval: Interval;
+  #interval: Now;
   #tickMs: number;
   /** Targets attacked in the interval before: an attack that has ended since then was in this one too. */
   #attacked = new Attacked([]);

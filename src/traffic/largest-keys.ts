@@ -3,7 +3,7 @@
  * the share 1/capacity of all weight is missing, and of one that has less it may be all.
  */
 
-export interface KeyCounts {
+interface KeyCounts {
   readonly key: string;
   /** At most what was added of it. */
   readonly packets: number;

@@ -33,7 +33,7 @@ export interface PackedLookup {
   readonly groupCount: number;
 }
 
-export interface GroupedNetworks {
+interface GroupedNetworks {
   readonly networks: readonly Prefix[];
   /** Each network of a group must lie in one of `networks`. */
   readonly hostgroups: readonly { readonly name: string; readonly networks: readonly Prefix[] }[];

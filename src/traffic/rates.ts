@@ -7,7 +7,8 @@ import { METRICS } from "../native/constants.ts";
 export { METRICS };
 
 export type Metric = (typeof METRICS)[number];
-export type Direction = "incoming" | "outgoing";
+export const DIRECTIONS = ["incoming", "outgoing"] as const;
+export type Direction = (typeof DIRECTIONS)[number];
 
 /** One value per metric, in the order of METRICS: packets, megabits (10^6) or new flows per second. */
 export type Rates = ArrayLike<number>;

@@ -43,7 +43,7 @@ export interface Raised {
   readonly hidesReal: number;
 }
 
-export interface SuggestedFor {
+interface SuggestedFor {
   readonly name: string;
   /** For a sum over all hosts, which is judged in place of each. */
   readonly isTotal: boolean;

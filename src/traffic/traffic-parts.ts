@@ -22,7 +22,7 @@ export type PartKind = (typeof PART_KINDS)[number];
 type PortKind = "src_port" | "dst_port";
 
 /** null: not known. */
-export type PartKeys = Readonly<Record<PartKind, string | null>>;
+type PartKeys = Readonly<Record<PartKind, string | null>>;
 
 /** The name of a part's series in the history. No other total has such a name. */
 export function partSeries(kind: PartKind, key: string): string {
@@ -54,7 +54,7 @@ export interface TopPart {
   readonly mbps: number;
 }
 
-export interface TrafficPartsOptions {
+interface TrafficPartsOptions {
   readonly headers: HeaderSamples;
   readonly isProtected: (host: IpAddress) => boolean;
   readonly keysOf: (source: IpAddress, reported: ReportedByExporter) => Omit<PartKeys, PortKind>;

@@ -89,8 +89,8 @@ export class AdversaryPromises {
         attacks: process?.floodwall.detector.active.size ?? 0,
         routes: speaker.routes.size,
         rules: filters.rules.length,
-        storedBans: process?.state.bans().filter(({ state }) => state === "active").length ?? 0,
-        storedAttacks: process?.state.attacks().length ?? 0,
+        storedBans: process?.state.stored().bans.filter(({ state }) => state === "active").length ?? 0,
+        storedAttacks: process?.state.stored().attacks.length ?? 0,
       };
       const left = Object.entries(counts).filter(([, count]) => count > 0);
       if (left.length > 0) this.#fail("nothing is left", left.join(" "));

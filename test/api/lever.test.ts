@@ -3,7 +3,8 @@
  * is in src/edge/zones/levers.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX, STATE_WAIT_MS } from "../../src/limits.ts";
+import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
+import { STATE_WAIT_MS } from "../../src/storage/state-store.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { expectError } from "../fixtures/http/http.ts";
 import { agent } from "../fixtures/http/node-channel.ts";

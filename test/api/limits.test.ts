@@ -3,7 +3,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { loadConfig } from "../../src/config/load/load.ts";
 import { AttackLog } from "../../src/detection/attack/attack-log.ts";
-import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT, HOSTS_PAGE_MAX, RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
+import { RULES_HOLD_MS } from "../../src/http/holds/rule-polls.ts";
+import { ZONES_HOLD_MS } from "../../src/http/holds/zone-polls.ts";
+import { HOSTS_PAGE_MAX } from "../../src/http/hosts/hosts-query.ts";
+import { BODY_BYTES_MAX, ENDED_ATTACKS_KEPT } from "../../src/limits.ts";
 import { configOf } from "../fixtures/config/parsed-config.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { attack, NOON } from "../fixtures/views.ts";

@@ -4,7 +4,8 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
+import { RULES_HOLD_MS } from "../../src/http/holds/rule-polls.ts";
+import { ZONES_HOLD_MS } from "../../src/http/holds/zone-polls.ts";
 import { EDGE_NODES, EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { expectError } from "../fixtures/http/http.ts";
 import { agent, channelTokens, type NodeChannel, type PollOptions } from "../fixtures/http/node-channel.ts";

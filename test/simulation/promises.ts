@@ -128,9 +128,9 @@ export class Promises {
       );
       if (here !== there) this.fail(`the store has other ${what}`);
     };
-    const stored = state.bans().filter((ban) => ban.state === "active");
+    const stored = state.stored().bans.filter((ban) => ban.state === "active");
     same("bans in force", stored, floodwall.bans.active.values());
-    same("attacks", state.attacks(), floodwall.detector.active.values());
+    same("attacks", state.stored().attacks, floodwall.detector.active.values());
   }
 
   #judgeBan(ban: Ban): void {

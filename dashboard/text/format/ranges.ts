@@ -58,7 +58,7 @@ export function titleRange(range: Range): string {
 /** A chart cannot show more points than it has pixels. */
 const POINTS_MAX = 360;
 
-export interface RangeQuery {
+interface RangeQuery {
   readonly from: string;
   /** Absent: now. */
   readonly to?: string;
@@ -105,7 +105,7 @@ export function spanQuery({ from, to }: Span): { readonly from: string; readonly
 }
 
 /** `24 Nov 03:12:45 to 03:20:00`. */
-export function spanText({ from, to }: Span): string {
+function spanText({ from, to }: Span): string {
   const [begin, end] = [dayOfMonth(from * 1000), dayOfMonth(to * 1000)];
   return t`${begin} ${clockTime(from * 1000)} to ${begin === end ? "" : `${end} `}${clockTime(to * 1000)}`;
 }

@@ -13,7 +13,7 @@ import { vectorName } from "../../text/format/vectors.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { attackSubject, banOf, customerText, isSpared } from "../../text/mitigation.ts";
 
-export interface AttackCardProps {
+interface AttackCardProps {
   readonly attack: AttackWire;
   readonly bans: readonly BanWire[];
 }

@@ -20,7 +20,7 @@ import { attackSubject } from "../../text/mitigation.ts";
 import { nearest, zoomed } from "../../text/zoom.ts";
 import { HistoryChart } from "./history-chart.tsx";
 
-export interface AttackChartProps {
+interface AttackChartProps {
   readonly attack: AttackWire;
   readonly resource: Resource<SeriesWire>;
   /** Times of what was decided, in seconds since the epoch. */

@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "reason", title: t`Reason`, cell: ({ deed }) => <CutText text={deed.reason} />, width: "medium" },
 ];
 
-export interface AttackCommandsProps {
+interface AttackCommandsProps {
   readonly attack: AttackWire;
   readonly ban: BanWire | undefined;
   readonly timeline: Resource<TimelineWire>;

@@ -34,7 +34,7 @@ function named(entries: TimelineWire["entries"]): TimelineWire["entries"] {
 }
 
 /** A time, in seconds since the epoch, and the entry of the timeline that it was pointed at by. */
-export interface Pointed {
+interface Pointed {
   readonly at: number;
   readonly entry: number | null;
 }

@@ -23,7 +23,7 @@ import { standingOf } from "../../text/standing.ts";
 import { AdviceLine } from "./advice-line.tsx";
 import type { Sources } from "./attack-sources.tsx";
 
-export interface AttackHeadProps {
+interface AttackHeadProps {
   readonly attack: AttackWire;
   readonly ban: BanWire | undefined;
   /** null: not known. */

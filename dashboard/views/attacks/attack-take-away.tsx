@@ -22,7 +22,7 @@ import type { Sources } from "./attack-sources.tsx";
 
 type KeptPackets = AttackSourcesWire["kept_packets"];
 
-export interface AttackTakeAwayProps {
+interface AttackTakeAwayProps {
   readonly attack: AttackWire;
   readonly course: Course;
   readonly sources: Sources | null;

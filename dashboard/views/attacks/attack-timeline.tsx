@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "text", title: t`Details`, cell: ({ entry }) => <Details entry={entry} /> },
 ];
 
-export interface AttackTimelineProps {
+interface AttackTimelineProps {
   readonly resource: Resource<TimelineWire>;
   /** Entries of the resource, folded. */
   readonly entries: readonly FoldedEntry[];

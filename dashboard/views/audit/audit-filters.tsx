@@ -11,7 +11,7 @@ export function filtersOf(query: URLSearchParams): AuditFilters {
   return { action: actionOf(query.get("action")), target: target === "" ? null : target, span: spanOf(query) };
 }
 
-export interface AuditFilterFieldsProps {
+interface AuditFilterFieldsProps {
   readonly filters: AuditFilters;
   /** Called for each field that may be wrong, when that changes. */
   readonly onWrong: (field: "span" | "target", isWrong: boolean) => void;

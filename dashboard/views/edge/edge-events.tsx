@@ -84,7 +84,7 @@ export function EdgeEvents() {
   );
 }
 
-export interface EdgeEventListProps {
+interface EdgeEventListProps {
   /** The fields of an event that are present and not empty. */
   readonly filter: { readonly node?: string; readonly zone?: string; readonly kind?: string };
   readonly range: Range;

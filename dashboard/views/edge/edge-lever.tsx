@@ -22,7 +22,7 @@ import { type FleetStatus, ZONES_PATH } from "./edge-zones.tsx";
 
 type Lever = Static<typeof LeverWire>;
 
-export interface LeverPanelProps {
+interface LeverPanelProps {
   readonly zone: ZoneStatusWire;
   readonly onChanged: () => void;
 }

@@ -5,7 +5,7 @@ import { useResource } from "../../api/resource.ts";
 import { t } from "../../language.ts";
 import { ChoiceField } from "../../parts/field.tsx";
 
-export interface EdgeNodeChoiceProps {
+interface EdgeNodeChoiceProps {
   /** Empty: all nodes. */
   readonly node: string;
   readonly onChange: (node: string) => void;

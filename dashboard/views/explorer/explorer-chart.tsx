@@ -37,7 +37,7 @@ export interface History {
   readonly points: readonly Point[];
 }
 
-export interface ExplorerChartProps {
+interface ExplorerChartProps {
   readonly exploration: Exploration;
   /** Those of the first histories; as many follow for the comparison. */
   readonly names: readonly string[];

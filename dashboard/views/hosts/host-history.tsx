@@ -19,7 +19,7 @@ import { type Range, rangeQuery } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { type Base, highestText } from "../../text/highest.ts";
 
-export interface HostHistoryProps {
+interface HostHistoryProps {
   readonly target: string;
   /** undefined: the host has no traffic now, so its group is not known. */
   readonly group: HostgroupRatesWire | undefined;

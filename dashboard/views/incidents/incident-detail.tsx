@@ -124,7 +124,7 @@ interface WhoProps {
   readonly isTenant: boolean;
 }
 
-export function Who({ deed, isTenant }: WhoProps) {
+function Who({ deed, isTenant }: WhoProps) {
   return (
     <>
       {byText(deed, isTenant)}, <Moment at={deed.at} />

@@ -43,7 +43,7 @@ interface Row {
   readonly result: Result | undefined;
 }
 
-export interface LiftDialogProps {
+interface LiftDialogProps {
   readonly measures: readonly Measure[];
   /** After some were ended, or refused. */
   readonly onClose: () => void;

@@ -50,7 +50,7 @@ export const ORDERS: Readonly<Record<string, (measure: Measure) => number | stri
   began: begunAt,
 };
 
-export interface Picking {
+interface Picking {
   /** Keys of the selected ones; null: the caller may not act. */
   readonly picked: ReadonlySet<string> | null;
   readonly onPick: (measure: Measure, isPicked: boolean) => void;

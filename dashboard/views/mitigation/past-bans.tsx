@@ -19,7 +19,7 @@ import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
 import type { Sort } from "../../text/table-order.ts";
 
-export type PastState = "rejected" | "withdrawn";
+type PastState = "rejected" | "withdrawn";
 
 const COMMON: readonly Column<BanWire>[] = [
   {

@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<Row>[] = [
 /** Where this machine drops nothing, the column would be empty. */
 const WITHOUT_DROPS = COLUMNS.filter(({ key }) => key !== "passed");
 
-export interface AttackRowsProps {
+interface AttackRowsProps {
   /** In the order of their urgency. */
   readonly attacks: readonly AttackWire[];
   readonly bans: readonly BanWire[];

@@ -39,7 +39,7 @@ const EVERY_MS = 4000;
 /** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
 
-export interface TotalHistory {
+interface TotalHistory {
   readonly incoming: Loaded<TotalTrafficWire>;
   readonly outgoing: Loaded<TotalTrafficWire>;
 }
@@ -58,7 +58,7 @@ function useTotal(direction: Direction, range: Range, hostgroup: string | null):
   return useResource<TotalTrafficWire>(path, EVERY_MS).state.value;
 }
 
-export interface TrafficNowProps {
+interface TrafficNowProps {
   readonly history: TotalHistory;
   readonly range: Range;
   /** Those of the range that the filter keeps. */

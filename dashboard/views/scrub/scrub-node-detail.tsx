@@ -19,7 +19,7 @@ import { withName } from "../../text/known-names.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 
-export interface ScrubNodeDetailProps {
+interface ScrubNodeDetailProps {
   readonly name: string;
   /** undefined: the node is not in the configuration any more. */
   readonly node: ScrubNode | undefined;

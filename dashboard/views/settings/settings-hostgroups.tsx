@@ -58,7 +58,7 @@ export function HostgroupTable({ hostgroups }: { readonly hostgroups: readonly H
   return <DataTable label={t`Hostgroups`} columns={COLUMNS} rows={hostgroups} rowKey={({ name }) => name} />;
 }
 
-export interface HostgroupPageProps {
+interface HostgroupPageProps {
   readonly name: string;
   readonly hostgroups: readonly HostgroupConfigWire[];
   readonly onChanged: () => void;

@@ -22,7 +22,7 @@ import { problemLines } from "../../text/settings.ts";
 
 const AN_HOUR = { kind: "last", seconds: 3600 } as const;
 
-export interface ReloadPanelProps {
+interface ReloadPanelProps {
   /** Keys whose changes take effect at the next restart. */
   readonly needsRestart: readonly string[];
   readonly mayReload: boolean;

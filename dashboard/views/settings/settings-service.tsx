@@ -13,7 +13,7 @@ import { FILTER_STATES, PORT_STATES, TARGET_KINDS } from "../../text/interface-w
 import { withName } from "../../text/known-names.ts";
 import { thresholdFacts } from "../../text/settings.ts";
 
-export interface ServicePanelsProps {
+interface ServicePanelsProps {
   readonly service: ServiceConfigWire;
   readonly status: StatusWire;
 }

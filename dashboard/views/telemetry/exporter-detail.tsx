@@ -26,7 +26,7 @@ type Sampling = NonNullable<ExporterWire["sampling"]>[number];
 type Interface = NonNullable<ExporterWire["interfaces"]>[number];
 type Undecoded = NonNullable<ExporterWire["undecoded"]>[number];
 
-export interface ExporterDetailProps {
+interface ExporterDetailProps {
   readonly address: string;
   readonly exporter: ExporterWire | undefined;
 }

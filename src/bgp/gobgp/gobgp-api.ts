@@ -51,7 +51,7 @@ export interface GobgpService<Path, Peer, AddPaths> {
   watchEvent(request: { peer: object }, options: CallOptions): AsyncIterable<unknown>;
 }
 
-export interface ListPathRequest {
+interface ListPathRequest {
   readonly tableType: number;
   /** The neighbor of the table; empty for the global one. */
   readonly name: string;

@@ -8,7 +8,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { messageOf } from "../../system/error-message.ts";
 import { SpeakerFault } from "../speaker/speaker-fault.ts";
 
-export type SpeakerTarget =
+type SpeakerTarget =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number };
 

@@ -3,7 +3,7 @@
  */
 import type { BgpConfig } from "../bgp-config.ts";
 
-export type GobgpdConfig = Pick<BgpConfig, "localAsn" | "routerId" | "listen">;
+type GobgpdConfig = Pick<BgpConfig, "localAsn" | "routerId" | "listen">;
 
 /** As gobgpd reports it back. */
 export function listenPort(config: GobgpdConfig): number {

@@ -123,7 +123,7 @@ export function isSameDirectory(path: string, other: string): boolean {
   return another !== undefined && one.dev === another.dev && one.ino === another.ino;
 }
 
-export interface GobgpdOptions {
+interface GobgpdOptions {
   /** The beginning of a command line that becomes gobgpd, with a guard beside it; empty: none. */
   readonly launcher: readonly string[];
   readonly executable: string;
@@ -166,7 +166,7 @@ export function startGobgpd({ launcher, ...options }: GobgpdOptions): () => bool
   }
 }
 
-export type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
+type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
 
 /** The command that runs it as this user, with no capability but that of binding a low port. */
 export function unprivileged({ executable, args, user, bindsLowPort }: Command): readonly string[] {

@@ -1,7 +1,7 @@
 /** Faults of the BGP speaker. */
 import { messageOf } from "../../system/error-message.ts";
 
-export type FaultKind =
+type FaultKind =
   /** Nothing listens, or the connection broke. */
   | "unreachable"
   /** Connected, and no answer within the deadline. */

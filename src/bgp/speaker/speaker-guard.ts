@@ -65,7 +65,7 @@ done
 exec "$@"
 `;
 
-export interface SpeakerGuardOptions {
+interface SpeakerGuardOptions {
   readonly directory: SpeakerDirectory;
   readonly clock: Clock;
   /** When the last route expires, wall clock; null: there is none. */
@@ -77,7 +77,7 @@ export interface SpeakerGuardOptions {
   readonly warn: (fields: object, message: string) => void;
 }
 
-export interface GuardedSpeaker {
+interface GuardedSpeaker {
   readonly pid: number;
   /** Canonical path of its working directory. */
   readonly run: string;

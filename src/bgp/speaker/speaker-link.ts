@@ -30,7 +30,7 @@ export interface LinkTimes extends RetryTimes {
   readonly checkMs: number;
 }
 
-export interface SpeakerLinkOptions {
+interface SpeakerLinkOptions {
   readonly speaker: Speaker;
   readonly reconciler: RouteReconciler;
   readonly learned: Pick<LearnedLimits, "found" | "takeOthers">;

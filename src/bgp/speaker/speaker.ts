@@ -58,7 +58,7 @@ export interface SessionChanges {
   readonly known: readonly RouteLimit[];
 }
 
-export interface ExternalSpeakerOptions {
+interface ExternalSpeakerOptions {
   /** As in the configuration. */
   readonly grpc: string;
   readonly deadlineMs: number;

@@ -17,13 +17,13 @@ export class Unreachable extends Error {}
 /** The options cannot be used. */
 export class BadAccess extends Error {}
 
-export interface Access {
+interface Access {
   readonly url: string;
   /** null: none is sent. */
   readonly token: string | null;
 }
 
-export interface AccessOptions {
+interface AccessOptions {
   readonly url?: string | undefined;
   readonly "token-file"?: string | undefined;
 }

@@ -33,7 +33,7 @@ export const COMMON: readonly CtlOption[] = [
 /** Done; refused by the service, for each order of several; wrong usage; no answer. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
 
-export interface CtlOptions {
+interface CtlOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: CtlCall["clock"];
   readonly sleep: CtlCall["sleep"];

@@ -1,4 +1,5 @@
 /** The output of `floodwall ctl help`, and the manual page: both from the commands. */
+import { columns } from "../commands.ts";
 import type { CtlOption, CtlWord } from "./command.ts";
 
 const usageOf = ({ name, operands }: CtlWord) => `floodwall ctl ${name}${operands === "" ? "" : ` ${operands}`}`;
@@ -52,11 +53,6 @@ ${escaped(EXITS.replace("exit codes: ", "").replace(/\n */g, " "))}.
 
 function optionLines(options: readonly CtlOption[]): string[] {
   return columns(options.map((each) => [wordsOf(each), each.help] as const));
-}
-
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }
 
 function escaped(text: string): string {

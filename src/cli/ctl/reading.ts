@@ -4,14 +4,11 @@ import { type CtlCall, type CtlCommand, CtlUsage, given, momentOf, type Options,
 import { movesWith } from "./order-words.ts";
 import { type Column, lines, partOf, plain, rowsOf, short, since, table } from "./table.ts";
 
-const METRIC_UNITS: Readonly<Record<string, string>> = { mbps: "Mbit/s", flows_per_sec: "flows/s" };
-
 /** `213 kpps`, `2.39 kMbit/s` would be no unit: megabits are written in full. */
 function rateText(metric: unknown, rate: unknown): string {
   const name = String(metric);
   if (name.endsWith("mbps")) return typeof rate === "number" ? `${rate.toFixed(1)} Mbit/s` : "-";
-  const unit = METRIC_UNITS[name] ?? "packets/s";
-  return `${short(rate)} ${unit}`;
+  return `${short(rate)} ${name === "flows_per_sec" ? "flows/s" : "packets/s"}`;
 }
 
 const kindOf = (attack: Json) => partOf(attack, "classification")["type"];

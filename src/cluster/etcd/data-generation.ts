@@ -13,7 +13,7 @@ import { LEASE_SECONDS } from "./lease-terms.ts";
 /** Above a lease, with what clocks of machines may differ in rate. */
 const YOUNG_SECONDS = LEASE_SECONDS + 5;
 
-export interface Generation {
+interface Generation {
   readonly id: string;
   /** At the moment of the look. */
   readonly header: EtcdHeader;

@@ -24,7 +24,7 @@ import { type OrderInEtcd, orderIn, orderName } from "./order-record.ts";
 import { OrderWriter, type OrderWriterObserver } from "./order-writer.ts";
 
 /** Keys of orders that are read; above the bounds of all tables together. */
-export const ORDER_KEYS_MAX = 524_288;
+const ORDER_KEYS_MAX = 524_288;
 const RETRY = { retryMinMs: 200, retryMaxMs: 3000 };
 /** A member that is frozen or cut off is noticed after this and the time of an attempt. */
 const LOOK_MS = 1000;
@@ -34,7 +34,7 @@ const GIVE_AGAIN_MS = 30_000;
 /** Records that are handed over at once. */
 const BATCH = 512;
 
-export interface EtcdExchangeOptions {
+interface EtcdExchangeOptions {
   readonly calls: EtcdApi;
   readonly generation: DataGeneration;
   /** The name of this brain. */

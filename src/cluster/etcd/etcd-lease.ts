@@ -15,7 +15,7 @@ import { isWithin, LEASE_SECONDS, type Moment, momentOf } from "./lease-terms.ts
 const RENEW_MS = 4000;
 const TRY_AGAIN_MS = 1000;
 
-export interface EtcdLeaseOptions {
+interface EtcdLeaseOptions {
   readonly calls: EtcdApi;
   readonly generation: DataGeneration;
   /** The whole key. */

@@ -11,7 +11,7 @@ import { EtcdFault } from "./etcd-fault.ts";
 
 const READ_AGAIN_MS = 60_000;
 
-export interface EtcdTls {
+interface EtcdTls {
   readonly rejectUnauthorized: true;
   readonly ca?: string;
   readonly cert?: string;

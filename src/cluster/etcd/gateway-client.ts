@@ -16,13 +16,13 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 /** Bytes of one message of a watch. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-export interface GatewayObserver {
+interface GatewayObserver {
   /** `fault` null: the call succeeded. */
   called(fault: EtcdFaultKind | null): void;
   movedTo(endpoint: URL, cause: EtcdFault): void;
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly endpoints: readonly URL[];
   readonly secrets: Pick<EtcdSecrets, "tls" | "login">;
   readonly timers: Pick<Timers, "after">;

@@ -12,18 +12,18 @@ import { EtcdFault } from "./etcd-fault.ts";
 import { ORDER_BYTES_MAX, type OrderInEtcd, orderIn, orderName, orderText } from "./order-record.ts";
 
 /** Orders that wait at once; more are left to the next comparison of all orders. */
-export const WAITING_ORDERS_MAX = 65_536;
+const WAITING_ORDERS_MAX = 65_536;
 const WRITERS = 8;
 const RETRY = { retryMinMs: 200, retryMaxMs: 3000 };
 
 /** The value under one key at a revision; 0: none. */
-export interface Present {
+interface Present {
   readonly revision: number;
   /** null: nothing, or no order. */
   readonly stamp: Stamp | null;
 }
 
-export interface OrderWriterOptions {
+interface OrderWriterOptions {
   readonly calls: EtcdApi;
   /** The name of this brain. */
   readonly own: string;

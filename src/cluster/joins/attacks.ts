@@ -30,7 +30,7 @@ export interface ForeignAttack {
   readonly startedAt: number;
 }
 
-export interface Joined {
+interface Joined {
   readonly id: string;
   readonly startedAt: number;
 }

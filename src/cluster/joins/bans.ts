@@ -12,7 +12,7 @@ export interface BanTimes {
 }
 
 /** How often the bans of the prefix went back a rung, and where they are. */
-export interface Rung {
+interface Rung {
   readonly eases: number;
   readonly step: number;
 }

@@ -58,7 +58,7 @@ interface Mark extends Delivery {
   isClosed: boolean;
 }
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   /** The name of this brain. */
   readonly own: string;
   /** Entries at once; over it the newest is not taken. */
@@ -74,7 +74,7 @@ export interface DeliveriesOptions {
  */
 export const OFFER_AFTER_MS = 500;
 /** From the first offer of an event to the next; from there on twice as long each time, up to the bound. */
-export const OFFER_AGAIN_MS = 2000;
+const OFFER_AGAIN_MS = 2000;
 const OFFER_AGAIN_MAX_MS = 64_000;
 /** Offers of one tick: in a storm all events wait for one receiver, and the holder has most of them. */
 export const OFFERS_OF_TICK = 2000;
@@ -329,7 +329,7 @@ export class Deliveries<Event> {
   }
 }
 
-export interface At {
+interface At {
   readonly nowMs: number;
   /** Whether this brain holds the lease. */
   readonly holds: boolean;

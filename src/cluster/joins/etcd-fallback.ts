@@ -5,7 +5,7 @@ import type { PeerState } from "../peers.ts";
 /** Without etcd for this long brains go by what they see of each other. */
 export const FALLBACK_MS = 30_000;
 
-export interface LeasesOfBrain {
+interface LeasesOfBrain {
   readonly etcd: Lease;
   /** Since etcd answered this brain last, or since the start, ms. */
   readonly silenceMs: number;

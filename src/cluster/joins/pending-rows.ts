@@ -7,7 +7,7 @@ import type { RecordTable } from "../../system/record-table.ts";
 /** As it is stored, with the brains that have not confirmed it. */
 export type UnconfirmedRow<Row> = Row & { readonly brains: readonly string[] };
 
-export interface PendingRowsOptions<Row> {
+interface PendingRowsOptions<Row> {
   /** The other ones. */
   readonly brains: readonly string[];
   /** Rows of one brain at most; over it the oldest is left to this brain alone. */

@@ -4,7 +4,7 @@
  */
 
 /** The view of one brain on a node. */
-export interface Sighting {
+interface Sighting {
   /** A poll of the node is parked there. */
   readonly isHolding: boolean;
   /** The last start or end of a poll there. */
@@ -21,7 +21,7 @@ export interface BrainView {
 }
 
 /** Since when the brain is in reach, or out of it; at first since the own start. */
-export interface Reach {
+interface Reach {
   readonly isUp: boolean;
   readonly sinceMs: number;
   /** It was in reach since the own start. */
@@ -35,7 +35,7 @@ export interface Reach {
 export const UNKNOWN_MAX_MS = 600_000;
 
 /** `unknown`: a brain that is out of reach saw it last, so that nothing that is done with the node changes. */
-export type Elsewhere = "alive" | "unknown";
+type Elsewhere = "alive" | "unknown";
 
 /**
  * The state of a node that the own polls do not show alive. null: the own sighting alone decides.

@@ -37,7 +37,7 @@ export interface LinkObserver {
   readonly listenerFailed: (cause: unknown) => void;
 }
 
-export interface ClusterLinkOptions {
+interface ClusterLinkOptions {
   readonly config: ClusterConfig;
   readonly now: () => Now;
   readonly timers: Timers;

@@ -9,7 +9,7 @@ const SEND_BYTES_MAX = 16 * 1024 * 1024;
 export const READ_MAX = { bytes: 8 * 1024 * 1024, messages: 1000 } as const;
 
 /** `closed` comes last, and once; its cause is for people. */
-export interface PeerConnectionObserver {
+interface PeerConnectionObserver {
   readonly received: (message: Message) => void;
   readonly closed: (cause: string) => void;
 }

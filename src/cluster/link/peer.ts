@@ -16,7 +16,7 @@ import {
 } from "./heartbeat.ts";
 import { PeerConnection, type SendOutcome } from "./peer-connection.ts";
 
-export interface PeerObserver {
+interface PeerObserver {
   readonly up: () => void;
   readonly down: () => void;
   readonly message: (message: Message) => void;
@@ -24,7 +24,7 @@ export interface PeerObserver {
   readonly lost: (cause: string) => void;
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   readonly name: string;
   readonly now: () => Now;
   /** The introduction of this brain. */

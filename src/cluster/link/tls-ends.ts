@@ -12,7 +12,7 @@ const HANDSHAKE_MS = 5000;
 
 const TERMS = { minVersion: "TLSv1.3", rejectUnauthorized: true } as const;
 
-export interface ListenerObserver {
+interface ListenerObserver {
   /** @param names those of its certificate, which the authority has signed. */
   readonly connected: (socket: TLSSocket, names: readonly string[]) => void;
   /** @param address null: it is not known any more. */
@@ -24,7 +24,7 @@ export interface Listener {
   close(): void;
 }
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly at: SocketAddress;
   readonly files: LinkFiles;
   readonly bounds: ConnectionBounds;
@@ -70,7 +70,7 @@ export function listen({ at, files, bounds, monotonicMs, observer }: ListenerOpt
   });
 }
 
-export interface DialObserver {
+interface DialObserver {
   readonly connected: (socket: TLSSocket) => void;
   readonly failed: (cause: string) => void;
 }

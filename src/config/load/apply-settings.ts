@@ -6,7 +6,7 @@ import { type Finding, takeShape } from "../../schema/shape.ts";
 
 type Mapping = Record<string, unknown>;
 
-export interface AppliedSettings {
+interface AppliedSettings {
   readonly findings: readonly Finding[];
   /** Places of each setting: its path in the configuration, and in the file of settings. */
   readonly places: readonly (readonly [at: ConfigPath, from: ConfigPath])[];

@@ -32,7 +32,7 @@ export interface Place {
   readonly path: ConfigPath;
 }
 
-export interface Assembled {
+interface Assembled {
   readonly value: Record<string, unknown>;
   readonly problems: readonly ConfigProblem[];
   readonly placeOf: (path: ConfigPath) => Place;

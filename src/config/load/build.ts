@@ -100,7 +100,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   });
 }
 
-export type ConfigTables = Pick<Config, "lookup" | "whitelist">;
+type ConfigTables = Pick<Config, "lookup" | "whitelist">;
 export type PlainConfig = Omit<Config, keyof ConfigTables | "own">;
 
 /**

@@ -32,7 +32,7 @@ export type LoadedConfig =
 
 type Invalid = InvalidFile;
 
-export interface LoadedZonesFile {
+interface LoadedZonesFile {
   readonly path: string;
   readonly lineOf: (path: ConfigPath) => number;
   /** Position of each zone in the file. */
@@ -138,7 +138,7 @@ export interface FileForm<Schema extends TSchema> {
   readonly required: string;
 }
 
-export type ParsedFile<File> =
+type ParsedFile<File> =
   | {
       readonly kind: "valid";
       readonly file: File;

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 /** null: not set. */
 export type ReadVariable = (name: string) => string | null;
 
-export interface UnsetVariable {
+interface UnsetVariable {
   readonly name: string;
   readonly path: ConfigPath;
 }

@@ -12,7 +12,7 @@ import { deepFreeze } from "./build.ts";
 import { around, type LoadedConfig, parseConfig, parseRead } from "./load.ts";
 import { readConfigFile } from "./read-file.ts";
 
-export interface StartConfig {
+interface StartConfig {
   readonly loaded: LoadedConfig;
   /** Errors of the zones file, which do not hold up the start; empty: none. */
   readonly zonesProblems: readonly ConfigProblem[];

@@ -1,6 +1,6 @@
 /** The schemas of threshold sets, for all sections that have them. */
 import { Type } from "@sinclair/typebox";
-import { closed, described, withDefaults } from "../../schema/schema-forms.ts";
+import { closedObject, defaultedObject, described } from "../../schema/schema-forms.ts";
 
 /** A threshold. The base trio cannot be off. */
 const Limit = Type.Number({ exclusiveMinimum: 0 });
@@ -31,18 +31,15 @@ const OPTIONAL = {
 };
 
 /** Any of them; 0 is off. */
-export const AnyThresholds = Type.Object(
-  {
-    pps: optional(MEANINGS.pps),
-    mbps: optional(MEANINGS.mbps),
-    flows_per_sec: optional(MEANINGS.flows_per_sec),
-    ...OPTIONAL,
-  },
-  closed,
-);
+export const AnyThresholds = closedObject({
+  pps: optional(MEANINGS.pps),
+  mbps: optional(MEANINGS.mbps),
+  flows_per_sec: optional(MEANINGS.flows_per_sec),
+  ...OPTIONAL,
+});
 
 /** The base trio is required. */
-export const AllThresholds = Type.Object({ ...BASE, ...OPTIONAL }, closed);
+export const AllThresholds = closedObject({ ...BASE, ...OPTIONAL });
 
 /** Absent thresholds are inherited; the base trio cannot be switched off. */
-export const SomeThresholds = Type.Partial(Type.Object({ ...BASE, ...OPTIONAL }), withDefaults);
+export const SomeThresholds = Type.Partial(defaultedObject({ ...BASE, ...OPTIONAL }));

@@ -9,7 +9,7 @@ type File = Pruned<ConfigFile>;
 export type Level = Pick<File, "mitigation" | "escalation" | "flowspec" | "scrub"> & {
   readonly ban?: Pick<NonNullable<File["ban"]>, "fallback" | "repeat_hold_seconds" | "repeat_hold_max_seconds">;
 };
-export interface PlacedLevel {
+interface PlacedLevel {
   readonly level: Level;
   readonly path: ConfigPath;
 }

@@ -121,7 +121,7 @@ import {
 } from "./telemetry.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
-export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
+type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
 
 const RULES: readonly Rule[] = [
   networksDoNotOverlap,

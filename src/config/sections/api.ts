@@ -4,86 +4,77 @@ import type { SignInConfig } from "../../access/sign-in-config.ts";
 import type { TokenConfig } from "../../access/token-config.ts";
 import type { ApiConfig } from "../../http/api-config.ts";
 import { TOKENS_MAX } from "../../limits.ts";
-import { boolean, closed, described, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { boolean, closedObject, defaultedObject, described, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { parseListen } from "../../schema/text-forms.ts";
 import { buildOidc, OidcSection } from "./oidc.ts";
 
-const Token = Type.Object(
-  {
-    name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
-    token_env: described(
-      text("variableName"),
-      "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, no one can call with this token.",
-    ),
-    role: described(
-      oneOf("viewer", "operator", "agent"),
-      "`viewer` reads. `operator` also bans, unbans, blocks and, without a tenant, reloads. `agent` does what a scrub node or an edge node does, and nothing else.",
-    ),
-    tenant: described(
-      Type.Optional(text("tenantName")),
-      "Limits the token to what belongs to this tenant. Not allowed with role `agent`.",
-    ),
-    node: described(
-      Type.Optional(text("nodeName")),
-      "Limits the token to one node of `scrubbing.nodes` or `edge.nodes`. Allowed with role `agent` only, and required of every agent as soon as an edge node has `hostgroups`.",
-    ),
-  },
-  closed,
-);
+const Token = closedObject({
+  name: described(text("tokenName"), "The name of the token, unique. The audit trail records it as the operator."),
+  token_env: described(
+    text("variableName"),
+    "The environment variable with the secret, which must be visible ASCII without a comma. While it is unset, no one can call with this token.",
+  ),
+  role: described(
+    oneOf("viewer", "operator", "agent"),
+    "`viewer` reads. `operator` also bans, unbans, blocks and, without a tenant, reloads. `agent` does what a scrub node or an edge node does, and nothing else.",
+  ),
+  tenant: described(
+    Type.Optional(text("tenantName")),
+    "Limits the token to what belongs to this tenant. Not allowed with role `agent`.",
+  ),
+  node: described(
+    Type.Optional(text("nodeName")),
+    "Limits the token to one node of `scrubbing.nodes` or `edge.nodes`. Allowed with role `agent` only, and required of every agent as soon as an edge node has `hostgroups`.",
+  ),
+});
 
 export const ApiSection = described(
-  Type.Object(
-    {
-      listen: described(
-        text("listen", { default: "127.0.0.1:8080" }),
-        "The address and port of the HTTP API. An address that is not loopback requires a token. Port 0 takes any free port.",
-      ),
-      token_env: described(
-        Type.Optional(text("variableName")),
-        "A short form of `tokens` for a single operator: the environment variable with its secret. The token is called `api`. Not allowed together with `tokens`.",
-      ),
-      tokens: described(
-        list(Token, TOKENS_MAX),
-        "Who may call the API. While there is no token, everyone who reaches the API may do everything.",
-      ),
-      env_file: described(
-        Type.Optional(text("absolutePath")),
-        "A file of `NAME=value` lines with secrets. The service reads it again whenever it changes, so that secrets can be replaced without a restart.",
-      ),
-      tls: described(
-        Type.Optional(
-          Type.Object(
-            {
-              cert_file: described(
-                text("absolutePath"),
-                "PEM with the certificate, followed by those that lead to its authority. Read again within 5 s of a change.",
-              ),
-              key_file: described(text("absolutePath"), "PEM with the private key, without a passphrase."),
-            },
-            closed,
+  defaultedObject({
+    listen: described(
+      text("listen", { default: "127.0.0.1:8080" }),
+      "The address and port of the HTTP API. An address that is not loopback requires a token. Port 0 takes any free port.",
+    ),
+    token_env: described(
+      Type.Optional(text("variableName")),
+      "A short form of `tokens` for a single operator: the environment variable with its secret. The token is called `api`. Not allowed together with `tokens`.",
+    ),
+    tokens: described(
+      list(Token, TOKENS_MAX),
+      "Who may call the API. While there is no token, everyone who reaches the API may do everything.",
+    ),
+    env_file: described(
+      Type.Optional(text("absolutePath")),
+      "A file of `NAME=value` lines with secrets. The service reads it again whenever it changes, so that secrets can be replaced without a restart.",
+    ),
+    tls: described(
+      Type.Optional(
+        closedObject({
+          cert_file: described(
+            text("absolutePath"),
+            "PEM with the certificate, followed by those that lead to its authority. Read again within 5 s of a change.",
           ),
-        ),
-        "Serves the API by https. Without it, an address that is not loopback sends tokens over the network in clear.",
+          key_file: described(text("absolutePath"), "PEM with the private key, without a passphrase."),
+        }),
       ),
-      dashboard: described(
-        Type.Boolean({ default: true }),
-        "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
-      ),
-      metrics_token: described(
-        boolean(false),
-        "Whether `GET /metrics` needs a token with the rights of a viewer, and without a tenant. The metrics have the names of exporters, interfaces, rules and sets, and the addresses and ports of `telemetry.listen`.",
-      ),
-      oidc: described(
-        Type.Optional(OidcSection),
-        "How people sign in by an identity provider (OpenID Connect); see [sign-in](operations/sign-in.md). Tokens stay for programs, and for people while the provider is away.",
-      ),
-      shared_links: described(
-        boolean(false),
-        "Whether operators may make links that show one attack, incident or customer, as its tenant sees it, to people without a token, for at most 30 days. When this is switched off, links show nothing.",
-      ),
-    },
-    withDefaults,
-  ),
+      "Serves the API by https. Without it, an address that is not loopback sends tokens over the network in clear.",
+    ),
+    dashboard: described(
+      Type.Boolean({ default: true }),
+      "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
+    ),
+    metrics_token: described(
+      boolean(false),
+      "Whether `GET /metrics` needs a token with the rights of a viewer, and without a tenant. The metrics have the names of exporters, interfaces, rules and sets, and the addresses and ports of `telemetry.listen`.",
+    ),
+    oidc: described(
+      Type.Optional(OidcSection),
+      "How people sign in by an identity provider (OpenID Connect); see [sign-in](operations/sign-in.md). Tokens stay for programs, and for people while the provider is away.",
+    ),
+    shared_links: described(
+      boolean(false),
+      "Whether operators may make links that show one attack, incident or customer, as its tenant sees it, to people without a token, for at most 30 days. When this is switched off, links show nothing.",
+    ),
+  }),
   "The HTTP API and the web page.",
   {
     examples: [

@@ -1,7 +1,7 @@
 /** The section `baseline`: limits learned from each host's own traffic, below the static thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { BaselineConfig } from "../../detection/baseline/baseline-config.ts";
-import { closed, described, integer } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer } from "../../schema/schema-forms.ts";
 import { BASE_TRIO, METRICS } from "../../traffic/rates.ts";
 
 const FACTOR = { minimum: 1.5, maximum: 100 };
@@ -24,37 +24,31 @@ const MEANINGS = {
 } as const;
 
 export const BaselineSection = described(
-  Type.Object(
-    {
-      factor: described(Type.Number({ ...FACTOR, default: 3 }), MEANINGS.factor),
-      half_life_seconds: described(integer(...HALF_LIFE, 3600), MEANINGS.half_life_seconds),
-      warmup_seconds: described(integer(...WARMUP, 600), MEANINGS.warmup_seconds),
-      seasonal: described(Type.Boolean({ default: false }), MEANINGS.seasonal),
-      /** Required: without it a host with almost no traffic would be under attack from its first visitors. */
-      floor: described(Type.Object(FLOORS, closed), MEANINGS.floor),
-    },
-    closed,
-  ),
+  closedObject({
+    factor: described(Type.Number({ ...FACTOR, default: 3 }), MEANINGS.factor),
+    half_life_seconds: described(integer(...HALF_LIFE, 3600), MEANINGS.half_life_seconds),
+    warmup_seconds: described(integer(...WARMUP, 600), MEANINGS.warmup_seconds),
+    seasonal: described(Type.Boolean({ default: false }), MEANINGS.seasonal),
+    /** Required: without it a host with almost no traffic would be under attack from its first visitors. */
+    floor: described(closedObject(FLOORS), MEANINGS.floor),
+  }),
   "Learns the normal rates of each host, and judges by `min(threshold, max(floor, factor × normal))`. Without this section the thresholds alone are used.",
   { examples: [{ factor: 4, floor: { pps: 10_000, mbps: 100, flows_per_sec: 5000 } }] },
 );
 
 /** Partial: absent keys are inherited. */
-export const GroupBaseline = Type.Object(
-  {
-    enabled: described(Type.Optional(Type.Boolean()), "`false` switches off learned limits that are inherited.", {
-      valueIfAbsent: true,
-    }),
-    factor: described(Type.Optional(Type.Number(FACTOR)), MEANINGS.factor),
-    half_life_seconds: described(Type.Optional(integer(...HALF_LIFE)), MEANINGS.half_life_seconds),
-    warmup_seconds: described(Type.Optional(integer(...WARMUP)), MEANINGS.warmup_seconds),
-    seasonal: described(Type.Optional(Type.Boolean()), MEANINGS.seasonal),
-    floor: described(Type.Optional(Type.Partial(Type.Object(FLOORS, closed))), MEANINGS.floor, {
-      ifAbsent: "inherited",
-    }),
-  },
-  closed,
-);
+export const GroupBaseline = closedObject({
+  enabled: described(Type.Optional(Type.Boolean()), "`false` switches off learned limits that are inherited.", {
+    valueIfAbsent: true,
+  }),
+  factor: described(Type.Optional(Type.Number(FACTOR)), MEANINGS.factor),
+  half_life_seconds: described(Type.Optional(integer(...HALF_LIFE)), MEANINGS.half_life_seconds),
+  warmup_seconds: described(Type.Optional(integer(...WARMUP)), MEANINGS.warmup_seconds),
+  seasonal: described(Type.Optional(Type.Boolean()), MEANINGS.seasonal),
+  floor: described(Type.Optional(Type.Partial(closedObject(FLOORS))), MEANINGS.floor, {
+    ifAbsent: "inherited",
+  }),
+});
 
 const DEFAULTS: BaselineConfig = {
   factor: 3,

@@ -8,7 +8,16 @@ import { FLOWSPEC_FIELDS } from "../../mitigation/rules/flowspec-support.ts";
 import { RULES_MAX } from "../../mitigation/rules/rule.ts";
 import { parseAddress } from "../../net/address.ts";
 import { communitiesText, parseCommunity } from "../../net/community.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import {
+  boolean,
+  closedObject,
+  defaultedObject,
+  described,
+  integer,
+  list,
+  oneOf,
+  text,
+} from "../../schema/schema-forms.ts";
 import { parseRange } from "../../schema/text-forms.ts";
 
 import { BLACKHOLE_KEYS } from "./route-terms.ts";
@@ -53,140 +62,128 @@ const FLOWSPEC_KEYS = {
   ),
 };
 
-const Policy = Type.Object(
-  {
-    name: described(text("policyName"), "The name by which neighbors refer to it. Each may be used once."),
-    description: described(Type.Optional(text("description")), "What it is, for people."),
-    families: described(
-      Type.Optional(Type.Array(oneOf(...ROUTE_FAMILIES), { minItems: 1, maxItems: ROUTE_FAMILIES.length })),
-      "The address families that its sessions offer. A change ends these sessions for a moment.",
-      { ifAbsent: "all of them: each neighbor selects those that it supports" },
-    ),
-    methods: described(
-      Type.Optional(Type.Array(oneOf(...ROUTE_METHODS), { minItems: 1, maxItems: ROUTE_METHODS.length })),
-      "The methods of bans whose routes it takes.",
-      { ifAbsent: "all of them" },
-    ),
-    ipv4_lengths: described(
-      Type.Optional(text("range32")),
-      "The lengths of IPv4 prefixes that it takes as blackhole or divert, such as `24-32`.",
-      { ifAbsent: "any" },
-    ),
-    ipv6_lengths: described(Type.Optional(text("range128")), "The same of IPv6 prefixes.", { ifAbsent: "any" }),
-    blackhole: described(Type.Object(CHANGES_KEYS, withDefaults), "How blackholes differ there."),
-    divert: described(Type.Object(CHANGES_KEYS, withDefaults), "How diverts differ there."),
-    flowspec: described(
-      Type.Object(FLOWSPEC_KEYS, withDefaults),
-      "What FlowSpec rules it takes, and how they differ there.",
-    ),
-  },
-  closed,
-);
-export type PolicyFile = Static<typeof Policy>;
+const Policy = closedObject({
+  name: described(text("policyName"), "The name by which neighbors refer to it. Each may be used once."),
+  description: described(Type.Optional(text("description")), "What it is, for people."),
+  families: described(
+    Type.Optional(Type.Array(oneOf(...ROUTE_FAMILIES), { minItems: 1, maxItems: ROUTE_FAMILIES.length })),
+    "The address families that its sessions offer. A change ends these sessions for a moment.",
+    { ifAbsent: "all of them: each neighbor selects those that it supports" },
+  ),
+  methods: described(
+    Type.Optional(Type.Array(oneOf(...ROUTE_METHODS), { minItems: 1, maxItems: ROUTE_METHODS.length })),
+    "The methods of bans whose routes it takes.",
+    { ifAbsent: "all of them" },
+  ),
+  ipv4_lengths: described(
+    Type.Optional(text("range32")),
+    "The lengths of IPv4 prefixes that it takes as blackhole or divert, such as `24-32`.",
+    { ifAbsent: "any" },
+  ),
+  ipv6_lengths: described(Type.Optional(text("range128")), "The same of IPv6 prefixes.", { ifAbsent: "any" }),
+  blackhole: described(defaultedObject(CHANGES_KEYS), "How blackholes differ there."),
+  divert: described(defaultedObject(CHANGES_KEYS), "How diverts differ there."),
+  flowspec: described(defaultedObject(FLOWSPEC_KEYS), "What FlowSpec rules it takes, and how they differ there."),
+});
+type PolicyFile = Static<typeof Policy>;
 
 const Asn = integer(1, 0xffff_ffff);
 
-const Neighbor = Type.Object(
-  {
-    address: described(text("address"), "The address of the neighbor. Each may be listed once."),
-    name: described(
-      Type.Optional(text("neighborName")),
-      "The name by which the dashboard shows it, beside its address. A change keeps the session.",
-    ),
-    description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
-    remote_asn: described(Asn, "The AS number of the neighbor."),
-    port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
-    password_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
-    ),
-    password_file: described(
-      Type.Optional(text("absolutePath")),
-      "A file whose first line is the TCP MD5 password, in place of `password_env`. It is read at each look at the neighbors, every ten seconds: a new password needs no reload.",
-    ),
-    source_address: described(
-      Type.Optional(text("address")),
-      "The address from which gobgpd connects to it. Without it the kernel selects one; to take it away, remove the neighbor, reload, and add it again.",
-    ),
-    local_asn: described(Type.Optional(Asn), "The AS number of the speaker in this session (local-as).", {
-      ifAbsent: "that of the speaker",
-    }),
-    hold_seconds: described(Type.Optional(integer(3, 65_535)), "The hold time.", { ifAbsent: "90 seconds" }),
-    keepalive_seconds: described(Type.Optional(integer(1, 21_845)), "The interval of keepalives.", {
-      ifAbsent: "a third of `hold_seconds`",
-    }),
-    gtsm_hops: described(
-      Type.Optional(integer(1, 254)),
-      "GTSM (RFC 5082): packets that came by more than this number of hops are dropped; 1 for a neighbor on the link. The neighbor must do the same. It goes without `multihop_ttl`.",
-    ),
-    long_lived_seconds: described(
-      Type.Optional(integer(1, 0xff_ffff)),
-      "Long-lived graceful restart (RFC 9494): how long the neighbor may keep routes after the time of a graceful restart. A route that no service withdraws stays there that long.",
-    ),
-    multihop_ttl: described(
-      integer(0, 255, 0),
-      "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
-    ),
-    policy: described(Type.Optional(text("policyName")), "The policy of `bgp.policies` by which it gets routes.", {
-      ifAbsent: "it gets all routes as hostgroups have them",
-    }),
-    dry_run: described(
-      boolean(false),
-      "Whether the neighbor has a session and gets no route. With the managed speaker only. A change keeps the session.",
-    ),
-  },
-  closed,
-);
+const Neighbor = closedObject({
+  address: described(text("address"), "The address of the neighbor. Each may be listed once."),
+  name: described(
+    Type.Optional(text("neighborName")),
+    "The name by which the dashboard shows it, beside its address. A change keeps the session.",
+  ),
+  description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
+  remote_asn: described(Asn, "The AS number of the neighbor."),
+  port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
+  password_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the TCP MD5 password. The service does not start while it is unset or empty.",
+  ),
+  password_file: described(
+    Type.Optional(text("absolutePath")),
+    "A file whose first line is the TCP MD5 password, in place of `password_env`. It is read at each look at the neighbors, every ten seconds: a new password needs no reload.",
+  ),
+  source_address: described(
+    Type.Optional(text("address")),
+    "The address from which gobgpd connects to it. Without it the kernel selects one; to take it away, remove the neighbor, reload, and add it again.",
+  ),
+  local_asn: described(Type.Optional(Asn), "The AS number of the speaker in this session (local-as).", {
+    ifAbsent: "that of the speaker",
+  }),
+  hold_seconds: described(Type.Optional(integer(3, 65_535)), "The hold time.", { ifAbsent: "90 seconds" }),
+  keepalive_seconds: described(Type.Optional(integer(1, 21_845)), "The interval of keepalives.", {
+    ifAbsent: "a third of `hold_seconds`",
+  }),
+  gtsm_hops: described(
+    Type.Optional(integer(1, 254)),
+    "GTSM (RFC 5082): packets that came by more than this number of hops are dropped; 1 for a neighbor on the link. The neighbor must do the same. It goes without `multihop_ttl`.",
+  ),
+  long_lived_seconds: described(
+    Type.Optional(integer(1, 0xff_ffff)),
+    "Long-lived graceful restart (RFC 9494): how long the neighbor may keep routes after the time of a graceful restart. A route that no service withdraws stays there that long.",
+  ),
+  multihop_ttl: described(
+    integer(0, 255, 0),
+    "The TTL of packets to a neighbor that is not directly connected; 0 means directly connected.",
+  ),
+  policy: described(Type.Optional(text("policyName")), "The policy of `bgp.policies` by which it gets routes.", {
+    ifAbsent: "it gets all routes as hostgroups have them",
+  }),
+  dry_run: described(
+    boolean(false),
+    "Whether the neighbor has a session and gets no route. With the managed speaker only. A change keeps the session.",
+  ),
+});
 
 export const BgpSection = described(
-  Type.Object(
-    {
-      speaker: described(
-        Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
-        "`managed`: the service starts gobgpd, and gobgpd keeps running when the service stops with bans in force. `external`: the service uses a gobgpd that you run.",
+  closedObject({
+    speaker: described(
+      Type.Unsafe<"managed" | "external">({ ...oneOf("managed", "external"), default: "managed" }),
+      "`managed`: the service starts gobgpd, and gobgpd keeps running when the service stops with bans in force. `external`: the service uses a gobgpd that you run.",
+    ),
+    grpc: described(
+      Type.Optional(text("grpcTarget")),
+      "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
+    ),
+    instance: described(
+      Type.Optional(integer(1, BGP_INSTANCE_MAX)),
+      "The number of this service where several use one gobgpd: each changes only the routes that have its own number. With it a service that lost its `state_dir` still finds its routes in an external gobgpd.",
+      { ifAbsent: "a random one, kept in `state_dir`" },
+    ),
+    local_asn: described(Asn, "The AS number of the speaker."),
+    router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
+    listen: described(
+      Type.Optional(
+        Type.Union([text("socketAddress"), list(text("socketAddress"), BGP_LISTEN_MAX, { atLeastOne: true })]),
       ),
-      grpc: described(
-        Type.Optional(text("grpcTarget")),
-        "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
-      ),
-      instance: described(
-        Type.Optional(integer(1, BGP_INSTANCE_MAX)),
-        "The number of this service where several use one gobgpd: each changes only the routes that have its own number. With it a service that lost its `state_dir` still finds its routes in an external gobgpd.",
-        { ifAbsent: "a random one, kept in `state_dir`" },
-      ),
-      local_asn: described(Asn, "The AS number of the speaker."),
-      router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
-      listen: described(
-        Type.Optional(
-          Type.Union([text("socketAddress"), list(text("socketAddress"), BGP_LISTEN_MAX, { atLeastOne: true })]),
-        ),
-        "Where a managed gobgpd accepts connections of neighbors: one address, or a list of addresses with the same port, as one of each family. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
-      ),
-      next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
-      next_hop6: described(
-        text("ipv6", { default: "100::1" }),
-        "The IPv6 next hop of blackhole routes: an address that your routers discard.",
-      ),
-      communities: described(
-        Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
-        "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
-      ),
-      ...BLACKHOLE_KEYS,
-      local_pref: described(
-        integer(0, 0xffff_ffff, 0),
-        "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
-      ),
-      neighbors: described(
-        list(Neighbor, BGP_NEIGHBORS_MAX),
-        "The routers that routes are announced to. Speaker `managed` needs at least one.",
-      ),
-      policies: described(
-        list(Policy, POLICIES_MAX),
-        "What neighbors take and how routes differ there. Neighbors name a policy; several may have the same one. With the managed speaker only.",
-      ),
-    },
-    closed,
-  ),
+      "Where a managed gobgpd accepts connections of neighbors: one address, or a list of addresses with the same port, as one of each family. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
+    ),
+    next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
+    next_hop6: described(
+      text("ipv6", { default: "100::1" }),
+      "The IPv6 next hop of blackhole routes: an address that your routers discard.",
+    ),
+    communities: described(
+      Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
+      "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
+    ),
+    ...BLACKHOLE_KEYS,
+    local_pref: described(
+      integer(0, 0xffff_ffff, 0),
+      "The local preference of blackhole routes; 0 sets none. It reaches neighbors of the same AS only.",
+    ),
+    neighbors: described(
+      list(Neighbor, BGP_NEIGHBORS_MAX),
+      "The routers that routes are announced to. Speaker `managed` needs at least one.",
+    ),
+    policies: described(
+      list(Policy, POLICIES_MAX),
+      "What neighbors take and how routes differ there. Neighbors name a policy; several may have the same one. With the managed speaker only.",
+    ),
+  }),
   "The BGP speaker that announces routes. Without this section nothing is announced.",
   {
     examples: [

@@ -1,8 +1,6 @@
 /** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
-import { Type } from "@sinclair/typebox";
-
 import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../native/constants.ts";
-import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { Encapsulation } from "../../traffic/encapsulation.ts";
 
 /** Addresses that mirrored frames come to in tunnels, and prefixes that they may come from. */
@@ -30,32 +28,29 @@ export const VXLAN_PORTS = described(
 
 export const CaptureTunnels = described(
   list(
-    Type.Object(
-      {
-        address: described(text("address"), "An address of this machine, to which the mirrored frames are sent."),
-        from: described(
-          list(text("prefix"), TUNNEL_SENDERS_MAX, { atLeastOne: true }),
-          "Where they may come from. Packets of other senders are counted as refused, and not read.",
-        ),
-        decapsulate: described(
-          { ...kinds, default: [...MIRRORS] },
-          "What the frames are taken out of, `gre` or `erspan` among it; see `interfaces[].decapsulate`.",
-        ),
-        sampling_rate: described(
-          integer(1, SAMPLING_RATE_MAX, 1),
-          "Of a mirror that copies one frame in this number: each frame counts as this number.",
-        ),
-        receive_buffer_mb: described(
-          integer(1, 512, 64),
-          "What the kernel keeps of them until they are counted, in MiB. More is lost, and counted as dropped.",
-        ),
-        cpus: described(
-          list(integer(0, 1023), 1),
-          "The CPU that the worker is pinned to. An empty list pins it to none.",
-        ),
-      },
-      closed,
-    ),
+    closedObject({
+      address: described(text("address"), "An address of this machine, to which the mirrored frames are sent."),
+      from: described(
+        list(text("prefix"), TUNNEL_SENDERS_MAX, { atLeastOne: true }),
+        "Where they may come from. Packets of other senders are counted as refused, and not read.",
+      ),
+      decapsulate: described(
+        { ...kinds, default: [...MIRRORS] },
+        "What the frames are taken out of, `gre` or `erspan` among it; see `interfaces[].decapsulate`.",
+      ),
+      sampling_rate: described(
+        integer(1, SAMPLING_RATE_MAX, 1),
+        "Of a mirror that copies one frame in this number: each frame counts as this number.",
+      ),
+      receive_buffer_mb: described(
+        integer(1, 512, 64),
+        "What the kernel keeps of them until they are counted, in MiB. More is lost, and counted as dropped.",
+      ),
+      cpus: described(
+        list(integer(0, 1023), 1),
+        "The CPU that the worker is pinned to. An empty list pins it to none.",
+      ),
+    }),
     CAPTURE_TUNNELS_MAX,
   ),
   "Mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. They are received beside all other traffic, up to about a million packets a second each; beyond that, mirror to an interface of its own and set its `decapsulate`.",

@@ -2,88 +2,76 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ClusterConfig, SocketAddress } from "../../cluster/cluster-config.ts";
 import type { EtcdConfig, EtcdLoginConfig } from "../../cluster/etcd-config.ts";
-import { closed, described, list, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, list, text } from "../../schema/schema-forms.ts";
 import { parseListen } from "../../schema/text-forms.ts";
 
 /** Each order waits for all of them, a second at most. */
 const OTHER_BRAINS_MAX = 4;
 
-const Brain = Type.Object(
-  {
-    name: described(text("nodeName"), "The name of the brain, as its own configuration and its certificate have it."),
-    address: described(text("socketAddress"), "Where it listens: the address and port of its `cluster.listen`."),
-  },
-  closed,
-);
+const Brain = closedObject({
+  name: described(text("nodeName"), "The name of the brain, as its own configuration and its certificate have it."),
+  address: described(text("socketAddress"), "Where it listens: the address and port of its `cluster.listen`."),
+});
 
 /** Members of an etcd; more than seven only slow it down (etcd's documentation, FAQ). */
 const ETCD_ENDPOINTS_MAX = 9;
 
-const Etcd = Type.Object(
-  {
-    endpoints: described(
-      list(text("httpServer"), ETCD_ENDPOINTS_MAX, { atLeastOne: true }),
-      "The client addresses of its members, all of them: when one does not answer, the next is used. `http` is taken on loopback only.",
-    ),
-    prefix: described(
-      text("etcdPrefix", { default: "/floodwall/" }),
-      "What all keys of this cluster begin with. Every brain of a cluster has the same; two clusters on one etcd need two.",
-    ),
-    authority: described(
-      Type.Optional(text("absolutePath")),
-      "PEM with the certificate of the authority that signed those of the members.",
-      { ifAbsent: "the authorities of the system" },
-    ),
-    certificate: described(
-      Type.Optional(text("absolutePath")),
-      "PEM with a client certificate, for an etcd that demands one. Without a common name (CN): etcd's gateway refuses one that has it. Goes with `key`. Read again within a minute of a change, as `authority` and `key` are.",
-    ),
-    key: described(Type.Optional(text("absolutePath")), "PEM with its private key, without a passphrase."),
-    user: described(
-      Type.Optional(text("etcdUser")),
-      "The etcd user, with a role that has `readwrite` on all keys under `prefix`. Needed where etcd has authentication on.",
-    ),
-    password_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the password of `user`.",
-    ),
-    password_file: described(
-      Type.Optional(text("absolutePath")),
-      "A file whose first line is the password, in place of `password_env`. Read at each sign-in.",
-    ),
-  },
-  closed,
-);
+const Etcd = closedObject({
+  endpoints: described(
+    list(text("httpServer"), ETCD_ENDPOINTS_MAX, { atLeastOne: true }),
+    "The client addresses of its members, all of them: when one does not answer, the next is used. `http` is taken on loopback only.",
+  ),
+  prefix: described(
+    text("etcdPrefix", { default: "/floodwall/" }),
+    "What all keys of this cluster begin with. Every brain of a cluster has the same; two clusters on one etcd need two.",
+  ),
+  authority: described(
+    Type.Optional(text("absolutePath")),
+    "PEM with the certificate of the authority that signed those of the members.",
+    { ifAbsent: "the authorities of the system" },
+  ),
+  certificate: described(
+    Type.Optional(text("absolutePath")),
+    "PEM with a client certificate, for an etcd that demands one. Without a common name (CN): etcd's gateway refuses one that has it. Goes with `key`. Read again within a minute of a change, as `authority` and `key` are.",
+  ),
+  key: described(Type.Optional(text("absolutePath")), "PEM with its private key, without a passphrase."),
+  user: described(
+    Type.Optional(text("etcdUser")),
+    "The etcd user, with a role that has `readwrite` on all keys under `prefix`. Needed where etcd has authentication on.",
+  ),
+  password_env: described(Type.Optional(text("variableName")), "The environment variable with the password of `user`."),
+  password_file: described(
+    Type.Optional(text("absolutePath")),
+    "A file whose first line is the password, in place of `password_env`. Read at each sign-in.",
+  ),
+});
 
 export const ClusterSection = described(
-  Type.Object(
-    {
-      name: described(
-        text("nodeName"),
-        "The name of this brain, unique in the cluster. Its certificate has it as a DNS name, or without any as the common name.",
-      ),
-      listen: described(
-        text("socketAddress"),
-        "The address and port of this machine that the other brains connect to. Only brains with a certificate of `authority` get through. Of two brains the one with the lower name connects to the other.",
-      ),
-      certificate: described(
-        text("absolutePath"),
-        "PEM with the certificate of this brain, by which it is both server and client. Read again within a minute of a change.",
-      ),
-      key: described(text("absolutePath"), "PEM with its private key, without a passphrase."),
-      authority: described(
-        text("absolutePath"),
-        "PEM with the certificate of the authority that signed those of all brains: one of your own, which signs for nothing else.",
-      ),
-      etcd: described(
-        Type.Optional(Etcd),
-        "An etcd, 3.4 or later, that keeps orders, the lease of notifications, the slots of certificates and the masters of clearance keys for all brains. Three members on three machines outlive the loss of one.",
-        { ifAbsent: "the brains have only each other" },
-      ),
-      brains: described(list(Brain, OTHER_BRAINS_MAX, { atLeastOne: true }), "The other brains, without this one."),
-    },
-    closed,
-  ),
+  closedObject({
+    name: described(
+      text("nodeName"),
+      "The name of this brain, unique in the cluster. Its certificate has it as a DNS name, or without any as the common name.",
+    ),
+    listen: described(
+      text("socketAddress"),
+      "The address and port of this machine that the other brains connect to. Only brains with a certificate of `authority` get through. Of two brains the one with the lower name connects to the other.",
+    ),
+    certificate: described(
+      text("absolutePath"),
+      "PEM with the certificate of this brain, by which it is both server and client. Read again within a minute of a change.",
+    ),
+    key: described(text("absolutePath"), "PEM with its private key, without a passphrase."),
+    authority: described(
+      text("absolutePath"),
+      "PEM with the certificate of the authority that signed those of all brains: one of your own, which signs for nothing else.",
+    ),
+    etcd: described(
+      Type.Optional(Etcd),
+      "An etcd, 3.4 or later, that keeps orders, the lease of notifications, the slots of certificates and the masters of clearance keys for all brains. Three members on three machines outlive the loss of one.",
+      { ifAbsent: "the brains have only each other" },
+    ),
+    brains: described(list(Brain, OTHER_BRAINS_MAX, { atLeastOne: true }), "The other brains, without this one."),
+  }),
   "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them. [A pair](operations/pair.md) has the steps.",
   {
     examples: [

@@ -1,11 +1,21 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type DataplaneConfig, DEFAULT_PIN_PATH } from "../../dataplane/dataplane-config.ts";
-import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { ALLOWLIST_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import { FILTER_SOURCES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import {
+  boolean,
+  closedObject,
+  defaultedObject,
+  described,
+  integer,
+  list,
+  oneOf,
+  text,
+} from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
+import { CAPTURE_INTERFACES_MAX } from "./capture.ts";
 import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");
@@ -35,36 +45,30 @@ const FILTER_KEYS = {
     "Sources whose packets are never dropped here. With `decapsulate` of an inline interface, what is inside of a tunnel's packets is judged by its own addresses.",
   ),
   limits: described(
-    Type.Object(
-      {
-        max_dynamic_rules: described(
-          integer(8, DYNAMIC_RULES_MAX, 4096),
-          "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
-        ),
-        max_sources: described(
-          integer(1024, FILTER_SOURCES_MAX, 262_144),
-          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
-        ),
-      },
-      withDefaults,
-    ),
+    defaultedObject({
+      max_dynamic_rules: described(
+        integer(8, DYNAMIC_RULES_MAX, 4096),
+        "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
+      ),
+      max_sources: described(
+        integer(1024, FILTER_SOURCES_MAX, 262_144),
+        "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
+      ),
+    }),
     "Bounds of the tables in the kernel.",
   ),
 };
 
 export const DataplaneSection = described(
-  Type.Object(
-    {
-      enabled: described(boolean(true), "`false` has the same effect as leaving the section out."),
-      ...FILTER_KEYS,
-    },
-    closed,
-  ),
+  closedObject({
+    enabled: described(boolean(true), "`false` has the same effect as leaving the section out."),
+    ...FILTER_KEYS,
+  }),
   "Drops packets on this machine by XDP, before its network stack sees them. Without this section no source can be blocked. An interface that `capture` reads as a mirror port with `af_xdp` cannot be listed.",
   { examples: [{ interfaces: ["eth0"], allowlist: ["198.51.100.0/24"] }, FORWARD_EXAMPLE] },
 );
 export const NodeDataplaneSection = described(
-  Type.Object(FILTER_KEYS, closed),
+  closedObject(FILTER_KEYS),
   "Drops packets on this node by XDP. Beside a service with `dataplane` on the same machine, one of the two needs another `pin_path`.",
   { examples: [{ interfaces: ["eth1"] }, FORWARD_EXAMPLE] },
 );

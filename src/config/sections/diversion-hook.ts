@@ -1,47 +1,44 @@
 /** The key `scrubbing.hook`: what diverts prefixes to a scrubbing center of others. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { HookConfig } from "../../divert/divert-config.ts";
-import { boolean, closed, described, integer, text } from "../../schema/schema-forms.ts";
+import { boolean, closedObject, described, integer, text } from "../../schema/schema-forms.ts";
 
 export const HookSection = described(
-  Type.Object(
-    {
-      command: described(
-        Type.Optional(text("absolutePath")),
-        "A program that is run for each request, without arguments, with the request as JSON on its standard input.",
-      ),
-      url_env: described(
-        Type.Optional(text("variableName")),
-        "The environment variable with the URL that each request is posted to, in place of `command`.",
-      ),
-      secret_env: described(
-        Type.Optional(text("variableName")),
-        "The environment variable with the key that signs each of these, as those of a webhook of `notify`. Without it they are not signed.",
-      ),
-      timeout_seconds: described(integer(1, 300, 30), "How long one request may take."),
-      attempts: described(
-        integer(1, 20, 4),
-        "How many times a request to begin a diversion, or to confirm it, may fail in a row until the diversion has failed: its bans then go on to their next rung, or to `ban.fallback`. A request to end one is repeated until it succeeds.",
-      ),
-      confirm_seconds: described(
-        integer(0, 3600, 900),
-        "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it, and the answer that it has not yet counts as a failed attempt.",
-      ),
-      confirm_every_seconds: described(
-        integer(0, 86_400, 60),
-        "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: its bans go on to their next rung, or to `ban.fallback`, and want it again a minute later; where they have neither, the hook is called to begin it again at once. 0, or `confirm_seconds: 0`: never.",
-      ),
-      retry_after_seconds: described(
-        integer(10, 86_400, 600),
-        "How long no request to divert the same prefix is made after that failed.",
-      ),
-      dry_run: described(
-        boolean(false),
-        "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if: what it would divert is not diverted, and its bans stay `pending`. Bans in dry run never call the hook.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    command: described(
+      Type.Optional(text("absolutePath")),
+      "A program that is run for each request, without arguments, with the request as JSON on its standard input.",
+    ),
+    url_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the URL that each request is posted to, in place of `command`.",
+    ),
+    secret_env: described(
+      Type.Optional(text("variableName")),
+      "The environment variable with the key that signs each of these, as those of a webhook of `notify`. Without it they are not signed.",
+    ),
+    timeout_seconds: described(integer(1, 300, 30), "How long one request may take."),
+    attempts: described(
+      integer(1, 20, 4),
+      "How many times a request to begin a diversion, or to confirm it, may fail in a row until the diversion has failed: its bans then go on to their next rung, or to `ban.fallback`. A request to end one is repeated until it succeeds.",
+    ),
+    confirm_seconds: described(
+      integer(0, 3600, 900),
+      "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it, and the answer that it has not yet counts as a failed attempt.",
+    ),
+    confirm_every_seconds: described(
+      integer(0, 86_400, 60),
+      "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: its bans go on to their next rung, or to `ban.fallback`, and want it again a minute later; where they have neither, the hook is called to begin it again at once. 0, or `confirm_seconds: 0`: never.",
+    ),
+    retry_after_seconds: described(
+      integer(10, 86_400, 600),
+      "How long no request to divert the same prefix is made after that failed.",
+    ),
+    dry_run: described(
+      boolean(false),
+      "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if: what it would divert is not diverted, and its bans stay `pending`. Bans in dry run never call the hook.",
+    ),
+  }),
   "What diverts traffic to a scrubbing center that is controlled by an interface of its own, in place of a route or beside it: with it a next hop is not required. It goes without `nodes` and without `cluster`.",
   { examples: [{ command: "/etc/floodwall/divert", confirm_seconds: 600 }] },
 );

@@ -2,33 +2,30 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { BAN_SECONDS_MAX, DYNAMIC_RULES_MAX, PREFIXES_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
+import { defaultedObject, described, integer, list, text } from "../../schema/schema-forms.ts";
 import type { DocumentBounds } from "../../scrub/agent/agent-config.ts";
 
 export const DocumentBoundsSection = described(
-  Type.Object(
-    {
-      networks: described(
-        Type.Optional(list(text("prefix"), PREFIXES_MAX, { atLeastOne: true })),
-        "The destinations that rules may concern: the networks that are protected here.",
-        { ifAbsent: "every destination; `floodwall check` warns" },
-      ),
-      shortest_prefix: described(
-        integer(0, 32, 8),
-        "The shortest IPv4 destination prefix of a rule. With 32 each rule concerns a single address. Not above `carpet.widest_v4` of a service that diverts whole prefixes.",
-      ),
-      shortest_prefix6: described(integer(0, 128, 16), "The same for IPv6."),
-      max_seconds: described(
-        integer(60, BAN_SECONDS_MAX, BAN_SECONDS_MAX),
-        "How long from now a rule may last, seconds. Not below the longest ban of the service.",
-      ),
-      max_rules: described(
-        integer(1, DYNAMIC_RULES_MAX, DYNAMIC_RULES_MAX),
-        "The number of rules in one document; it also bounds the memory that reading a document takes.",
-      ),
-    },
-    withDefaults,
-  ),
+  defaultedObject({
+    networks: described(
+      Type.Optional(list(text("prefix"), PREFIXES_MAX, { atLeastOne: true })),
+      "The destinations that rules may concern: the networks that are protected here.",
+      { ifAbsent: "every destination; `floodwall check` warns" },
+    ),
+    shortest_prefix: described(
+      integer(0, 32, 8),
+      "The shortest IPv4 destination prefix of a rule. With 32 each rule concerns a single address. Not above `carpet.widest_v4` of a service that diverts whole prefixes.",
+    ),
+    shortest_prefix6: described(integer(0, 128, 16), "The same for IPv6."),
+    max_seconds: described(
+      integer(60, BAN_SECONDS_MAX, BAN_SECONDS_MAX),
+      "How long from now a rule may last, seconds. Not below the longest ban of the service.",
+    ),
+    max_rules: described(
+      integer(1, DYNAMIC_RULES_MAX, DYNAMIC_RULES_MAX),
+      "The number of rules in one document; it also bounds the memory that reading a document takes.",
+    ),
+  }),
   "What the node accepts from the service, so that a service in wrong hands cannot have other traffic dropped here. A document beyond a bound is refused as a whole and reported; the last good one stays in force until its bans expire.",
   {
     examples: [

@@ -5,7 +5,7 @@ import type { Forward, Tunnel } from "../../dataplane/dataplane-config.ts";
 import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS, VXLAN_PORT } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 
 /**
  * Networks of a tunnel, and bytes of the longest packet within: what a link of Ethernet takes at most, and any link of
@@ -22,45 +22,42 @@ const LINK_MTU = 1500;
 /** Bytes of headers (RFC 791, 8200, 2784, 2890, 7348), and of IP and TCP together. */
 const BYTES = { ip: { 4: 20, 6: 40 }, gre: 4, greKey: 4, vxlan: 8 + 8 + 14, tcp: 20 } as const;
 
-const TunnelFile = Type.Object(
-  {
-    networks: described(
-      list(text("prefix"), TUNNEL_NETWORKS_MAX, { atLeastOne: true }),
-      "Destinations whose packets go into the tunnel. Of several tunnels and the networks of the machine the longest prefix decides.",
-    ),
-    type: described(
-      oneOf(...TUNNEL_KINDS),
-      "`gre`; `ipip`, which is IP in IP of any two families; or `vxlan`, with an Ethernet header inside.",
-    ),
-    local: described(
-      text("address"),
-      "The source address of the outer packets, of this machine. It need not be that of an interface.",
-    ),
-    remote: described(text("address"), "The address of the far end, of the same family as `local`."),
-    mtu: described(
-      Type.Optional(integer(TUNNEL_MTU_MIN, TUNNEL_MTU_MAX)),
-      "The length of the longest packet inside, bytes, without outer headers. What is longer is answered with an ICMP error, or dropped if it may be fragmented.",
-      { ifAbsent: "1500 less the outer headers: 1476 for `gre` over IPv4, 1480 for `ipip`, 1450 for `vxlan`" },
-    ),
-    mss: described(
-      Type.Optional(integer(64, TUNNEL_MTU_MAX)),
-      "The largest segment that a TCP SYN or SYN-ACK to or from these networks may offer; a larger one is lowered to it.",
-      { ifAbsent: "`mtu` less the headers of IP and TCP: by 40 for IPv4, by 60 for IPv6" },
-    ),
-    key: described(Type.Optional(integer(0, KEY_MAX)), "With `gre` alone: the key of the tunnel.", {
-      ifAbsent: "none",
-    }),
-    vni: described(Type.Optional(integer(0, VNI_MAX)), "With `vxlan`, which needs it: the number of the network."),
-    port: described(Type.Optional(integer(1, 65_535)), "With `vxlan` alone: the UDP port of the far end.", {
-      ifAbsent: String(VXLAN_PORT),
-    }),
-    mac: described(
-      Type.Optional(text("macAddress")),
-      "With `vxlan`, which needs it: the MAC address of the far end's VXLAN interface.",
-    ),
-  },
-  closed,
-);
+const TunnelFile = closedObject({
+  networks: described(
+    list(text("prefix"), TUNNEL_NETWORKS_MAX, { atLeastOne: true }),
+    "Destinations whose packets go into the tunnel. Of several tunnels and the networks of the machine the longest prefix decides.",
+  ),
+  type: described(
+    oneOf(...TUNNEL_KINDS),
+    "`gre`; `ipip`, which is IP in IP of any two families; or `vxlan`, with an Ethernet header inside.",
+  ),
+  local: described(
+    text("address"),
+    "The source address of the outer packets, of this machine. It need not be that of an interface.",
+  ),
+  remote: described(text("address"), "The address of the far end, of the same family as `local`."),
+  mtu: described(
+    Type.Optional(integer(TUNNEL_MTU_MIN, TUNNEL_MTU_MAX)),
+    "The length of the longest packet inside, bytes, without outer headers. What is longer is answered with an ICMP error, or dropped if it may be fragmented.",
+    { ifAbsent: "1500 less the outer headers: 1476 for `gre` over IPv4, 1480 for `ipip`, 1450 for `vxlan`" },
+  ),
+  mss: described(
+    Type.Optional(integer(64, TUNNEL_MTU_MAX)),
+    "The largest segment that a TCP SYN or SYN-ACK to or from these networks may offer; a larger one is lowered to it.",
+    { ifAbsent: "`mtu` less the headers of IP and TCP: by 40 for IPv4, by 60 for IPv6" },
+  ),
+  key: described(Type.Optional(integer(0, KEY_MAX)), "With `gre` alone: the key of the tunnel.", {
+    ifAbsent: "none",
+  }),
+  vni: described(Type.Optional(integer(0, VNI_MAX)), "With `vxlan`, which needs it: the number of the network."),
+  port: described(Type.Optional(integer(1, 65_535)), "With `vxlan` alone: the UDP port of the far end.", {
+    ifAbsent: String(VXLAN_PORT),
+  }),
+  mac: described(
+    Type.Optional(text("macAddress")),
+    "With `vxlan`, which needs it: the MAC address of the far end's VXLAN interface.",
+  ),
+});
 type TunnelFile = Static<typeof TunnelFile>;
 
 export const FORWARD_KEYS = {

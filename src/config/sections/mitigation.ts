@@ -7,7 +7,16 @@ import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.
 import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
 import type { FlowspecConfig, GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { parseCommunity } from "../../net/community.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import {
+  boolean,
+  closedObject,
+  defaultedObject,
+  described,
+  integer,
+  list,
+  oneOf,
+  text,
+} from "../../schema/schema-forms.ts";
 import type { Direction } from "../../traffic/rates.ts";
 import {
   BLACKHOLE_KEYS,
@@ -26,24 +35,21 @@ const ESCALATION_RUNGS_MAX = 5;
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
 
-const RungFile = Type.Object(
-  {
-    after_seconds: described(
-      integer(0, BAN_SECONDS_MAX),
-      "When the rung begins, counted from the start of the ban. 0 for the first rung, then strictly increasing.",
-    ),
-    action: described(
-      ActionKey,
-      "What is done from then on; never milder than the rung before that acts. `none` only watches; a ban there takes no place of `max_active_bans`. One rung must act.",
-    ),
-    unless_held: described(
-      Type.Optional(Type.Boolean()),
-      "Whether the rung begins only while the attack is not held: more than its threshold has been getting through what this machine drops for five seconds, on the rung before. After a rung that scrubs here.",
-      { ifAbsent: "false: it begins by time alone" },
-    ),
-  },
-  closed,
-);
+const RungFile = closedObject({
+  after_seconds: described(
+    integer(0, BAN_SECONDS_MAX),
+    "When the rung begins, counted from the start of the ban. 0 for the first rung, then strictly increasing.",
+  ),
+  action: described(
+    ActionKey,
+    "What is done from then on; never milder than the rung before that acts. `none` only watches; a ban there takes no place of `max_active_bans`. One rung must act.",
+  ),
+  unless_held: described(
+    Type.Optional(Type.Boolean()),
+    "Whether the rung begins only while the attack is not held: more than its threshold has been getting through what this machine drops for five seconds, on the rung before. After a rung that scrubs here.",
+    { ifAbsent: "false: it begins by time alone" },
+  ),
+});
 type RungFile = Static<typeof RungFile>;
 
 type FlowspecAction = "discard" | "rate_limit" | "redirect" | "mark";
@@ -125,13 +131,13 @@ const BAN_KEYS = {
 };
 
 const FlowspecSection = described(
-  Type.Object(FLOWSPEC_KEYS, withDefaults),
+  defaultedObject(FLOWSPEC_KEYS),
   "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
   { examples: [{ action: "rate_limit", rate_mbps: 50, source_anchored: true }] },
 );
 
 const ScrubSection = described(
-  Type.Object(SCRUB_KEYS, withDefaults),
+  defaultedObject(SCRUB_KEYS),
   "What the method `scrub` does on this machine beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
   {
     examples: [
@@ -142,25 +148,19 @@ const ScrubSection = described(
 );
 
 const BanSection = described(
-  Type.Object(
-    {
-      ...BAN_KEYS,
-      max_active_bans: described(
-        integer(1, ACTIVE_BANS_MAX, 50),
-        "The number of bans that may be active at once. Then the ban of an attack replaces an automatic one whose attack is calm or smaller; other bans are refused.",
-      ),
-      order_widest_v4: described(
-        integer(8, 32, 24),
-        "The length of the widest IPv4 prefix that may be banned by hand.",
-      ),
-      order_widest_v6: described(integer(16, 128, 48), "The same of an IPv6 prefix."),
-      max_banned_fraction: described(
-        Type.Number({ minimum: 0, maximum: 1, default: 0 }),
-        "The fraction of all addresses in `networks`, for each family, that may be banned at once; beyond it, bans are replaced or refused as with `max_active_bans`. 0 sets no such bound.",
-      ),
-    },
-    withDefaults,
-  ),
+  defaultedObject({
+    ...BAN_KEYS,
+    max_active_bans: described(
+      integer(1, ACTIVE_BANS_MAX, 50),
+      "The number of bans that may be active at once. Then the ban of an attack replaces an automatic one whose attack is calm or smaller; other bans are refused.",
+    ),
+    order_widest_v4: described(integer(8, 32, 24), "The length of the widest IPv4 prefix that may be banned by hand."),
+    order_widest_v6: described(integer(16, 128, 48), "The same of an IPv6 prefix."),
+    max_banned_fraction: described(
+      Type.Number({ minimum: 0, maximum: 1, default: 0 }),
+      "The fraction of all addresses in `networks`, for each family, that may be banned at once; beyond it, bans are replaced or refused as with `max_active_bans`. 0 sets no such bound.",
+    ),
+  }),
   "How long bans last, and how many there may be.",
   { examples: [{ ttl_seconds: 900, max_active_bans: 200, fallback: "none" }] },
 );
@@ -227,11 +227,11 @@ function inherited<Keys extends TProperties>(keys: Keys, description: string) {
     delete copy.default;
     return [key, copy];
   });
-  const partial = Type.Partial(Type.Object(Object.fromEntries(bare) as Keys), withDefaults);
+  const partial = Type.Partial(defaultedObject(Object.fromEntries(bare) as Keys));
   return described(partial, description, { ifAbsent: "inherited" });
 }
 
-export interface MitigationFile {
+interface MitigationFile {
   readonly mitigation: Method;
   readonly escalation?: readonly RungFile[];
   readonly flowspec: Static<typeof FlowspecSection>;
@@ -245,7 +245,7 @@ export interface MitigationFile {
   readonly scrubbing?: TermsFile;
 }
 
-export interface GroupMitigationFile {
+interface GroupMitigationFile {
   readonly mitigation?: Method;
   readonly escalation?: readonly RungFile[];
   readonly dry_run_directions?: readonly Direction[];

@@ -1,12 +1,15 @@
 /** The section `scrubbing`: the scrub nodes and the hostgroups that they serve (docs/interface.md#scrub-channel). */
 import { type Static, Type } from "@sinclair/typebox";
-import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
+import { HOSTGROUPS_MAX, NODES_MAX } from "../../limits.ts";
 import { parseAddress } from "../../net/address.ts";
 import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
-import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { NodeSelection, OnAllNodesLost, ScrubbingConfig, ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
 import { HookSection } from "./diversion-hook.ts";
 import { DIVERT_KEYS } from "./route-terms.ts";
+
+/** The longest configurable time without a poll after which a node still counts as alive, seconds. */
+export const STALE_SECONDS_MAX = 3600;
 
 const NEXT_HOP_KEYS = {
   next_hop: described(
@@ -19,52 +22,46 @@ const NEXT_HOP_KEYS = {
   }),
 };
 
-const ScrubNode = Type.Object(
-  {
-    name: described(text("nodeName"), "The name of the node, unique among the scrub nodes."),
-    description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
-    ...NEXT_HOP_KEYS,
-    capacity_mbps: described(
-      Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
-      "The traffic that the node can take. Required with node selection `least_loaded`.",
-    ),
-    hostgroups: described(
-      Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
-      "The hostgroups whose traffic the node takes; `global` is one of them.",
-      { ifAbsent: "all" },
-    ),
-  },
-  closed,
-);
+const ScrubNode = closedObject({
+  name: described(text("nodeName"), "The name of the node, unique among the scrub nodes."),
+  description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
+  ...NEXT_HOP_KEYS,
+  capacity_mbps: described(
+    Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    "The traffic that the node can take. Required with node selection `least_loaded`.",
+  ),
+  hostgroups: described(
+    Type.Optional(list(text("groupName"), HOSTGROUPS_MAX, { atLeastOne: true })),
+    "The hostgroups whose traffic the node takes; `global` is one of them.",
+    { ifAbsent: "all" },
+  ),
+});
 
 export const ScrubbingSection = described(
-  Type.Object(
-    {
-      ...DIVERT_KEYS,
-      next_hop_name: described(
-        Type.Optional(text("hopName")),
-        "The name by which the dashboard shows `next_hop` and `next_hop6`, beside the address.",
-      ),
-      hook: Type.Optional(HookSection),
-      nodes: described(list(ScrubNode, NODES_MAX), "The scrub nodes, which poll the service for what they drop."),
-      node_selection: described(
-        Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
-        "How the node of a diverted victim is chosen among the nodes that are alive: `affinity` always chooses the same one, `least_loaded` the one with the most free capacity.",
-      ),
-      on_all_nodes_lost: described(
-        Type.Unsafe<OnAllNodesLost>({
-          ...oneOf("withdraw", "blackhole", "flowspec"),
-          default: "withdraw",
-        }),
-        "What happens to diverted bans while no node is alive: they end (`withdraw`), and come back with a node, or they use another method.",
-      ),
-      stale_after_seconds: described(
-        integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
-        "A node that has not polled for this long is considered lost.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    ...DIVERT_KEYS,
+    next_hop_name: described(
+      Type.Optional(text("hopName")),
+      "The name by which the dashboard shows `next_hop` and `next_hop6`, beside the address.",
+    ),
+    hook: Type.Optional(HookSection),
+    nodes: described(list(ScrubNode, NODES_MAX), "The scrub nodes, which poll the service for what they drop."),
+    node_selection: described(
+      Type.Unsafe<NodeSelection>({ ...oneOf("affinity", "least_loaded"), default: "affinity" }),
+      "How the node of a diverted victim is chosen among the nodes that are alive: `affinity` always chooses the same one, `least_loaded` the one with the most free capacity.",
+    ),
+    on_all_nodes_lost: described(
+      Type.Unsafe<OnAllNodesLost>({
+        ...oneOf("withdraw", "blackhole", "flowspec"),
+        default: "withdraw",
+      }),
+      "What happens to diverted bans while no node is alive: they end (`withdraw`), and come back with a node, or they use another method.",
+    ),
+    stale_after_seconds: described(
+      integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
+      "A node that has not polled for this long is considered lost.",
+    ),
+  }),
   "Where diverted traffic goes. At least one next hop, here or of a node, or a `hook`, is required where something diverts.",
   {
     examples: [

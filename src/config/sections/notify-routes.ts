@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Hours, NotifyRoute, RouteMatch } from "../../notify/notify-config.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
-import { boolean, closed, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
+import { boolean, closedObject, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
 import { parsePartOfDay } from "../../schema/text-forms.ts";
 import { EVENT_KINDS, SEVERITIES } from "../../targets/target-words.ts";
 
@@ -21,19 +21,16 @@ const names = (form: "tenantName" | "groupName", description: string) =>
 
 const days = Type.Optional(Type.Array(oneOf(...DAYS), { minItems: 1, maxItems: DAYS.length }));
 
-const QuietTime = Type.Object(
-  {
-    days: described(
-      days,
-      "On these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
-      {
-        ifAbsent: "each day",
-      },
-    ),
-    hours: described(Type.Optional(text("partOfDay")), "In this part of the day, UTC.", { ifAbsent: "the whole day" }),
-  },
-  closed,
-);
+const QuietTime = closedObject({
+  days: described(
+    days,
+    "On these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
+    {
+      ifAbsent: "each day",
+    },
+  ),
+  hours: described(Type.Optional(text("partOfDay")), "In this part of the day, UTC.", { ifAbsent: "the whole day" }),
+});
 
 const KEYS = {
   tenants: names("tenantName", "Events of these tenants."),
@@ -75,11 +72,11 @@ const KEYS = {
 
 const AROUND = "Routes within this one, for some of its events, with the same keys; at most four levels.";
 
-const Inner = Type.Object(KEYS, closed);
+const Inner = closedObject(KEYS);
 
 function around<Within extends typeof Inner>(within: Within, notes: { readonly sameKeysAs?: string } = {}) {
   const routes = Type.Optional(Type.Array(within, { maxItems: NOTIFY_ROUTES_MAX }));
-  return Type.Object({ ...KEYS, routes: described(routes, AROUND, notes) }, closed);
+  return closedObject({ ...KEYS, routes: described(routes, AROUND, notes) });
 }
 
 /** Four levels: a schema that contains itself is none that files can be checked against here. */

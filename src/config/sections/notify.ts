@@ -12,7 +12,16 @@ import {
 import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
 import { parseTemplate, type Template } from "../../schema/message-template.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import {
+  boolean,
+  closedObject,
+  defaultedObject,
+  described,
+  integer,
+  list,
+  oneOf,
+  text,
+} from "../../schema/schema-forms.ts";
 import { TARGET_KINDS } from "../../targets/target-words.ts";
 import { buildRoutes, NOTIFY_ROUTES_MAX, NOTIFY_TARGETS_MAX, Route } from "./notify-routes.ts";
 import { buildTenantTargets, TenantTargets } from "./tenant-targets.ts";
@@ -38,110 +47,82 @@ const FACILITIES = {
 export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 
 /** URLs and tokens of channels are secrets, so they are in environment variables. */
-const Webhook = Type.Object(
-  {
-    url_env: described(text("variableName"), "The environment variable with the URL."),
-    secret_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the key that signs each request. Without it requests are not signed.",
-    ),
-  },
-  closed,
-);
-const Slack = Type.Object(
-  { url_env: described(text("variableName"), "The environment variable with the URL of a Slack incoming webhook.") },
-  closed,
-);
-const Telegram = Type.Object(
-  {
-    token_env: described(text("variableName"), "The environment variable with the token of the bot."),
-    chat_id: described(Type.String({ minLength: 1 }), "The chat, as text: write a number in quotes."),
-  },
-  closed,
-);
-const Email = Type.Object(
-  {
-    host: described(Type.String({ minLength: 1 }), "The SMTP server."),
-    port: described(integer(1, 0xffff, 587), "The port of the SMTP server."),
-    security: described(
-      Type.Unsafe<"starttls" | "tls" | "none">({
-        ...Type.Union([Type.Literal("starttls"), Type.Literal("tls"), Type.Literal("none")]),
-        default: "starttls",
-      }),
-      "How the connection is encrypted. With `starttls` nothing is sent to a server that does not offer it.",
-    ),
-    from: described(text("mailAddress"), "The sender."),
-    to: described(list(text("mailAddress"), NOTIFY_RECIPIENTS_MAX, { atLeastOne: true }), "The recipients."),
-    username_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the user name. Goes with `password_env`.",
-    ),
-    password_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the password. Goes with `username_env`.",
-    ),
-  },
-  closed,
-);
-const Exec = Type.Object(
-  {
-    command: described(
-      text("absolutePath"),
-      "A program that is run for each event, without arguments, with the event as JSON on its standard input.",
-    ),
-    timeout_seconds: described(integer(1, 300, 10), "How long the program may run before it is killed."),
-  },
-  closed,
-);
+const Webhook = closedObject({
+  url_env: described(text("variableName"), "The environment variable with the URL."),
+  secret_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the key that signs each request. Without it requests are not signed.",
+  ),
+});
+const Slack = closedObject({
+  url_env: described(text("variableName"), "The environment variable with the URL of a Slack incoming webhook."),
+});
+const Telegram = closedObject({
+  token_env: described(text("variableName"), "The environment variable with the token of the bot."),
+  chat_id: described(Type.String({ minLength: 1 }), "The chat, as text: write a number in quotes."),
+});
+const Email = closedObject({
+  host: described(Type.String({ minLength: 1 }), "The SMTP server."),
+  port: described(integer(1, 0xffff, 587), "The port of the SMTP server."),
+  security: described(
+    Type.Unsafe<"starttls" | "tls" | "none">({
+      ...oneOf("starttls", "tls", "none"),
+      default: "starttls",
+    }),
+    "How the connection is encrypted. With `starttls` nothing is sent to a server that does not offer it.",
+  ),
+  from: described(text("mailAddress"), "The sender."),
+  to: described(list(text("mailAddress"), NOTIFY_RECIPIENTS_MAX, { atLeastOne: true }), "The recipients."),
+  username_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the user name. Goes with `password_env`.",
+  ),
+  password_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the password. Goes with `username_env`.",
+  ),
+});
+const Exec = closedObject({
+  command: described(
+    text("absolutePath"),
+    "A program that is run for each event, without arguments, with the event as JSON on its standard input.",
+  ),
+  timeout_seconds: described(integer(1, 300, 10), "How long the program may run before it is killed."),
+});
 
-const Teams = Type.Object(
-  {
-    url_env: described(
-      text("variableName"),
-      "The environment variable with the URL of a workflow that posts to a channel when a webhook request is received.",
-    ),
-  },
-  closed,
-);
-const Pagerduty = Type.Object(
-  {
-    key_env: described(text("variableName"), "The environment variable with the integration key (Events API v2)."),
-    url: described(text("httpUrl", { default: PAGERDUTY_URL }), "The service region's address."),
-  },
-  closed,
-);
-const Opsgenie = Type.Object(
-  {
-    key_env: described(text("variableName"), "The environment variable with the key of an API integration."),
-    url: described(text("httpUrl", { default: OPSGENIE_URL }), "The region's address."),
-  },
-  closed,
-);
-const Alertmanager = Type.Object(
-  {
-    url: described(text("httpUrl"), "The address of Alertmanager, with its path prefix if it has one."),
-    token_env: described(Type.Optional(text("variableName")), "The environment variable with a bearer token."),
-  },
-  closed,
-);
-const Syslog = Type.Object(
-  {
-    host: described(Type.String({ minLength: 1 }), "The receiver: a name, for `tls` one that its certificate has."),
-    port: described(integer(1, 0xffff, 6514), "The port of the receiver."),
-    transport: described(
-      Type.Unsafe<"tls" | "tcp">({ ...oneOf("tls", "tcp"), default: "tls" }),
-      "`tls` (RFC 5425), or `tcp` without encryption (RFC 6587).",
-    ),
-    facility: described(
-      Type.Unsafe<keyof typeof FACILITIES>({
-        ...oneOf("daemon", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
-        default: "daemon",
-      }),
-      "The facility of the messages (RFC 5424).",
-    ),
-  },
-  closed,
-);
+const Teams = closedObject({
+  url_env: described(
+    text("variableName"),
+    "The environment variable with the URL of a workflow that posts to a channel when a webhook request is received.",
+  ),
+});
+const Pagerduty = closedObject({
+  key_env: described(text("variableName"), "The environment variable with the integration key (Events API v2)."),
+  url: described(text("httpUrl", { default: PAGERDUTY_URL }), "The service region's address."),
+});
+const Opsgenie = closedObject({
+  key_env: described(text("variableName"), "The environment variable with the key of an API integration."),
+  url: described(text("httpUrl", { default: OPSGENIE_URL }), "The region's address."),
+});
+const Alertmanager = closedObject({
+  url: described(text("httpUrl"), "The address of Alertmanager, with its path prefix if it has one."),
+  token_env: described(Type.Optional(text("variableName")), "The environment variable with a bearer token."),
+});
+const Syslog = closedObject({
+  host: described(Type.String({ minLength: 1 }), "The receiver: a name, for `tls` one that its certificate has."),
+  port: described(integer(1, 0xffff, 6514), "The port of the receiver."),
+  transport: described(
+    Type.Unsafe<"tls" | "tcp">({ ...oneOf("tls", "tcp"), default: "tls" }),
+    "`tls` (RFC 5425), or `tcp` without encryption (RFC 6587).",
+  ),
+  facility: described(
+    Type.Unsafe<keyof typeof FACILITIES>({
+      ...oneOf("daemon", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
+      default: "daemon",
+    }),
+    "The facility of the messages (RFC 5424).",
+  ),
+});
 
 const KINDS = {
   webhook: described(Type.Optional(Webhook), "Sends each event as JSON by an HTTP POST request."),
@@ -151,48 +132,42 @@ const KINDS = {
   exec: described(Type.Optional(Exec), "Runs a program for each event."),
 };
 
-const Target = Type.Object(
-  {
-    name: described(text("targetName"), "The name by which routes refer to it. Each may be used once."),
-    ...KINDS,
-    teams: described(Type.Optional(Teams), "Sends messages to a channel of Microsoft Teams."),
-    pagerduty: described(Type.Optional(Pagerduty), "Opens, changes and resolves alerts at PagerDuty."),
-    opsgenie: described(Type.Optional(Opsgenie), "Opens, changes and closes alerts at Opsgenie."),
-    alertmanager: described(Type.Optional(Alertmanager), "Sends alerts to a Prometheus Alertmanager."),
-    template: described(
-      Type.Optional(Type.String({ minLength: 1 })),
-      "The text of each event in messages for people, whose first line is the headline: `{{name}}` is a value of the event, `{{#name}}…{{/name}}` is there with the value, `{{^name}}…{{/name}}` without it. With `slack`, `teams`, `telegram` and `email`.",
-      { ifAbsent: "the text of the service" },
-    ),
-    syslog: described(Type.Optional(Syslog), "Sends each event as a syslog message with the JSON of the webhook."),
-  },
-  closed,
-);
+const Target = closedObject({
+  name: described(text("targetName"), "The name by which routes refer to it. Each may be used once."),
+  ...KINDS,
+  teams: described(Type.Optional(Teams), "Sends messages to a channel of Microsoft Teams."),
+  pagerduty: described(Type.Optional(Pagerduty), "Opens, changes and resolves alerts at PagerDuty."),
+  opsgenie: described(Type.Optional(Opsgenie), "Opens, changes and closes alerts at Opsgenie."),
+  alertmanager: described(Type.Optional(Alertmanager), "Sends alerts to a Prometheus Alertmanager."),
+  template: described(
+    Type.Optional(Type.String({ minLength: 1 })),
+    "The text of each event in messages for people, whose first line is the headline: `{{name}}` is a value of the event, `{{#name}}…{{/name}}` is there with the value, `{{^name}}…{{/name}}` without it. With `slack`, `teams`, `telegram` and `email`.",
+    { ifAbsent: "the text of the service" },
+  ),
+  syslog: described(Type.Optional(Syslog), "Sends each event as a syslog message with the JSON of the webhook."),
+});
 type TargetFile = Static<typeof Target>;
 
 export const NotifySection = described(
-  Type.Object(
-    {
-      ...KINDS,
-      targets: described(
-        Type.Optional(Type.Array(Target, { maxItems: NOTIFY_TARGETS_MAX })),
-        "Further targets, each of one kind: several of a kind may be listed. The channels above are targets too, by the names of their kinds.",
-      ),
-      routes: described(
-        Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
-        "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all hold takes the event, and within it the first of its own `routes` that does, if there is one. An event that none takes goes to no target.",
-        { ifAbsent: "each event but those of orders goes to all targets" },
-      ),
-      tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
-        ifAbsent: "tenants set none",
-      }),
-      page_url: described(
-        Type.Optional(text("httpUrl")),
-        "Where people reach the dashboard: messages have links to the page of the attack.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    ...KINDS,
+    targets: described(
+      Type.Optional(Type.Array(Target, { maxItems: NOTIFY_TARGETS_MAX })),
+      "Further targets, each of one kind: several of a kind may be listed. The channels above are targets too, by the names of their kinds.",
+    ),
+    routes: described(
+      Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
+      "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all hold takes the event, and within it the first of its own `routes` that does, if there is one. An event that none takes goes to no target.",
+      { ifAbsent: "each event but those of orders goes to all targets" },
+    ),
+    tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
+      ifAbsent: "tenants set none",
+    }),
+    page_url: described(
+      Type.Optional(text("httpUrl")),
+      "Where people reach the dashboard: messages have links to the page of the attack.",
+    ),
+  }),
   "Who is notified of attacks, bans, caps that are reached, lost BGP sessions and lost state. URLs and secrets are in environment variables, which are read at each delivery.",
   {
     examples: [
@@ -252,20 +227,17 @@ export const NotifySection = described(
 );
 
 export const UpdateCheckSection = described(
-  Type.Object(
-    {
-      enabled: described(boolean(false), "Whether `url` is queried for a newer release."),
-      url: described(
-        Type.Optional(text("httpUrl")),
-        'Required when enabled. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`, at most 64 KiB.',
-      ),
-      interval_seconds: described(
-        integer(60, UPDATE_INTERVAL_SECONDS_MAX, 21_600),
-        "The time between two requests; each varies by a tenth.",
-      ),
-    },
-    withDefaults,
-  ),
+  defaultedObject({
+    enabled: described(boolean(false), "Whether `url` is queried for a newer release."),
+    url: described(
+      Type.Optional(text("httpUrl")),
+      'Required when enabled. The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`, at most 64 KiB.',
+    ),
+    interval_seconds: described(
+      integer(60, UPDATE_INTERVAL_SECONDS_MAX, 21_600),
+      "The time between two requests; each varies by a tenth.",
+    ),
+  }),
   "Queries a URL for a newer release. The request carries nothing but the name of the product.",
   { examples: [{ enabled: true, url: "https://releases.example.net/floodwall.json" }] },
 );

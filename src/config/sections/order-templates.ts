@@ -1,18 +1,15 @@
 /** The list `order_templates`: bans by hand that are written once, and ordered by name. */
-import { type Static, Type } from "@sinclair/typebox";
+import type { Static } from "@sinclair/typebox";
 import { ORDER_KEYS } from "../../mitigation/order/order-file.ts";
 import type { OrderTemplate } from "../../mitigation/order/order-template.ts";
-import { closed, described, list, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, list, text } from "../../schema/schema-forms.ts";
 
 const ORDER_TEMPLATES_MAX = 100;
 
-const TemplateFile = Type.Object(
-  {
-    name: described(text("ruleName"), "The name by which an order takes it, unique among all of them."),
-    ...ORDER_KEYS,
-  },
-  closed,
-);
+const TemplateFile = closedObject({
+  name: described(text("ruleName"), "The name by which an order takes it, unique among all of them."),
+  ...ORDER_KEYS,
+});
 
 export const OrderTemplates = described(
   list(TemplateFile, ORDER_TEMPLATES_MAX),

@@ -8,7 +8,7 @@ import type { EnclosingLength, EnclosingLengths } from "../../mitigation/enclosi
 import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseCommunity } from "../../net/community.ts";
-import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, text } from "../../schema/schema-forms.ts";
 import { parseRange } from "../../schema/text-forms.ts";
 
 const COMMUNITIES_AT_MAX = 64;
@@ -22,16 +22,13 @@ export const TERMS_KEYS = {
   ),
   communities_at: described(
     list(
-      Type.Object(
-        {
-          policy: described(text("policyName"), "The name of the policy in `bgp.policies`."),
-          communities: described(
-            Type.Array(text("community"), { maxItems: COMMUNITIES_MAX }),
-            "The communities of the routes there, in place of those of the policy.",
-          ),
-        },
-        closed,
-      ),
+      closedObject({
+        policy: described(text("policyName"), "The name of the policy in `bgp.policies`."),
+        communities: described(
+          Type.Array(text("community"), { maxItems: COMMUNITIES_MAX }),
+          "The communities of the routes there, in place of those of the policy.",
+        ),
+      }),
       COMMUNITIES_AT_MAX,
     ),
     "Other communities at the neighbors of some policies, such as an upstream's own for the blackholes of one hostgroup.",

@@ -11,7 +11,7 @@ import {
   type Service,
   type ValidationWay,
 } from "../../mitigation/scrub/scrub-filter.ts";
-import { closed, described, integer, list, oneOf, text, zeroOr } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, oneOf, text, zeroOr } from "../../schema/schema-forms.ts";
 import { parsePortRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 
@@ -22,25 +22,22 @@ const SELECTABLE_PROFILES_MAX = SCRUB_PROFILES_MAX + 8;
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
 
-const ServiceFile = Type.Object(
-  {
-    protocol: described(oneOf(...SERVICE_PROTOCOLS), "The protocol over IP."),
-    ports: described(
-      list(text("portRange"), RANGES_MAX),
-      "The ports of the victim, each as `443` or `27000-27050`. Only with `tcp`, `udp` and `sctp`; an empty list is any port.",
-    ),
-    source_ports: described(
-      list(text("portRange"), RANGES_MAX),
-      "The ports of others that answer the victim, such as `53` for its resolvers. An empty list is any port.",
-    ),
-    packets_per_second: described(
-      Type.Optional(integer(1, 1e9)),
-      "Maximum rate to each address from all sources; for a prefix scrubbed as a whole, at most 100 times this.",
-      { ifAbsent: "any rate" },
-    ),
-  },
-  closed,
-);
+const ServiceFile = closedObject({
+  protocol: described(oneOf(...SERVICE_PROTOCOLS), "The protocol over IP."),
+  ports: described(
+    list(text("portRange"), RANGES_MAX),
+    "The ports of the victim, each as `443` or `27000-27050`. Only with `tcp`, `udp` and `sctp`; an empty list is any port.",
+  ),
+  source_ports: described(
+    list(text("portRange"), RANGES_MAX),
+    "The ports of others that answer the victim, such as `53` for its resolvers. An empty list is any port.",
+  ),
+  packets_per_second: described(
+    Type.Optional(integer(1, 1e9)),
+    "Maximum rate to each address from all sources; for a prefix scrubbed as a whole, at most 100 times this.",
+    { ifAbsent: "any rate" },
+  ),
+});
 
 /** A second. */
 const rate = zeroOr(1, 1e9);
@@ -135,16 +132,13 @@ export const SCRUB_KEYS = {
   ),
 };
 
-const ScrubFile = Type.Object(SCRUB_KEYS, closed);
+const ScrubFile = closedObject(SCRUB_KEYS);
 export type ScrubFile = Static<typeof ScrubFile>;
 
-const ProfileFile = Type.Object(
-  {
-    name: described(text("profileName"), "The name, unique among the profiles, and none of the built-in ones."),
-    ...OF_PROFILES,
-  },
-  closed,
-);
+const ProfileFile = closedObject({
+  name: described(text("profileName"), "The name, unique among the profiles, and none of the built-in ones."),
+  ...OF_PROFILES,
+});
 
 export const ScrubProfiles = described(
   list(ProfileFile, SCRUB_PROFILES_MAX),

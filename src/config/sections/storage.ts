@@ -1,7 +1,7 @@
 /** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
 
-import { closed, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
+import { closedObject, defaultedObject, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
 import { defaultStoragePath, type StorageConfig } from "../../storage/storage-config.ts";
 
 /** The size of traffic and edge history, bytes: the smallest that can be configured, and the defaults of the drivers. */
@@ -9,57 +9,51 @@ const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
 export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
 export const CLICKHOUSE_BYTES_DEFAULT = 1_000_000_000_000;
 
-const ClickHouse = Type.Object(
-  {
-    url: described(text("httpServer"), "The server, without account, path or options."),
-    database: described(
-      text("databaseName", { default: "floodwall" }),
-      "The database. It is created with its tables where it is missing.",
-    ),
-    username_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the user name, read for each request.",
-    ),
-    password_env: described(
-      Type.Optional(text("variableName")),
-      "The environment variable with the password, read for each request.",
-    ),
-  },
-  closed,
-);
+const ClickHouse = closedObject({
+  url: described(text("httpServer"), "The server, without account, path or options."),
+  database: described(
+    text("databaseName", { default: "floodwall" }),
+    "The database. It is created with its tables where it is missing.",
+  ),
+  username_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the user name, read for each request.",
+  ),
+  password_env: described(
+    Type.Optional(text("variableName")),
+    "The environment variable with the password, read for each request.",
+  ),
+});
 
 export const StorageSection = described(
-  Type.Object(
-    {
-      driver: described(
-        Type.Unsafe<"sqlite" | "clickhouse" | "none">({
-          ...Type.Union([Type.Literal("sqlite"), Type.Literal("clickhouse"), Type.Literal("none")]),
-          default: "sqlite",
-        }),
-        "Where history is kept: in files on this machine, on a ClickHouse server, or nowhere.",
-      ),
-      path: described(
-        Type.Optional(text("absolutePath")),
-        "The SQLite file of traffic and edge history; attacks and audit trail are beside it, in a file whose name has `-audit` in front of its ending. Allowed with driver `sqlite` only.",
-        { ifAbsent: "`history.sqlite` in `state_dir`" },
-      ),
-      clickhouse: described(
-        Type.Optional(ClickHouse),
-        "The ClickHouse server. Required with driver `clickhouse` and not allowed otherwise.",
-      ),
-      retention_days: described(integer(1, 3660, 30), "How long history is kept."),
-      max_bytes: described(
-        Type.Optional(integer(HISTORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)),
-        "The size of traffic and edge history, in bytes: of the SQLite file, before which is reached the oldest history is removed; or of their tables on the ClickHouse server, over which the oldest day of the largest table is removed. Not allowed with driver `none`.",
-        { ifAbsent: "50 GB in SQLite, 1 TB in ClickHouse" },
-      ),
-      traffic_interval_seconds: described(
-        integer(1, 3600, 10),
-        "How often the rates of hosts are written to the history.",
-      ),
-    },
-    withDefaults,
-  ),
+  defaultedObject({
+    driver: described(
+      Type.Unsafe<"sqlite" | "clickhouse" | "none">({
+        ...oneOf("sqlite", "clickhouse", "none"),
+        default: "sqlite",
+      }),
+      "Where history is kept: in files on this machine, on a ClickHouse server, or nowhere.",
+    ),
+    path: described(
+      Type.Optional(text("absolutePath")),
+      "The SQLite file of traffic and edge history; attacks and audit trail are beside it, in a file whose name has `-audit` in front of its ending. Allowed with driver `sqlite` only.",
+      { ifAbsent: "`history.sqlite` in `state_dir`" },
+    ),
+    clickhouse: described(
+      Type.Optional(ClickHouse),
+      "The ClickHouse server. Required with driver `clickhouse` and not allowed otherwise.",
+    ),
+    retention_days: described(integer(1, 3660, 30), "How long history is kept."),
+    max_bytes: described(
+      Type.Optional(integer(HISTORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)),
+      "The size of traffic and edge history, in bytes: of the SQLite file, before which is reached the oldest history is removed; or of their tables on the ClickHouse server, over which the oldest day of the largest table is removed. Not allowed with driver `none`.",
+      { ifAbsent: "50 GB in SQLite, 1 TB in ClickHouse" },
+    ),
+    traffic_interval_seconds: described(
+      integer(1, 3600, 10),
+      "How often the rates of hosts are written to the history.",
+    ),
+  }),
   "History: traffic, attacks, the audit trail and edge reports.",
   {
     examples: [

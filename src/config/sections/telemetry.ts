@@ -12,7 +12,7 @@ import {
 } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import type {
   ExporterConfig,
@@ -29,32 +29,29 @@ const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 
 const MIB = 1024 * 1024;
 
-const Listen = Type.Object(
-  {
-    address: described(
-      text("address", { default: "::" }),
-      "The address of this machine that records are sent to; `::` is all of IPv6 and IPv4, `0.0.0.0` all of IPv4.",
-      { ifAbsent: "all addresses, `::`" },
-    ),
-    port: described(
-      integer(1, 65_535),
-      "The UDP port. Each port takes all of sFlow v5, NetFlow v5, v9 and IPFIX; usual are 6343 for sFlow, 2055 for NetFlow and 4739 for IPFIX.",
-    ),
-    threads: described(
-      integer(1, FLOW_THREADS_MAX, 1),
-      "The threads that receive and decode. An exporter stays with one thread; one takes some millions of records a second.",
-    ),
-    receive_buffer_mb: described(
-      integer(1, RECEIVE_BUFFER_MAX / MIB, 64),
-      "The receive buffer of each thread's socket, MiB. It must hold what all exporters send at one moment; what does not fit is lost and counted.",
-    ),
-    cpus: described(
-      list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
-      "The CPUs that the threads are pinned to, one for each in turn. An empty list pins none.",
-    ),
-  },
-  closed,
-);
+const Listen = closedObject({
+  address: described(
+    text("address", { default: "::" }),
+    "The address of this machine that records are sent to; `::` is all of IPv6 and IPv4, `0.0.0.0` all of IPv4.",
+    { ifAbsent: "all addresses, `::`" },
+  ),
+  port: described(
+    integer(1, 65_535),
+    "The UDP port. Each port takes all of sFlow v5, NetFlow v5, v9 and IPFIX; usual are 6343 for sFlow, 2055 for NetFlow and 4739 for IPFIX.",
+  ),
+  threads: described(
+    integer(1, FLOW_THREADS_MAX, 1),
+    "The threads that receive and decode. An exporter stays with one thread; one takes some millions of records a second.",
+  ),
+  receive_buffer_mb: described(
+    integer(1, RECEIVE_BUFFER_MAX / MIB, 64),
+    "The receive buffer of each thread's socket, MiB. It must hold what all exporters send at one moment; what does not fit is lost and counted.",
+  ),
+  cpus: described(
+    list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
+    "The CPUs that the threads are pinned to, one for each in turn. An empty list pins none.",
+  ),
+});
 
 const Patterns = (meaning: string) =>
   described(
@@ -66,77 +63,68 @@ const Patterns = (meaning: string) =>
     meaning,
   );
 
-const Interfaces = Type.Object(
-  {
-    external: Patterns(
-      "The interfaces to other networks (transit, peers, exchanges). With it a packet counts for the host that it goes to only if it came in by one of these, and for the host that it comes from only if it went out by one.",
-    ),
-    internal: Patterns(
-      "The interfaces to your own network. Without `external` all others are external; `external` has precedence.",
-    ),
-  },
-  closed,
-);
+const Interfaces = closedObject({
+  external: Patterns(
+    "The interfaces to other networks (transit, peers, exchanges). With it a packet counts for the host that it goes to only if it came in by one of these, and for the host that it comes from only if it went out by one.",
+  ),
+  internal: Patterns(
+    "The interfaces to your own network. Without `external` all others are external; `external` has precedence.",
+  ),
+});
 
 /** IEEE P802.3dj. */
 const FASTEST_INTERFACE_MBPS = 1_600_000;
 
-const Exporter = Type.Object(
-  {
-    address: described(
-      text("addressOrPrefix"),
-      "The source address of its datagrams, or a prefix for all exporters within. Of several the longest decides. Datagrams of others are dropped and counted.",
-    ),
-    name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
-    sampling_rate: described(
-      Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
-      "One packet in this number is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
-      { ifAbsent: "what the exporter says" },
-    ),
-    fastest_interface_mbps: described(
-      Type.Optional(integer(1, FASTEST_INTERFACE_MBPS)),
-      "The speed of the fastest interface, or bundle of interfaces, that its records are of. Records of more bytes than twice that in their time do not count.",
-      { ifAbsent: "the fastest that there is, 1600000" },
-    ),
-    direction: described(
-      Type.Unsafe<ExporterDirection>({ ...oneOf(...FLOW_DIRECTIONS), default: "ingress" }),
-      "Which records count: those of packets as they came into the exporter (`ingress`), as they left it (`egress`), or `both`. Records that do not say their direction always count.",
-    ),
-    interfaces: described(
-      Type.Optional(Interfaces),
-      "Which interfaces lead where, each a number (`17`), a range (`10-19`) or a name with `*` (`et-0/0/*`).",
-      { ifAbsent: "all interfaces count" },
-    ),
-    site: described(
-      Type.Optional(text("siteName")),
-      "Exporters of one site see the same packets: the first of them in this list counts; if it reports no traffic for its `silent_after_seconds`, the next one counts.",
-    ),
-    decapsulate: described(
-      list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
-      "What is taken apart in the sampled headers of this exporter, so that the packet within counts.",
-    ),
-    silent_after_seconds: described(
-      integer(5, SILENT_SECONDS_MAX, 60),
-      "After this time without a datagram the exporter is reported as silent.",
-    ),
-  },
-  closed,
-);
+const Exporter = closedObject({
+  address: described(
+    text("addressOrPrefix"),
+    "The source address of its datagrams, or a prefix for all exporters within. Of several the longest decides. Datagrams of others are dropped and counted.",
+  ),
+  name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
+  sampling_rate: described(
+    Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
+    "One packet in this number is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
+    { ifAbsent: "what the exporter says" },
+  ),
+  fastest_interface_mbps: described(
+    Type.Optional(integer(1, FASTEST_INTERFACE_MBPS)),
+    "The speed of the fastest interface, or bundle of interfaces, that its records are of. Records of more bytes than twice that in their time do not count.",
+    { ifAbsent: "the fastest that there is, 1600000" },
+  ),
+  direction: described(
+    Type.Unsafe<ExporterDirection>({ ...oneOf(...FLOW_DIRECTIONS), default: "ingress" }),
+    "Which records count: those of packets as they came into the exporter (`ingress`), as they left it (`egress`), or `both`. Records that do not say their direction always count.",
+  ),
+  interfaces: described(
+    Type.Optional(Interfaces),
+    "Which interfaces lead where, each a number (`17`), a range (`10-19`) or a name with `*` (`et-0/0/*`).",
+    { ifAbsent: "all interfaces count" },
+  ),
+  site: described(
+    Type.Optional(text("siteName")),
+    "Exporters of one site see the same packets: the first of them in this list counts; if it reports no traffic for its `silent_after_seconds`, the next one counts.",
+  ),
+  decapsulate: described(
+    list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
+    "What is taken apart in the sampled headers of this exporter, so that the packet within counts.",
+  ),
+  silent_after_seconds: described(
+    integer(5, SILENT_SECONDS_MAX, 60),
+    "After this time without a datagram the exporter is reported as silent.",
+  ),
+});
 
 export const TelemetrySection = described(
-  Type.Object(
-    {
-      listen: described(
-        list(Listen, FLOW_LISTENERS_MAX, { atLeastOne: true }),
-        "Where flow records and samples are received. A reload leaves it as it is.",
-      ),
-      exporters: described(
-        list(Exporter, EXPORTER_RULES_MAX, { atLeastOne: true }),
-        "Who may send. UDP source addresses can be forged: let only your routers reach these ports.",
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    listen: described(
+      list(Listen, FLOW_LISTENERS_MAX, { atLeastOne: true }),
+      "Where flow records and samples are received. A reload leaves it as it is.",
+    ),
+    exporters: described(
+      list(Exporter, EXPORTER_RULES_MAX, { atLeastOne: true }),
+      "Who may send. UDP source addresses can be forged: let only your routers reach these ports.",
+    ),
+  }),
   "Flow telemetry: sFlow v5, NetFlow v5, v9 and IPFIX from routers, in place of packets or beside them (docs/operations/flow-telemetry.md). `floodwall telemetry` listens for a minute and prints the lines for the exporters that it hears.",
   {
     examples: [

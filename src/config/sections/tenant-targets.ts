@@ -1,7 +1,7 @@
 /** The key `notify.tenant_targets`: targets of notifications that tenants may set. */
 import { type Static, Type } from "@sinclair/typebox";
 import { parseNat64Prefix } from "../../net/nat64.ts";
-import { closed, described, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import { TENANT_KINDS } from "../../targets/target-words.ts";
 import type { TargetPlaces, TenantTargetRules } from "../../targets/tenant-target.ts";
@@ -20,26 +20,23 @@ const places = {
   ),
 };
 
-const OfTenant = Type.Object(
-  { tenant: described(text("tenantName"), "The tenant. Each may be listed once."), ...places },
-  closed,
-);
+const OfTenant = closedObject({
+  tenant: described(text("tenantName"), "The tenant. Each may be listed once."),
+  ...places,
+});
 
-export const TenantTargets = Type.Object(
-  {
-    kinds: described(
-      Type.Array(oneOf(...TENANT_KINDS), { minItems: 1, maxItems: TENANT_KINDS.length }),
-      "The kinds of targets that tenants may set.",
-    ),
-    ...places,
-    tenants: described(list(OfTenant, ENTRIES_MAX, {}), "Hosts and networks of one tenant alone, beside those of all."),
-    nat64_prefixes: described(
-      list(text("nat64Prefix"), NAT64_MAX, {}),
-      "Prefixes of translators from IPv6 to IPv4 in your network (RFC 6052), beside `64:ff9b::/96`: an address in them is judged by the IPv4 address that it has.",
-    ),
-  },
-  closed,
-);
+export const TenantTargets = closedObject({
+  kinds: described(
+    Type.Array(oneOf(...TENANT_KINDS), { minItems: 1, maxItems: TENANT_KINDS.length }),
+    "The kinds of targets that tenants may set.",
+  ),
+  ...places,
+  tenants: described(list(OfTenant, ENTRIES_MAX, {}), "Hosts and networks of one tenant alone, beside those of all."),
+  nat64_prefixes: described(
+    list(text("nat64Prefix"), NAT64_MAX, {}),
+    "Prefixes of translators from IPv6 to IPv4 in your network (RFC 6052), beside `64:ff9b::/96`: an address in them is judged by the IPv4 address that it has.",
+  ),
+});
 
 function placesIn({
   hosts,

@@ -6,7 +6,7 @@ import { ENDED_ATTACKS_KEPT } from "../../limits.ts";
 import type { Attack } from "./attack.ts";
 import type { AttackLog } from "./attack-log.ts";
 
-export interface AttackKeeper {
+interface AttackKeeper {
   /** Returns at once. */
   saveAttack(attack: Attack, tenant: string | null): void;
   /** Newest first. Rejects when the storage fails, which logs the failure itself. */

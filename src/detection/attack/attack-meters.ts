@@ -34,7 +34,7 @@ export type Aim = Pick<Attack, "target" | "direction">;
 export type DroppedOf = (aim: Aim, attack: Attack | null) => DroppedAmount | null;
 
 /** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
-export interface Counted {
+interface Counted {
   /** Wall clock, ms. */
   readonly endMs: number;
   readonly spanMs: number;
@@ -47,7 +47,7 @@ export interface Counted {
 }
 
 /** The rates over the window of an attack that has no host of its own, and whether it is above its thresholds. */
-export interface CountedWindow {
+interface CountedWindow {
   readonly rates: Rates;
   readonly windowMs: number;
   readonly isAbove: boolean;
@@ -57,7 +57,7 @@ export interface CountedWindow {
 }
 
 /** The rates are a sum over several targets, each with the attack's thresholds. */
-export interface Spread {
+interface Spread {
   readonly targets: number;
   readonly busiest: Rates;
 }

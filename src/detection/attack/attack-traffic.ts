@@ -9,7 +9,7 @@ import { BASE_TRIO, BYTES_PER_MEGABIT, METRICS, type Metric } from "../../traffi
 import type { Attack } from "./attack.ts";
 import type { TrafficUnit } from "./classifier.ts";
 
-export interface AttackTraffic {
+interface AttackTraffic {
   readonly isPartOf: (header: PacketHeader) => boolean;
   readonly unit: TrafficUnit;
   /** Rate divided by threshold, of the first metric above its threshold. */

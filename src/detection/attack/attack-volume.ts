@@ -260,7 +260,7 @@ export function plus(a: Amount, b: Amount): Amount {
   return { packets: a.packets + b.packets, bits: a.bits + b.bits };
 }
 
-export function plusDropped(a: DroppedAmount, b: DroppedAmount): DroppedAmount {
+function plusDropped(a: DroppedAmount, b: DroppedAmount): DroppedAmount {
   return combined(a, b, (x, y) => x + y);
 }
 

@@ -80,7 +80,7 @@ export interface ClassifiedEvent {
 }
 
 /** The details of an attack at its start. */
-export interface NewAttack {
+interface NewAttack {
   readonly id: string;
   /** null: the whole hostgroup. */
   readonly target: IpAddress | null;
@@ -141,7 +141,7 @@ export function calmOf({ calmSinceMs }: Attack, ofSeconds: number | null, monoto
 }
 
 /** The result of one tick for an attack. */
-export interface Observed {
+interface Observed {
   readonly rates: Rates;
   readonly volume: AttackVolume | null;
   /** Absent: the rates are exact. */
@@ -191,7 +191,7 @@ export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number 
 }
 
 /** null: any. */
-export interface EndedAttackFilters {
+interface EndedAttackFilters {
   /** A prefix stands for each address inside it. */
   readonly target: Target | null;
   readonly group: string | null;

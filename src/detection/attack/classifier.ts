@@ -17,7 +17,7 @@ export interface Classification {
   readonly parts: readonly VectorPart[];
 }
 
-export interface VectorPart {
+interface VectorPart {
   readonly type: Vector;
   readonly share: number;
   readonly sourcePort: number | null;

@@ -3,10 +3,10 @@
  * decodes anyway (busy-profiles.ts). Each header has the number of packets that it stands for, so that sums over the sample
  * estimate those over all traffic. Knows nothing of rules.
  */
+import { MINUTE_MS } from "../../system/now.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { PacketVerdict } from "../../traffic/packet-outcome.ts";
 
-const MINUTE_MS = 60_000;
 /** About 2.5 MB. */
 export const MINUTE_HEADERS_MAX = 8192;
 /** Readings in a minute. */

@@ -8,7 +8,7 @@ export interface ProfileKeeper {
   save(profiles: TrafficProfiles): Promise<void>;
 }
 
-export interface ProfileLoopOptions {
+interface ProfileLoopOptions {
   readonly profiles: TrafficProfiles;
   readonly keeper: ProfileKeeper;
   /** Runs `fn` every `ms`; returns a function that cancels it. */

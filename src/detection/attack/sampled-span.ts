@@ -12,7 +12,7 @@ interface Sum {
   readonly amounts: Float64Array;
 }
 
-export interface SampledRates {
+interface SampledRates {
   readonly spanMs: number;
   readonly amounts: ArrayLike<number>;
   /** From which they are computed. */

@@ -15,7 +15,7 @@ export const READ_AFTER_MS = 20;
 /** Time limit for one slice of readings, ms; at least one is made. Other work runs before the next slice. */
 export const READING_SLICE_MS = 5;
 
-export interface SamplingLoopOptions {
+interface SamplingLoopOptions {
   readonly sampler: AttackSampler;
   readonly detector: Detector;
   /** Runs `fn` once in `ms`; returns a function that cancels it. */

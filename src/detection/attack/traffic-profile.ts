@@ -48,7 +48,7 @@ export function partOf(profile: TrafficProfile, isPart: (header: PacketHeader) =
   return { packets, packetsPerSecond: rate === null ? null : rate * share };
 }
 
-export interface ProfilesOfSome {
+interface ProfilesOfSome {
   /** null: nothing is known of the host. */
   of(host: IpAddress): TrafficProfile | null;
 }

@@ -6,7 +6,7 @@
 
 import { ADDRESS_BYTES, addressToBytes, type IpAddress } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
-import { METRICS } from "../../traffic/rates.ts";
+import { DIRECTIONS, METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import type { CarpetScan } from "../carpet/carpet-scan.ts";
 import type { PrefixSums } from "../carpet/prefix-sums.ts";
@@ -49,7 +49,6 @@ export interface BaselineLearnerOptions {
 
 /** The longest time that one pass counts for, seconds: the rates are current ones. */
 const SECONDS_MAX = 5;
-const DIRECTIONS = ["incoming", "outgoing"] as const;
 const NONE_BANNED: BannedPrefixes = { addresses: new Uint8Array(0), lengths: new Uint8Array(0) };
 
 export class BaselineLearner {

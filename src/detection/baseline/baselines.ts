@@ -82,7 +82,7 @@ export interface BaselinesOptions {
 }
 
 /** When a pass over all hosts takes place, and how it learns; see LearningPass. */
-export interface PassTime {
+interface PassTime {
   /** Unix time, which may be set correctly only long after the machine's start. Default: the time of the pass. */
   readonly wallSeconds?: number;
   readonly seconds?: number;

@@ -20,7 +20,7 @@ export interface LearnedGroup {
   } | null;
 }
 
-export interface LearningPass {
+interface LearningPass {
   /** Whole seconds of a clock that never goes back. */
   readonly nowSeconds: number;
   /** How long the rates count for. */
@@ -43,7 +43,7 @@ export const READ_VALUES = 5;
 export const NO_GROUP = 0xffff_ffff;
 
 /** Includes the table of hours of the week. */
-export interface LearnedStats {
+interface LearnedStats {
   readonly count: number;
   /** Times that no row was left. */
   readonly refused: number;

@@ -3,7 +3,7 @@
  * block of which at least half is attacked. It widens as more prefixes join, and ends when none is above the
  * thresholds, or when it has become part of another attack.
  */
-import { CARPETS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
+import { CARPETS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Now } from "../../system/now.ts";
@@ -15,7 +15,7 @@ import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { errorsOf, type RowWeights, WEIGHTS } from "../certainty/sampling.ts";
-import { Suspicion } from "../certainty/suspicion.ts";
+import { DOUBTFUL_TARGETS_MAX, Suspicion } from "../certainty/suspicion.ts";
 import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
 import {
   type Block,

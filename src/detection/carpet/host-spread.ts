@@ -4,7 +4,7 @@
  */
 
 /** The rates of one prefix in one window. */
-export interface SpreadWindow {
+interface SpreadWindow {
   /** The sum of the rates of its hosts, and that of their squares. */
   readonly sum: number;
   readonly squares: number;
@@ -13,7 +13,7 @@ export interface SpreadWindow {
 }
 
 /** When a pass was, monotonic ms. */
-export interface Passed {
+interface Passed {
   readonly nowMs: number;
   readonly windowMs: number;
 }

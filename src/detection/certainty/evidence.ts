@@ -5,7 +5,7 @@
 import { deviateOf, type Samples, type SamplingRule } from "./sampling.ts";
 
 /** One window of a subject. */
-export interface Window extends Samples {
+interface Window extends Samples {
   /** The metric that the samples are of. */
   readonly metric: number;
 }

@@ -128,7 +128,7 @@ export function samplesOf(amounts: ArrayLike<number>, at: number, { column, from
 const LOOKS_PER_SECOND = 10;
 
 /** The highest of many estimates. */
-export interface Highest {
+interface Highest {
   readonly rate: number;
   /** Its standard deviation, as that of one estimate; 0: it is exact. */
   readonly deviation: number;

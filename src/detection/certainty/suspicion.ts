@@ -2,10 +2,12 @@
  * When a subject above a threshold is attacked: if the rate has held for the sustain time, and, where it is estimated from
  * samples, with the stated confidence (docs/sampling.md). Knows nothing of hosts: its owner's keys name them.
  */
-import { DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { Evidence, type ReadAt } from "./evidence.ts";
 import { type Samples, SamplingRule } from "./sampling.ts";
+
+/** Hosts, hostgroups and prefixes whose samples are added up until they are certainly above a threshold, or not. */
+export const DOUBTFUL_TARGETS_MAX = 512;
 
 export interface SuspicionPolicy {
   /** Rates are those of this time. */
@@ -17,7 +19,7 @@ export interface SuspicionPolicy {
 }
 
 /** The window of a subject whose rates are estimates. */
-export interface Estimate {
+interface Estimate {
   /** Index of the first metric above its threshold; -1: none. */
   readonly crossed: number;
   /** The same for the first metric that is so with the stated confidence. */

@@ -5,7 +5,7 @@ import { PrefixTable } from "../../net/prefix-table.ts";
 import type { NetworkLookup } from "../../traffic/network-lookup.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 
-export interface Grouped {
+interface Grouped {
   readonly lookup: NetworkLookup;
   /** In the order of the lookup. */
   readonly hostgroups: readonly { readonly name: string }[];

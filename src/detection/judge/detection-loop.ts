@@ -7,7 +7,7 @@ import type { Now } from "../../system/now.ts";
 import type { AttackChange } from "./detector.ts";
 import type { ScreenedRates, TickJudge } from "./tick-judge.ts";
 
-export interface FoldSummary {
+interface FoldSummary {
   readonly trackedHosts: number;
   /** Number of rows for readScreened(). */
   readonly screened: number;
@@ -32,7 +32,7 @@ export interface CompletedTick {
   readonly isStale: boolean;
 }
 
-export interface DetectionLoopOptions {
+interface DetectionLoopOptions {
   readonly counter: PacketCounter;
   readonly judge: TickJudge;
   readonly tickMs: number;

@@ -25,12 +25,12 @@ import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge, type WatchedOutcomes } from "./tick-judge.ts";
 
 /** The part of the packet counter that is used. */
-export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples, ProfileSource {
+interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples, ProfileSource {
   setNetworks(table: NetworksTable): void;
   setScreens(screens: Float64Array): void;
 }
 
-export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" | "wallSeconds"> {
+interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" | "wallSeconds"> {
   readonly counter: JudgedCounter;
   readonly detector: Detector;
   readonly config: DetectionSections;

@@ -8,7 +8,7 @@ import type { Now } from "../../system/now.ts";
 import { AddressIndex } from "../../traffic/address-index.ts";
 import type { CountRows } from "../../traffic/count-rows.ts";
 import { type HostRows, rowRates } from "../../traffic/host-rows.ts";
-import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
+import { DIRECTIONS, type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
   type Attack,
@@ -43,7 +43,6 @@ export type AttackFindings = Partial<Pick<Attack, "sample" | "classification" | 
 export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; readonly attack: Attack };
 
 const SILENT: RowRates = { column: new Float64Array(METRICS.length), row: 0, weights: EXACT };
-const DIRECTIONS = ["incoming", "outgoing"] as const;
 
 /** The rates of one direction of a row. */
 interface RowRates {

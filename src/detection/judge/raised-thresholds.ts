@@ -5,7 +5,7 @@ import type { Rates } from "../../traffic/rates.ts";
 import type { Learner } from "../baseline/baselines.ts";
 
 /** By what the thresholds of a host, or of a hostgroup as a whole, are multiplied. */
-export type ThresholdFactor = (of: { readonly prefix: Prefix | null; readonly group: string }) => number;
+type ThresholdFactor = (of: { readonly prefix: Prefix | null; readonly group: string }) => number;
 
 export class RaisedThresholds {
   /** null: none are raised. */

@@ -41,7 +41,7 @@ export interface EdgeWindow {
   readonly sources: readonly EdgeSource[];
 }
 
-export interface EdgeSource {
+interface EdgeSource {
   readonly source: IpAddress;
   readonly state: ReportedState;
   readonly requests: number;

@@ -9,7 +9,7 @@ import type { Zone } from "../zones/zone.ts";
 import type { ChallengeOverride } from "../zones/zone-documents.ts";
 import type { EdgeReport } from "./report.ts";
 
-export interface EdgeReportsOptions {
+interface EdgeReportsOptions {
   readonly nodes: EdgeNodes;
   /** Levers by zone; some may have expired. */
   readonly overrides: () => ReadonlyMap<string, ChallengeOverride>;

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { edgeReport, zoneWire } from "../../../test/fixtures/edge/edge-reports.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
+import { HISTORY_QUEUES_MAX } from "../../limits.ts";
+import { nextTurn } from "../../system/timers.ts";
+import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import {
   EDGE_REPORTS_AT_ONCE,
   EDGE_REPORTS_WAITING_MAX,
   EDGE_REPORTS_WAITING_PER_NODE,
-  HISTORY_QUEUES_MAX,
-} from "../../limits.ts";
-import { nextTurn } from "../../system/timers.ts";
-import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
-import { HistoryWriter } from "./history-writer.ts";
+  HistoryWriter,
+} from "./history-writer.ts";
 
 /** Stores records, and resolves when the test allows it. */
 class SlowStore {

@@ -3,18 +3,22 @@
  * (docs/interface.md#edge-report-command). Runs after the answer, in slices, and no faster than the history accepts
  * records; what exceeds that is counted and left out of the history, but not of the status.
  */
-import {
-  EDGE_REPORT_RECORDED_MS,
-  EDGE_REPORTS_AT_ONCE,
-  EDGE_REPORTS_WAITING_MAX,
-  EDGE_REPORTS_WAITING_PER_NODE,
-  HISTORY_QUEUES_MAX,
-} from "../../limits.ts";
+import { HISTORY_QUEUES_MAX } from "../../limits.ts";
 import type { EdgeEvent, EdgeWindow } from "./edge-history.ts";
 import type { StoredEdgeReport } from "./edge-reports.ts";
 import type { EdgeReport } from "./report.ts";
 import { type KnownNode, nextKnown } from "./report-changes.ts";
 import { reportWindows } from "./report-windows.ts";
+
+/** Reports of edge nodes that wait for the history: of all nodes, and of one node. */
+export const EDGE_REPORTS_WAITING_MAX = 1024;
+export const EDGE_REPORTS_WAITING_PER_NODE = 8;
+/**
+ * Reports of one node that are recorded in the history (the usual period is ten seconds): the shortest period, ms, and
+ * the burst.
+ */
+const EDGE_REPORT_RECORDED_MS = 1000;
+export const EDGE_REPORTS_AT_ONCE = 60;
 
 /** The promises resolve when a record is stored or lost, so that there is room for another. They never reject. */
 export interface EdgeHistoryStore {
@@ -22,7 +26,7 @@ export interface EdgeHistoryStore {
   recordEdgeEvent(event: EdgeEvent): Promise<unknown>;
 }
 
-export interface HistoryWriterOptions {
+interface HistoryWriterOptions {
   readonly store: EdgeHistoryStore;
   readonly serves: (node: string, zone: string) => boolean;
   readonly nextTurn: () => Promise<void>;
@@ -32,7 +36,7 @@ export interface HistoryWriterOptions {
 /** `behind`: reports arrive faster than the history stores them. */
 export type LeftOutReason = "behind" | "too_often";
 
-export interface HistoryWriterObserver {
+interface HistoryWriterObserver {
   /** Windows were recorded with the service's time. */
   clockSkewed(node: string): void;
   /** A report was left out. */

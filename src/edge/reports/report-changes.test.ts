@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { edgeReport, zoneWire } from "../../../test/fixtures/edge/edge-reports.ts";
-import { EDGE_EVENT_DETAIL_MAX } from "../../limits.ts";
-import { type Change, type KnownNode, nextKnown } from "./report-changes.ts";
+import { type Change, EDGE_EVENT_DETAIL_MAX, type KnownNode, nextKnown } from "./report-changes.ts";
 
 type Wire = Parameters<typeof edgeReport>[0];
 

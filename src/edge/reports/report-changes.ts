@@ -2,9 +2,11 @@
  * Finds the changes since a node's last report, as events (docs/interface.md#edge-events). Each event is a transition;
  * the first report of a node has none. Pure. Entries that a report leaves out are regarded as unchanged.
  */
-import { EDGE_EVENT_DETAIL_MAX } from "../../limits.ts";
 import type { EdgeEvent, EdgeEventKind } from "./edge-history.ts";
 import type { CertClaim, EdgeReport } from "./report.ts";
+
+/** Characters of a node's own text in an edge event. */
+export const EDGE_EVENT_DETAIL_MAX = 200;
 
 /** The state of a node by its reports. */
 export interface KnownNode {
@@ -25,7 +27,7 @@ export interface KnownNode {
 
 export type Change = Pick<EdgeEvent, "zone" | "kind" | "detail">;
 
-export interface ReportedNow {
+interface ReportedNow {
   readonly report: EdgeReport;
   /** Whether the node serves the zone: reports about other zones cause no events. */
   readonly serves: (zone: string) => boolean;

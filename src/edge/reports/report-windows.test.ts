@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { edgeReport, type ZoneWire, zoneWire } from "../../../test/fixtures/edge/edge-reports.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
-import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../../limits.ts";
-import { reportWindows } from "./report-windows.ts";
+import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS, reportWindows } from "./report-windows.ts";
 
 const serves = (zone: string) => zone !== "foreign";
 const timeText = (ms: number) => new Date(ms).toISOString();

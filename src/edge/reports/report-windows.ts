@@ -2,11 +2,14 @@
  * The windows of a report as the history stores them (docs/interface.md#edge-history): of zones that the node serves,
  * with times that the service regards as plausible.
  */
-import { EDGE_CLOCK_AHEAD_MS, EDGE_CLOCK_BEHIND_MS } from "../../limits.ts";
 import type { EdgeWindow } from "./edge-history.ts";
 import type { EdgeReport, ZoneClaim } from "./report.ts";
 
-export interface WindowsOptions {
+/** How far the clock of an edge node may be behind and ahead of the service's, ms. */
+export const EDGE_CLOCK_BEHIND_MS = 600_000;
+export const EDGE_CLOCK_AHEAD_MS = 60_000;
+
+interface WindowsOptions {
   readonly node: string;
   readonly report: EdgeReport;
   /** The previous report; null: none since the start. */
@@ -16,7 +19,7 @@ export interface WindowsOptions {
   readonly serves: (zone: string) => boolean;
 }
 
-export interface ReportWindows {
+interface ReportWindows {
   readonly windows: readonly EdgeWindow[];
   /**
    * Whether the service's time replaced that of a new window; null: no window is new, which says nothing about the

@@ -27,7 +27,7 @@ export interface EdgeReport {
 }
 
 /** The entries that did not fit into the report. */
-export interface CutCounts {
+interface CutCounts {
   readonly zones: number;
   readonly certs: number;
   /** Would-be sources, over all zones. */

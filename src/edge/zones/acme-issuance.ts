@@ -7,7 +7,7 @@ import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECON
 import { endOf } from "../../system/expiry.ts";
 import type { AcmeChallenge, IssuanceGrant } from "./zone-documents.ts";
 
-export interface AcmeOptions {
+interface AcmeOptions {
   /** Whether both exist and the node serves the zone. */
   readonly serves: (node: string, zone: string) => boolean;
   /** A slot was granted or returned, or a challenge published. */
@@ -36,8 +36,7 @@ export interface PublishedChallenge extends AcmeChallenge {
   readonly node: string;
 }
 
-export const CHALLENGE_REFUSALS = ["no_slot", "other_key_authorization", "too_many_challenges"] as const;
-export type ChallengeRefusal = (typeof CHALLENGE_REFUSALS)[number];
+export type ChallengeRefusal = "no_slot" | "other_key_authorization" | "too_many_challenges";
 
 export type SlotAnswer =
   | { readonly kind: "granted"; readonly expiresAtMs: number }

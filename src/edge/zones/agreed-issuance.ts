@@ -6,7 +6,7 @@ import { SLOT_RETRY_SECONDS_MAX } from "../../limits.ts";
 import type { AcmeIssuance, ChallengeOrder, PublishAnswer, SlotAnswer } from "./acme-issuance.ts";
 import type { SlotAgreement } from "./slot-agreement.ts";
 
-export type AgreedSlotAnswer = SlotAnswer | { readonly kind: "unavailable" };
+type AgreedSlotAnswer = SlotAnswer | { readonly kind: "unavailable" };
 
 export class AgreedIssuance {
   readonly #acme: AcmeIssuance;

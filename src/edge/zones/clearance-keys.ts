@@ -2,11 +2,12 @@
  * The keys with which edge nodes sign clearance cookies: one for each zone and UTC day, derived from the day's master.
  * The store keeps the masters.
  */
+
 import { hkdfSync } from "node:crypto";
 import { CLEARANCE_MASTERS_KEPT } from "../../limits.ts";
+import { DAY_MS } from "../../system/now.ts";
 import type { Zone } from "./zone.ts";
 
-export const DAY_MS = 86_400_000;
 const SECRET_BYTES = 32;
 /** Time until the next attempt after a master could not be saved. */
 const SAVE_AGAIN_MS = 60_000;
@@ -35,7 +36,7 @@ export interface ClearanceStore {
   save(masters: readonly ClearanceMaster[]): Promise<void>;
 }
 
-export interface ClearanceOptions {
+interface ClearanceOptions {
   readonly store: ClearanceStore;
   readonly randomBytes: (count: number) => Uint8Array;
   /**

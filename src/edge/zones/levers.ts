@@ -21,15 +21,14 @@ export interface LeverOrder {
   readonly reason: string;
 }
 
-export const LEVER_REFUSALS = ["mode_none", "too_many_levers"] as const;
-export type LeverRefusal = (typeof LEVER_REFUSALS)[number];
+export type LeverRefusal = "mode_none" | "too_many_levers";
 
-export type LeverAnswer =
+type LeverAnswer =
   /** `isSaved` false: it is in force, and the disk has not taken it yet. */
   | { readonly kind: "set"; readonly lever: Lever; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: LeverRefusal };
 
-export interface LeversOptions {
+interface LeversOptions {
   /** By zone. */
   readonly store: RecordTable<Lever>;
   /** Levers of configured zones replace those of other zones. */
@@ -39,7 +38,7 @@ export interface LeversOptions {
   readonly observer: LeverObserver;
 }
 
-export type LeverEnd = "cleared" | "expired";
+type LeverEnd = "cleared" | "expired";
 export type LeverObserver = OrderObserver<Lever, LeverRefusal, LeverEnd>;
 
 const TIMES: OrderTimes<Lever> = {

@@ -10,7 +10,7 @@ import type { Levers } from "./levers.ts";
 import type { Zone } from "./zone.ts";
 import { type DocumentsReading, type ZoneDocument, ZoneDocuments, type ZoneState } from "./zone-documents.ts";
 
-export interface ZoneFeedOptions {
+interface ZoneFeedOptions {
   readonly nodes: EdgeNodes;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
@@ -30,7 +30,7 @@ export interface FeedKeys {
   ahead(nowMs: number): KeysOf;
 }
 
-export interface FeedWatcher {
+interface FeedWatcher {
   /** Some or all documents have changed. */
   changed(): void;
   /** Nodes, tokens and bindings may have changed as well. */

@@ -7,9 +7,10 @@ import { RawHttp } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
 import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
-import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import type { Ban } from "../../mitigation/ban.ts";
-import { HEARTBEAT_MS, LOOK_MS, REMEMBERED_MS } from "./event-feed.ts";
+import { EVENT_RING_BYTES, HEARTBEAT_MS, LOOK_MS, REMEMBERED_MS } from "./event-feed.ts";
+import { EVENT_QUEUE_BYTES } from "./event-stream.ts";
 import { THROTTLE_MS } from "./event-throttle.ts";
 
 let server: TestServer;

@@ -8,7 +8,7 @@ import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import type { IncidentView } from "../../incident/incident-view.ts";
-import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import { EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -25,16 +25,19 @@ import { EventSlices } from "./event-slices.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 
-export type FeedEvent =
+/** Bytes of events kept for readers that reconnect. */
+export const EVENT_RING_BYTES = 4 * 1024 * 1024;
+
+type FeedEvent =
   | { readonly kind: "attack"; readonly view: AttackView }
   | { readonly kind: "ban"; readonly view: BanView }
   /** Without what it sends: its state and faults. */
   | { readonly kind: "exporter"; readonly row: ExporterWire }
   | { readonly kind: "incident"; readonly view: IncidentView };
 
-export type EventName = FeedEvent["kind"] | "reload" | "reset";
+type EventName = FeedEvent["kind"] | "reload" | "reset";
 
-export interface EventFeedOptions {
+interface EventFeedOptions {
   /** By the configuration in force. */
   readonly tenancy: () => Tenancy;
   /** By the configuration in force; absent: there is no tenant. */
@@ -51,7 +54,7 @@ export interface EventFeedOptions {
   readonly brain?: string | null;
 }
 
-export interface EventMetrics {
+interface EventMetrics {
   opened(): void;
   ended(reason: StreamEnd): void;
   refused(): void;

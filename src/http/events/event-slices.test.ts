@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
-import { EVENT_KEYS_MAX } from "../../limits.ts";
 import { nextTurn } from "../../system/timers.ts";
 import { SLICE_MS } from "../table-pass.ts";
 import { EventSlices } from "./event-slices.ts";
+import { EVENT_KEYS_MAX } from "./event-throttle.ts";
 
 /** What each event costs, ms. */
 const COST_MS = 1;

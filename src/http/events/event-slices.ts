@@ -2,8 +2,9 @@
  * Passes events on in their order, for a part of each turn of the event loop: once a second there is one of each attack, and
  * each is written for all callers.
  */
-import { EVENT_KEYS_MAX } from "../../limits.ts";
+
 import { SLICE_MS, type Slicing } from "../table-pass.ts";
+import { EVENT_KEYS_MAX } from "./event-throttle.ts";
 
 export class EventSlices<Event> {
   readonly #slicing: Slicing;

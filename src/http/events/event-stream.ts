@@ -1,7 +1,9 @@
 /**
  * One caller's stream of server-sent events: unread events wait in a bounded queue; when it is full, the stream ends.
  */
-import { EVENT_QUEUE_BYTES } from "../../limits.ts";
+
+/** Bytes of events that a reader has not received yet. */
+export const EVENT_QUEUE_BYTES = 8 * 1024 * 1024;
 
 export type StreamEnd = "left" | "slow" | "refused" | "stopped";
 

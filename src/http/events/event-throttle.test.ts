@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
-import { EVENT_KEYS_MAX } from "../../limits.ts";
-import { EventThrottle, THROTTLE_MS } from "./event-throttle.ts";
+import { EVENT_KEYS_MAX, EventThrottle, THROTTLE_MS } from "./event-throttle.ts";
 
 let clock: ManualClock;
 let emitted: string[];

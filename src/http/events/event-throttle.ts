@@ -2,12 +2,14 @@
  * Passes on an item's first event and every event in which its phase changes; of other events, the latest one once a
  * second. Without it an attack would cause an event in every tick.
  */
-import { EVENT_KEYS_MAX } from "../../limits.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
+
+/** Attacks and bans with an event within the last second. */
+export const EVENT_KEYS_MAX = 16_384;
 
 export const THROTTLE_MS = 1000;
 
-export interface ThrottledItem<Event> {
+interface ThrottledItem<Event> {
   /** Identifies the item of the event. */
   readonly key: string;
   readonly phase: string;

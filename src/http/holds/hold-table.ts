@@ -1,7 +1,7 @@
 /** Parked polls, indexed by their document and counted by token and node. */
 
 /** The table's view of a parked poll. */
-export interface Parked {
+interface Parked {
   /** Key of the document that it waits for. */
   readonly key: string;
   /** Empty: no token (open API). */

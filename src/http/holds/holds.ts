@@ -4,7 +4,6 @@
  * channel. Does not know what is polled.
  */
 import type { Principal } from "../../access/principal.ts";
-import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
@@ -14,6 +13,11 @@ import { goneAnswer } from "../server/answer.ts";
 import { type HeldTags, readIfNoneMatch } from "../server/etag.ts";
 import { HoldTable } from "./hold-table.ts";
 import { documentAnswer, unchangedAnswer } from "./poll-answer.ts";
+
+/** Parked polls of one channel: for one token and configured node, and the minimum of the total. */
+const HOLDS_PER_TOKEN = 4;
+const HOLDS_PER_NODE = 2;
+const HOLDS_LEAST = 8;
 
 /** The document for an accepted poll. */
 export interface Found {
@@ -25,7 +29,7 @@ export interface Found {
 
 export type PollCall = Pick<Call, "principal" | "request" | "recheck">;
 
-export interface HoldsOptions<Poll extends PollCall> {
+interface HoldsOptions<Poll extends PollCall> {
   readonly holdMs: number;
   /** Read at each poll, since it depends on the configuration. */
   readonly caps: () => HoldCaps;
@@ -45,7 +49,7 @@ export interface HoldsOptions<Poll extends PollCall> {
 }
 
 /** Called for accepted polls, answered at once or parked; not for polls that are refused on arrival. */
-export interface PollPresence<Poll> {
+interface PollPresence<Poll> {
   started(poll: Poll): void;
   ended(poll: Poll): void;
 }

@@ -2,7 +2,6 @@
  * The long polls of scrub nodes (docs/interface.md#rules-poll): each node's document as bytes, and waking polls when
  * documents change.
  */
-import { RULES_HOLD_MS } from "../../limits.ts";
 import { type PolledDocument, uncompressed } from "../../nodes/polled-document.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
 import type { ScrubNodes } from "../../scrub/scrub-nodes.ts";
@@ -13,7 +12,10 @@ import type { Answer, Call } from "../route.ts";
 import { ruleDocumentText } from "../wire/scrub-document.ts";
 import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
-export interface RulePollsOptions {
+/** How long a poll for the scrub nodes' rules stays parked, ms. */
+export const RULES_HOLD_MS = 30_000;
+
+interface RulePollsOptions {
   readonly nodes: ScrubNodes;
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;

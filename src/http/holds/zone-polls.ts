@@ -5,14 +5,16 @@
 import type { EdgeNodes } from "../../edge/edge-nodes.ts";
 import { scopeOf } from "../../edge/zones/placement.ts";
 import type { ZoneFeed } from "../../edge/zones/zone-feed.ts";
-import { ZONES_HOLD_MS } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
 import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
-export interface ZonePollsOptions {
+/** How long a poll for the edge nodes' zones stays parked, ms. */
+export const ZONES_HOLD_MS = 25_000;
+
+interface ZonePollsOptions {
   readonly edge: { readonly nodes: EdgeNodes; readonly feed: Pick<ZoneFeed, "watch" | "documentFor"> };
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;

@@ -2,11 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { host } from "../../../test/fixtures/views.ts";
-import { HOSTS_PAGE_MAX } from "../../limits.ts";
 import { addressOrder } from "../../net/address.ts";
 import type { HostView } from "../backend.ts";
 import { HostsPage } from "./hosts-page.ts";
-import { hostsPageQuery } from "./hosts-query.ts";
+import { HOSTS_PAGE_MAX, hostsPageQuery } from "./hosts-query.ts";
 
 interface Page {
   readonly hosts: { target: string; rates: { pps: number } }[];

@@ -2,13 +2,16 @@
  * The parameters of GET /api/v1/hosts: filter, order, page size and cursor. Rates change between two pages, so a page
  * continues after a place in the order, not after a number of hosts.
  */
+
 import { Type } from "@sinclair/typebox";
-import { HOSTS_PAGE_MAX } from "../../limits.ts";
 import { addressOrder, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefixLoosely } from "../../net/prefix.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { NameText } from "../wire/request-texts.ts";
+
+/** Hosts of one page. */
+export const HOSTS_PAGE_MAX = 1000;
 
 export interface HostsPageQuery {
   readonly kind: "page";
@@ -23,10 +26,10 @@ export interface HostsPageQuery {
   readonly state: HostState | null;
 }
 
-export const HOST_STATES = ["attacked", "calm"] as const;
-export type HostState = (typeof HOST_STATES)[number];
+const HOST_STATES = ["attacked", "calm"] as const;
+type HostState = (typeof HOST_STATES)[number];
 
-export interface HostSort {
+interface HostSort {
   readonly by: "target" | "pps" | "mbps" | "flows_per_sec";
   readonly isDescending: boolean;
 }

@@ -2,11 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { host } from "../../../test/fixtures/views.ts";
-import { HOST_SNAPSHOTS_MAX } from "../../limits.ts";
 import type { HostView } from "../backend.ts";
 import { TablePass } from "../table-pass.ts";
 import { HostsWire } from "../wire/traffic/host.ts";
-import { HostsSnapshots, SNAPSHOT_MS, type VisibleGroups } from "./hosts-snapshots.ts";
+import { HOST_SNAPSHOTS_MAX, HostsSnapshots, SNAPSHOT_MS, type VisibleGroups } from "./hosts-snapshots.ts";
 
 function snapshotsOf(hosts: () => Iterable<HostView>, nextTurn = async () => {}) {
   const clock = new ManualClock();

@@ -20,7 +20,7 @@ import {
   words,
 } from "./report-text.ts";
 
-export interface AttackReportParts {
+interface AttackReportParts {
   readonly attack: AttackWire;
   readonly series: SeriesWire;
   readonly timeline: TimelineWire;

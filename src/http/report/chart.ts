@@ -11,7 +11,7 @@ export interface Bar {
   readonly part: number;
 }
 
-export interface ChartOptions {
+interface ChartOptions {
   readonly title: string;
   readonly textOf: (value: number) => string;
   /** A line across; null: none. */

@@ -1,11 +1,12 @@
 /** The report of all attacks on a customer in a time, as a month: HTML that prints well. Times in UTC. */
+import { DAY_MS } from "../../system/now.ts";
 import type { AttackWire } from "../wire/attack.ts";
 import type { VolumeWire } from "../wire/attack-volume.ts";
 import { type Bar, chart } from "./chart.ts";
 import { facts, type Html, html, page, table } from "./html.ts";
 import { amount, bitRate, error, errorAtMost, packetRate, sampledShare, seconds, utc, words } from "./report-text.ts";
 
-export interface RangeReportParts {
+interface RangeReportParts {
   /** The customer that it is about; null: all customers. */
   readonly customer: string | null;
   readonly fromMs: number;
@@ -17,7 +18,7 @@ export interface RangeReportParts {
   readonly nowMs: number;
 }
 
-const [DAY_MS, LARGEST_MAX, ROWS_MAX] = [86_400_000, 20, 10];
+const [LARGEST_MAX, ROWS_MAX] = [20, 10];
 
 export function rangeReport(parts: RangeReportParts): string {
   const { customer, fromMs, toMs, attacks, isCut, nowMs } = parts;

@@ -2,10 +2,12 @@
  * The newest sampled packets of one attack as a capture file, all or those of one outcome. They are packets of users,
  * too: each download is audited.
  */
+
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { SAMPLE_RECORD } from "../../native/constants.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import { PACKET_OUTCOMES, type PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { pcapFile } from "../../traffic/pcap-file.ts";
 import type { Backend } from "../backend.ts";
@@ -13,7 +15,6 @@ import { describeRefusal, refuse } from "../refusal.ts";
 import type { AuditTarget, ReadRoute } from "../route.ts";
 import { downloadAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { type Attacks, visibleAttack } from "./attack-course.ts";
 
 const PCAP_TYPE = "application/vnd.tcpdump.pcap";

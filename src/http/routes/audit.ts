@@ -1,6 +1,8 @@
 /** The audit trail, newest first (docs/interface.md#audit-reading). */
+
 import { Value } from "@sinclair/typebox/value";
 import { AUDIT_RESULTS, type AuditFilters } from "../../audit/audit-event.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import { emptyName, isRefusal, targetOf } from "../filters.ts";
@@ -11,7 +13,6 @@ import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { AuditActionWire, AuditWire, auditEventToWire } from "../wire/audit.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { NameText, TargetText } from "../wire/request-texts.ts";
 
 export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Clock, "wallMs">): ReadRoute {

@@ -182,7 +182,7 @@ export function namedText({ prefix, isAddress }: ParsedTarget): string {
   return isAddress ? prefix.address : prefix.text;
 }
 
-export function answerOf({ principal }: Call, view: BanView): Response {
+function answerOf({ principal }: Call, view: BanView): Response {
   return jsonAnswer(view.ban.state === "rejected" ? 409 : 200, banToWire(ofTenant(view, principal.tenant)));
 }
 
@@ -230,7 +230,7 @@ function auditOf(action: "ban" | "unban"): AuditRule<UnbanFields> {
 }
 
 /** "": none. */
-export function addressIn(fields: UnbanFields): string {
+function addressIn(fields: UnbanFields): string {
   const target = targetOf(fields);
   return target.kind === "target" ? target.prefix.address : "";
 }

@@ -4,7 +4,7 @@ import { orderedRuleText } from "../../mitigation/operator/operator-rule.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import { type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
-import type { AuditRule, CommandRoute, ReadRoute } from "../route.ts";
+import { type CommandRoute, namedAudit, type ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import {
   type FilterRuleRequest,
@@ -17,8 +17,7 @@ import { FilterRulePreviewWire, filterRulePreviewToWire } from "../wire/order-ef
 import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/filter-rules";
-/** A longer name is none of a rule, and is shortened in the audit trail. */
-const NAME_CHARACTERS_MAX = 63;
+const AUDIT = { action: "filter_rule", targetType: "rule" } as const;
 
 const FILTERS: Filters<FilterRuleView> = {
   name: named("Only the rule of this name.", ({ rule }) => rule.name),
@@ -74,7 +73,7 @@ export function orderFilterRuleRoute(backend: Backend, clock: Pick<Clock, "wallM
         409: { text: "There is no data plane, or the name, the destinations or the number of rules forbid it." },
       },
     },
-    audit: auditOf((_, fields) => fields?.rule.name ?? ""),
+    audit: namedAudit(AUDIT, (_, fields) => fields?.rule.name ?? ""),
     handle: async (_, request) => {
       const { rule } = request;
       const answer = await backend.orderFilterRule(orderOf(request, clock.wallMs()), rule);
@@ -130,7 +129,7 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndRe
         404: { text: "No rule of this name was ordered. Those of the configuration are removed there." },
       },
     },
-    audit: auditOf(({ params }) => params["name"] ?? ""),
+    audit: namedAudit(AUDIT),
     handle: async ({ params }, end) => {
       const name = params["name"] ?? "";
       const view = backend.filterRules.views().find(({ order }) => order?.name === name);
@@ -147,12 +146,4 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndRe
 /** `drop proto udp src-port 19 for 3600 s: ticket 7`. */
 function orderedText({ rule, ttlSeconds, reason }: FilterRuleRequest): string {
   return `${orderedRuleText(rule)} for ${ttlSeconds} s${reason === "" ? "" : `: ${reason}`}`;
-}
-
-function auditOf<Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> {
-  return {
-    action: "filter_rule",
-    targetType: "rule",
-    target: (call, fields) => target(call, fields).slice(0, NAME_CHARACTERS_MAX),
-  };
 }

@@ -5,7 +5,7 @@ import { parseTarget } from "../../net/target.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { SettingsOutcome } from "../reload-views.ts";
-import type { AuditRule, Call, CommandRoute, Outcome } from "../route.ts";
+import { type Call, type CommandRoute, namedAudit, type Outcome } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SettingsAnswerWire, type SettingsOrder, settingsCheck } from "../wire/group-settings.ts";
 import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
@@ -13,8 +13,7 @@ import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end
 type Groups = Pick<Backend, "setGroup" | "tenancy">;
 
 const PATH = "/api/v1/hostgroups/:name/settings";
-/** A longer text is the name of none, and is shortened in the audit trail. */
-const NAME_CHARACTERS_MAX = 63;
+const AUDIT = { action: "hostgroup_settings", targetType: "hostgroup" } as const;
 
 export function groupSettingsRoutes(
   backend: Groups,
@@ -38,7 +37,7 @@ function setGroupRoute(backend: Groups): CommandRoute<SettingsOrder> {
         404: { text: "There is no such hostgroup." },
       },
     },
-    audit: auditOf(),
+    audit: namedAudit(AUDIT),
     handle: async (call, { settings, reason }) => {
       const foreign = (settings.protected_whitelist ?? []).find((text) => !isOf(backend, call, text));
       if (foreign !== undefined) {
@@ -66,7 +65,7 @@ function resetGroupRoute(backend: Groups): CommandRoute<OrderEndReason> {
         404: { text: "Nothing is set for it." },
       },
     },
-    audit: auditOf(),
+    audit: namedAudit(AUDIT),
     handle: async (call, end) => {
       const { params, principal } = call;
       return outcomeOf(call, await backend.setGroup(params["name"] ?? "", null, principal), "cleared", end);
@@ -99,12 +98,4 @@ function outcomeOf(
     changes: [...changes],
   };
   return { kind: "outcome", response: jsonAnswer(200, body), result, reason: endedText(changes.join("; "), given) };
-}
-
-function auditOf(): AuditRule<unknown> {
-  return {
-    action: "hostgroup_settings",
-    targetType: "hostgroup",
-    target: ({ params }) => (params["name"] ?? "").slice(0, NAME_CHARACTERS_MAX),
-  };
 }

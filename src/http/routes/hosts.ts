@@ -11,7 +11,7 @@ import { jsonBlobAnswer } from "../server/answer.ts";
 import type { TablePass } from "../table-pass.ts";
 import { HostsWire } from "../wire/traffic/host.ts";
 
-export interface HostsReading {
+interface HostsReading {
   readonly hosts: Pick<TablePass<HostView>, "read">;
   readonly pages: ListPages;
   readonly snapshots: HostsSnapshots;

@@ -5,7 +5,7 @@ import { windowOf } from "../../mitigation/maintenance/window-file.ts";
 import { timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
-import type { AuditRule, Call, CommandRoute, ReadRoute } from "../route.ts";
+import { type CommandRoute, namedAudit, type ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import {
   MaintenancesWire,
@@ -17,7 +17,7 @@ import {
 import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/maintenance";
-const NAME_CHARACTERS_MAX = 63;
+const AUDIT = { action: "maintenance", targetType: "window" } as const;
 
 export function maintenanceRoute(backend: Backend): ReadRoute {
   return {
@@ -53,7 +53,7 @@ export function openWindowRoute(backend: Backend, clock: Pick<Clock, "wallMs">):
         409: { text: "The name or the number of windows forbids it." },
       },
     },
-    audit: auditOf((_, fields) => fields?.targets.name ?? ""),
+    audit: namedAudit(AUDIT, (_, fields) => fields?.targets.name ?? ""),
     handle: async ({ principal }, request) => {
       const order = orderOf(request, clock.wallMs(), principal.operator);
       const answer = await backend.maintenance.open(order);
@@ -81,7 +81,7 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
         404: { text: "No window of this name was ordered. Those of the configuration are changed there." },
       },
     },
-    audit: auditOf(({ params }) => params["name"] ?? ""),
+    audit: namedAudit(AUDIT),
     handle: async ({ params }, end) => {
       const closed = await backend.maintenance.close(params["name"] ?? "");
       if (closed === null) return { kind: "unknown_window" };
@@ -104,12 +104,4 @@ function orderOf({ targets, ttlSeconds, opensAtMs }: WindowRequest, createdAt: n
 function orderedText({ ttlSeconds, opensAtMs }: WindowRequest, { window }: WindowOrder): string {
   const from = opensAtMs === null ? "" : ` from ${timestamp(opensAtMs)}`;
   return `${windowText(window)} for ${ttlSeconds} s${from}${window.reason === "" ? "" : `: ${window.reason}`}`;
-}
-
-function auditOf<Fields>(target: (call: Call, fields: Fields | null) => string): AuditRule<Fields> {
-  return {
-    action: "maintenance",
-    targetType: "window",
-    target: (call, fields) => target(call, fields).slice(0, NAME_CHARACTERS_MAX),
-  };
 }

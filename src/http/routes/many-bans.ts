@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ORDERS_AT_ONCE_MAX } from "../../limits.ts";
 import type { BanOrder } from "../../mitigation/order/ban-order.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import type { Backend, BanView } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Call, CommandRoute, Outcome, OutcomePart } from "../route.ts";
@@ -16,25 +17,18 @@ import {
   UnbanFields,
   UnbanRequest,
 } from "../wire/ban-order.ts";
-import { closed } from "../wire/closed.ts";
 import { banOutcome, endedOf, namedText, orderedToWire, orderIn, unban, unbanIn, unbanOutcome } from "./bans.ts";
 
-const ManyFields = Type.Object(
-  {
-    ban: Type.Optional(Type.Array(BanFields, { maxItems: ORDERS_AT_ONCE_MAX })),
-    unban: Type.Optional(Type.Array(UnbanFields, { maxItems: ORDERS_AT_ONCE_MAX })),
-  },
-  closed,
-);
+const ManyFields = closedObject({
+  ban: Type.Optional(Type.Array(BanFields, { maxItems: ORDERS_AT_ONCE_MAX })),
+  unban: Type.Optional(Type.Array(UnbanFields, { maxItems: ORDERS_AT_ONCE_MAX })),
+});
 type ManyFields = Static<typeof ManyFields>;
 
-const ManyRequest = Type.Object(
-  {
-    ban: Type.Optional(Type.Array(BanRequest, { maxItems: ORDERS_AT_ONCE_MAX })),
-    unban: Type.Optional(Type.Array(UnbanRequest, { maxItems: ORDERS_AT_ONCE_MAX })),
-  },
-  closed,
-);
+const ManyRequest = closedObject({
+  ban: Type.Optional(Type.Array(BanRequest, { maxItems: ORDERS_AT_ONCE_MAX })),
+  unban: Type.Optional(Type.Array(UnbanRequest, { maxItems: ORDERS_AT_ONCE_MAX })),
+});
 
 export function manyBansRoute(backend: Backend): CommandRoute<ManyFields> {
   return {

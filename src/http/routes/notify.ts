@@ -1,6 +1,8 @@
 /** The targets of notifications, those that tenants set, and tests of them (docs/interface.md#notify-targets). */
+
 import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import { TEXT_FORMS } from "../../schema/text-forms.ts";
 import { parseTimestamp, Timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -20,7 +22,6 @@ import {
   OwnTargetSetWire,
   ownTargetCheck,
 } from "../wire/notify-target.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { NameText } from "../wire/request-texts.ts";
 import { savedToWire } from "../wire/saved.ts";
 

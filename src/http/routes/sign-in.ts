@@ -4,12 +4,12 @@ import type { SessionView } from "../../access/browser-sessions.ts";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { SignIn, SignInFailure } from "../../access/sign-in.ts";
 import { CALLBACK_PATH, type SignInConfig } from "../../access/sign-in-config.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import type { Refusal } from "../refusal.ts";
 import type { CommandRoute, OpenRoute, ReadRoute, Route } from "../route.ts";
 import { emptyAnswer, jsonAnswer } from "../server/answer.ts";
 import { clearCookie, cookieOf, isOwnPage, setCookie } from "../server/browser-cookies.ts";
 import { readTarget } from "../server/request-target.ts";
-import { closed } from "../wire/closed.ts";
 import { SAVED_FIELD, savedToWire } from "../wire/saved.ts";
 import {
   BrowserSessionsWire,
@@ -25,7 +25,7 @@ export type SignInSource = Pick<SignIn, "config" | "sessions" | "error" | "signO
 const PATH = "/api/v1/sign-in";
 const BEGIN_PATH = `${PATH}/begin`;
 const SESSIONS_PATH = "/api/v1/sign-ins";
-const SavedWire = Type.Object(SAVED_FIELD, closed);
+const SavedWire = closedObject(SAVED_FIELD);
 const NONE: Refusal = { kind: "unknown_path" };
 const TO_PAGE = { 302: { text: "To the dashboard, which says how it ended.", schema: null } };
 

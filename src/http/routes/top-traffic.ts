@@ -1,6 +1,7 @@
 /** Where the incoming traffic of all hosts came from, over time (docs/interface.md#traffic). */
+
 import { Type } from "@sinclair/typebox";
-import { PART_KEYS_MAX } from "../../limits.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import type { Clock } from "../../system/clock.ts";
 import { totalSeries } from "../../traffic/traffic-history.ts";
 import { PART_KINDS, type PartKind, partSeries } from "../../traffic/traffic-parts.ts";
@@ -10,8 +11,10 @@ import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
+
+/** Autonomous systems, countries, prefixes and interfaces in an answer, of each kind. */
+const PART_KEYS_MAX = 100;
 
 const DEFAULT_LIMIT = 10;
 const KEY_CHARACTERS_MAX = 200;

@@ -1,6 +1,8 @@
 /** The rates of one host, and of all hosts together, over time (docs/interface.md#traffic). */
+
 import { Type } from "@sinclair/typebox";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import type { Clock } from "../../system/clock.ts";
 import {
   TOTAL_PROTOCOLS,
@@ -16,7 +18,6 @@ import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
-import { oneOf } from "../wire/one-of.ts";
 import { AddressText } from "../wire/request-texts.ts";
 import { TotalTrafficWire, TrafficWire, totalTrafficToWire, trafficToWire } from "../wire/traffic/traffic.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { BODY_DEPTH_MAX } from "../../limits.ts";
-import { isJson, parseJson, readBody } from "./body.ts";
+import { BODY_DEPTH_MAX, isJson, parseJson, readBody } from "./body.ts";
 
 const utf8 = new TextEncoder();
 

@@ -1,10 +1,14 @@
 /** Reads a request's body: bounded in bytes before anything is stored and in depth, strict UTF-8, then JSON. */
-import { BODY_DEPTH_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Refusal } from "../refusal.ts";
 
-export type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
-export type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
+/**
+ * Levels of nesting in a request body. Reports keep unknown keys; without a bound they could not be serialized again.
+ */
+export const BODY_DEPTH_MAX = 32;
+
+type Body = { readonly kind: "bytes"; readonly bytes: Uint8Array };
+type Json = { readonly kind: "json"; readonly value: unknown; readonly text: string };
 
 /**
  * Parameters are allowed: `application/json; charset=utf-8`. Two headers arrive joined by a comma, which is refused.

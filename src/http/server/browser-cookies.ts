@@ -5,7 +5,7 @@
 import { isSecure, type SignInConfig } from "../../access/sign-in-config.ts";
 
 /** `attempt`: while the user is at the provider. */
-export type CookieKind = "session" | "attempt";
+type CookieKind = "session" | "attempt";
 
 /** Without path and domain: cookies with this prefix are of this host alone (RFC 6265bis, section 4.1.3.2). */
 const HOST_ONLY = "__Host-";

@@ -7,7 +7,7 @@ import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../../limits.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 
-export interface ConnectionCount {
+interface ConnectionCount {
   readonly open: number;
   readonly closedOfAddress: number;
   readonly closedOfTotal: number;
@@ -20,7 +20,7 @@ export type LimitConnections = (cap: {
   readonly perAddress: number;
 }) => ConnectionCount;
 
-export interface ConnectionCapOptions {
+interface ConnectionCapOptions {
   readonly limit: LimitConnections;
   readonly port: number;
   /** null: not counted. */

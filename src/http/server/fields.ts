@@ -1,9 +1,9 @@
 /** Checks the fields of a request's body against the route's schema: missing, wrong type, or unknown, each by name. */
-import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { closedObject } from "../../schema/schema-forms.ts";
 import type { Refusal } from "../refusal.ts";
-import { closed } from "../wire/closed.ts";
 
 export type Fields<T> = { readonly kind: "fields"; readonly fields: T };
 
@@ -15,7 +15,7 @@ export interface FieldCheck<T> {
 }
 
 /** A check that needs nothing but the value. */
-export interface SchemaCheck<T> extends FieldCheck<T> {
+interface SchemaCheck<T> extends FieldCheck<T> {
   check(value: unknown): Fields<T> | Refusal;
 }
 
@@ -33,7 +33,7 @@ export function fieldCheck<Schema extends TObject>(schema: Schema): SchemaCheck<
 }
 
 /** For commands without fields: an empty object is accepted like no body. */
-export const noFields: FieldCheck<unknown> = fieldCheck(Type.Object({}, closed));
+export const noFields: FieldCheck<unknown> = fieldCheck(closedObject({}));
 
 function explain(error: ValueError): string {
   // A JSON pointer; its escapes are reverted.

@@ -21,7 +21,7 @@ export interface Gate {
   bind(route: string, principal: Principal, node: string | null): Refusal | null;
 }
 
-export interface TokenGateOptions {
+interface TokenGateOptions {
   /** Tokens of the configuration in force. None: the API is open. */
   readonly tokens: () => readonly TokenConfig[];
   readonly secrets: Secrets;

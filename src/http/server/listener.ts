@@ -10,7 +10,7 @@ import { ListenError } from "./listen-error.ts";
 import type { createApp } from "./pipeline.ts";
 import type { TlsPair } from "./tls-files.ts";
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly app: ReturnType<typeof createApp>;
   readonly host: string;
   /** 0: any free port. */

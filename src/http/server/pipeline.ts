@@ -23,7 +23,7 @@ import type { RequestShares, SharedRequest } from "./request-shares.ts";
 import { NO_PARAMETERS, readTarget } from "./request-target.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
-export interface PipelineOptions extends FailureOptions {
+interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;
   readonly isReady: () => boolean;
   readonly isDryRun: () => boolean;
@@ -40,7 +40,7 @@ export interface FailureOptions {
   readonly onFailure: (route: string, cause: unknown) => void;
 }
 
-export interface RequestMetrics {
+interface RequestMetrics {
   answered(request: { route: string; method: string; status: number; seconds: number }): void;
   failed(route: string): void;
 }

@@ -3,7 +3,7 @@
  * and so map two spellings to one name.
  */
 
-export interface RequestTarget {
+interface RequestTarget {
   /** By the names of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

@@ -11,7 +11,7 @@ import type { Soon } from "../../system/soon.ts";
 /** One request is never cut; what takes longer runs in slices of its own. */
 export const REQUEST_TURN_MS = 2;
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly nextTurn: () => Promise<void>;
   /** Runs `fn` in this turn, after all promises that are settled were followed. */

@@ -29,7 +29,7 @@ import { RequestShares } from "./request-shares.ts";
 import { RequestTurns } from "./request-turns.ts";
 import { readTlsPair, type TlsFiles } from "./tls-files.ts";
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly host: string;
   /** 0: any free port, which `port` returns. */
   readonly port: number;

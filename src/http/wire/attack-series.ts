@@ -5,71 +5,56 @@ import type { SeriesPoint } from "../../detection/attack/attack-series.ts";
 import { perSecond, plus } from "../../detection/attack/attack-volume.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../detection/attack/timeline.ts";
 import { errorOfHighest } from "../../detection/certainty/sampling.ts";
+import { closedObject, oneOf, Rate } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { AttackSeriesView } from "../backend.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 
-const Rate = Type.Number({ minimum: 0 });
+const PointWire = closedObject({
+  at: Timestamp,
+  seconds: Rate,
+  rate: Rate,
+  rate_max: Rate,
+  pps: Rate,
+  pps_max: Rate,
+  mbps: Rate,
+  mbps_max: Rate,
+  /** Error of the highest rates, a fraction of them; absent where they are exact. */
+  max_sampling_error: Type.Optional(Rate),
+  /** Absent where nothing is known, like the next three. */
+  dropped_pps: Type.Optional(Rate),
+  dropped_mbps: Type.Optional(Rate),
+  passed_pps: Type.Optional(Rate),
+  passed_mbps: Type.Optional(Rate),
+});
 
-const PointWire = Type.Object(
-  {
-    at: Timestamp,
-    seconds: Rate,
-    rate: Rate,
-    rate_max: Rate,
-    pps: Rate,
-    pps_max: Rate,
-    mbps: Rate,
-    mbps_max: Rate,
-    /** Error of the highest rates, a fraction of them; absent where they are exact. */
-    max_sampling_error: Type.Optional(Rate),
-    /** Absent where nothing is known, like the next three. */
-    dropped_pps: Type.Optional(Rate),
-    dropped_mbps: Type.Optional(Rate),
-    passed_pps: Type.Optional(Rate),
-    passed_mbps: Type.Optional(Rate),
-  },
-  closed,
-);
+export const SeriesWire = closedObject({
+  /** False: the service does not have the series of this attack any more. */
+  available: Type.Boolean(),
+  id: Type.String(),
+  metric: Type.String(),
+  threshold: Type.Number(),
+  /** Absent if the attack was not above a learned limit. */
+  baseline: Type.Optional(Type.Number()),
+  started_at: Timestamp,
+  ended_at: Type.Optional(Timestamp),
+  points: Type.Array(PointWire),
+});
 
-export const SeriesWire = Type.Object(
-  {
-    /** False: the service does not have the series of this attack any more. */
-    available: Type.Boolean(),
-    id: Type.String(),
-    metric: Type.String(),
-    threshold: Type.Number(),
-    /** Absent if the attack was not above a learned limit. */
-    baseline: Type.Optional(Type.Number()),
-    started_at: Timestamp,
-    ended_at: Type.Optional(Timestamp),
-    points: Type.Array(PointWire),
-  },
-  closed,
-);
-
-export const TimelineWire = Type.Object(
-  {
-    id: Type.String(),
-    entries: Type.Array(
-      Type.Object(
-        {
-          at: Timestamp,
-          kind: oneOf(...TIMELINE_KINDS),
-          /** Absent if the kind says it all. */
-          text: Type.Optional(Type.String()),
-          /** Present if `kind` is `announced`. */
-          neighbor: Type.Optional(Type.String()),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
+export const TimelineWire = closedObject({
+  id: Type.String(),
+  entries: Type.Array(
+    closedObject({
+      at: Timestamp,
+      kind: oneOf(...TIMELINE_KINDS),
+      /** Absent if the kind says it all. */
+      text: Type.Optional(Type.String()),
+      /** Present if `kind` is `announced`. */
+      neighbor: Type.Optional(Type.String()),
+    }),
+  ),
+});
 
 export type SeriesWire = Static<typeof SeriesWire>;
 export type TimelineWire = Static<typeof TimelineWire>;

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { AttackSources } from "../../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../../detection/attack/outcome-rings.ts";
-import { closed } from "./closed.ts";
+import { Count, closedObject } from "../../schema/schema-forms.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import {
   InterfaceShareWire,
@@ -13,38 +13,33 @@ import {
   sourceToWire,
 } from "./traffic/sample.ts";
 
-const Count = Type.Integer({ minimum: 0 });
-
-export const AttackSourcesWire = Type.Object(
-  {
-    /** False: no packets of this attack are kept. */
-    available: Type.Boolean(),
-    id: Type.String(),
-    total_packets: Count,
-    distinct_sources: Count,
-    /** Sources with one packet. */
-    single_sources: Count,
-    ipv4_packets: Count,
-    /** Different /8 of IPv4 sources. */
-    ipv4_blocks: Count,
-    /** Packets from special-purpose addresses, which nothing on the Internet has. */
-    special_packets: Count,
-    top_sources: Type.Array(SourceWire),
-    top_prefixes: Type.Array(ShareWire),
-    /** Absent if nothing is known, like the next one. */
-    top_asns: Type.Optional(Type.Array(ShareWire)),
-    top_countries: Type.Optional(Type.Array(ShareWire)),
-    /** Absent if nothing says where the packets came into the network, and for tenants. */
-    top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
-    /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
-    /** Those of `top_sources` that would not be blocked for the victim now, and why. Absent: none. */
-    not_blockable: Type.Optional(
-      Type.Array(Type.Object({ source: Type.String(), reason: Type.String() }, closed), { minItems: 1 }),
-    ),
-    kept_packets: Type.Object({ total: Count, passed: Count, dropped: Count, answered: Count }, closed),
-  },
-  closed,
-);
+export const AttackSourcesWire = closedObject({
+  /** False: no packets of this attack are kept. */
+  available: Type.Boolean(),
+  id: Type.String(),
+  total_packets: Count,
+  distinct_sources: Count,
+  /** Sources with one packet. */
+  single_sources: Count,
+  ipv4_packets: Count,
+  /** Different /8 of IPv4 sources. */
+  ipv4_blocks: Count,
+  /** Packets from special-purpose addresses, which nothing on the Internet has. */
+  special_packets: Count,
+  top_sources: Type.Array(SourceWire),
+  top_prefixes: Type.Array(ShareWire),
+  /** Absent if nothing is known, like the next one. */
+  top_asns: Type.Optional(Type.Array(ShareWire)),
+  top_countries: Type.Optional(Type.Array(ShareWire)),
+  /** Absent if nothing says where the packets came into the network, and for tenants. */
+  top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
+  /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
+  /** Those of `top_sources` that would not be blocked for the victim now, and why. Absent: none. */
+  not_blockable: Type.Optional(
+    Type.Array(closedObject({ source: Type.String(), reason: Type.String() }), { minItems: 1 }),
+  ),
+  kept_packets: closedObject({ total: Count, passed: Count, dropped: Count, answered: Count }),
+});
 export type AttackSourcesWire = Static<typeof AttackSourcesWire>;
 
 /** A tenant does not see the exporters of flow telemetry. @param tenant of the caller; null: none. */

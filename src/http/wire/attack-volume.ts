@@ -1,44 +1,38 @@
 /** The volume of an attack (docs/interface.md#volume). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type AttackVolume, DROP_CAUSES, type DroppedAmount, perSecond } from "../../detection/attack/attack-volume.ts";
+import { Count, closedObject, Rate } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
-const Count = Type.Integer({ minimum: 0 });
-const Rate = Type.Number({ minimum: 0 });
-
-export const VolumeWire = Type.Object(
-  {
-    began_at: Timestamp,
-    duration_seconds: Rate,
-    packets: Count,
-    bits: Count,
-    peak_pps: Rate,
-    peak_mbps: Rate,
-    peak_over_ms: Rate,
-    /** Error of the less exact peak, a fraction of it; absent where both are exact. */
-    peak_sampling_error: Type.Optional(Rate),
-    mean_pps: Rate,
-    mean_mbps: Rate,
-    /** Absent where nothing is known, like the next three. */
-    dropped_packets: Type.Optional(Count),
-    dropped_bits: Type.Optional(Count),
-    /** Packets, by cause; absent where the causes are not known. */
-    dropped_by: Type.Optional(
-      Type.Object(Object.fromEntries(DROP_CAUSES.map((cause) => [cause, Type.Optional(Count)])), closed),
-    ),
-    passed_packets: Type.Optional(Count),
-    passed_bits: Type.Optional(Count),
-    /** Packets answered so that their sources prove their address, and how often one did; absent where none had to. */
-    challenged_packets: Type.Optional(Count),
-    validated_sources: Type.Optional(Count),
-    /** Times in which the service did not run; absent: none. */
-    not_counted: Type.Optional(Type.Array(Type.Object({ from: Timestamp, to: Timestamp }, closed))),
-  },
-  closed,
-);
+export const VolumeWire = closedObject({
+  began_at: Timestamp,
+  duration_seconds: Rate,
+  packets: Count,
+  bits: Count,
+  peak_pps: Rate,
+  peak_mbps: Rate,
+  peak_over_ms: Rate,
+  /** Error of the less exact peak, a fraction of it; absent where both are exact. */
+  peak_sampling_error: Type.Optional(Rate),
+  mean_pps: Rate,
+  mean_mbps: Rate,
+  /** Absent where nothing is known, like the next three. */
+  dropped_packets: Type.Optional(Count),
+  dropped_bits: Type.Optional(Count),
+  /** Packets, by cause; absent where the causes are not known. */
+  dropped_by: Type.Optional(
+    closedObject(Object.fromEntries(DROP_CAUSES.map((cause) => [cause, Type.Optional(Count)]))),
+  ),
+  passed_packets: Type.Optional(Count),
+  passed_bits: Type.Optional(Count),
+  /** Packets answered so that their sources prove their address, and how often one did; absent where none had to. */
+  challenged_packets: Type.Optional(Count),
+  validated_sources: Type.Optional(Count),
+  /** Times in which the service did not run; absent: none. */
+  not_counted: Type.Optional(Type.Array(closedObject({ from: Timestamp, to: Timestamp }))),
+});
 export type VolumeWire = Static<typeof VolumeWire>;
 
 /**

@@ -4,12 +4,12 @@ import { type Attack, attackRate, isActive } from "../../detection/attack/attack
 import type { Reason } from "../../detection/attack/reason.ts";
 import { type Ban, doingText } from "../../mitigation/ban.ts";
 import { separabilityOf } from "../../mitigation/measure.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { VolumeWire, volumeToWire } from "./attack-volume.ts";
 import { BanState, Method } from "./ban.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
@@ -17,101 +17,86 @@ import { ClassificationWire, classificationToWire } from "./traffic/classificati
 import { RatesWire, SamplingErrorWire, samplingErrorToWire } from "./traffic/rates.ts";
 import { SampleWire, sampleToWire } from "./traffic/sample.ts";
 
-const ReasonWire = Type.Object(
-  {
-    threshold_source: Type.Union([Type.Literal("static"), Type.Literal("baseline")]),
-    baseline: Type.Optional(
-      Type.Object(
-        { normal: Type.Number(), factor: Type.Number(), floor: Type.Number(), ceiling: Type.Number() },
-        closed,
-      ),
-    ),
-    /** The traffic that the baseline is of, with `baseline.seasonal`; absent: recent traffic. */
-    normal_of: Type.Optional(Type.Literal("hour_of_week")),
-    /** Absent if false, like the next field. */
-    baseline_configured: Type.Optional(Type.Literal(true)),
-    warming_up: Type.Optional(Type.Literal(true)),
-    warmup_remaining_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-    shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
-    dominant_share_gate: Type.Number(),
-  },
-  closed,
-);
+const ReasonWire = closedObject({
+  threshold_source: oneOf("static", "baseline"),
+  baseline: Type.Optional(
+    closedObject({ normal: Type.Number(), factor: Type.Number(), floor: Type.Number(), ceiling: Type.Number() }),
+  ),
+  /** The traffic that the baseline is of, with `baseline.seasonal`; absent: recent traffic. */
+  normal_of: Type.Optional(Type.Literal("hour_of_week")),
+  /** Absent if false, like the next field. */
+  baseline_configured: Type.Optional(Type.Literal(true)),
+  warming_up: Type.Optional(Type.Literal(true)),
+  warmup_remaining_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+  shares: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 })),
+  dominant_share_gate: Type.Number(),
+});
 
-export const AttackWire = Type.Object(
-  {
-    /** Stable over a restart. */
-    id: Type.String(),
-    /** The incident that it belongs to; absent where it is in none. */
-    incident: Type.Optional(Type.String()),
-    scope: Type.Union([Type.Literal("host"), Type.Literal("group")]),
-    /** Absent if a hostgroup as a whole is attacked. */
-    target: Type.Optional(Type.String()),
-    group: Type.String(),
-    /** The attacked part of the hostgroup, and the number of attacked hosts. */
-    prefix: Type.Optional(Type.String()),
-    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Absent if no tenant owns the target. */
-    tenant: Type.Optional(Type.String()),
-    direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
-    metric: Type.String(),
-    rate: Type.Number(),
-    threshold: Type.Number(),
-    rates: RatesWire,
-    /** Absent where the rates are exact. */
-    sampling_error: Type.Optional(SamplingErrorWire),
-    /** Absent until a tick was counted, and in records of builds that did not count. */
-    volume: Type.Optional(VolumeWire),
-    active: Type.Boolean(),
-    /**
-     * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
-     */
-    lasting_rise: Type.Optional(Type.Literal(true)),
-    /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
-    separable: Type.Optional(Type.Boolean()),
-    separability: Type.Optional(SeparabilityWire),
-    ban_state: Type.Optional(BanState),
-    method: Type.Optional(Method),
-    route: Type.Optional(Type.String()),
-    flowspec: Type.Optional(FlowspecWire),
-    dry_run: Type.Boolean(),
-    started_at: Timestamp,
-    ended_at: Type.Optional(Timestamp),
-    /** How long its rates have been within the thresholds, and after how long it ends. Absent while one is above. */
-    calm_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-    calm_of_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-    /** The same, also while a rate is above. Absent after the end. */
-    ends_after_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-    sample: Type.Optional(SampleWire),
-    classification: Type.Optional(ClassificationWire),
-    reason: ReasonWire,
-  },
-  closed,
-);
+export const AttackWire = closedObject({
+  /** Stable over a restart. */
+  id: Type.String(),
+  /** The incident that it belongs to; absent where it is in none. */
+  incident: Type.Optional(Type.String()),
+  scope: oneOf("host", "group"),
+  /** Absent if a hostgroup as a whole is attacked. */
+  target: Type.Optional(Type.String()),
+  group: Type.String(),
+  /** The attacked part of the hostgroup, and the number of attacked hosts. */
+  prefix: Type.Optional(Type.String()),
+  hosts: Type.Optional(Count),
+  /** Absent if no tenant owns the target. */
+  tenant: Type.Optional(Type.String()),
+  direction: oneOf("incoming", "outgoing"),
+  metric: Type.String(),
+  rate: Type.Number(),
+  threshold: Type.Number(),
+  rates: RatesWire,
+  /** Absent where the rates are exact. */
+  sampling_error: Type.Optional(SamplingErrorWire),
+  /** Absent until a tick was counted, and in records of builds that did not count. */
+  volume: Type.Optional(VolumeWire),
+  active: Type.Boolean(),
+  /**
+   * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
+   */
+  lasting_rise: Type.Optional(Type.Literal(true)),
+  /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
+  separable: Type.Optional(Type.Boolean()),
+  separability: Type.Optional(SeparabilityWire),
+  ban_state: Type.Optional(BanState),
+  method: Type.Optional(Method),
+  route: Type.Optional(Type.String()),
+  flowspec: Type.Optional(FlowspecWire),
+  dry_run: Type.Boolean(),
+  started_at: Timestamp,
+  ended_at: Type.Optional(Timestamp),
+  /** How long its rates have been within the thresholds, and after how long it ends. Absent while one is above. */
+  calm_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+  calm_of_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+  /** The same, also while a rate is above. Absent after the end. */
+  ends_after_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+  sample: Type.Optional(SampleWire),
+  classification: Type.Optional(ClassificationWire),
+  reason: ReasonWire,
+});
 export type AttackWire = Static<typeof AttackWire>;
 
-export const AttacksWire = Type.Object(
-  {
-    active: Type.Array(AttackWire),
-    recent: Type.Array(AttackWire),
-    /** Only in pages: the number of matching attacks. */
-    total: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Only in pages with a next page: the value of `after` for it. */
-    next: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const AttacksWire = closedObject({
+  active: Type.Array(AttackWire),
+  recent: Type.Array(AttackWire),
+  /** Only in pages: the number of matching attacks. */
+  total: Type.Optional(Count),
+  /** Only in pages with a next page: the value of `after` for it. */
+  next: Type.Optional(Type.String()),
+});
 export type AttacksWire = Static<typeof AttacksWire>;
 
-export const EndedAttacksWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    attacks: Type.Array(AttackWire),
-    /** Parameters of the next page; absent: there are no older ones in the range. */
-    next: Type.Optional(Type.Object({ to: Timestamp, to_id: Type.String() }, closed)),
-  },
-  closed,
-);
+export const EndedAttacksWire = closedObject({
+  available: Type.Boolean(),
+  attacks: Type.Array(AttackWire),
+  /** Parameters of the next page; absent: there are no older ones in the range. */
+  next: Type.Optional(closedObject({ to: Timestamp, to_id: Type.String() })),
+});
 export type EndedAttacksWire = Static<typeof EndedAttacksWire>;
 
 /** A tenant does not see the exporters of flow telemetry. @param tenant of the caller; null: none. */

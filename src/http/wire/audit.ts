@@ -10,32 +10,28 @@ import {
   AUDIT_TARGET_TYPES,
   type AuditEvent,
 } from "../../audit/audit-event.ts";
-import { closed } from "./closed.ts";
-import { oneOf } from "./one-of.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 
 export const AuditActionWire = oneOf(...AUDIT_ACTIONS);
 
-export const AuditEventWire = Type.Object(
-  {
-    /** UTC. */
-    event_time: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$" }),
-    action: AuditActionWire,
-    result: oneOf(...AUDIT_RESULTS),
-    operator: Type.String(),
-    role: Type.String(),
-    tenant: Type.String(),
-    target: Type.String(),
-    target_type: oneOf(...AUDIT_TARGET_TYPES),
-    reason: Type.String(),
-    source: oneOf(...AUDIT_SOURCES),
-    ban_state: Type.String(),
-    dry_run: Type.Union([Type.Literal(0), Type.Literal(1)]),
-  },
-  closed,
-);
+export const AuditEventWire = closedObject({
+  /** UTC. */
+  event_time: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$" }),
+  action: AuditActionWire,
+  result: oneOf(...AUDIT_RESULTS),
+  operator: Type.String(),
+  role: Type.String(),
+  tenant: Type.String(),
+  target: Type.String(),
+  target_type: oneOf(...AUDIT_TARGET_TYPES),
+  reason: Type.String(),
+  source: oneOf(...AUDIT_SOURCES),
+  ban_state: Type.String(),
+  dry_run: Type.Union([Type.Literal(0), Type.Literal(1)]),
+});
 export type AuditEventWire = Static<typeof AuditEventWire>;
 
-export const AuditWire = Type.Object({ available: Type.Boolean(), events: Type.Array(AuditEventWire) }, closed);
+export const AuditWire = closedObject({ available: Type.Boolean(), events: Type.Array(AuditEventWire) });
 export type AuditWire = Static<typeof AuditWire>;
 
 export function auditEventToWire(event: AuditEvent): AuditEventWire {

@@ -4,55 +4,46 @@ import type { Route } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import { anyRouteText, isForReader, routesOf } from "../../mitigation/measure.ts";
 import { NO_RULE_FOR_IT } from "../../mitigation/route-watch.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import type { BlockRefusal } from "../../sourceblock/admission.ts";
 import type { BanPreview, BgpNeighborView, BgpView } from "../backend.ts";
 import type { OrderEffect, OrderSources } from "../order-sources.ts";
 import { blockRefusalText } from "../refusal.ts";
 import { BanWire, banToWire, OrderedBanWire, ofTenant } from "./ban.ts";
-import { closed } from "./closed.ts";
 import { effectToWire, OrderEffectWire } from "./order-effect.ts";
 
-export const BanPreviewWire = Type.Object(
-  {
-    /** The answer that the command would get now: rejected with its reason if policy refuses. */
-    ban: BanWire,
-    /** Absent: the address is outside of all networks. */
-    hostgroup: Type.Optional(Type.String()),
-    /** The address has a ban: the command would extend it and make it a manual one. */
-    refresh: Type.Boolean(),
-    /** Why a source block for the address would be refused now, whatever the source is. Absent: it would not. */
-    source_block_refused: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const BanPreviewWire = closedObject({
+  /** The answer that the command would get now: rejected with its reason if policy refuses. */
+  ban: BanWire,
+  /** Absent: the address is outside of all networks. */
+  hostgroup: Type.Optional(Type.String()),
+  /** The address has a ban: the command would extend it and make it a manual one. */
+  refresh: Type.Boolean(),
+  /** Why a source block for the address would be refused now, whatever the source is. Absent: it would not. */
+  source_block_refused: Type.Optional(Type.String()),
+});
 export type BanPreviewWire = Static<typeof BanPreviewWire>;
 
-const NeighborPreviewWire = Type.Object(
-  {
-    neighbor: Type.String(),
-    name: Type.Optional(Type.String()),
-    /** The routes and rules that it would get, as text. */
-    routes: Type.Array(Type.String()),
-    /** Why it would get none, or not now. */
-    cause: Type.Optional(Type.String()),
-  },
-  closed,
-);
+const NeighborPreviewWire = closedObject({
+  neighbor: Type.String(),
+  name: Type.Optional(Type.String()),
+  /** The routes and rules that it would get, as text. */
+  routes: Type.Array(Type.String()),
+  /** Why it would get none, or not now. */
+  cause: Type.Optional(Type.String()),
+});
 
-export const OrderPreviewWire = Type.Object(
-  {
-    ban: OrderedBanWire,
-    hostgroup: Type.Optional(Type.String()),
-    refresh: Type.Boolean(),
-    effect: OrderEffectWire,
-    /** Absent: nothing is announced at all, or the caller has a tenant. */
-    neighbors: Type.Optional(Type.Array(NeighborPreviewWire)),
-  },
-  closed,
-);
+export const OrderPreviewWire = closedObject({
+  ban: OrderedBanWire,
+  hostgroup: Type.Optional(Type.String()),
+  refresh: Type.Boolean(),
+  effect: OrderEffectWire,
+  /** Absent: nothing is announced at all, or the caller has a tenant. */
+  neighbors: Type.Optional(Type.Array(NeighborPreviewWire)),
+});
 export type OrderPreviewWire = Static<typeof OrderPreviewWire>;
 
-export interface OrderPreview {
+interface OrderPreview {
   readonly preview: BanPreview;
   readonly ban: OrderedBanWire;
   readonly effect: OrderEffect;

@@ -10,205 +10,172 @@ import { matchText } from "../../mitigation/rules/match.ts";
 import { routedRuleText } from "../../mitigation/rules/rule.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { communitiesText } from "../../net/community.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
-export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
-export const Method = Type.Union([
-  Type.Literal("blackhole"),
-  Type.Literal("flowspec"),
-  Type.Literal("divert"),
-  Type.Literal("scrub"),
-]);
+export const BanState = oneOf("active", "withdrawn", "rejected");
+export const Method = oneOf("blackhole", "flowspec", "divert", "scrub");
 
-const Announcement = Type.Union([
-  Type.Literal("pending"),
-  Type.Literal("announced"),
-  Type.Literal("no_session"),
-  Type.Literal("speaker_down"),
-  Type.Literal("failed"),
-]);
+const Announcement = oneOf("pending", "announced", "no_session", "speaker_down", "failed");
 
 const DROPPED_BY = Object.fromEntries(DROP_REASONS.map((reason) => [reason, Type.Integer({ minimum: 1 })])) as Record<
   DropReason,
   TInteger
 >;
 
-const RungWire = Type.Object(
-  {
-    after_seconds: Type.Integer({ minimum: 0 }),
-    action: Type.Union([Type.Literal("none"), Method]),
-    /** It begins only while the attack is not held. Otherwise absent. */
-    unless_held: Type.Optional(Type.Literal(true)),
-  },
-  closed,
-);
+const RungWire = closedObject({
+  after_seconds: Count,
+  action: Type.Union([Type.Literal("none"), Method]),
+  /** It begins only while the attack is not held. Otherwise absent. */
+  unless_held: Type.Optional(Type.Literal(true)),
+});
 
 export const LadderWire = Type.Array(RungWire);
 
-const OrderedWire = Type.Object(
-  {
-    method: Type.Optional(Method),
-    /** The match of each rule, as text. */
-    rules: Type.Optional(Type.Array(Type.String())),
-    rate_mbps: Type.Optional(Type.Number()),
-    communities: Type.Optional(Type.String()),
-    neighbors: Type.Optional(Type.Array(Type.String())),
-  },
-  closed,
-);
+const OrderedWire = closedObject({
+  method: Type.Optional(Method),
+  /** The match of each rule, as text. */
+  rules: Type.Optional(Type.Array(Type.String())),
+  rate_mbps: Type.Optional(Type.Number()),
+  communities: Type.Optional(Type.String()),
+  neighbors: Type.Optional(Type.Array(Type.String())),
+});
 
-const MovesWithWire = Type.Object(
-  {
-    hostgroups: Type.Array(Type.String()),
-    /** Those of the last minute's sampled headers; absent: none are kept. */
-    hosts: Type.Optional(Type.Integer({ minimum: 0 })),
-    busiest: Type.Optional(Type.Array(Type.Object({ target: Type.String(), mbps: Type.Number() }, closed))),
-  },
-  closed,
-);
+const MovesWithWire = closedObject({
+  hostgroups: Type.Array(Type.String()),
+  /** Those of the last minute's sampled headers; absent: none are kept. */
+  hosts: Type.Optional(Count),
+  busiest: Type.Optional(Type.Array(closedObject({ target: Type.String(), mbps: Type.Number() }))),
+});
 
-export const BanWire = Type.Object(
-  {
-    /** For a prefix, its first address. */
-    target: Type.String(),
-    /** Shorter than /32 or /128 for an attack on a prefix. */
-    prefix: Type.String(),
-    metric: Type.Optional(Type.String()),
-    rate: Type.Optional(Type.Number()),
-    threshold: Type.Optional(Type.Number()),
-    next_hop: Type.Optional(Type.String()),
-    community: Type.Optional(Type.String()),
-    local_pref: Type.Optional(Type.Number()),
-    node: Type.Optional(Type.String()),
-    route: Type.String(),
-    /** The wider prefix that is announced for it, to all neighbors or to those that take no longer one. Otherwise absent. */
-    announced_prefix: Type.Optional(Type.String()),
-    /** The other hosts in that prefix, whose traffic moves with it. Only for callers without a tenant. */
-    moves_with: Type.Optional(MovesWithWire),
-    /** Why nothing, or no wider prefix, is announced for it: what would have moved with it. */
-    not_announced: Type.Optional(Type.String()),
-    state: BanState,
-    dry_run: Type.Boolean(),
-    manual: Type.Boolean(),
-    /** Name of the token of the last operator who ordered it; only for callers without a tenant. */
-    operator: Type.Optional(Type.String()),
-    /** The terms that this operator ordered in place of the configuration's. */
-    ordered: Type.Optional(OrderedWire),
-    /** Why it was ordered. */
-    order_reason: Type.Optional(Type.String()),
-    /** The operator who ended it, and the reason. */
-    ended_by: Type.Optional(Type.String()),
-    end_reason: Type.Optional(Type.String()),
-    started_at: Timestamp,
-    expires_at: Timestamp,
-    withdrawn_at: Type.Optional(Timestamp),
-    reason: Type.Optional(Type.String()),
-    method: Method,
-    flowspec: Type.Optional(FlowspecWire),
-    escalation: Type.Optional(LadderWire),
-    escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** True if no rule narrower than all traffic of the prefix was found. */
-    matches_all: Type.Optional(Type.Boolean()),
-    /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
-    separable: Type.Optional(Type.Boolean()),
-    separability: Type.Optional(SeparabilityWire),
-    /** Why the method is not that of the rung. */
-    fallback: Type.Optional(Type.String()),
-    /** How many recent bans of the prefix preceded it, and until when it lasts for that reason. */
-    repeat: Type.Optional(Type.Integer({ minimum: 1 })),
-    hold_until: Type.Optional(Timestamp),
-    /** Ids of the attacks in progress that it is for: while they last, its expiry is moved on. */
-    attacks: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
-    /** Whether a neighbor has the route. Only for active bans that are not virtual. */
-    announced: Type.Optional(Type.Boolean()),
-    /** The state of the announcement; absent if nothing is announced: no announcer, or a rung that only watches. */
-    announcement: Type.Optional(Announcement),
-    /** Routes of its previous measure, which neighbors may have until they have the present ones. Otherwise absent. */
-    retiring: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
-    /** Neighbors that have been sent all of it; only for tokens that see the neighbors. */
-    sent_to: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
-    /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
-    missing_at: Type.Optional(
-      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+export const BanWire = closedObject({
+  /** For a prefix, its first address. */
+  target: Type.String(),
+  /** Shorter than /32 or /128 for an attack on a prefix. */
+  prefix: Type.String(),
+  metric: Type.Optional(Type.String()),
+  rate: Type.Optional(Type.Number()),
+  threshold: Type.Optional(Type.Number()),
+  next_hop: Type.Optional(Type.String()),
+  community: Type.Optional(Type.String()),
+  local_pref: Type.Optional(Type.Number()),
+  node: Type.Optional(Type.String()),
+  route: Type.String(),
+  /** The wider prefix that is announced for it, to all neighbors or to those that take no longer one. Otherwise absent. */
+  announced_prefix: Type.Optional(Type.String()),
+  /** The other hosts in that prefix, whose traffic moves with it. Only for callers without a tenant. */
+  moves_with: Type.Optional(MovesWithWire),
+  /** Why nothing, or no wider prefix, is announced for it: what would have moved with it. */
+  not_announced: Type.Optional(Type.String()),
+  state: BanState,
+  dry_run: Type.Boolean(),
+  manual: Type.Boolean(),
+  /** Name of the token of the last operator who ordered it; only for callers without a tenant. */
+  operator: Type.Optional(Type.String()),
+  /** The terms that this operator ordered in place of the configuration's. */
+  ordered: Type.Optional(OrderedWire),
+  /** Why it was ordered. */
+  order_reason: Type.Optional(Type.String()),
+  /** The operator who ended it, and the reason. */
+  ended_by: Type.Optional(Type.String()),
+  end_reason: Type.Optional(Type.String()),
+  started_at: Timestamp,
+  expires_at: Timestamp,
+  withdrawn_at: Type.Optional(Timestamp),
+  reason: Type.Optional(Type.String()),
+  method: Method,
+  flowspec: Type.Optional(FlowspecWire),
+  escalation: Type.Optional(LadderWire),
+  escalation_step: Type.Optional(Count),
+  /** True if no rule narrower than all traffic of the prefix was found. */
+  matches_all: Type.Optional(Type.Boolean()),
+  /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
+  separable: Type.Optional(Type.Boolean()),
+  separability: Type.Optional(SeparabilityWire),
+  /** Why the method is not that of the rung. */
+  fallback: Type.Optional(Type.String()),
+  /** How many recent bans of the prefix preceded it, and until when it lasts for that reason. */
+  repeat: Type.Optional(Type.Integer({ minimum: 1 })),
+  hold_until: Type.Optional(Timestamp),
+  /** Ids of the attacks in progress that it is for: while they last, its expiry is moved on. */
+  attacks: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  /** Whether a neighbor has the route. Only for active bans that are not virtual. */
+  announced: Type.Optional(Type.Boolean()),
+  /** The state of the announcement; absent if nothing is announced: no announcer, or a rung that only watches. */
+  announcement: Type.Optional(Announcement),
+  /** Routes of its previous measure, which neighbors may have until they have the present ones. Otherwise absent. */
+  retiring: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  /** Neighbors that have been sent all of it; only for tokens that see the neighbors. */
+  sent_to: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
+  missing_at: Type.Optional(
+    Type.Array(closedObject({ neighbor: Type.String(), cause: Type.String() }), { minItems: 1 }),
+  ),
+  /** Neighbors that are not to get it, and why: an order, or their policy. As `sent_to`. */
+  kept_from: Type.Optional(
+    Type.Array(closedObject({ neighbor: Type.String(), cause: Type.String() }), { minItems: 1 }),
+  ),
+  /** Neighbors that have been sent it without some of its rules: for these their policy has no words or no room. As `sent_to`. */
+  limited_at: Type.Optional(
+    Type.Array(
+      closedObject({ neighbor: Type.String(), left_out: Type.Integer({ minimum: 1 }), cause: Type.String() }),
+      { minItems: 1 },
     ),
-    /** Neighbors that are not to get it, and why: an order, or their policy. As `sent_to`. */
-    kept_from: Type.Optional(
-      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+  ),
+  /** The rules of neighbors that have others by their policies. Only for callers without a tenant. */
+  neighbor_rules: Type.Optional(
+    Type.Array(
+      closedObject({
+        neighbors: Type.Array(Type.String(), { minItems: 1 }),
+        rules: Type.Array(Type.String()),
+        /** Number of the ban's rules that these do not replace. */
+        left_out: Count,
+      }),
+      { minItems: 1 },
     ),
-    /** Neighbors that have been sent it without some of its rules: for these their policy has no words or no room. As `sent_to`. */
-    limited_at: Type.Optional(
-      Type.Array(
-        Type.Object({ neighbor: Type.String(), left_out: Type.Integer({ minimum: 1 }), cause: Type.String() }, closed),
-        { minItems: 1 },
-      ),
-    ),
-    /** The rules of neighbors that have others by their policies. Only for callers without a tenant. */
-    neighbor_rules: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            neighbors: Type.Array(Type.String(), { minItems: 1 }),
-            rules: Type.Array(Type.String()),
-            /** Number of the ban's rules that these do not replace. */
-            left_out: Type.Integer({ minimum: 0 }),
-          },
-          closed,
-        ),
-        { minItems: 1 },
-      ),
-    ),
-    /** For an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
-    reached: Type.Optional(
-      Type.Object({ neighbors: Type.Integer({ minimum: 0 }), of: Type.Integer({ minimum: 1 }) }, closed),
-    ),
-    /** Neighbors over eBGP that have been sent its rules: whether they validate these is not known. As `sent_to`. */
-    maybe_invalid_at: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
-    /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
-    announce_error: Type.Optional(Type.String()),
-    /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
-    left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
-    /** Scrub nodes that refuse its rules, or do not put them in force, and why. Only for callers without a tenant. */
-    refused_by: Type.Optional(
-      Type.Array(Type.Object({ node: Type.String(), reason: Type.String() }, closed), { minItems: 1 }),
-    ),
-    /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
-    node_idle: Type.Optional(Type.Literal(true)),
-    ...KEPT_FIELDS,
-    ...DROPPED_FIELDS,
-    /** By what rule; a packet has one reason. */
-    dropped_by: Type.Optional(Type.Partial(Type.Object(DROPPED_BY), closed)),
-    /** In place of these where rules only count. */
-    would_drop_packets: Type.Optional(Type.Integer({ minimum: 0 })),
-    would_drop_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** With method scrub: packets answered so that their sources prove their address, and how often one did. */
-    challenged_packets: Type.Optional(Type.Integer({ minimum: 0 })),
-    validated_sources: Type.Optional(Type.Integer({ minimum: 0 })),
-  },
-  closed,
-);
+  ),
+  /** For an announced ban: how many neighbors have been sent all of it, and of how many. Also for tenants. */
+  reached: Type.Optional(closedObject({ neighbors: Count, of: Type.Integer({ minimum: 1 }) })),
+  /** Neighbors over eBGP that have been sent its rules: whether they validate these is not known. As `sent_to`. */
+  maybe_invalid_at: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
+  announce_error: Type.Optional(Type.String()),
+  /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
+  left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** Scrub nodes that refuse its rules, or do not put them in force, and why. Only for callers without a tenant. */
+  refused_by: Type.Optional(Type.Array(closedObject({ node: Type.String(), reason: Type.String() }), { minItems: 1 })),
+  /** Its scrub node reports that no traffic at all reaches it, well after the ban began. Otherwise absent. */
+  node_idle: Type.Optional(Type.Literal(true)),
+  ...KEPT_FIELDS,
+  ...DROPPED_FIELDS,
+  /** By what rule; a packet has one reason. */
+  dropped_by: Type.Optional(Type.Partial(closedObject(DROPPED_BY))),
+  /** In place of these where rules only count. */
+  would_drop_packets: Type.Optional(Count),
+  would_drop_bytes: Type.Optional(Count),
+  /** With method scrub: packets answered so that their sources prove their address, and how often one did. */
+  challenged_packets: Type.Optional(Count),
+  validated_sources: Type.Optional(Count),
+});
 export type BanWire = Static<typeof BanWire>;
 
 /** The answer to an order. */
-export const OrderedBanWire = Type.Object(
-  {
-    ...BanWire.properties,
-    /** For a refused one: the remedy, where the reason does not say it. */
-    remedy: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const OrderedBanWire = closedObject({
+  ...BanWire.properties,
+  /** For a refused one: the remedy, where the reason does not say it. */
+  remedy: Type.Optional(Type.String()),
+});
 export type OrderedBanWire = Static<typeof OrderedBanWire>;
-export const OrderedBansWire = Type.Object({ bans: Type.Array(OrderedBanWire) }, closed);
+export const OrderedBansWire = closedObject({ bans: Type.Array(OrderedBanWire) });
 
-export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
+export const BansWire = closedObject({ bans: Type.Array(BanWire) });
 export type BansWire = Static<typeof BansWire>;
 
 export function banToWire(view: BanView): BanWire {

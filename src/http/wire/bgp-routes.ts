@@ -1,33 +1,27 @@
 /** Routes that others put into the BGP speaker (docs/interface.md#bgp-routes). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { ForeignRoutes } from "../../bgp/foreign-routes.ts";
-import { closed } from "./closed.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 
-export const BgpRoutesWire = Type.Object(
-  {
-    /** False: there is no speaker, or it does not answer. */
-    available: Type.Boolean(),
-    routes: Type.Array(
-      Type.Object(
-        {
-          family: Type.String(),
-          /** The prefix, or what the rule matches, as text. */
-          route: Type.String(),
-          next_hop: Type.Optional(Type.String()),
-          community: Type.Optional(Type.String()),
-          /** Rate of a rule; 0 discards. */
-          rate_bytes: Type.Optional(Type.Number()),
-          /** Number of another Floodwall service: its `bgp.instance`. */
-          instance: Type.Optional(Type.Integer()),
-        },
-        closed,
-      ),
-    ),
-    /** Number of further ones; absent: none. */
-    left_out: Type.Optional(Type.Integer({ minimum: 1 })),
-  },
-  closed,
-);
+export const BgpRoutesWire = closedObject({
+  /** False: there is no speaker, or it does not answer. */
+  available: Type.Boolean(),
+  routes: Type.Array(
+    closedObject({
+      family: Type.String(),
+      /** The prefix, or what the rule matches, as text. */
+      route: Type.String(),
+      next_hop: Type.Optional(Type.String()),
+      community: Type.Optional(Type.String()),
+      /** Rate of a rule; 0 discards. */
+      rate_bytes: Type.Optional(Type.Number()),
+      /** Number of another Floodwall service: its `bgp.instance`. */
+      instance: Type.Optional(Type.Integer()),
+    }),
+  ),
+  /** Number of further ones; absent: none. */
+  left_out: Type.Optional(Type.Integer({ minimum: 1 })),
+});
 
 export function bgpRoutesToWire(found: ForeignRoutes | null): Static<typeof BgpRoutesWire> {
   if (found === null) return { available: false, routes: [] };

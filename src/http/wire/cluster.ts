@@ -1,64 +1,50 @@
 /** The cluster on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
 import { type BrainView, CLUSTER_FAULTS, type ClusterReport, LACKS } from "../../cluster/cluster-view.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
-const Count = Type.Integer({ minimum: 0 });
+const BrainWire = closedObject({
+  name: Type.String(),
+  state: oneOf("up", "down"),
+  since: Timestamp,
+  /** Absent: none has arrived since the start. */
+  silent_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+  /** Absent: not measured yet. Positive: its clock is ahead. */
+  skew_ms: Type.Optional(Type.Integer()),
+  /** Absent as `silent_seconds`. */
+  version: Type.Optional(Type.String()),
+  unconfirmed_orders: Count,
+  unconfirmed_seconds: Type.Number({ minimum: 0 }),
+  /** Absent as `silent_seconds`. */
+  differs: Type.Optional(Type.Array(Type.String())),
+  problem: Type.Optional(Type.String()),
+});
 
-const BrainWire = Type.Object(
-  {
-    name: Type.String(),
-    state: Type.Union([Type.Literal("up"), Type.Literal("down")]),
-    since: Timestamp,
-    /** Absent: none has arrived since the start. */
-    silent_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-    /** Absent: not measured yet. Positive: its clock is ahead. */
-    skew_ms: Type.Optional(Type.Integer()),
-    /** Absent as `silent_seconds`. */
-    version: Type.Optional(Type.String()),
-    unconfirmed_orders: Count,
-    unconfirmed_seconds: Type.Number({ minimum: 0 }),
-    /** Absent as `silent_seconds`. */
-    differs: Type.Optional(Type.Array(Type.String())),
-    problem: Type.Optional(Type.String()),
-  },
-  closed,
-);
+const FaultWire = closedObject({
+  kind: Type.Union(CLUSTER_FAULTS.map((kind) => Type.Literal(kind))),
+  brain: Type.String(),
+  found: Type.String(),
+  remedy: Type.String(),
+});
 
-const FaultWire = Type.Object(
-  {
-    kind: Type.Union(CLUSTER_FAULTS.map((kind) => Type.Literal(kind))),
-    brain: Type.String(),
-    found: Type.String(),
-    remedy: Type.String(),
-  },
-  closed,
-);
+const WaitingWire = closedObject({ table: Type.String(), key: Type.String(), brain: Type.String(), since: Timestamp });
 
-const WaitingWire = Type.Object(
-  { table: Type.String(), key: Type.String(), brain: Type.String(), since: Timestamp },
-  closed,
-);
-
-export const ClusterWire = Type.Object(
-  {
-    /** All else is absent if false. */
-    enabled: Type.Boolean(),
-    name: Type.Optional(Type.String()),
-    /** Whether this brain does what one of them does. */
-    leading: Type.Optional(Type.Boolean()),
-    brains: Type.Optional(Type.Array(BrainWire)),
-    orders: Type.Optional(Type.Object({ in_force: Count, waiting: Count, ended: Count }, closed)),
-    waiting: Type.Optional(Type.Array(WaitingWire)),
-    lacks: Type.Optional(Type.Array(Type.Union(LACKS.map((lack) => Type.Literal(lack))))),
-    /** Absent: the certificate cannot be read. */
-    certificate_until: Type.Optional(Timestamp),
-    faults: Type.Optional(Type.Array(FaultWire)),
-  },
-  closed,
-);
+export const ClusterWire = closedObject({
+  /** All else is absent if false. */
+  enabled: Type.Boolean(),
+  name: Type.Optional(Type.String()),
+  /** Whether this brain does what one of them does. */
+  leading: Type.Optional(Type.Boolean()),
+  brains: Type.Optional(Type.Array(BrainWire)),
+  orders: Type.Optional(closedObject({ in_force: Count, waiting: Count, ended: Count })),
+  waiting: Type.Optional(Type.Array(WaitingWire)),
+  lacks: Type.Optional(Type.Array(Type.Union(LACKS.map((lack) => Type.Literal(lack))))),
+  /** Absent: the certificate cannot be read. */
+  certificate_until: Type.Optional(Timestamp),
+  faults: Type.Optional(Type.Array(FaultWire)),
+});
 export type ClusterWire = Static<typeof ClusterWire>;
 export type BrainWire = Static<typeof BrainWire>;
 

@@ -4,94 +4,84 @@ import type { Principal } from "../../access/principal.ts";
 import type { BaselineConfig } from "../../detection/baseline/baseline-config.ts";
 import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { CarpetMitigation, GroupMitigation } from "../../mitigation/mitigation-config.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { METRICS, type Metric, ratesToWire, type Thresholds } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
-import { closed } from "./closed.ts";
 import { GroupSettingsWire } from "./group-settings.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 import { RatesWire } from "./traffic/rates.ts";
 
-const count = Type.Integer({ minimum: 0 });
 const Action = Type.Union([Type.Literal("none"), Method]);
 
-const BaselineWire = Type.Object(
-  {
-    factor: Type.Number(),
-    half_life_seconds: count,
-    warmup_seconds: count,
-    seasonal: Type.Boolean(),
-    floor: RatesWire,
-  },
-  closed,
-);
+const BaselineWire = closedObject({
+  factor: Type.Number(),
+  half_life_seconds: Count,
+  warmup_seconds: Count,
+  seasonal: Type.Boolean(),
+  floor: RatesWire,
+});
 
-const HostgroupConfigWire = Type.Object(
-  {
-    name: Type.String(),
-    /** Empty for `global`, which has all remaining addresses. */
-    networks: Type.Array(Type.String()),
-    calculation: oneOf("per_host", "total"),
-    tenant: Type.Optional(Type.String()),
-    /** Absent without any, and for a token with a tenant, like the next field. */
-    contacts: Type.Optional(Type.Array(Type.String())),
-    /** Operators' settings by the API; absent: none. */
-    settings: Type.Optional(GroupSettingsWire),
-    /** The base trio, and other metrics that are on. */
-    thresholds: RatesWire,
-    /** Metrics that are on. Absent: outgoing traffic is not judged. */
-    thresholds_outgoing: Type.Optional(Type.Partial(RatesWire)),
-    baseline: Type.Optional(BaselineWire),
-    /** Whether its hosts are banned at all. */
-    ban: Type.Boolean(),
-    mitigation: Method,
-    /** Absent if there is none: then only the method is used. */
-    escalation: Type.Optional(LadderWire),
-    ttl_seconds: count,
-    unban_hysteresis_seconds: count,
-    cooldown_seconds: count,
-    fallback: Action,
-  },
-  closed,
-);
+const HostgroupConfigWire = closedObject({
+  name: Type.String(),
+  /** Empty for `global`, which has all remaining addresses. */
+  networks: Type.Array(Type.String()),
+  calculation: oneOf("per_host", "total"),
+  tenant: Type.Optional(Type.String()),
+  /** Absent without any, and for a token with a tenant, like the next field. */
+  contacts: Type.Optional(Type.Array(Type.String())),
+  /** Operators' settings by the API; absent: none. */
+  settings: Type.Optional(GroupSettingsWire),
+  /** The base trio, and other metrics that are on. */
+  thresholds: RatesWire,
+  /** Metrics that are on. Absent: outgoing traffic is not judged. */
+  thresholds_outgoing: Type.Optional(Type.Partial(RatesWire)),
+  baseline: Type.Optional(BaselineWire),
+  /** Whether its hosts are banned at all. */
+  ban: Type.Boolean(),
+  mitigation: Method,
+  /** Absent if there is none: then only the method is used. */
+  escalation: Type.Optional(LadderWire),
+  ttl_seconds: Count,
+  unban_hysteresis_seconds: Count,
+  cooldown_seconds: Count,
+  fallback: Action,
+});
 export type HostgroupConfigWire = Static<typeof HostgroupConfigWire>;
 
-const CarpetWire = Type.Object(
-  { prefix_v4: count, prefix_v6: count, min_hosts: count, thresholds: RatesWire, mitigation: Action },
-  closed,
-);
+const CarpetWire = closedObject({
+  prefix_v4: Count,
+  prefix_v6: Count,
+  min_hosts: Count,
+  thresholds: RatesWire,
+  mitigation: Action,
+});
 
 /** Settings of the whole service. */
 const SERVICE_FIELDS = {
   protected_whitelist: Type.Array(Type.String()),
-  detection: Type.Object(
-    { window_ms: count, tick_ms: count, sustain_ms: count, sampling_confidence: Type.Number() },
-    closed,
-  ),
+  detection: closedObject({ window_ms: Count, tick_ms: Count, sustain_ms: Count, sampling_confidence: Type.Number() }),
   /** Absent: off. */
   carpet: Type.Optional(CarpetWire),
-  max_active_bans: count,
+  max_active_bans: Count,
   /** 0: no limit. */
   max_banned_fraction: Type.Number(),
   samples: Type.Boolean(),
-  storage: Type.Object(
-    { driver: oneOf("none", "sqlite", "clickhouse"), retention_days: count, traffic_interval_seconds: count },
-    closed,
-  ),
+  storage: closedObject({
+    driver: oneOf("none", "sqlite", "clickhouse"),
+    retention_days: Count,
+    traffic_interval_seconds: Count,
+  }),
   update_check: Type.Boolean(),
   /** Keys that changed in the file and keep their running values until a restart. */
   needs_restart: Type.Array(Type.String()),
 };
 
-export const ConfiguredWire = Type.Object(
-  {
-    hostgroups: Type.Array(HostgroupConfigWire),
-    /** Absent for a token with a tenant. */
-    service: Type.Optional(Type.Object(SERVICE_FIELDS, closed)),
-  },
-  closed,
-);
+export const ConfiguredWire = closedObject({
+  hostgroups: Type.Array(HostgroupConfigWire),
+  /** Absent for a token with a tenant. */
+  service: Type.Optional(closedObject(SERVICE_FIELDS)),
+});
 export type ConfiguredWire = Static<typeof ConfiguredWire>;
 export type ServiceConfigWire = NonNullable<ConfiguredWire["service"]>;
 

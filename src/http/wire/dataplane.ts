@@ -6,73 +6,59 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
 import type { ForwardStatus } from "../../dataplane/native.d.ts";
 import type { Item } from "../../machine/item.ts";
-import { closed } from "./closed.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
-const count = Type.Integer({ minimum: 0 });
-
-export const DataplaneWire = Type.Object(
-  {
-    /** `failed`: `error` has the cause, and it is tried again; `dry_run` and `disabled`: nothing is in the kernel. */
-    state: Type.Union([Type.Literal("up"), Type.Literal("failed"), Type.Literal("dry_run"), Type.Literal("disabled")]),
-    error: Type.Optional(Type.String()),
-    /** Only while it is up, like the fields below. */
-    interfaces: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          state: Type.Union([Type.Literal("attached"), Type.Literal("failed")]),
-          /** `native`, `generic`, or `generic (why not native)`. */
-          mode: Type.Optional(Type.String()),
-          error: Type.Optional(Type.String()),
-        },
-        closed,
-      ),
+export const DataplaneWire = closedObject({
+  /** `failed`: `error` has the cause, and it is tried again; `dry_run` and `disabled`: nothing is in the kernel. */
+  state: oneOf("up", "failed", "dry_run", "disabled"),
+  error: Type.Optional(Type.String()),
+  /** Only while it is up, like the fields below. */
+  interfaces: Type.Array(
+    closedObject({
+      name: Type.String(),
+      state: oneOf("attached", "failed"),
+      /** `native`, `generic`, or `generic (why not native)`. */
+      mode: Type.Optional(Type.String()),
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+  schema: Type.Optional(Count),
+  pairs: Type.Optional(Count),
+  rules: Type.Optional(Count),
+  max_dynamic_rules: Type.Optional(Count),
+  /** Rules of bans that do not fit into the kernel maps; absent if all fit. */
+  rules_left_out: Type.Optional(Count),
+  /** Destinations and attacked addresses that the operator's rules are not tried for; absent if there is room for all. */
+  filter_rules_left_out: Type.Optional(Count),
+  /** Since the maps were created, which may be before this process started. */
+  verdicts: Type.Optional(Type.Record(Type.String(), closedObject({ packets: Count, bytes: Count }))),
+  /** Only with `dataplane.forward: redirect`: what became of packets that passed, since this process started. */
+  forward: Type.Optional(
+    closedObject({
+      outcomes: Type.Record(Type.String(), closedObject({ packets: Count, bytes: Count })),
+      mss_clamped: Count,
+      /** Interfaces that packets can be redirected to now. */
+      egress: Type.Array(Type.String()),
+      /** Packets to one destination share a look-up for some milliseconds, since nothing else decides their way. */
+      keeps_routes: Type.Boolean(),
+    }),
+  ),
+  /**
+   * The lacks of this machine for the configuration at the last check, at the start or a reload, in dry run too;
+   * absent while no check has finished. `remedy` has commands in backticks, and is absent if none is known.
+   */
+  problems: Type.Optional(
+    Type.Array(
+      closedObject({
+        about: Type.String(),
+        level: oneOf("warning", "error"),
+        found: Type.String(),
+        remedy: Type.Optional(Type.String()),
+      }),
     ),
-    schema: Type.Optional(count),
-    pairs: Type.Optional(count),
-    rules: Type.Optional(count),
-    max_dynamic_rules: Type.Optional(count),
-    /** Rules of bans that do not fit into the kernel maps; absent if all fit. */
-    rules_left_out: Type.Optional(count),
-    /** Destinations and attacked addresses that the operator's rules are not tried for; absent if there is room for all. */
-    filter_rules_left_out: Type.Optional(count),
-    /** Since the maps were created, which may be before this process started. */
-    verdicts: Type.Optional(Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed))),
-    /** Only with `dataplane.forward: redirect`: what became of packets that passed, since this process started. */
-    forward: Type.Optional(
-      Type.Object(
-        {
-          outcomes: Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed)),
-          mss_clamped: count,
-          /** Interfaces that packets can be redirected to now. */
-          egress: Type.Array(Type.String()),
-          /** Packets to one destination share a look-up for some milliseconds, since nothing else decides their way. */
-          keeps_routes: Type.Boolean(),
-        },
-        closed,
-      ),
-    ),
-    /**
-     * The lacks of this machine for the configuration at the last check, at the start or a reload, in dry run too;
-     * absent while no check has finished. `remedy` has commands in backticks, and is absent if none is known.
-     */
-    problems: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            about: Type.String(),
-            level: Type.Union([Type.Literal("warning"), Type.Literal("error")]),
-            found: Type.String(),
-            remedy: Type.Optional(Type.String()),
-          },
-          closed,
-        ),
-      ),
-    ),
-  },
-  closed,
-);
+  ),
+});
 export type Dropping = Static<typeof DataplaneWire>;
 
 export function dataplaneToWire(

@@ -2,9 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { DryRunReport, MarkedBan, MarkSums } from "../../audit/dry-run-report.ts";
 import { INCIDENT_VERDICTS } from "../../incident/work.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
-import { closed } from "./closed.ts";
-import { oneOf } from "./one-of.ts";
 
 const SUMS = {
   /** Bans that would have been announced. */
@@ -16,35 +15,29 @@ const SUMS = {
   unmarked: Type.Integer(),
 };
 
-const RowWire = Type.Object(
-  {
-    at: Timestamp,
-    /** Absent: it lasts, or its end is not known. */
-    until: Type.Optional(Timestamp),
-    target: Type.String(),
-    hostgroup: Type.Optional(Type.String()),
-    attack: Type.Optional(Type.String()),
-    incident: Type.Optional(Type.String()),
-    mark: Type.Optional(oneOf(...INCIDENT_VERDICTS)),
-  },
-  closed,
-);
+const RowWire = closedObject({
+  at: Timestamp,
+  /** Absent: it lasts, or its end is not known. */
+  until: Type.Optional(Timestamp),
+  target: Type.String(),
+  hostgroup: Type.Optional(Type.String()),
+  attack: Type.Optional(Type.String()),
+  incident: Type.Optional(Type.String()),
+  mark: Type.Optional(oneOf(...INCIDENT_VERDICTS)),
+});
 
-export const DryRunReportWire = Type.Object(
-  {
-    /** False: storage is off. */
-    available: Type.Boolean(),
-    from: Timestamp,
-    to: Timestamp,
-    ...SUMS,
-    hostgroups: Type.Array(Type.Object({ name: Type.String(), ...SUMS }, closed)),
-    /** The newest first. */
-    rows: Type.Array(RowWire),
-    /** There were more than are counted: ask for a shorter time. Otherwise absent. */
-    truncated: Type.Optional(Type.Literal(true)),
-  },
-  closed,
-);
+export const DryRunReportWire = closedObject({
+  /** False: storage is off. */
+  available: Type.Boolean(),
+  from: Timestamp,
+  to: Timestamp,
+  ...SUMS,
+  hostgroups: Type.Array(closedObject({ name: Type.String(), ...SUMS })),
+  /** The newest first. */
+  rows: Type.Array(RowWire),
+  /** There were more than are counted: ask for a shorter time. Otherwise absent. */
+  truncated: Type.Optional(Type.Literal(true)),
+});
 
 interface Range {
   readonly fromMs: number;

@@ -7,12 +7,11 @@ import type { FilterRuleView } from "../../mitigation/operator/filter-rules.ts";
 import { type OperatorRule, operatorRuleText } from "../../mitigation/operator/operator-rule.ts";
 import { buildFilterRule, FilterRuleFile } from "../../mitigation/operator/rule-file.ts";
 import { filterRuleFindings } from "../../mitigation/operator/rule-findings.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
-import type { Refusal } from "../refusal.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
@@ -30,17 +29,18 @@ const ORDER_FIELDS = {
 };
 
 export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
-  schema: Type.Object({ ...plainProperties(), ...ORDER_FIELDS }, closed),
+  schema: closedObject({ ...plainProperties(), ...ORDER_FIELDS }),
   check(value) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
     const { ttl_seconds: ttlSeconds, reason = "", ...rest } = value as Record<string, unknown>;
     const { file, findings } = takeShape(FilterRuleFile, rest);
     const [finding] = [...findings, ...filterRuleFindings(file, undefined)];
-    if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
-    if (typeof reason !== "string") return wrong("reason must be a string");
+    if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
+    if (typeof reason !== "string") return invalidBody("reason must be a string");
     const fault = plainTextFault("reason", reason, FILTER_RULE_REASON_MAX);
-    if (fault !== null) return wrong(fault);
-    if (!isTime(ttlSeconds)) return wrong(`ttl_seconds must be a whole number from 1 to ${FILTER_RULE_SECONDS_MAX}`);
+    if (fault !== null) return invalidBody(fault);
+    if (!isTime(ttlSeconds))
+      return invalidBody(`ttl_seconds must be a whole number from 1 to ${FILTER_RULE_SECONDS_MAX}`);
     // Without findings nothing was removed, so the rule is complete.
     const whole = file as FilterRuleFile;
     const fields = { rule: buildFilterRule(whole), file: whole, ttlSeconds, reason: reason.toWellFormed() };
@@ -50,10 +50,6 @@ export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
 
 function isTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= FILTER_RULE_SECONDS_MAX;
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }
 
 /** The configuration's schema in words that OpenAPI knows: its formats are ours. */
@@ -81,36 +77,33 @@ export function withoutFormats(schema: unknown): unknown {
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, withoutFormats(value)]));
 }
 
-export const FilterRuleWire = Type.Object(
-  {
-    name: Type.String(),
-    action: oneOf("drop", "pass", "limit"),
-    when: oneOf("always", "attacked"),
-    dry_run: Type.Boolean(),
-    /** The match, as one line. */
-    match: Type.String(),
-    /** Absent: no limit. */
-    packets_per_second: Type.Optional(Type.Number()),
-    mbps: Type.Optional(Type.Number()),
-    per: Type.Optional(oneOf("all", "source")),
-    origin: oneOf("configuration", "order"),
-    /** For an order. */
-    created_at: Type.Optional(Timestamp),
-    expires_at: Type.Optional(Timestamp),
-    reason: Type.Optional(Type.String()),
-    /** The rule before it that decides about all that it matches. */
-    hidden_by: Type.Optional(Type.String()),
-    ...KEPT_FIELDS,
-    /** Matched since it is in force, and of that dropped, or in a dry run what would be. Absent: not in the kernel. */
-    packets: Type.Optional(Type.Integer()),
-    bytes: Type.Optional(Type.Integer()),
-    dropped_packets: Type.Optional(Type.Integer()),
-    dropped_bytes: Type.Optional(Type.Integer()),
-  },
-  closed,
-);
+export const FilterRuleWire = closedObject({
+  name: Type.String(),
+  action: oneOf("drop", "pass", "limit"),
+  when: oneOf("always", "attacked"),
+  dry_run: Type.Boolean(),
+  /** The match, as one line. */
+  match: Type.String(),
+  /** Absent: no limit. */
+  packets_per_second: Type.Optional(Type.Number()),
+  mbps: Type.Optional(Type.Number()),
+  per: Type.Optional(oneOf("all", "source")),
+  origin: oneOf("configuration", "order"),
+  /** For an order. */
+  created_at: Type.Optional(Timestamp),
+  expires_at: Type.Optional(Timestamp),
+  reason: Type.Optional(Type.String()),
+  /** The rule before it that decides about all that it matches. */
+  hidden_by: Type.Optional(Type.String()),
+  ...KEPT_FIELDS,
+  /** Matched since it is in force, and of that dropped, or in a dry run what would be. Absent: not in the kernel. */
+  packets: Type.Optional(Type.Integer()),
+  bytes: Type.Optional(Type.Integer()),
+  dropped_packets: Type.Optional(Type.Integer()),
+  dropped_bytes: Type.Optional(Type.Integer()),
+});
 
-export const FilterRulesWire = Type.Object({ rules: Type.Array(FilterRuleWire) }, closed);
+export const FilterRulesWire = closedObject({ rules: Type.Array(FilterRuleWire) });
 
 export function filterRuleToWire(
   { rule, order, hiddenBy }: FilterRuleView,

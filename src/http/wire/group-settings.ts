@@ -1,43 +1,43 @@
 /** Operators' settings of a hostgroup by the API (docs/interface.md#hostgroup-settings). */
+
 import { type Static, Type } from "@sinclair/typebox";
-import { GROUP_WHITELIST_MAX, SETTINGS_REASON_MAX } from "../../limits.ts";
+import { GROUP_WHITELIST_MAX } from "../../limits.ts";
 import { GroupSettings } from "../../mitigation/group-settings.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { Timestamp } from "../../schema/timestamp.ts";
 import { METRICS } from "../../traffic/rates.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
+
+/** Characters of the reason of a hostgroup's settings. */
+const SETTINGS_REASON_MAX = 200;
 
 const Limit = Type.Number({ minimum: 0 });
 
 const FIELDS = {
   /** Those that are set; the others are as configured. 0 is off, but for pps, mbps and flows_per_sec. */
-  thresholds: Type.Optional(
-    Type.Object(Object.fromEntries(METRICS.map((name) => [name, Type.Optional(Limit)])), closed),
-  ),
+  thresholds: Type.Optional(closedObject(Object.fromEntries(METRICS.map((name) => [name, Type.Optional(Limit)])))),
   mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
   /** Addresses and prefixes of the hostgroup that are never banned, beside those of the configuration. */
   protected_whitelist: Type.Optional(Type.Array(Type.String(), { maxItems: GROUP_WHITELIST_MAX })),
 };
 
-export const GroupSettingsWire = Type.Object(
-  { ...FIELDS, by: Type.Optional(Type.String()), at: Type.Optional(Timestamp) },
-  closed,
-);
+export const GroupSettingsWire = closedObject({
+  ...FIELDS,
+  by: Type.Optional(Type.String()),
+  at: Type.Optional(Timestamp),
+});
 export type GroupSettingsWire = Static<typeof GroupSettingsWire>;
 
-export const SettingsAnswerWire = Type.Object(
-  {
-    hostgroup: Type.String(),
-    /** Absent: nothing is set any more. */
-    settings: Type.Optional(GroupSettingsWire),
-    /** `web: thresholds.pps: 1000 → 2000`. */
-    changes: Type.Array(Type.String()),
-  },
-  closed,
-);
+export const SettingsAnswerWire = closedObject({
+  hostgroup: Type.String(),
+  /** Absent: nothing is set any more. */
+  settings: Type.Optional(GroupSettingsWire),
+  /** `web: thresholds.pps: 1000 → 2000`. */
+  changes: Type.Array(Type.String()),
+});
 export type SettingsAnswerWire = Static<typeof SettingsAnswerWire>;
 
 export interface SettingsOrder {
@@ -45,25 +45,25 @@ export interface SettingsOrder {
   readonly reason: string;
 }
 
-const SettingsRequest = Type.Object(
+const SettingsRequest = closedObject(
   { ...FIELDS, reason: Type.Optional(Type.String({ maxLength: SETTINGS_REASON_MAX })) },
-  { ...closed, minProperties: 1 },
+  { minProperties: 1 },
 );
 
 export const settingsCheck: FieldCheck<SettingsOrder> = {
   schema: SettingsRequest,
   check(value) {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
     const { reason = "", ...rest } = value as Record<string, unknown>;
-    for (const name of ["by", "at"]) if (name in rest) return wrong(`unknown field "${name}"`);
-    if (typeof reason !== "string") return wrong("reason must be a string");
+    for (const name of ["by", "at"]) if (name in rest) return invalidBody(`unknown field "${name}"`);
+    if (typeof reason !== "string") return invalidBody("reason must be a string");
     const fault = plainTextFault("reason", reason, SETTINGS_REASON_MAX);
-    if (fault !== null) return wrong(fault);
+    if (fault !== null) return invalidBody(fault);
     if (Object.keys(rest).length === 0)
-      return wrong("set thresholds, mitigation or protected_whitelist, or use DELETE");
+      return invalidBody("set thresholds, mitigation or protected_whitelist, or use DELETE");
     const { file, findings } = takeShape(GroupSettings, rest);
     const [finding] = findings;
-    if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+    if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
     // Without findings nothing was removed.
     return { kind: "fields", fields: { settings: settingsOf(file as GroupSettings), reason: reason.toWellFormed() } };
   },
@@ -76,8 +76,4 @@ function settingsOf({ thresholds, mitigation, protected_whitelist: listed }: Gro
     ...(mitigation !== undefined && { mitigation }),
     ...(listed !== undefined && listed.length > 0 && { protected_whitelist: listed }),
   };
-}
-
-function wrong(detail: string) {
-  return { kind: "invalid_body", detail } as const;
 }

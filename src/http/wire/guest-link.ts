@@ -3,11 +3,11 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { SharedLink, SharedSubject } from "../../access/guest-links.ts";
 import type { Principal } from "../../access/principal.ts";
 import { SHARED_LINK_REASON_MAX, SHARED_LINK_SECONDS_MAX, SHARED_LINK_SECONDS_MIN } from "../../limits.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { AttackWire } from "./attack.ts";
 import { SeriesWire, TimelineWire } from "./attack-series.ts";
-import { closed } from "./closed.ts";
 import { IncidentRowWire, IncidentWire } from "./incident.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { plainTextFault } from "./plain-text.ts";
@@ -30,41 +30,32 @@ const LINK = {
   /** Name of the token; absent on an open API. */
   by: Type.Optional(Type.String()),
 };
-export const SharedLinkWire = Type.Object(LINK, closed);
+export const SharedLinkWire = closedObject(LINK);
 export type SharedLinkWire = Static<typeof SharedLinkWire>;
 
-export const NewSharedLinkWire = Type.Object(
-  {
-    ...LINK,
-    /** It is in no other answer. */
-    secret: Type.String(),
-  },
-  closed,
-);
+export const NewSharedLinkWire = closedObject({
+  ...LINK,
+  /** It is in no other answer. */
+  secret: Type.String(),
+});
 export type NewSharedLinkWire = Static<typeof NewSharedLinkWire>;
 
-export const SharedLinksWire = Type.Object(
-  {
-    /** `api.shared_links`. */
-    allowed: Type.Boolean(),
-    links: Type.Array(SharedLinkWire),
-  },
-  closed,
-);
+export const SharedLinksWire = closedObject({
+  /** `api.shared_links`. */
+  allowed: Type.Boolean(),
+  links: Type.Array(SharedLinkWire),
+});
 export type SharedLinksWire = Static<typeof SharedLinksWire>;
 
-export const SharedWire = Type.Object(
-  {
-    expires_at: Timestamp,
-    attack: Type.Optional(AttackWire),
-    timeline: Type.Optional(TimelineWire),
-    series: Type.Optional(SeriesWire),
-    incident: Type.Optional(IncidentWire),
-    /** Incidents of a customer, the newest first. */
-    incidents: Type.Optional(Type.Array(IncidentRowWire)),
-  },
-  closed,
-);
+export const SharedWire = closedObject({
+  expires_at: Timestamp,
+  attack: Type.Optional(AttackWire),
+  timeline: Type.Optional(TimelineWire),
+  series: Type.Optional(SeriesWire),
+  incident: Type.Optional(IncidentWire),
+  /** Incidents of a customer, the newest first. */
+  incidents: Type.Optional(Type.Array(IncidentRowWire)),
+});
 export type SharedWire = Static<typeof SharedWire>;
 
 export interface SharedLinkRequest extends SharedSubject {
@@ -73,14 +64,11 @@ export interface SharedLinkRequest extends SharedSubject {
   readonly reason: string;
 }
 
-const OrderFields = Type.Object(
-  {
-    ...SUBJECT,
-    ttl_seconds: Type.Integer({ minimum: SHARED_LINK_SECONDS_MIN, maximum: SHARED_LINK_SECONDS_MAX }),
-    reason: Type.Optional(Type.String({ maxLength: SHARED_LINK_REASON_MAX })),
-  },
-  closed,
-);
+const OrderFields = closedObject({
+  ...SUBJECT,
+  ttl_seconds: Type.Integer({ minimum: SHARED_LINK_SECONDS_MIN, maximum: SHARED_LINK_SECONDS_MAX }),
+  reason: Type.Optional(Type.String({ maxLength: SHARED_LINK_REASON_MAX })),
+});
 const orderFields = fieldCheck(OrderFields);
 
 export const sharedLinkCheck: FieldCheck<SharedLinkRequest> = {

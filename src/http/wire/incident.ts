@@ -12,17 +12,13 @@ import {
   type WorkOrder,
 } from "../../incident/work.ts";
 import { INCIDENT_NOTE_MAX } from "../../limits.ts";
+import { Count, closedObject, oneOf, Rate } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, SETTLED, savedToWire } from "./saved.ts";
-
-const Count = Type.Integer({ minimum: 0 });
-const Rate = Type.Number({ minimum: 0 });
 
 const DEED = {
   at: Timestamp,
@@ -30,7 +26,7 @@ const DEED = {
   /** Name of the token; absent on an open API, and for tenants where an operator did it. */
   by: Type.Optional(Type.String()),
 };
-const DeedWire = Type.Object(DEED, closed);
+const DeedWire = closedObject(DEED);
 
 const ROW = {
   /** Later incidents have larger ids. */
@@ -51,7 +47,7 @@ const ROW = {
   /** There are more than these. Absent if false. */
   victims_at_least: Type.Optional(Type.Literal(true)),
   /** /24 and /48 of the victims, those with the most first; the prefix itself of an attack that is spread. */
-  prefixes: Type.Array(Type.Object({ prefix: Type.String(), victims: Count }, closed)),
+  prefixes: Type.Array(closedObject({ prefix: Type.String(), victims: Count })),
   prefix_count: Count,
   /** Peak of all attacks together. */
   peak_pps: Rate,
@@ -71,59 +67,53 @@ const ROW = {
   link_share: Type.Optional(Rate),
   owner: Type.Optional(DeedWire),
   acknowledged: Type.Optional(DeedWire),
-  classification: Type.Optional(Type.Object({ ...DEED, is: oneOf(...INCIDENT_VERDICTS) }, closed)),
+  classification: Type.Optional(closedObject({ ...DEED, is: oneOf(...INCIDENT_VERDICTS) })),
   /** That the caller may read. */
   note_count: Count,
   /** Handovers for the next shift that are not acknowledged. */
   open_handovers: Count,
 };
 
-export const IncidentRowWire = Type.Object(ROW, closed);
+export const IncidentRowWire = closedObject(ROW);
 export type IncidentRowWire = Static<typeof IncidentRowWire>;
 
-const MemberWire = Type.Object(
-  {
-    id: Type.String(),
-    /** An address, or the prefix of an attack that is spread; absent: the hostgroup as a whole. */
-    victim: Type.Optional(Type.String()),
-    active: Type.Boolean(),
-    started_at: Timestamp,
-    ended_at: Type.Optional(Timestamp),
-    peak_pps: Rate,
-    peak_mbps: Rate,
-  },
-  closed,
-);
+const MemberWire = closedObject({
+  id: Type.String(),
+  /** An address, or the prefix of an attack that is spread; absent: the hostgroup as a whole. */
+  victim: Type.Optional(Type.String()),
+  active: Type.Boolean(),
+  started_at: Timestamp,
+  ended_at: Type.Optional(Timestamp),
+  peak_pps: Rate,
+  peak_mbps: Rate,
+});
 
-const NoteWire = Type.Object(
-  { id: Count, ...DEED, text: Type.String(), handover: Type.Boolean(), acknowledged: Type.Optional(DeedWire) },
-  closed,
-);
+const NoteWire = closedObject({
+  id: Count,
+  ...DEED,
+  text: Type.String(),
+  handover: Type.Boolean(),
+  acknowledged: Type.Optional(DeedWire),
+});
 
-export const IncidentWire = Type.Object(
-  {
-    ...ROW,
-    /** The attacks, oldest first; of more than 1000 those that ended first are left out. */
-    members: Type.Array(MemberWire),
-    /** Oldest first. */
-    notes: Type.Array(NoteWire),
-    ...SAVED_FIELD,
-  },
-  closed,
-);
+export const IncidentWire = closedObject({
+  ...ROW,
+  /** The attacks, oldest first; of more than 1000 those that ended first are left out. */
+  members: Type.Array(MemberWire),
+  /** Oldest first. */
+  notes: Type.Array(NoteWire),
+  ...SAVED_FIELD,
+});
 export type IncidentWire = Static<typeof IncidentWire>;
 
-export const IncidentsWire = Type.Object(
-  {
-    incidents: Type.Array(IncidentRowWire),
-    /** `before` of the next page; absent: there are no older ones. */
-    next: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const IncidentsWire = closedObject({
+  incidents: Type.Array(IncidentRowWire),
+  /** `before` of the next page; absent: there are no older ones. */
+  next: Type.Optional(Type.String()),
+});
 export type IncidentsWire = Static<typeof IncidentsWire>;
 
-const OrderFields = Type.Object(
+const OrderFields = closedObject(
   {
     owner: Type.Optional(oneOf("take", "release")),
     acknowledge: Type.Optional(Type.Literal(true)),
@@ -131,7 +121,7 @@ const OrderFields = Type.Object(
     classification: Type.Optional(oneOf(...INCIDENT_VERDICTS, "none")),
     handover: Type.Optional(Type.Literal("acknowledge")),
   },
-  { ...closed, minProperties: 1 },
+  { minProperties: 1 },
 );
 const orderFields = fieldCheck(OrderFields);
 
@@ -146,12 +136,12 @@ export const incidentOrderCheck: FieldCheck<WorkOrder> = {
   },
 };
 
-const NoteFields = Type.Object(
-  { text: Type.String({ minLength: 1, maxLength: INCIDENT_NOTE_MAX }), handover: Type.Optional(Type.Boolean()) },
-  closed,
-);
+const NoteFields = closedObject({
+  text: Type.String({ minLength: 1, maxLength: INCIDENT_NOTE_MAX }),
+  handover: Type.Optional(Type.Boolean()),
+});
 const noteFields = fieldCheck(
-  Type.Object({ text: Type.String({ minLength: 1 }), handover: Type.Optional(Type.Boolean()) }, closed),
+  closedObject({ text: Type.String({ minLength: 1 }), handover: Type.Optional(Type.Boolean()) }),
 );
 
 export const incidentNoteCheck: FieldCheck<NoteOrder> = {

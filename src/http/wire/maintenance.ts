@@ -4,21 +4,19 @@ import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_REASON_MAX, MAINTENANCE_SECO
 import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
 import { openUntil as openUntilAt } from "../../mitigation/maintenance/window.ts";
 import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
-import { integer } from "../../schema/schema-forms.ts";
+import { closedObject, integer, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { parseTimestamp, Timestamp, timestamp } from "../../schema/timestamp.ts";
-import type { Refusal } from "../refusal.ts";
+import { invalidBody } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { withoutFormats } from "./filter-rule.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 /** The shortest is a minute. */
 const TTL = integer(60, MAINTENANCE_SECONDS_MAX);
 const OpensAt = Type.Optional(Type.String());
-const OrderFile = Type.Object({ ...WINDOW_KEYS, ttl_seconds: TTL, opens_at: OpensAt }, closed);
+const OrderFile = closedObject({ ...WINDOW_KEYS, ttl_seconds: TTL, opens_at: OpensAt });
 
 export interface WindowRequest {
   readonly targets: WindowTargets;
@@ -35,21 +33,23 @@ const optional = Object.fromEntries(
 /** @param groups names of the hostgroups of the configuration in force. */
 export function windowCheck(groups: () => readonly string[], wallMs: () => number): FieldCheck<WindowRequest> {
   return {
-    schema: Type.Object(
-      { name: withoutFormats(name) as typeof name, ...optional, ttl_seconds: TTL, opens_at: OpensAt },
-      closed,
-    ),
+    schema: closedObject({
+      name: withoutFormats(name) as typeof name,
+      ...optional,
+      ttl_seconds: TTL,
+      opens_at: OpensAt,
+    }),
     check(value) {
-      if (typeof value !== "object" || value === null || Array.isArray(value)) return wrong("not an object");
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return invalidBody("not an object");
       const { file, findings } = takeShape(OrderFile, value);
       const { ttl_seconds: ttlSeconds, opens_at: opensAt, ...targets } = file as Static<typeof OrderFile>;
       const [finding] = [...findings, ...(findings.length > 0 ? [] : targetFindings(targets, groups()))];
-      if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
+      if (finding !== undefined) return invalidBody(`${finding.path.join(".")}: ${finding.rule}`);
       const opensAtMs = opensAt === undefined ? null : parseTimestamp(opensAt);
       const fault =
         plainTextFault("reason", targets.reason ?? "", MAINTENANCE_REASON_MAX) ??
         (opensAt === undefined ? null : openingFault(opensAtMs, wallMs()));
-      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds, opensAtMs } } : wrong(fault);
+      return fault === null ? { kind: "fields", fields: { targets, ttlSeconds, opensAtMs } } : invalidBody(fault);
     },
   };
 }
@@ -61,38 +61,31 @@ function openingFault(opensAtMs: number | null, wallMs: number): string | null {
   return `opens_at: at most ${MAINTENANCE_AHEAD_SECONDS_MAX / 86_400} days ahead; write later ones into maintenance of the configuration`;
 }
 
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
-}
-
 const Texts = Type.Array(Type.String());
 
-export const MaintenanceWire = Type.Object(
-  {
-    name: Type.String(),
-    /** Both empty: all targets. */
-    hostgroups: Texts,
-    prefixes: Texts,
-    watch_only: Type.Boolean(),
-    quiet: Type.Boolean(),
-    threshold_factor: Type.Number(),
-    reason: Type.String(),
-    origin: oneOf("configuration", "order"),
-    open: Type.Boolean(),
-    /** While it is open. */
-    until: Type.Optional(Timestamp),
-    /** Absent: never again. */
-    opens_at: Type.Optional(Timestamp),
-    /** With `opens_at`: when it closes after that. */
-    closes_at: Type.Optional(Timestamp),
-    /** Name of the token that opened it. */
-    operator: Type.Optional(Type.String()),
-    ...KEPT_FIELDS,
-  },
-  closed,
-);
+export const MaintenanceWire = closedObject({
+  name: Type.String(),
+  /** Both empty: all targets. */
+  hostgroups: Texts,
+  prefixes: Texts,
+  watch_only: Type.Boolean(),
+  quiet: Type.Boolean(),
+  threshold_factor: Type.Number(),
+  reason: Type.String(),
+  origin: oneOf("configuration", "order"),
+  open: Type.Boolean(),
+  /** While it is open. */
+  until: Type.Optional(Timestamp),
+  /** Absent: never again. */
+  opens_at: Type.Optional(Timestamp),
+  /** With `opens_at`: when it closes after that. */
+  closes_at: Type.Optional(Timestamp),
+  /** Name of the token that opened it. */
+  operator: Type.Optional(Type.String()),
+  ...KEPT_FIELDS,
+});
 export type MaintenanceWire = Static<typeof MaintenanceWire>;
-export const MaintenancesWire = Type.Object({ windows: Type.Array(MaintenanceWire) }, closed);
+export const MaintenancesWire = closedObject({ windows: Type.Array(MaintenanceWire) });
 export type MaintenancesWire = Static<typeof MaintenancesWire>;
 
 export function windowToWire({ window, order, openUntil, opensNext }: WindowView, settled = SETTLED): MaintenanceWire {

@@ -1,9 +1,8 @@
 /** Which targets of notifications an event would get to, on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { EVENT_KINDS, type EventKind, SEVERITIES, type Severity } from "../../targets/target-words.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 
 /** An event that may happen. */
 export interface RouteQuestion {
@@ -27,7 +26,7 @@ export interface RouteView {
   readonly targets: readonly string[];
 }
 
-export interface DecidingRoute {
+interface DecidingRoute {
   /** Its place in the configuration: `notify.routes[1].routes[0]`. */
   readonly place: string;
   readonly targets: readonly string[];
@@ -37,29 +36,23 @@ export interface DecidingRoute {
   readonly isQuiet: boolean;
 }
 
-export const NotifyRouteWire = Type.Object(
-  {
-    event: oneOf(...EVENT_KINDS),
-    severity: oneOf(...SEVERITIES),
-    targets: Type.Array(Type.String()),
-    /** Absent: the configuration has none. */
-    routes: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            route: Type.String(),
-            targets: Type.Array(Type.String()),
-            quiet: Type.Boolean(),
-            repeat_minutes: Type.Optional(Type.Number()),
-            group_seconds: Type.Optional(Type.Number()),
-          },
-          closed,
-        ),
-      ),
+export const NotifyRouteWire = closedObject({
+  event: oneOf(...EVENT_KINDS),
+  severity: oneOf(...SEVERITIES),
+  targets: Type.Array(Type.String()),
+  /** Absent: the configuration has none. */
+  routes: Type.Optional(
+    Type.Array(
+      closedObject({
+        route: Type.String(),
+        targets: Type.Array(Type.String()),
+        quiet: Type.Boolean(),
+        repeat_minutes: Type.Optional(Type.Number()),
+        group_seconds: Type.Optional(Type.Number()),
+      }),
     ),
-  },
-  closed,
-);
+  ),
+});
 export type NotifyRouteWire = Static<typeof NotifyRouteWire>;
 
 export function notifyRouteToWire(event: EventKind, { severity, targets, routes }: RouteView): NotifyRouteWire {

@@ -1,11 +1,10 @@
 /** Targets of notifications on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { EVENT_KINDS, SEVERITIES, TENANT_KINDS } from "../../targets/target-words.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 import { SAVED_FIELD } from "./saved.ts";
 
 /** Bounds of the texts that a tenant gives for a target of its own. */
@@ -25,37 +24,31 @@ export interface NotifyTargetView {
   readonly lastFault: { readonly atMs: number; readonly cause: string } | null;
 }
 
-const NotifyTargetWire = Type.Object(
-  {
-    name: Type.String(),
-    kind: Type.String(),
-    /** That set it. Absent: it is of the configuration. */
-    tenant: Type.Optional(Type.String()),
-    waiting: Type.Integer({ minimum: 0 }),
-    delivered_at: Type.Optional(Timestamp),
-    failed_at: Type.Optional(Timestamp),
-    failure: Type.Optional(Type.String()),
-  },
-  closed,
-);
+const NotifyTargetWire = closedObject({
+  name: Type.String(),
+  kind: Type.String(),
+  /** That set it. Absent: it is of the configuration. */
+  tenant: Type.Optional(Type.String()),
+  waiting: Count,
+  delivered_at: Type.Optional(Timestamp),
+  failed_at: Type.Optional(Timestamp),
+  failure: Type.Optional(Type.String()),
+});
 type NotifyTargetWire = Static<typeof NotifyTargetWire>;
 
-export const NotifyTargetsWire = Type.Object({ targets: Type.Array(NotifyTargetWire) }, closed);
+export const NotifyTargetsWire = closedObject({ targets: Type.Array(NotifyTargetWire) });
 /** In an order. */
-const OwnTargetWire = Type.Object(
-  {
-    kind: oneOf(...TENANT_KINDS),
-    url: Type.Optional(Type.String({ maxLength: URL_CHARACTERS_MAX })),
-    secret: Type.Optional(Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX })),
-    chat_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-    severity: Type.Optional(oneOf(...SEVERITIES)),
-    events: Type.Optional(Type.Array(oneOf(...EVENT_KINDS), { minItems: 1, maxItems: EVENT_KINDS.length })),
-  },
-  closed,
-);
+const OwnTargetWire = closedObject({
+  kind: oneOf(...TENANT_KINDS),
+  url: Type.Optional(Type.String({ maxLength: URL_CHARACTERS_MAX })),
+  secret: Type.Optional(Type.String({ minLength: 1, maxLength: SECRET_CHARACTERS_MAX })),
+  chat_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  severity: Type.Optional(oneOf(...SEVERITIES)),
+  events: Type.Optional(Type.Array(oneOf(...EVENT_KINDS), { minItems: 1, maxItems: EVENT_KINDS.length })),
+});
 export type OwnTargetOrder = Static<typeof OwnTargetWire>;
 
-export const OwnTargetSetWire = Type.Object({ target: Type.String(), ...SAVED_FIELD }, closed);
+export const OwnTargetSetWire = closedObject({ target: Type.String(), ...SAVED_FIELD });
 
 /** The fields that each kind has; `url?` is optional there. */
 const FIELDS: Readonly<Record<(typeof TENANT_KINDS)[number], readonly string[]>> = {
@@ -93,7 +86,7 @@ function fieldsFault(order: OwnTargetOrder): string | null {
   return url !== null && (url.username !== "" || url.password !== "") ? "url must not hold an account" : null;
 }
 
-export const NotifyTestWire = Type.Object({ target: Type.String(), queued: Type.Boolean() }, closed);
+export const NotifyTestWire = closedObject({ target: Type.String(), queued: Type.Boolean() });
 
 export function notifyTargetToWire({
   name,

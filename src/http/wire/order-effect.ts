@@ -1,69 +1,66 @@
 /** The effect that an order would have, before it is given (docs/interface.md#order-preview). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { MeanRates } from "../../mitigation/operator/rule-effect.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import { round } from "../../traffic/rates.ts";
 import type { FilterRulePreview, SourceBlockPreview } from "../backend.ts";
 import type { OrderEffect } from "../order-sources.ts";
 import { describeRefusal, type Refusal } from "../refusal.ts";
-import { closed } from "./closed.ts";
 import { FilterRuleWire, filterRuleToWire } from "./filter-rule.ts";
 
-const MeanRatesWire = Type.Object({ pps: Type.Number(), mbps: Type.Number() }, closed);
+const MeanRatesWire = closedObject({ pps: Type.Number(), mbps: Type.Number() });
 const share = Type.Number({ minimum: 0, maximum: 1 });
 
 export const OrderEffectWire = Type.Union([
-  Type.Object({ available: Type.Literal(false), reason: Type.String() }, closed),
-  Type.Object(
-    {
-      available: Type.Literal(true),
-      /** Sampled headers that it rests on, and the time that they are of. */
-      headers: Type.Integer(),
-      seconds: Type.Number(),
-      total: MeanRatesWire,
-      /** To hosts that were in no attack. */
-      unattacked: MeanRatesWire,
-      matched: MeanRatesWire,
-      /** In a dry run: what would be. */
-      dropped: MeanRatesWire,
-      dropped_unattacked: MeanRatesWire,
-      /** The part of the matched traffic that was dropped without the order. */
-      dropped_before: MeanRatesWire,
-      /** Dropped share of all packets and bits. */
-      packets_share: share,
-      bits_share: share,
-      /** Share of the dropped packets that belong to no attack. */
-      unattacked_share: share,
-      /** Dropped share of the packets that belong to no attack. */
-      collateral_share: share,
-      hosts: Type.Integer(),
-      hostgroups: Type.Array(Type.String()),
-      /** Keys of the rule that headers do not show: the effect is at most what is said here. */
-      not_judged: Type.Array(Type.String()),
-    },
-    closed,
-  ),
+  closedObject({ available: Type.Literal(false), reason: Type.String() }),
+  closedObject({
+    available: Type.Literal(true),
+    /** Sampled headers that it rests on, and the time that they are of. */
+    headers: Type.Integer(),
+    seconds: Type.Number(),
+    total: MeanRatesWire,
+    /** To hosts that were in no attack. */
+    unattacked: MeanRatesWire,
+    matched: MeanRatesWire,
+    /** In a dry run: what would be. */
+    dropped: MeanRatesWire,
+    dropped_unattacked: MeanRatesWire,
+    /** The part of the matched traffic that was dropped without the order. */
+    dropped_before: MeanRatesWire,
+    /** Dropped share of all packets and bits. */
+    packets_share: share,
+    bits_share: share,
+    /** Share of the dropped packets that belong to no attack. */
+    unattacked_share: share,
+    /** Dropped share of the packets that belong to no attack. */
+    collateral_share: share,
+    hosts: Type.Integer(),
+    hostgroups: Type.Array(Type.String()),
+    /** Keys of the rule that headers do not show: the effect is at most what is said here. */
+    not_judged: Type.Array(Type.String()),
+  }),
 ]);
 export type OrderEffectWire = Static<typeof OrderEffectWire>;
 
 /** Absent: the order would be accepted. */
 const refusal = Type.Optional(Type.String());
 
-export const FilterRulePreviewWire = Type.Object(
-  {
-    rule: FilterRuleWire,
-    refusal,
-    /** Rules that would never match behind it. */
-    hides: Type.Array(Type.String()),
-    effect: OrderEffectWire,
-  },
-  closed,
-);
+export const FilterRulePreviewWire = closedObject({
+  rule: FilterRuleWire,
+  refusal,
+  /** Rules that would never match behind it. */
+  hides: Type.Array(Type.String()),
+  effect: OrderEffectWire,
+});
 export type FilterRulePreviewWire = Static<typeof FilterRulePreviewWire>;
 
-export const SourceBlockPreviewWire = Type.Object(
-  { source: Type.String(), victim: Type.String(), dry_run: Type.Boolean(), refusal, effect: OrderEffectWire },
-  closed,
-);
+export const SourceBlockPreviewWire = closedObject({
+  source: Type.String(),
+  victim: Type.String(),
+  dry_run: Type.Boolean(),
+  refusal,
+  effect: OrderEffectWire,
+});
 export type SourceBlockPreviewWire = Static<typeof SourceBlockPreviewWire>;
 
 export function filterRulePreviewToWire({

@@ -1,11 +1,11 @@
 /** Why an order is ended, or the file read again, for the audit trail: a body that may be empty. */
 import { Type } from "@sinclair/typebox";
 import { ORDER_END_REASON_MAX } from "../../limits.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { plainTextFault } from "./plain-text.ts";
 
-const fields = fieldCheck(Type.Object({ reason: Type.Optional(Type.String()) }, closed));
+const fields = fieldCheck(closedObject({ reason: Type.Optional(Type.String()) }));
 
 export interface OrderEndReason {
   /** Empty: none is given. */
@@ -13,7 +13,7 @@ export interface OrderEndReason {
 }
 
 export const orderEndCheck: FieldCheck<OrderEndReason> = {
-  schema: Type.Object({ reason: Type.Optional(Type.String({ maxLength: ORDER_END_REASON_MAX })) }, closed),
+  schema: closedObject({ reason: Type.Optional(Type.String({ maxLength: ORDER_END_REASON_MAX })) }),
   check(value) {
     const checked = fields.check(value);
     if (checked.kind !== "fields") return checked;

@@ -1,32 +1,29 @@
 /** Named sets of prefixes on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { PrefixSetView } from "../../prefixset/prefix-sets.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
-export const PrefixSetWire = Type.Object(
-  {
-    name: Type.String(),
-    kind: Type.Union([Type.Literal("list"), Type.Literal("mmdb"), Type.Literal("builtin")]),
-    /** Absent: the set is built in, and so are the next two of it. */
-    file: Type.Optional(Type.String()),
-    file_changed_at: Type.Optional(Timestamp),
-    age_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
-    countries: Type.Optional(Type.Array(Type.String())),
-    autonomous_systems: Type.Optional(Type.Array(Type.Integer())),
-    prefixes: Type.Integer({ minimum: 0 }),
-    /** SHA-256 of the file that the prefixes are from. Absent, as read_at: there are none, and rules with this set are not in force. */
-    hash: Type.Optional(Type.String()),
-    read_at: Type.Optional(Timestamp),
-    /** Why the file as it is now is not in use; absent: it is. */
-    error: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const PrefixSetWire = closedObject({
+  name: Type.String(),
+  kind: oneOf("list", "mmdb", "builtin"),
+  /** Absent: the set is built in, and so are the next two of it. */
+  file: Type.Optional(Type.String()),
+  file_changed_at: Type.Optional(Timestamp),
+  age_seconds: Type.Optional(Count),
+  countries: Type.Optional(Type.Array(Type.String())),
+  autonomous_systems: Type.Optional(Type.Array(Type.Integer())),
+  prefixes: Count,
+  /** SHA-256 of the file that the prefixes are from. Absent, as read_at: there are none, and rules with this set are not in force. */
+  hash: Type.Optional(Type.String()),
+  read_at: Type.Optional(Timestamp),
+  /** Why the file as it is now is not in use; absent: it is. */
+  error: Type.Optional(Type.String()),
+});
 export type PrefixSetWire = Static<typeof PrefixSetWire>;
 
-export const PrefixSetsWire = Type.Object({ prefix_sets: Type.Array(PrefixSetWire) }, closed);
+export const PrefixSetsWire = closedObject({ prefix_sets: Type.Array(PrefixSetWire) });
 
 export function prefixSetToWire(view: PrefixSetView, nowMs: number): PrefixSetWire {
   const { config, prefixes, hash, fileChangedMs, readMs, error } = view;

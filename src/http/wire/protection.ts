@@ -9,32 +9,25 @@ import type { ReceivedServices } from "../../mitigation/protection/received-serv
 import { filterWords } from "../../mitigation/scrub/filter-words.ts";
 import type { ScrubConfig, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { KEPT_FIELDS, SETTLED, savedToWire } from "./saved.ts";
 
 export type ProtectionRequest = Pick<ProtectionOrder, "profile" | "always" | "note">;
 
-const ProtectionFields = Type.Object(
-  {
-    profile: Type.String({ minLength: 1 }),
-    /** Absent: as a choice with a shorter prefix around it says, else the configuration. */
-    always: Type.Optional(Type.Boolean()),
-    note: Type.Optional(Type.String({ maxLength: PROTECTION_NOTE_MAX })),
-  },
-  closed,
-);
+const ProtectionFields = closedObject({
+  profile: Type.String({ minLength: 1 }),
+  /** Absent: as a choice with a shorter prefix around it says, else the configuration. */
+  always: Type.Optional(Type.Boolean()),
+  note: Type.Optional(Type.String({ maxLength: PROTECTION_NOTE_MAX })),
+});
 const fields = fieldCheck(
-  Type.Object(
-    { profile: Type.String(), always: Type.Optional(Type.Boolean()), note: Type.Optional(Type.String()) },
-    closed,
-  ),
+  closedObject({ profile: Type.String(), always: Type.Optional(Type.Boolean()), note: Type.Optional(Type.String()) }),
 );
 
 export const protectionCheck: FieldCheck<ProtectionRequest> = {
@@ -51,96 +44,76 @@ export const protectionCheck: FieldCheck<ProtectionRequest> = {
   },
 };
 
-const FilterWire = Type.Object(
-  {
-    /** Services; all else is dropped. Absent: any traffic. */
-    allowed: Type.Optional(Type.Array(Type.String())),
-    validators: Type.Array(Type.String()),
-    limits: Type.Array(Type.String()),
-    /** Nothing is dropped or answered, and counted what would be. */
-    counts_only: Type.Optional(Type.Literal(true)),
-  },
-  closed,
-);
+const FilterWire = closedObject({
+  /** Services; all else is dropped. Absent: any traffic. */
+  allowed: Type.Optional(Type.Array(Type.String())),
+  validators: Type.Array(Type.String()),
+  limits: Type.Array(Type.String()),
+  /** Nothing is dropped or answered, and counted what would be. */
+  counts_only: Type.Optional(Type.Literal(true)),
+});
 
-const SettingWire = Type.Object(
-  {
-    /** Absent: none, only keys of the configuration. */
-    profile: Type.Optional(Type.String()),
-    always: Type.Boolean(),
-    filter: FilterWire,
-  },
-  closed,
-);
+const SettingWire = closedObject({
+  /** Absent: none, only keys of the configuration. */
+  profile: Type.Optional(Type.String()),
+  always: Type.Boolean(),
+  filter: FilterWire,
+});
 
-const SelectableWire = Type.Object({ profiles: Type.Array(Type.String()), always: Type.Boolean() }, closed);
+const SelectableWire = closedObject({ profiles: Type.Array(Type.String()), always: Type.Boolean() });
 
-const ChoiceWire = Type.Object(
-  {
-    prefix: Type.String(),
-    profile: Type.String(),
-    /** Absent: not said, as in the request. */
-    always: Type.Optional(Type.Boolean()),
-    /** Absent for tenants where an operator chose. */
-    note: Type.Optional(Type.String()),
-    chosen_by: oneOf("operator", "tenant"),
-    tenant: Type.Optional(Type.String()),
-    /** Name of the token; absent on an open API, and for tenants where an operator chose. */
-    operator: Type.Optional(Type.String()),
-    chosen_at: Timestamp,
-    active: Type.Boolean(),
-    /** Why it is without effect. */
-    cause: Type.Optional(Type.String()),
-  },
-  closed,
-);
+const ChoiceWire = closedObject({
+  prefix: Type.String(),
+  profile: Type.String(),
+  /** Absent: not said, as in the request. */
+  always: Type.Optional(Type.Boolean()),
+  /** Absent for tenants where an operator chose. */
+  note: Type.Optional(Type.String()),
+  chosen_by: oneOf("operator", "tenant"),
+  tenant: Type.Optional(Type.String()),
+  /** Name of the token; absent on an open API, and for tenants where an operator chose. */
+  operator: Type.Optional(Type.String()),
+  chosen_at: Timestamp,
+  active: Type.Boolean(),
+  /** Why it is without effect. */
+  cause: Type.Optional(Type.String()),
+});
 
 const RATES = { pps: Type.Number(), mbps: Type.Number() };
 /** Traffic that its hosts received in the last minute. */
-const ReceivesWire = Type.Object(
-  {
-    headers: Type.Integer(),
-    seconds: Type.Number(),
-    ...RATES,
-    attacked_share: Type.Number({ minimum: 0, maximum: 1 }),
-    services: Type.Array(Type.Object({ service: Type.String(), ...RATES }, closed)),
-  },
-  closed,
-);
+const ReceivesWire = closedObject({
+  headers: Type.Integer(),
+  seconds: Type.Number(),
+  ...RATES,
+  attacked_share: Type.Number({ minimum: 0, maximum: 1 }),
+  services: Type.Array(closedObject({ service: Type.String(), ...RATES })),
+});
 
-export const ProtectionWire = Type.Object(
-  {
-    prefix: Type.String(),
-    /** Absent where the addresses are in no or several hostgroups any more. */
-    hostgroup: Type.Optional(Type.String()),
-    /** The origin of `setting`. */
-    source: Type.Optional(oneOf("configuration", "operator", "tenant")),
-    setting: Type.Optional(SettingWire),
-    when: Type.Optional(oneOf("always", "attack", "never")),
-    /** Why never. */
-    cause: Type.Optional(Type.String()),
-    configured: Type.Optional(SettingWire),
-    /** The choice that decides, or, of one that is without effect, that one. */
-    choice: Type.Optional(ChoiceWire),
-    /** The profiles that the caller may choose. */
-    selectable: Type.Optional(SelectableWire),
-    receives: Type.Optional(ReceivesWire),
-    ...KEPT_FIELDS,
-  },
-  closed,
-);
+export const ProtectionWire = closedObject({
+  prefix: Type.String(),
+  /** Absent where the addresses are in no or several hostgroups any more. */
+  hostgroup: Type.Optional(Type.String()),
+  /** The origin of `setting`. */
+  source: Type.Optional(oneOf("configuration", "operator", "tenant")),
+  setting: Type.Optional(SettingWire),
+  when: Type.Optional(oneOf("always", "attack", "never")),
+  /** Why never. */
+  cause: Type.Optional(Type.String()),
+  configured: Type.Optional(SettingWire),
+  /** The choice that decides, or, of one that is without effect, that one. */
+  choice: Type.Optional(ChoiceWire),
+  /** The profiles that the caller may choose. */
+  selectable: Type.Optional(SelectableWire),
+  receives: Type.Optional(ReceivesWire),
+  ...KEPT_FIELDS,
+});
 export type ProtectionWire = Static<typeof ProtectionWire>;
 
-export const ProtectionsWire = Type.Object(
-  {
-    protections: Type.Array(ProtectionWire),
-    hostgroups: Type.Array(
-      Type.Object({ name: Type.String(), setting: SettingWire, selectable: SelectableWire }, closed),
-    ),
-    profiles: Type.Array(Type.Object({ name: Type.String(), built_in: Type.Boolean(), filter: FilterWire }, closed)),
-  },
-  closed,
-);
+export const ProtectionsWire = closedObject({
+  protections: Type.Array(ProtectionWire),
+  hostgroups: Type.Array(closedObject({ name: Type.String(), setting: SettingWire, selectable: SelectableWire })),
+  profiles: Type.Array(closedObject({ name: Type.String(), built_in: Type.Boolean(), filter: FilterWire })),
+});
 export type ProtectionsWire = Static<typeof ProtectionsWire>;
 
 type Setup = Pick<Configured, "hostgroups" | "mitigations" | "scrubProfiles">;

@@ -1,8 +1,8 @@
 /** The answer to a reload (docs/interface.md#reload). */
 import { type Static, Type } from "@sinclair/typebox";
 import { NO_CHANGES, ROUTES_LISTED_MAX, type WantedChanges } from "../../mitigation/wanted-changes.ts";
+import { Count, closedObject } from "../../schema/schema-forms.ts";
 import type { StatusView } from "../backend.ts";
-import { closed } from "./closed.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
 /** At most 100. */
@@ -18,19 +18,16 @@ const WANTED_FIELDS = {
   more_withdrawn: Type.Optional(Type.Integer({ minimum: 1 })),
   /** Prefixes for which the scrubbing hook is called otherwise, each list absent where there are none. */
   diversions: Type.Optional(
-    Type.Object(
-      {
-        begins: PREFIXES,
-        ends: PREFIXES,
-        /** Ended and begun again, since dry run of the hook changes. */
-        renews: PREFIXES,
-        /** Another program or web service is called for them. */
-        moves: PREFIXES,
-        /** There is no hook any more that could end them. */
-        strands: PREFIXES,
-      },
-      closed,
-    ),
+    closedObject({
+      begins: PREFIXES,
+      ends: PREFIXES,
+      /** Ended and begun again, since dry run of the hook changes. */
+      renews: PREFIXES,
+      /** Another program or web service is called for them. */
+      moves: PREFIXES,
+      /** There is no hook any more that could end them. */
+      strands: PREFIXES,
+    }),
   ),
 };
 
@@ -48,36 +45,30 @@ export function wantedToWire(changes: WantedChanges) {
   };
 }
 
-export const ReloadWire = Type.Object(
-  {
-    reloaded: Type.Boolean(),
-    dry_run: Type.Boolean(),
-    thresholds: ThresholdsWire,
-    /** Keys that changed in the file and keep their running values until a restart. */
-    needs_restart: Type.Array(Type.String()),
-    ...WANTED_FIELDS,
-  },
-  closed,
-);
+export const ReloadWire = closedObject({
+  reloaded: Type.Boolean(),
+  dry_run: Type.Boolean(),
+  thresholds: ThresholdsWire,
+  /** Keys that changed in the file and keep their running values until a restart. */
+  needs_restart: Type.Array(Type.String()),
+  ...WANTED_FIELDS,
+});
 export type ReloadWire = Static<typeof ReloadWire>;
 
 const Texts = Type.Array(Type.String());
 
-export const ReloadPreviewWire = Type.Object(
-  {
-    /** By section of the file; empty: it would change nothing. */
-    changes: Type.Array(Type.Object({ section: Type.String(), details: Texts }, closed)),
-    needs_restart: Texts,
-    /** Bans that would end, since the file does not allow them: at most the first 100. */
-    ends_bans: Type.Array(Type.Object({ prefix: Type.String(), reason: Type.String() }, closed)),
-    /** How many those are. */
-    ends_bans_count: Type.Integer({ minimum: 0 }),
-    /** Keys of the file that may be unintended. */
-    warnings: Texts,
-    ...WANTED_FIELDS,
-  },
-  closed,
-);
+export const ReloadPreviewWire = closedObject({
+  /** By section of the file; empty: it would change nothing. */
+  changes: Type.Array(closedObject({ section: Type.String(), details: Texts })),
+  needs_restart: Texts,
+  /** Bans that would end, since the file does not allow them: at most the first 100. */
+  ends_bans: Type.Array(closedObject({ prefix: Type.String(), reason: Type.String() })),
+  /** How many those are. */
+  ends_bans_count: Count,
+  /** Keys of the file that may be unintended. */
+  warnings: Texts,
+  ...WANTED_FIELDS,
+});
 export type ReloadPreviewWire = Static<typeof ReloadPreviewWire>;
 
 /** `status` is that of the configuration in force now. */

@@ -2,29 +2,26 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import { ScrubWire, scrubToWire } from "../../mitigation/scrub/scrub-wire.ts";
+import { closedObject } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
 import { Method } from "./ban.ts";
-import { closed } from "./closed.ts";
 import { FlowspecWire } from "./rule.ts";
 
-const DocumentBanWire = Type.Object(
-  {
-    target: Type.String(),
-    prefix: Type.String(),
-    method: Method,
-    /** For a virtual ban, whose rules nodes never enforce. Otherwise absent. */
-    dry_run: Type.Optional(Type.Literal(true)),
-    expires_at: Timestamp,
-    /** Absent: nothing distinguishes the attack from other traffic, or nothing that the node understands. */
-    flowspec: Type.Optional(FlowspecWire),
-    /** The node's filter beside these rules; absent: none. */
-    scrub: Type.Optional(ScrubWire),
-  },
-  closed,
-);
+const DocumentBanWire = closedObject({
+  target: Type.String(),
+  prefix: Type.String(),
+  method: Method,
+  /** For a virtual ban, whose rules nodes never enforce. Otherwise absent. */
+  dry_run: Type.Optional(Type.Literal(true)),
+  expires_at: Timestamp,
+  /** Absent: nothing distinguishes the attack from other traffic, or nothing that the node understands. */
+  flowspec: Type.Optional(FlowspecWire),
+  /** The node's filter beside these rules; absent: none. */
+  scrub: Type.Optional(ScrubWire),
+});
 
-export const RuleDocumentWire = Type.Object({ version: Type.Literal(1), bans: Type.Array(DocumentBanWire) }, closed);
+export const RuleDocumentWire = closedObject({ version: Type.Literal(1), bans: Type.Array(DocumentBanWire) });
 
 /** Written once for each state of a ban: of thousands of bans, few change at a time. */
 const TEXTS = new WeakMap<DocumentBan, string>();

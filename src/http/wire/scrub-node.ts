@@ -2,12 +2,12 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { REFUSED_BANS_SHOWN } from "../../limits.ts";
+import { Count, closedObject } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { readEnforced } from "../../scrub/enforced-report.ts";
 import type { ScrubNodeView } from "../../scrub/scrub-nodes.ts";
 import type { ScrubReport } from "../../scrub/scrub-report.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
-import { closed } from "./closed.ts";
 import { rewritten } from "./node-text.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
@@ -45,57 +45,51 @@ export const scrubReportCheck: FieldCheck<ScrubReport> = {
   },
 };
 
-const ScrubNodeWire = Type.Object(
-  {
-    name: Type.String(),
-    /** As configured, for people. */
-    description: Type.Optional(Type.String()),
-    next_hop: Type.Optional(Type.String()),
-    next_hop6: Type.Optional(Type.String()),
-    capacity_mbps: Type.Optional(Type.Number()),
-    /** Absent: it accepts the traffic of all hostgroups. */
-    hostgroups: Type.Optional(Type.Array(Type.String())),
-    alive: Type.Boolean(),
-    /** Another brain saw it last, and is out of reach: nothing that is done with it changes. Absent: it is known. */
-    unknown: Type.Optional(Type.Literal(true)),
-    /** A poll of the node is parked now. */
-    holding: Type.Boolean(),
-    /** When its last poll started or ended. Absent: none since the service started. */
-    last_seen: Type.Optional(Timestamp),
-    /** Bans diverted to it. */
-    active_bans: Type.Integer({ minimum: 0 }),
-    /**
-     * Rules that it gets split into simpler ones, and rules that it does not get, because its last report does not list
-     * the needed capability. Absent: none.
-     */
-    split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
-    left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
-    /**
-     * Bans that it refuses, whose traffic therefore does not go to it: how many, and the first of them. Absent: none.
-     */
-    refused_bans: Type.Optional(Type.Integer({ minimum: 1 })),
-    refusals: Type.Optional(
-      Type.Array(Type.Object({ prefix: Type.String(), reason: Type.String() }, closed), {
-        maxItems: REFUSED_BANS_SHOWN,
-      }),
-    ),
-    /** Since when it has rules that it did not put in force in time. Absent: it has none. */
-    not_applied_since: Type.Optional(Timestamp),
-    /** The last report, rewritten. */
-    report: Type.Optional(ScrubReportWire),
-    reported_at: Type.Optional(Timestamp),
-  },
-  closed,
-);
+const ScrubNodeWire = closedObject({
+  name: Type.String(),
+  /** As configured, for people. */
+  description: Type.Optional(Type.String()),
+  next_hop: Type.Optional(Type.String()),
+  next_hop6: Type.Optional(Type.String()),
+  capacity_mbps: Type.Optional(Type.Number()),
+  /** Absent: it accepts the traffic of all hostgroups. */
+  hostgroups: Type.Optional(Type.Array(Type.String())),
+  alive: Type.Boolean(),
+  /** Another brain saw it last, and is out of reach: nothing that is done with it changes. Absent: it is known. */
+  unknown: Type.Optional(Type.Literal(true)),
+  /** A poll of the node is parked now. */
+  holding: Type.Boolean(),
+  /** When its last poll started or ended. Absent: none since the service started. */
+  last_seen: Type.Optional(Timestamp),
+  /** Bans diverted to it. */
+  active_bans: Count,
+  /**
+   * Rules that it gets split into simpler ones, and rules that it does not get, because its last report does not list
+   * the needed capability. Absent: none.
+   */
+  split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+  left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+  /**
+   * Bans that it refuses, whose traffic therefore does not go to it: how many, and the first of them. Absent: none.
+   */
+  refused_bans: Type.Optional(Type.Integer({ minimum: 1 })),
+  refusals: Type.Optional(
+    Type.Array(closedObject({ prefix: Type.String(), reason: Type.String() }), {
+      maxItems: REFUSED_BANS_SHOWN,
+    }),
+  ),
+  /** Since when it has rules that it did not put in force in time. Absent: it has none. */
+  not_applied_since: Type.Optional(Timestamp),
+  /** The last report, rewritten. */
+  report: Type.Optional(ScrubReportWire),
+  reported_at: Type.Optional(Timestamp),
+});
 
-export const ScrubInventoryWire = Type.Object(
-  {
-    nodes_total: Type.Integer({ minimum: 0 }),
-    stale_after_seconds: Type.Integer({ minimum: 1 }),
-    nodes: Type.Array(ScrubNodeWire),
-  },
-  closed,
-);
+export const ScrubInventoryWire = closedObject({
+  nodes_total: Count,
+  stale_after_seconds: Type.Integer({ minimum: 1 }),
+  nodes: Type.Array(ScrubNodeWire),
+});
 
 /** Without the report, whose text is added. */
 export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWire> {

@@ -1,17 +1,14 @@
 /** Whether rules separate an attack from users (docs/interface.md#separability). */
 import { type Static, Type } from "@sinclair/typebox";
 import { ESTIMATES, type Separability } from "../../mitigation/separability.ts";
-import { closed } from "./closed.ts";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 
-export const SeparabilityWire = Type.Object(
-  {
-    verdict: Type.Union([Type.Literal("yes"), Type.Literal("no"), Type.Literal("unknown")]),
-    /** The share of the users' packets that the rules match; absent: nothing shows it. */
-    users_at_risk: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    estimated_by: Type.Optional(Type.Union(ESTIMATES.map((estimate) => Type.Literal(estimate)))),
-  },
-  closed,
-);
+export const SeparabilityWire = closedObject({
+  verdict: oneOf("yes", "no", "unknown"),
+  /** The share of the users' packets that the rules match; absent: nothing shows it. */
+  users_at_risk: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  estimated_by: Type.Optional(Type.Union(ESTIMATES.map((estimate) => Type.Literal(estimate)))),
+});
 
 interface SeparabilityFields {
   readonly separable?: boolean;

@@ -7,165 +7,135 @@ import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
 import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
 import { communitiesText } from "../../net/community.ts";
+import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
 import { TARGET_KINDS } from "../../targets/target-words.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
-import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 import { TelemetrySummaryWire, telemetrySummaryToWire } from "./telemetry.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
-const count = Type.Integer({ minimum: 0 });
-
-const BgpWire = Type.Object(
-  {
-    local_asn: count,
-    router_id: Type.String(),
-    next_hop: Type.String(),
-    next_hop6: Type.String(),
-    community: Type.String(),
-    local_pref: count,
-    speaker: Type.Union([Type.Literal("managed"), Type.Literal("external")]),
-    connected: Type.Boolean(),
-    /** Major version of the speaker while it answers. */
-    gobgp_version: Type.Optional(count),
-    /** Why the speaker does not answer. */
-    error: Type.Optional(Type.String()),
-    neighbors: Type.Array(
-      Type.Object(
-        {
-          address: Type.String(),
-          /** As configured, for people. */
-          name: Type.Optional(Type.String()),
-          description: Type.Optional(Type.String()),
-          /** Name of the policy by which it gets routes. */
-          policy: Type.Optional(Type.String()),
-          /** It has a session and gets no route. */
-          dry_run: Type.Optional(Type.Literal(true)),
-          remote_asn: count,
-          state: Type.String(),
-          since: Type.Optional(Timestamp),
-          /** Only with a session: the address families that both ends support. */
-          families: Type.Optional(Type.Array(Type.String())),
-          advertised: count,
-          /** Only if there are some: rules over which this neighbor resets its session. */
-          kept_back: Type.Optional(count),
-          /** The notification with which it ended its last session, while it has none. */
-          error: Type.Optional(Type.String()),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
+const BgpWire = closedObject({
+  local_asn: Count,
+  router_id: Type.String(),
+  next_hop: Type.String(),
+  next_hop6: Type.String(),
+  community: Type.String(),
+  local_pref: Count,
+  speaker: oneOf("managed", "external"),
+  connected: Type.Boolean(),
+  /** Major version of the speaker while it answers. */
+  gobgp_version: Type.Optional(Count),
+  /** Why the speaker does not answer. */
+  error: Type.Optional(Type.String()),
+  neighbors: Type.Array(
+    closedObject({
+      address: Type.String(),
+      /** As configured, for people. */
+      name: Type.Optional(Type.String()),
+      description: Type.Optional(Type.String()),
+      /** Name of the policy by which it gets routes. */
+      policy: Type.Optional(Type.String()),
+      /** It has a session and gets no route. */
+      dry_run: Type.Optional(Type.Literal(true)),
+      remote_asn: Count,
+      state: Type.String(),
+      since: Type.Optional(Timestamp),
+      /** Only with a session: the address families that both ends support. */
+      families: Type.Optional(Type.Array(Type.String())),
+      advertised: Count,
+      /** Only if there are some: rules over which this neighbor resets its session. */
+      kept_back: Type.Optional(Count),
+      /** The notification with which it ended its last session, while it has none. */
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+});
 
 /** Absent if nothing is diverted; a next hop is absent if the family has none. */
-const ScrubbingWire = Type.Object(
-  {
-    next_hop: Type.Optional(Type.String()),
-    next_hop6: Type.Optional(Type.String()),
-    /** As configured, for people. */
-    next_hop_name: Type.Optional(Type.String()),
-    community: Type.String(),
-  },
-  closed,
-);
+const ScrubbingWire = closedObject({
+  next_hop: Type.Optional(Type.String()),
+  next_hop6: Type.Optional(Type.String()),
+  /** As configured, for people. */
+  next_hop_name: Type.Optional(Type.String()),
+  community: Type.String(),
+});
 
-const QueueWire = Type.Object(
-  {
-    /** Absent if the source has no queues. */
-    queue: Type.Optional(count),
-    received_packets: count,
-    received_bytes: count,
-    counted_packets: count,
-    untracked_packets: count,
-    foreign_packets: count,
-    /** By reason, only those above zero. */
-    parse_errors: Type.Record(Type.String(), count),
-    /** The kinds of the frames of `not_ip`, by Ethernet type, or `llc_0x42` for LLC; absent if none is known. */
-    ether_types: Type.Optional(Type.Record(Type.String(), count)),
-    /** Packets that carry others which were not looked at, by what they are; only those above zero. */
-    encapsulated: Type.Optional(Type.Record(Type.String(), count)),
-    /** Packets of mirror tunnels from senders that are not configured. */
-    refused_packets: Type.Optional(count),
-    dropped_packets: count,
-    dropped_ring_full: count,
-    dropped_fill_empty: count,
-    dropped_kernel: count,
-  },
-  closed,
-);
+const QueueWire = closedObject({
+  /** Absent if the source has no queues. */
+  queue: Type.Optional(Count),
+  received_packets: Count,
+  received_bytes: Count,
+  counted_packets: Count,
+  untracked_packets: Count,
+  foreign_packets: Count,
+  /** By reason, only those above zero. */
+  parse_errors: Type.Record(Type.String(), Count),
+  /** The kinds of the frames of `not_ip`, by Ethernet type, or `llc_0x42` for LLC; absent if none is known. */
+  ether_types: Type.Optional(Type.Record(Type.String(), Count)),
+  /** Packets that carry others which were not looked at, by what they are; only those above zero. */
+  encapsulated: Type.Optional(Type.Record(Type.String(), Count)),
+  /** Packets of mirror tunnels from senders that are not configured. */
+  refused_packets: Type.Optional(Count),
+  dropped_packets: Count,
+  dropped_ring_full: Count,
+  dropped_fill_empty: Count,
+  dropped_kernel: Count,
+});
 
-const CaptureWire = Type.Object(
-  {
-    tracked_hosts: count,
-    max_hosts: count,
-    /** Capacity of all links together, if it is configured. */
-    link_mbps: Type.Optional(count),
-    /** Empty: control plane only. */
-    interfaces: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          kind: Type.String(),
-          state: Type.Union([Type.Literal("running"), Type.Literal("failed"), Type.Literal("ended")]),
-          mode: Type.String(),
-          error: Type.Optional(Type.String()),
-          /** Changes that the operator should make, although the service runs. */
-          warning: Type.Optional(Type.String()),
-          queues: Type.Array(QueueWire),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
+const CaptureWire = closedObject({
+  tracked_hosts: Count,
+  max_hosts: Count,
+  /** Capacity of all links together, if it is configured. */
+  link_mbps: Type.Optional(Count),
+  /** Empty: control plane only. */
+  interfaces: Type.Array(
+    closedObject({
+      name: Type.String(),
+      kind: Type.String(),
+      state: oneOf("running", "failed", "ended"),
+      mode: Type.String(),
+      error: Type.Optional(Type.String()),
+      /** Changes that the operator should make, although the service runs. */
+      warning: Type.Optional(Type.String()),
+      queues: Type.Array(QueueWire),
+    }),
+  ),
+});
 
-const NotifyWire = Type.Object(
-  {
-    telegram: Type.Boolean(),
-    webhook: Type.Boolean(),
-    slack: Type.Boolean(),
-    email: Type.Boolean(),
-    exec: Type.Boolean(),
-    teams: Type.Boolean(),
-    pagerduty: Type.Boolean(),
-    opsgenie: Type.Boolean(),
-    alertmanager: Type.Boolean(),
-    syslog: Type.Boolean(),
-  },
-  closed,
-);
+const NotifyWire = closedObject({
+  telegram: Type.Boolean(),
+  webhook: Type.Boolean(),
+  slack: Type.Boolean(),
+  email: Type.Boolean(),
+  exec: Type.Boolean(),
+  teams: Type.Boolean(),
+  pagerduty: Type.Boolean(),
+  opsgenie: Type.Boolean(),
+  alertmanager: Type.Boolean(),
+  syslog: Type.Boolean(),
+});
 
-const StorageWire = Type.Object(
-  {
-    /** Changes in force that are not on disk yet: they would be lost with the process. */
-    unsaved: count,
-    /** Why no history is written now. */
-    history_paused: Type.Optional(Type.String()),
-  },
-  closed,
-);
+const StorageWire = closedObject({
+  /** Changes in force that are not on disk yet: they would be lost with the process. */
+  unsaved: Count,
+  /** Why no history is written now. */
+  history_paused: Type.Optional(Type.String()),
+});
 
 const FilesWire = Type.Array(
-  Type.Object(
-    {
-      key: Type.String(),
-      /** The purpose. */
-      kind: oneOf(...FILE_KINDS),
-      error: Type.String(),
-      /** The setting that holds in its place. */
-      effect: Type.String(),
-      since: Timestamp,
-    },
-    closed,
-  ),
+  closedObject({
+    key: Type.String(),
+    /** The purpose. */
+    kind: oneOf(...FILE_KINDS),
+    error: Type.String(),
+    /** The setting that holds in its place. */
+    effect: Type.String(),
+    since: Timestamp,
+  }),
 );
 
 /** The fields for all callers; with a tenant, only its own hostgroups and counts. */
@@ -176,58 +146,49 @@ const TENANT_FIELDS = {
   update_available: Type.Boolean(),
   role: Type.String(),
   unscoped: Type.Boolean(),
-  active_attacks: count,
-  active_bans: count,
+  active_attacks: Count,
+  active_bans: Count,
   hostgroups: Type.Array(
-    Type.Object(
-      {
-        ...{ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() },
-        /** Directions whose attacks make virtual bans there. Absent: none beyond `dry_run`. */
-        dry_run_directions: Type.Optional(Type.Array(oneOf("incoming", "outgoing"), { minItems: 1 })),
-      },
-      closed,
-    ),
+    closedObject({
+      ...{ name: Type.String(), calculation: Type.String(), mitigation: Method, ban: Type.Boolean() },
+      /** Directions whose attacks make virtual bans there. Absent: none beyond `dry_run`. */
+      dry_run_directions: Type.Optional(Type.Array(oneOf("incoming", "outgoing"), { minItems: 1 })),
+    }),
   ),
-  nodes_total: count,
-  edge_nodes_total: count,
+  nodes_total: Count,
+  edge_nodes_total: Count,
 };
 
-export const TenantStatusWire = Type.Object(TENANT_FIELDS, closed);
+export const TenantStatusWire = closedObject(TENANT_FIELDS);
 export type TenantStatusWire = Static<typeof TenantStatusWire>;
 
-export const StatusWire = Type.Object(
-  {
-    ...TENANT_FIELDS,
-    latest_version: Type.Optional(Type.String()),
-    latest_is_security: Type.Optional(Type.Boolean()),
-    latest_url: Type.Optional(Type.String()),
-    networks: Type.Array(Type.String()),
-    thresholds: ThresholdsWire,
-    bgp: Type.Optional(BgpWire),
-    scrubbing: Type.Optional(ScrubbingWire),
-    notify: NotifyWire,
-    capture: CaptureWire,
-    storage: StorageWire,
-    /** The other brains: absent without a cluster. */
-    cluster: Type.Optional(
-      Type.Object(
-        {
-          brains: Type.Integer({ minimum: 0 }),
-          up: Type.Integer({ minimum: 0 }),
-          faults: Type.Integer({ minimum: 0 }),
-        },
-        closed,
-      ),
-    ),
-    /** Absent if no flow telemetry is configured. */
-    telemetry: Type.Optional(TelemetrySummaryWire),
-    /** Absent if none is configured. */
-    dataplane: Type.Optional(DataplaneWire),
-    /** Files that the configuration names and that cannot be used now; absent: there is none. */
-    faulty_files: Type.Optional(FilesWire),
-  },
-  closed,
-);
+export const StatusWire = closedObject({
+  ...TENANT_FIELDS,
+  latest_version: Type.Optional(Type.String()),
+  latest_is_security: Type.Optional(Type.Boolean()),
+  latest_url: Type.Optional(Type.String()),
+  networks: Type.Array(Type.String()),
+  thresholds: ThresholdsWire,
+  bgp: Type.Optional(BgpWire),
+  scrubbing: Type.Optional(ScrubbingWire),
+  notify: NotifyWire,
+  capture: CaptureWire,
+  storage: StorageWire,
+  /** The other brains: absent without a cluster. */
+  cluster: Type.Optional(
+    closedObject({
+      brains: Count,
+      up: Count,
+      faults: Count,
+    }),
+  ),
+  /** Absent if no flow telemetry is configured. */
+  telemetry: Type.Optional(TelemetrySummaryWire),
+  /** Absent if none is configured. */
+  dataplane: Type.Optional(DataplaneWire),
+  /** Files that the configuration names and that cannot be used now; absent: there is none. */
+  faulty_files: Type.Optional(FilesWire),
+});
 export type StatusWire = Static<typeof StatusWire>;
 
 /** `status` must be the caller's own already. */

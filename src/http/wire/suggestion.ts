@@ -1,5 +1,6 @@
 /** Thresholds proposed from the history (docs/interface.md#suggested-thresholds). */
 import { type Static, Type } from "@sinclair/typebox";
+import { closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { round } from "../../traffic/rates.ts";
 import {
   type GroupSuggestion,
@@ -9,59 +10,49 @@ import {
   type Suggestion,
   type Trio,
 } from "../../traffic/threshold-suggestion.ts";
-import { closed } from "./closed.ts";
 
-const TrioWire = Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed);
+const TrioWire = closedObject({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() });
 
-const GroupWire = Type.Object(
-  {
-    name: Type.String(),
-    direction: Type.Union([Type.Literal("incoming"), Type.Literal("outgoing")]),
-    hosts: Type.Integer(),
-    /** The daily peaks that at most a tenth of the days exceed, of the busiest host of each. */
-    seen: TrioWire,
-    thresholds: TrioWire,
-    busiest: Type.Array(Type.Object({ target: Type.String(), pps: Type.Number() }, closed)),
-    /** Why a threshold is above what the history alone would propose. Otherwise absent. */
-    raised: Type.Optional(
-      Type.Object(
-        {
-          /** Attacks that were marked as expected or as false alarms. */
-          attacks: Type.Integer({ minimum: 1 }),
-          highest: TrioWire,
-          /** These are above the proposal all the same, which is bounded. Otherwise absent. */
-          bounded: Type.Optional(Type.Literal(true)),
-          /** Attacks marked as real that the proposal would not notice. Absent: none. */
-          hides_real: Type.Optional(Type.Integer({ minimum: 1 })),
-        },
-        closed,
-      ),
-    ),
-    /** Its busiest host has more than ten times what the next one has. Otherwise absent. */
-    outlier: Type.Optional(Type.Literal(true)),
-  },
-  closed,
-);
+const GroupWire = closedObject({
+  name: Type.String(),
+  direction: oneOf("incoming", "outgoing"),
+  hosts: Type.Integer(),
+  /** The daily peaks that at most a tenth of the days exceed, of the busiest host of each. */
+  seen: TrioWire,
+  thresholds: TrioWire,
+  busiest: Type.Array(closedObject({ target: Type.String(), pps: Type.Number() })),
+  /** Why a threshold is above what the history alone would propose. Otherwise absent. */
+  raised: Type.Optional(
+    closedObject({
+      /** Attacks that were marked as expected or as false alarms. */
+      attacks: Type.Integer({ minimum: 1 }),
+      highest: TrioWire,
+      /** These are above the proposal all the same, which is bounded. Otherwise absent. */
+      bounded: Type.Optional(Type.Literal(true)),
+      /** Attacks marked as real that the proposal would not notice. Absent: none. */
+      hides_real: Type.Optional(Type.Integer({ minimum: 1 })),
+    }),
+  ),
+  /** Its busiest host has more than ten times what the next one has. Otherwise absent. */
+  outlier: Type.Optional(Type.Literal(true)),
+});
 
-export const SuggestionWire = Type.Object(
-  {
-    /** False: storage is off. */
-    available: Type.Boolean(),
-    /** Whole days of records that it rests on. */
-    days: Type.Integer(),
-    margin: Type.Number(),
-    /** Why nothing is suggested. Otherwise absent. */
-    reason: Type.Optional(Type.String()),
-    hostgroups: Type.Array(GroupWire),
-    /** For the configuration. Absent where nothing is suggested. */
-    yaml: Type.Optional(Type.String()),
-    /** There are more attacks than are read, and marks of the oldest do not count. Otherwise absent. */
-    marks_left_out: Type.Optional(Type.Literal(true)),
-    /** Hosts that were not looked at, as there are too many. Otherwise absent. */
-    left_out: Type.Optional(Type.Integer({ minimum: 1 })),
-  },
-  closed,
-);
+export const SuggestionWire = closedObject({
+  /** False: storage is off. */
+  available: Type.Boolean(),
+  /** Whole days of records that it rests on. */
+  days: Type.Integer(),
+  margin: Type.Number(),
+  /** Why nothing is suggested. Otherwise absent. */
+  reason: Type.Optional(Type.String()),
+  hostgroups: Type.Array(GroupWire),
+  /** For the configuration. Absent where nothing is suggested. */
+  yaml: Type.Optional(Type.String()),
+  /** There are more attacks than are read, and marks of the oldest do not count. Otherwise absent. */
+  marks_left_out: Type.Optional(Type.Literal(true)),
+  /** Hosts that were not looked at, as there are too many. Otherwise absent. */
+  left_out: Type.Optional(Type.Integer({ minimum: 1 })),
+});
 export type SuggestionWire = Static<typeof SuggestionWire>;
 
 /** @param isWhole the marks of all attacks of the days count. */

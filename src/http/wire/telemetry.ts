@@ -1,6 +1,7 @@
 /** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
+import { Count, closedObject, oneOf, Rate } from "../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { beliefsOf } from "../../telemetry/beliefs.ts";
 import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
@@ -14,163 +15,143 @@ import {
 } from "../../telemetry/exporters.ts";
 import type { ListenerReading } from "../../telemetry/listener-reading.ts";
 import type { TelemetryView } from "../../telemetry/telemetry-view.ts";
-import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { oneOf } from "./one-of.ts";
 
-const count = Type.Integer({ minimum: 0 });
-const rate = Type.Number({ minimum: 0 });
+const ListenerWire = closedObject({
+  listen: Type.String(),
+  threads: Count,
+  /** Why it does not receive; absent: it does. */
+  error: Type.Optional(Type.String()),
+  datagrams: Count,
+  bytes: Count,
+  /** Lost because the receive buffer was full. */
+  lost_datagrams: Count,
+  receive_buffer_bytes: Count,
+  receive_buffer_used_bytes: Count,
+  /** Datagrams of addresses that are no exporter, and the last of these addresses. */
+  refused_datagrams: Count,
+  refused_addresses: Type.Array(Type.String()),
+  no_room_datagrams: Count,
+  /** With more packets, bytes or time than there can be: counted as the most; too many to be spread over their time. */
+  clamped_records: Count,
+  unspread_records: Count,
+});
 
-const ListenerWire = Type.Object(
-  {
-    listen: Type.String(),
-    threads: count,
-    /** Why it does not receive; absent: it does. */
-    error: Type.Optional(Type.String()),
-    datagrams: count,
-    bytes: count,
-    /** Lost because the receive buffer was full. */
-    lost_datagrams: count,
-    receive_buffer_bytes: count,
-    receive_buffer_used_bytes: count,
-    /** Datagrams of addresses that are no exporter, and the last of these addresses. */
-    refused_datagrams: count,
-    refused_addresses: Type.Array(Type.String()),
-    no_room_datagrams: count,
-    /** With more packets, bytes or time than there can be: counted as the most; too many to be spread over their time. */
-    clamped_records: count,
-    unspread_records: count,
-  },
-  closed,
-);
+const FaultWire = closedObject({
+  kind: oneOf(...EXPORTER_FAULTS),
+  since: Timestamp,
+  text: Type.String(),
+  remedy: Type.String(),
+});
 
-const FaultWire = Type.Object(
-  { kind: oneOf(...EXPORTER_FAULTS), since: Timestamp, text: Type.String(), remedy: Type.String() },
-  closed,
-);
-
-const InterfaceWire = Type.Object(
-  {
-    /** ifIndex; 0: the exporter did not say. */
-    index: count,
-    name: Type.Optional(Type.String()),
-    role: Type.String(),
-    records_in: count,
-    records_out: count,
-    /** Estimates, absent for the first ten seconds. */
-    pps_in: Type.Optional(rate),
-    mbps_in: Type.Optional(rate),
-    pps_out: Type.Optional(rate),
-    mbps_out: Type.Optional(rate),
-  },
-  closed,
-);
+const InterfaceWire = closedObject({
+  /** ifIndex; 0: the exporter did not say. */
+  index: Count,
+  name: Type.Optional(Type.String()),
+  role: Type.String(),
+  records_in: Count,
+  records_out: Count,
+  /** Estimates, absent for the first ten seconds. */
+  pps_in: Type.Optional(Rate),
+  mbps_in: Type.Optional(Rate),
+  pps_out: Type.Optional(Rate),
+  mbps_out: Type.Optional(Rate),
+});
 type InterfaceWire = Static<typeof InterfaceWire>;
 
 /** `interfaces`: if one address was requested. Before the first datagram only the identifying fields are present. */
-export const ExporterWire = Type.Object(
-  {
-    /** Absent: its entry of the configuration is gone. */
-    name: Type.Optional(Type.String()),
-    address: Type.String(),
-    site: Type.Optional(Type.String()),
-    state: oneOf(...EXPORTER_STATES),
-    faults: Type.Array(FaultWire),
-    listen: Type.Optional(Type.String()),
-    protocols: Type.Optional(Type.Array(Type.String())),
-    last_seen: Type.Optional(Timestamp),
-    /** Age of everything here. */
-    age_seconds: Type.Optional(rate),
-    /** Over the last ten to twenty seconds; packets and bits are estimates, of all its records, counted or not. */
-    rates: Type.Optional(
-      Type.Object(
-        { datagrams_per_sec: rate, records_per_sec: rate, counted_per_sec: rate, pps: rate, mbps: rate },
-        closed,
-      ),
+export const ExporterWire = closedObject({
+  /** Absent: its entry of the configuration is gone. */
+  name: Type.Optional(Type.String()),
+  address: Type.String(),
+  site: Type.Optional(Type.String()),
+  state: oneOf(...EXPORTER_STATES),
+  faults: Type.Array(FaultWire),
+  listen: Type.Optional(Type.String()),
+  protocols: Type.Optional(Type.Array(Type.String())),
+  last_seen: Type.Optional(Timestamp),
+  /** Age of everything here. */
+  age_seconds: Type.Optional(Rate),
+  /** Over the last ten to twenty seconds; packets and bits are estimates, of all its records, counted or not. */
+  rates: Type.Optional(
+    closedObject({ datagrams_per_sec: Rate, records_per_sec: Rate, counted_per_sec: Rate, pps: Rate, mbps: Rate }),
+  ),
+  /** The lost share of the records in the last minute, 0 to 1. */
+  loss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  datagrams: Type.Optional(Count),
+  bytes: Type.Optional(Count),
+  records: Type.Optional(Count),
+  counted_records: Type.Optional(Count),
+  /** By reason, only those above zero. */
+  left_out_records: Type.Optional(Type.Record(Type.String(), Count)),
+  /** Those that count no packet: a firewall's events; and those of options and interface counters. */
+  event_records: Type.Optional(Count),
+  other_records: Type.Optional(Count),
+  /** Records whose packets or bytes are estimated, since the exporter reports only the other. */
+  estimated_records: Type.Optional(Count),
+  unknown_rate_records: Type.Optional(Count),
+  late_records: Type.Optional(Count),
+  /** Late records that counted when they came, since all of the exporter are late. */
+  counted_late_records: Type.Optional(Count),
+  /** Sampling rates that cannot be, and were not taken; records that cannot be are in `left_out_records`. */
+  impossible_rates: Type.Optional(Count),
+  /** Flows whose totals found no place. */
+  untracked_flows: Type.Optional(Count),
+  /** Understood, and no traffic of IP: by kind, only those above zero. */
+  not_for_us: Type.Optional(Type.Record(Type.String(), Count)),
+  lost_records: Type.Optional(Count),
+  lost_datagrams: Type.Optional(Count),
+  reordered_datagrams: Type.Optional(Count),
+  duplicate_datagrams: Type.Optional(Count),
+  /** Packets that an sFlow agent could not sample, as it says itself. */
+  dropped_samples: Type.Optional(Count),
+  restarts: Type.Optional(Count),
+  templates: Type.Optional(Count),
+  /** Those that found no room, and those that gave theirs to others. */
+  templates_refused: Type.Optional(Count),
+  templates_displaced: Type.Optional(Count),
+  template_changes: Type.Optional(Count),
+  /** Sets kept until their template came, those that it came for, and bytes that wait now. */
+  kept_sets: Type.Optional(Count),
+  recovered_sets: Type.Optional(Count),
+  waiting_bytes: Type.Optional(Count),
+  /** By kind, only those above zero; and the first reasons, which name version, set or field. */
+  undecoded_by_kind: Type.Optional(Type.Record(Type.String(), Count)),
+  undecoded: Type.Optional(Type.Array(closedObject({ kind: Type.String(), reason: Type.String(), count: Count }))),
+  clock_skew_ms: Type.Optional(Type.Number()),
+  /** The exporter as it is understood: make, rate, counters, times, interfaces, and what is left out. */
+  beliefs: Type.Optional(Type.Array(closedObject({ about: Type.String(), text: Type.String() }))),
+  sampling: Type.Optional(
+    Type.Array(
+      closedObject({
+        domain: Count,
+        sampler: Count,
+        /** Sampling rate, as one packet in this number; absent: not known. */
+        rate: Type.Optional(Count),
+        origin: Type.String(),
+      }),
     ),
-    /** The lost share of the records in the last minute, 0 to 1. */
-    loss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    datagrams: Type.Optional(count),
-    bytes: Type.Optional(count),
-    records: Type.Optional(count),
-    counted_records: Type.Optional(count),
-    /** By reason, only those above zero. */
-    left_out_records: Type.Optional(Type.Record(Type.String(), count)),
-    /** Those that count no packet: a firewall's events; and those of options and interface counters. */
-    event_records: Type.Optional(count),
-    other_records: Type.Optional(count),
-    /** Records whose packets or bytes are estimated, since the exporter reports only the other. */
-    estimated_records: Type.Optional(count),
-    unknown_rate_records: Type.Optional(count),
-    late_records: Type.Optional(count),
-    /** Late records that counted when they came, since all of the exporter are late. */
-    counted_late_records: Type.Optional(count),
-    /** Sampling rates that cannot be, and were not taken; records that cannot be are in `left_out_records`. */
-    impossible_rates: Type.Optional(count),
-    /** Flows whose totals found no place. */
-    untracked_flows: Type.Optional(count),
-    /** Understood, and no traffic of IP: by kind, only those above zero. */
-    not_for_us: Type.Optional(Type.Record(Type.String(), count)),
-    lost_records: Type.Optional(count),
-    lost_datagrams: Type.Optional(count),
-    reordered_datagrams: Type.Optional(count),
-    duplicate_datagrams: Type.Optional(count),
-    /** Packets that an sFlow agent could not sample, as it says itself. */
-    dropped_samples: Type.Optional(count),
-    restarts: Type.Optional(count),
-    templates: Type.Optional(count),
-    /** Those that found no room, and those that gave theirs to others. */
-    templates_refused: Type.Optional(count),
-    templates_displaced: Type.Optional(count),
-    template_changes: Type.Optional(count),
-    /** Sets kept until their template came, those that it came for, and bytes that wait now. */
-    kept_sets: Type.Optional(count),
-    recovered_sets: Type.Optional(count),
-    waiting_bytes: Type.Optional(count),
-    /** By kind, only those above zero; and the first reasons, which name version, set or field. */
-    undecoded_by_kind: Type.Optional(Type.Record(Type.String(), count)),
-    undecoded: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), reason: Type.String(), count }, closed))),
-    clock_skew_ms: Type.Optional(Type.Number()),
-    /** The exporter as it is understood: make, rate, counters, times, interfaces, and what is left out. */
-    beliefs: Type.Optional(Type.Array(Type.Object({ about: Type.String(), text: Type.String() }, closed))),
-    sampling: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            domain: count,
-            sampler: count,
-            /** Sampling rate, as one packet in this number; absent: not known. */
-            rate: Type.Optional(count),
-            origin: Type.String(),
-          },
-          closed,
-        ),
-      ),
-    ),
-    interfaces: Type.Optional(Type.Array(InterfaceWire)),
-  },
-  closed,
-);
+  ),
+  interfaces: Type.Optional(Type.Array(InterfaceWire)),
+});
 export type ExporterWire = Static<typeof ExporterWire>;
 
-export const TelemetryWire = Type.Object(
-  {
-    /** False: no flow telemetry is configured, and the lists are empty. */
-    enabled: Type.Boolean(),
-    /** When it was read; absent: not yet. */
-    read_at: Type.Optional(Timestamp),
-    listeners: Type.Array(ListenerWire),
-    exporters: Type.Array(ExporterWire),
-  },
-  closed,
-);
+export const TelemetryWire = closedObject({
+  /** False: no flow telemetry is configured, and the lists are empty. */
+  enabled: Type.Boolean(),
+  /** When it was read; absent: not yet. */
+  read_at: Type.Optional(Timestamp),
+  listeners: Type.Array(ListenerWire),
+  exporters: Type.Array(ExporterWire),
+});
 export type TelemetryWire = Static<typeof TelemetryWire>;
 
 /** In the status: how many exporters there are, how many have a fault, and how many are in each state that one is in. */
-export const TelemetrySummaryWire = Type.Object(
-  { exporters: count, faulty: count, states: Type.Record(Type.String(), count) },
-  closed,
-);
+export const TelemetrySummaryWire = closedObject({
+  exporters: Count,
+  faulty: Count,
+  states: Type.Record(Type.String(), Count),
+});
 
 export function telemetrySummaryToWire(
   states: Readonly<Record<ExporterState, number>>,

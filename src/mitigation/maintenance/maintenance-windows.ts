@@ -17,12 +17,11 @@ export interface WindowOrder {
   readonly operator: string;
 }
 
-export const WINDOW_REFUSALS = ["name_configured", "too_many_windows"] as const;
-export type WindowRefusal = (typeof WINDOW_REFUSALS)[number];
-export type WindowEnd = "closed" | "expired";
+export type WindowRefusal = "name_configured" | "too_many_windows";
+type WindowEnd = "closed" | "expired";
 export type WindowObserver = OrderObserver<WindowOrder, WindowRefusal, WindowEnd>;
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly configured: readonly Window[];
   readonly store: RecordTable<WindowOrder>;
   readonly observer: WindowObserver;
@@ -39,7 +38,7 @@ export interface WindowView {
   readonly opensNext: number | null;
 }
 
-export type WindowAnswer =
+type WindowAnswer =
   | { readonly kind: "done"; readonly view: WindowView; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: WindowRefusal };
 

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { boolean, closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { boolean, closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import { parseTimestamp } from "../../schema/timestamp.ts";
@@ -33,7 +33,7 @@ export const WINDOW_KEYS = {
   reason: described(Type.Optional(Type.String({ maxLength: MAINTENANCE_REASON_MAX })), "Why, in words for people."),
 };
 
-export const WindowFile = Type.Object(
+export const WindowFile = closedObject(
   {
     ...WINDOW_KEYS,
     from: described(
@@ -43,7 +43,7 @@ export const WindowFile = Type.Object(
     until: described(Type.Optional(Type.String()), "When that one closes, at most a week later."),
     weekly: described(
       Type.Optional(
-        Type.Object(
+        closedObject(
           {
             days: described(list(oneOf(...DAYS), DAYS.length, { atLeastOne: true }), "The days on which it opens."),
             at: described(
@@ -54,15 +54,11 @@ export const WindowFile = Type.Object(
               integer(1, MINUTES_MAX),
               "How long it is open; with all days below 1440, so that it closes.",
             ),
-          },
-          closed,
-        ),
+          }),
       ),
       "When it opens each week, in place of `from` and `until`.",
     ),
-  },
-  closed,
-);
+  });
 export type WindowFile = Static<typeof WindowFile>;
 
 /** The targets and the effects of a window. */

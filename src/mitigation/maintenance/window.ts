@@ -1,5 +1,7 @@
 /** A maintenance window: what is done otherwise for some targets in a time. Pure. */
+
 import { type Prefix, prefixContains, prefixCovers } from "../../net/prefix.ts";
+import { DAY_MS, MINUTE_MS } from "../../system/now.ts";
 
 export interface Window {
   readonly name: string;
@@ -28,7 +30,7 @@ interface Weekly {
   readonly minutes: number;
 }
 
-const [MINUTE_MS, DAY_MS, WEEK_DAYS] = [60_000, 86_400_000, 7];
+const WEEK_DAYS = 7;
 /** 1970-01-01 was a Thursday. */
 const FIRST_DAY = 4;
 

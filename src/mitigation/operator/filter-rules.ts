@@ -46,9 +46,8 @@ export const RULE_ORDER_REFUSALS = [
   "too_many_rules",
 ] as const;
 export type RuleOrderRefusal = (typeof RULE_ORDER_REFUSALS)[number];
-export const RULE_ORDER_ENDS = ["removed", "expired"] as const;
 
-export type RuleOrderEnd = (typeof RULE_ORDER_ENDS)[number];
+export type RuleOrderEnd = "removed" | "expired";
 
 export interface FilterRulesObserver extends OrderObserver<RuleOrder, RuleOrderRefusal, RuleOrderEnd> {
   /** A kept order that cannot be in force. */

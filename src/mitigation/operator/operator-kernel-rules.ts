@@ -29,7 +29,7 @@ export interface OperatorRulesRequest {
 }
 
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
-const LASTS_MS = 10 * 365 * 86_400_000;
+export const LASTS_MS = 10 * 365 * 86_400_000;
 
 export function operatorKernelRules(request: OperatorRulesRequest): OperatorKernelRules {
   const { rules, networks, attacked, wallMs, room } = request;

@@ -6,7 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { FILTER_RULE_DESTINATIONS_MAX, PREFIX_SETS_MAX } from "../../limits.ts";
 import { LENGTH_RANGES_MAX, PATTERNS_MAX, PAYLOAD_BYTES_MAX } from "../../native/constants.ts";
 import { exactly, type Range } from "../../net/range.ts";
-import { boolean, closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { boolean, closedObject, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
 import { parseAddressOrPrefix, parseHexBytes, parsePortRange, parseRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -46,7 +46,7 @@ const flags = (description: string) => described(list(oneOf(...FLAGS), FLAGS.len
 const options = (description: string) => described(list(oneOf(...OPTION_NAMES), OPTION_NAMES.length), description);
 const rate = (description: string) => described(Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })), description);
 
-export const FilterRuleFile = Type.Object(
+export const FilterRuleFile = closedObject(
   {
     name: described(text("ruleName"), "The name of the rule, unique among all of them."),
     action: described(
@@ -79,7 +79,7 @@ export const FilterRuleFile = Type.Object(
     source_ports: described(list(text("portRange"), RANGES_MAX), "Source ports. An empty list is any port."),
     tcp_flags: described(
       Type.Optional(
-        Type.Object({ set: flags("Flags that are set."), unset: flags("Flags that are not set.") }, closed),
+        closedObject({ set: flags("Flags that are set."), unset: flags("Flags that are not set.") }),
       ),
       "Flags of TCP.",
     ),
@@ -96,25 +96,21 @@ export const FilterRuleFile = Type.Object(
     ),
     tcp_options: described(
       Type.Optional(
-        Type.Object(
-          { set: options("Options that the segment has."), unset: options("Options that it does not have.") },
-          closed,
-        ),
+        closedObject(
+          { set: options("Options that the segment has."), unset: options("Options that it does not have.") }),
       ),
       "Options of TCP.",
     ),
     payload: described(
       list(
-        Type.Object(
+        closedObject(
           {
             offset: described(integer(0, PAYLOAD_BYTES_MAX - 1, 0), "Where the bytes begin, from the payload's start."),
             bytes: described(text("hexBytes"), "The bytes as hexadecimal digits, such as `ffffffff 54`."),
             mask: described(Type.Optional(text("hexBytes")), "Which bits of them are compared; as long as `bytes`.", {
               ifAbsent: "all bits",
             }),
-          },
-          closed,
-        ),
+          }),
         PATTERNS_MAX,
       ),
       `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. Of several patterns one must match.`,
@@ -139,9 +135,7 @@ export const FilterRuleFile = Type.Object(
       valueIfAbsent: 64,
     }),
     dry_run: described(boolean(false), "Whether what it would do is only counted."),
-  },
-  closed,
-);
+  });
 export type FilterRuleFile = Static<typeof FilterRuleFile>;
 
 /** A rule as it was kept; null: this build does not understand it. */

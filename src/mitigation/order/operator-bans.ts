@@ -13,7 +13,7 @@ import type { BanOrder, ManyOrders } from "./ban-order.ts";
 import { type BanOrderRecord, orderOfRecord } from "./ban-order-record.ts";
 import { orderedBan, storeOrdered } from "./ordered-ban.ts";
 
-export interface OperatorBansOptions {
+interface OperatorBansOptions {
   readonly table: RecordTable<Ban>;
   readonly active: ActiveBans;
   readonly attacks: BannedAttacks;

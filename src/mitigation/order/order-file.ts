@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { BAN_REASON_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.ts";
 import { parseAddress } from "../../net/address.ts";
 import { type Community, parseCommunity } from "../../net/community.ts";
-import { closed, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
+import { closedObject, described, integer, oneOf, text } from "../../schema/schema-forms.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { buildFilterRule, FilterRuleFile } from "../operator/rule-file.ts";
 import { filterRuleFindings } from "../operator/rule-findings.ts";
@@ -15,10 +15,7 @@ const ORDER_NEIGHBORS_MAX = 64;
 const { source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths } = FilterRuleFile.properties;
 
 /** The keys of `filter_rules` that FlowSpec has, too. */
-const OrderRuleFile = Type.Object(
-  { source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths },
-  closed,
-);
+const OrderRuleFile = closedObject({ source, protocol, ports, source_ports, tcp_flags, fragment, packet_lengths });
 
 export const ORDER_KEYS = {
   method: described(
@@ -53,7 +50,7 @@ export const ORDER_KEYS = {
   dry_run: described(Type.Optional(Type.Boolean()), "Whether the ban is only recorded.", { ifAbsent: "false" }),
 };
 
-export const OrderFile = Type.Object(ORDER_KEYS, closed);
+export const OrderFile = closedObject(ORDER_KEYS);
 export type OrderFile = Static<typeof OrderFile>;
 
 /** Its faults, beside its shape. Paths begin at its keys. */
@@ -97,7 +94,7 @@ function* ruleFindings(
 }
 
 /** Without findings. */
-export type WrittenOrder = Omit<BanOrder, "prefix">;
+type WrittenOrder = Omit<BanOrder, "prefix">;
 
 export function buildOrder(file: OrderFile): WrittenOrder {
   const {

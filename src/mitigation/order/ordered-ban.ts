@@ -9,7 +9,7 @@ import { refusalOf, rejected } from "../new-ban.ts";
 import { type MitigationPolicy, termsOfBan } from "../policy.ts";
 import { type BanOrder, hasTerms } from "./ban-order.ts";
 
-export interface OrderGiven {
+interface OrderGiven {
   readonly order: BanOrder;
   /** The holder whose share it takes. */
   readonly by: Holder;
@@ -19,7 +19,7 @@ export interface OrderGiven {
   readonly policy: MitigationPolicy;
 }
 
-export interface BanMaker {
+interface BanMaker {
   readonly newBan: () => Ban;
   readonly replanned: (ban: Ban) => Ban;
 }
@@ -54,7 +54,7 @@ export function isVirtualBy(
   return isDryRun || (existing?.dryRun !== false && policy.isDryRun(prefix, "incoming"));
 }
 
-export interface StoredBan {
+interface StoredBan {
   readonly table: RecordTable<Ban>;
   readonly decide: () => Ban;
   readonly present: () => Ban | null;

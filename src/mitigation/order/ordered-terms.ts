@@ -6,7 +6,7 @@ import type { Match } from "../rules/match.ts";
 import type { Rule } from "../rules/rule.ts";
 import type { OrderedTerms } from "./ban-order.ts";
 
-export interface OrderedIn {
+interface OrderedIn {
   readonly ordered: OrderedTerms;
   /** The prefix is a single address. */
   readonly isOne: boolean;

@@ -13,6 +13,7 @@ import { ATTACK_SHARE_MIN, EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import { belowThreshold, isProfiled, servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
+import { MISSED_PACKETS } from "./users-at-risk.ts";
 import { scaled, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 export interface SeparatedTraffic {
@@ -35,8 +36,6 @@ const SMALL_PROFILE = 256;
 const SHARE_ROUNDS = 6;
 /** The share of users is known no better. */
 const SHARE_SLACK = 1.1;
-/** Packets that a profile may have missed, with a confidence of 95 % (Hanley, Lippman-Hand, 1983). */
-const MISSED_PACKETS = 3;
 
 export function separated(seen: SeenTraffic): SeparatedTraffic {
   const all = weighted(seen.packets, seen.unit);

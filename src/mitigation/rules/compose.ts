@@ -8,7 +8,7 @@ import { fittingRules } from "./fitting-rules.ts";
 import type { OwnedRule, SetBitOf } from "./kernel-rule.ts";
 import { isOfKernelOnly } from "./match.ts";
 
-export interface FilterParts {
+interface FilterParts {
   /** They are tried before all others. */
   readonly operators: OperatorKernelRules;
   /** The rules of bans, then standing ones: the first find room before the others. */

@@ -12,7 +12,7 @@ export const FLOWSPEC_FIELDS = [
   "packet_length",
   "fragment",
 ] as const;
-export type FlowspecField = (typeof FLOWSPEC_FIELDS)[number];
+type FlowspecField = (typeof FLOWSPEC_FIELDS)[number];
 
 export interface FlowspecSupport {
   readonly fields: readonly FlowspecField[];

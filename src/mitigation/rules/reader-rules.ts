@@ -2,13 +2,18 @@
  * The rules of a ban for readers that do not support all of its match fields, such as some scrub nodes and routers: found
  * again within those that they support. Pure, except that it bounds how many it finds at once.
  */
-import { NODE_RULES_FOUND_MAX } from "../../limits.ts";
 import type { RulesForReaders } from "../circumstances.ts";
 import type { NodeRules } from "../measure.ts";
 import { isSameAction, type RuleAction } from "./action.ts";
 import { type Rule, rulesText } from "./rule.ts";
 import type { CanExpress } from "./rule-cover.ts";
 import { simplerRules } from "./simpler-rules.ts";
+
+/**
+ * Diverted bans for which one tick finds rules for a node whose capabilities changed: it bounds the time that a tick
+ * blocks the event loop.
+ */
+export const NODE_RULES_FOUND_MAX = 16;
 
 export interface RuleReader {
   /** Equal keys mean equal readers. */

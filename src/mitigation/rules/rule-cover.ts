@@ -30,7 +30,7 @@ import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 /** Rules are searched without the prefix, which all packets are of. */
-export interface CoverRequest {
+interface CoverRequest {
   readonly family: 4 | 6;
   readonly action: RuleAction;
   /** Weights are shares of all traffic. */

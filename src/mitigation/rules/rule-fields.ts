@@ -41,7 +41,7 @@ const UNSEEN_SHARE_MAX = 0.25;
 /** Ports of one service that takes several are this near to each other. */
 const NEAR_PORTS = 16;
 /** A common range of lengths that is wider is not specific, bytes. */
-const LENGTH_WIDTH_MAX = 100;
+export const LENGTH_WIDTH_MAX = 100;
 
 /** A change that narrows a rule, and what it costs beside what it misses of the attack. */
 export class Narrowing {
@@ -65,7 +65,7 @@ export class Narrowing {
 export type LengthRanges = "none" | "own" | "between users" | "beside users";
 
 /** The packets by which a rule is narrowed. */
-export interface NarrowedBy {
+interface NarrowedBy {
   /** Packets that the rule matches. */
   readonly attack: readonly WeightedPacket[];
   readonly users: readonly WeightedPacket[];

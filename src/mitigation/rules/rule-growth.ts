@@ -93,7 +93,7 @@ export class GrowingRule implements Found {
   }
 }
 
-export interface Growth {
+interface Growth {
   readonly canExpress: (rule: Rule) => boolean;
   /** One percent of the users matched weighs as much as this many percent of the attack missed. */
   readonly usersWeight: number;

@@ -1,4 +1,5 @@
 /** Whether rules separate an attack from users, by what is known of the users. Pure. */
+
 import type { IpAddress } from "../../net/address.ts";
 import { onlyValue } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -8,6 +9,7 @@ import { canMatchAny, servedOf } from "./configured-services.ts";
 import { matchesOnlyDestination, ruleMatches } from "./match.ts";
 import type { Rule } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
+import { LENGTH_WIDTH_MAX } from "./rule-fields.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
 import { isProfiled } from "./unusual-packets.ts";
 import { UsersAtRisk } from "./users-at-risk.ts";
@@ -16,7 +18,7 @@ import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 /** The share of the matched packets that must be such as no user sends, for all of them to be of the attack. */
 const NEVER_SHARE_MIN = 0.8;
 
-export interface JudgedRules {
+interface JudgedRules {
   readonly separability: Separability;
   /** The risk of each rule, in the order of the rules. */
   readonly atRisk: readonly RuleRisk[];
@@ -109,8 +111,7 @@ const TUNNELS: ReadonlySet<number> = new Set([
   ...[IP_PROTOCOL.ipip, IP_PROTOCOL.ipv6],
 ]);
 
-/** Packets of an attack have a range of lengths in common if it is this narrow, bytes, and has this share of them. */
-const LENGTH_WIDTH_MAX = 100;
+/** The share of an attack's packets within a range of lengths that is narrow enough to be one. */
 const LENGTH_SHARE_MIN = 0.3;
 
 /**

@@ -13,7 +13,7 @@ import { type CanExpress, distinct } from "./rule-cover.ts";
 import { type FlowspecPolicy, keptOrFound, withoutPrefix, withPrefix } from "./rule-generator.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
-export interface SimplerRequest {
+interface SimplerRequest {
   readonly prefix: Prefix;
   /** With their packets. Outgoing ones are not considered. */
   readonly attacks: readonly ObservedAttack[];

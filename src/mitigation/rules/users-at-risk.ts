@@ -8,6 +8,9 @@ import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
+/** Packets that a profile or a sample which shows none may have missed, with a confidence of 95 % (Hanley, Lippman-Hand, 1983). */
+export const MISSED_PACKETS = 3;
+
 /** The users' traffic; the weights of both parts add up to 1. */
 export interface UsersTraffic {
   /** Packets that were seen. */
@@ -128,9 +131,6 @@ function besideRange(packets: readonly WeightedPacket[], { from: min, to: max }:
   }
   return (around * width) / (2 * margin);
 }
-
-/** Packets that a sample which shows none may have missed, with a confidence of 95 % (Hanley, Lippman-Hand, 1983). */
-const MISSED_PACKETS = 3;
 
 /**
  * The share in a range of lengths if it is as dense there as on the side where users are sparser: the gaps by which rules

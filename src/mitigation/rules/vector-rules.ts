@@ -6,7 +6,7 @@ import type { Rule } from "./rule.ts";
 
 type Signature = Partial<Pick<Rule, "protocols" | "sourcePorts" | "destinationPorts" | "tcpFlags" | "fragment">>;
 
-export interface VectorRules {
+interface VectorRules {
   /** Together they catch the vector's packets. */
   readonly signatures: readonly Signature[];
   /** Normal traffic has these fields too: the packets that match are not all part of the attack. */

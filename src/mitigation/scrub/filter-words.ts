@@ -1,7 +1,7 @@
 /** A scrub filter in words, for people. Pure. */
 import { type ScrubFilter, type SourceLimits, serviceText } from "./scrub-filter.ts";
 
-export interface FilterWords {
+interface FilterWords {
   /** Services, as `tcp/80,443` or `udp/from 53`; all else is dropped. null: any traffic is allowed. */
   readonly allowed: readonly string[] | null;
   /** How sources prove that they are what they say. */

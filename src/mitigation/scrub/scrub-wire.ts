@@ -2,9 +2,11 @@
  * A scrub filter in a rule document (docs/interface.md#rule-document-scrub), written, and read strictly. Absent or zero
  * does nothing; unknown keys are ignored. Rules that need both directions are not in it, since a node sees one.
  */
+
 import { Type } from "@sinclair/typebox";
 import type { Prefix } from "../../net/prefix.ts";
 import { exactly, onlyValue } from "../../net/range.ts";
+import { oneOf } from "../../schema/schema-forms.ts";
 import { type RuleWire, ruleToWire, wideRule } from "../rules/rule.ts";
 import { RuleProblem, readRule } from "../rules/rule-reader.ts";
 import { NO_SOURCE_LIMITS, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
@@ -31,7 +33,7 @@ const amount = Type.Optional(Type.Number({ minimum: LEAST }));
 
 export const ScrubWire = Type.Unsafe<ScrubWire>(
   Type.Object({
-    tcp: Type.Optional(Type.Union([Type.Literal("reset"), Type.Literal("transparent")])),
+    tcp: Type.Optional(oneOf("reset", "transparent")),
     dns: Type.Optional(Type.Literal(true)),
     learned_bytes: amount,
     source_packets: amount,

@@ -3,12 +3,14 @@
  * that these live on when their victim is scrubbed, and those of prefixes that are always scrubbed, by the configuration
  * or by a choice. The longest of these prefixes decides about an address. Pure.
  */
+
 import { mappedLength, type Prefix } from "../../net/prefix.ts";
 import { PrefixSet } from "../../net/prefix-set.ts";
 import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import type { GroupMitigation, MitigationSections } from "../mitigation-config.ts";
+import { LASTS_MS } from "../operator/operator-kernel-rules.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
 import type { OwnedRule } from "../rules/kernel-rule.ts";
 import { kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
@@ -17,9 +19,6 @@ import { wideRule } from "../rules/rule.ts";
 import { mayScrub } from "./ban-slots.ts";
 import type { ScrubConfig } from "./scrub-config.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
-
-/** Renewed with every change of the rules, so that they do not end while the service runs. */
-const LASTS_MS = 10 * 365 * 86_400_000;
 
 /** A prefix with rules of its own. */
 export interface StandingPlace {

@@ -20,7 +20,7 @@ import { droppedIn, xdpModeOf } from "./load-meter.ts";
 import { Refusals, withoutRoomOf } from "./refusals.ts";
 import type { ReadingBounds } from "./rule-document.ts";
 
-export interface ScrubAgentOptions {
+interface ScrubAgentOptions {
   readonly config: ScrubAgentConfig;
   readonly version: string;
   /** Open, not attached. The owner closes it after stop(). */

@@ -10,7 +10,7 @@ import type { KeptFiles } from "../../system/kept-file.ts";
 export const AUTHORITY_BYTES_MAX = 1024 * 1024;
 const NAME = "authority";
 
-export interface AuthorityFileOptions {
+interface AuthorityFileOptions {
   readonly path: string;
   readonly kept: Pick<KeptFiles, "read" | "keep">;
   /** At each reading. null: the file is good. `hasLast`: what was last good is used. */

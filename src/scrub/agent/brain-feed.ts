@@ -27,7 +27,7 @@ export interface BrainAccess {
   readonly troubleText: (trouble: PollTrouble) => string;
 }
 
-export interface BrainFeedOptions extends Pick<ReporterOptions, "filter" | "version"> {
+interface BrainFeedOptions extends Pick<ReporterOptions, "filter" | "version"> {
   readonly config: ScrubAgentConfig;
   readonly access: BrainAccess;
   /** Counts the brains in the order of the configuration, from 0. */
@@ -51,7 +51,7 @@ export interface BrainFeedOptions extends Pick<ReporterOptions, "filter" | "vers
 }
 
 /** `refused`: the document of an earlier process is beyond the bounds, and its rules go. */
-export type Saved = "loaded" | "refused" | "none";
+type Saved = "loaded" | "refused" | "none";
 
 export class BrainFeed {
   readonly #options: BrainFeedOptions;

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { type Certificate, selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
-import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { HttpController } from "./controller.ts";
+import { RULE_DOCUMENT_BYTES_MAX } from "./rule-document.ts";
 
 const TEXT = '{"version":1,"bans":[]}';
 

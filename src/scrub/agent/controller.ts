@@ -4,11 +4,11 @@
  * decisions.
  */
 import { isUtf8 } from "node:buffer";
-import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
+import { RULE_DOCUMENT_BYTES_MAX } from "./rule-document.ts";
 
-export interface ControllerOptions {
+interface ControllerOptions {
   readonly url: URL;
   readonly node: string;
   /** Called for each request; null: the service has no tokens. */

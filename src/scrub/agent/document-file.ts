@@ -4,9 +4,9 @@
  */
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { makePrivateFolder } from "../../system/private-folder.ts";
 import { StoredFile } from "../../system/stored-file.ts";
+import { RULE_DOCUMENT_BYTES_MAX } from "./rule-document.ts";
 
 export interface SavedDocument {
   readonly text: string;

@@ -5,7 +5,7 @@
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-export interface ScanBounds {
+interface ScanBounds {
   /** Lists and objects inside each other. */
   readonly depthMax: number;
   /** Lists, objects, and their further elements. */

@@ -3,6 +3,7 @@
  * expired bans, rules that do not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this
  * node.
  */
+
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import { countsByName, type RuleCounts } from "../../dataplane/rule-counts.ts";
 import {
@@ -15,25 +16,19 @@ import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import { compose } from "../../mitigation/rules/compose.ts";
 import type { OwnedRule, SetBitOf } from "../../mitigation/rules/kernel-rule.ts";
 import { ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
-import type { Rule } from "../../mitigation/rules/rule.ts";
-import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
 import { OPERATOR_ENTRIES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
+import type { WantedBan } from "./rule-document.ts";
 
 /** A ban with its expiry on this node's clock. */
-export interface HeldBan {
-  readonly prefix: Prefix;
-  readonly isVirtual: boolean;
+export interface HeldBan extends Omit<WantedBan, "expiresAtMs"> {
   /** On this node's monotonic clock, which cannot be set. */
   readonly expiresAtMs: number;
-  readonly rules: readonly Rule[];
-  /** The filter beside these rules; null: none. */
-  readonly filter: ScrubFilter | null;
 }
 
-export interface EnforcementOptions {
+interface EnforcementOptions {
   readonly filter: Pick<KernelFilter, "setRules" | "readRules">;
   readonly clock: Clock;
   readonly dryRun: boolean;
@@ -49,7 +44,7 @@ export interface EnforcementOptions {
 }
 
 /** Rules of this node's operator. */
-export interface LocalRules {
+interface LocalRules {
   /** In the order in which they are tried, before all of the document. */
   readonly rules: readonly OperatorRule[];
   /** Those of rules without destinations. */

@@ -18,7 +18,7 @@ export function aheadMs(sentAtMs: number | null, nowMs: number): number {
   return Math.abs(ahead) > SKEW_MS ? ahead : 0;
 }
 
-export interface HoldingClocks {
+interface HoldingClocks {
   readonly wallMs: number;
   readonly monotonicMs: number;
   readonly aheadMs: number;

@@ -29,7 +29,7 @@ interface RefusedDocument {
 export type PollTrouble = Failure | RefusedDocument;
 export type PollResult = "document" | "unchanged" | PollTrouble["kind"];
 
-export interface PollerOptions {
+interface PollerOptions {
   readonly controller: Pick<Controller, "poll">;
   readonly reading: () => ReadingBounds;
   /** Puts the document in force. */

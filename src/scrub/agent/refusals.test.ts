@@ -1,8 +1,13 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { BODY_BYTES_MAX, REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../../limits.ts";
-import { readEnforced } from "../enforced-report.ts";
-import { refusalsToWire } from "./refusals.ts";
+import { BODY_BYTES_MAX } from "../../limits.ts";
+import {
+  REFUSAL_CHARACTERS_MAX,
+  REFUSAL_REASONS_MAX,
+  REFUSED_BANS_LISTED_MAX,
+  readEnforced,
+} from "../enforced-report.ts";
+import { refusalsToWire, withLastGood } from "./refusals.ts";
 import type { RefusedBan } from "./rule-document.ts";
 
 /** Of the longest prefixes. */
@@ -43,3 +48,14 @@ test.each([REFUSED_BANS_LISTED_MAX - 1, REFUSED_BANS_LISTED_MAX, REFUSED_BANS_LI
     expect(JSON.stringify(wire).length).toBeLessThan(BODY_BYTES_MAX - 8192);
   },
 );
+
+test("a refused ban keeps its rules from before, and none once it is to be in dry run", () => {
+  const [asked, before] = [prefix("192.0.2.1/32"), prefix("192.0.2.2/32")];
+  const held = (target: RefusedBan["prefix"] & {}) => ({
+    ...{ prefix: target, isVirtual: false, expiresAtMs: 1, rules: [], filter: null },
+  });
+  const refusal = (isVirtual: boolean) => [{ prefix: before, isVirtual, cause: "unreadable", reason: "no" } as const];
+  const kept = (isVirtual: boolean) => withLastGood([held(asked)], refusal(isVirtual), [held(before)]);
+  expect(kept(false)).toEqual([held(asked), held(before)]);
+  expect(kept(true)).toEqual([held(asked)]);
+});

@@ -2,14 +2,15 @@
  * The bans that this node refuses, for its report (docs/interface.md#scrub-report), its log and its metrics; and what
  * it enforces in their place.
  */
-import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../../limits.ts";
+
 import type { Prefix } from "../../net/prefix.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
+import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../enforced-report.ts";
 import type { HeldBan } from "./enforcement.ts";
 import type { RefusalCause, RefusedBan } from "./rule-document.ts";
 
-export interface RefusalsWire {
+interface RefusalsWire {
   readonly refused_bans: readonly { readonly reason: string; readonly prefixes: readonly string[] }[];
   readonly refused_bans_total: number;
 }
@@ -49,7 +50,7 @@ export function withLastGood(
   return kept.length === 0 ? held : [...held, ...kept];
 }
 
-export interface RefusalsOptions {
+interface RefusalsOptions {
   readonly log: Pick<Log, "warn">;
   readonly limiter: Limiter;
   readonly metrics: { refusedBan(cause: RefusalCause): void };

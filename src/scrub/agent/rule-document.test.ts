@@ -1,8 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX, RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
+import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/match.ts";
 import { exactly } from "../../net/range.ts";
-import { DocumentProblem, type ReadDocument, readDocument as readWith } from "./rule-document.ts";
+import {
+  DocumentProblem,
+  type ReadDocument,
+  RULE_DOCUMENT_BYTES_MAX,
+  readDocument as readWith,
+} from "./rule-document.ts";
 
 const EXPIRES = "2026-03-01T12:10:00.000Z";
 const BAN = {

@@ -12,6 +12,9 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { parseTimestamp } from "../../schema/timestamp.ts";
 import { excessIn } from "./document-scan.ts";
 
+/** Bytes of a rule document that a scrub node accepts: the largest number of bans with all their rules. */
+export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
+
 export interface WantedBan {
   /** The protected prefix; unique. An address and the prefix that starts there are different. */
   readonly prefix: Prefix;

@@ -1,7 +1,7 @@
 /** Texts and remedies for failures between this node and its controller. Pure. */
 import type { PollTrouble } from "./poller.ts";
 
-export interface TroubleNames {
+interface TroubleNames {
   readonly url: string;
   readonly node: string;
   /** The variable that holds the token; null: there is none. */

@@ -23,16 +23,16 @@ import { LATER_COLUMNS } from "./schema.ts";
 import { targetCondition } from "./targets.ts";
 
 /** Runs a query and returns its rows. */
-export type Select = (query: string) => Promise<unknown[]>;
+type Select = (query: string) => Promise<unknown[]>;
 
-export interface Tables {
+interface Tables {
   /** As the queries write it. */
   readonly database: string;
   /** The later columns of the traffic that its table has. */
   readonly laterColumns: ReadonlySet<string>;
 }
 
-export type Answers = {
+type Answers = {
   readonly [N in QueryName]: (question: HistoryQuery<N>, select: Select, tables: Tables) => Promise<AnswerTo<N>>;
 };
 

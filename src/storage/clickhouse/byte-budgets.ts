@@ -4,13 +4,14 @@
  * before compression; what is over it is removed by a mutation, down to a part of the budget, since that rewrites the days
  * that it is in.
  */
+import { DAY_MS, MINUTE_MS } from "../../system/now.ts";
 import type { GivenUp } from "../history-driver.ts";
 import { AUDIT_CAUSE, RECORD_CAUSES, type RecordCause, ROW_BYTES } from "../record-causes.ts";
 import { literal } from "./literal.ts";
-import { DAY_MS, type Table } from "./schema.ts";
+import type { Table } from "./schema.ts";
 import { sharesLeft } from "./shares-left.ts";
 
-export interface BudgetedServer {
+interface BudgetedServer {
   readonly select: (query: string) => Promise<unknown[]>;
   readonly command: (query: string) => Promise<void>;
   /** As text, and quoted for a query. */
@@ -18,7 +19,7 @@ export interface BudgetedServer {
   readonly quoted: string;
 }
 
-export interface ByteBudgetsOptions {
+interface ByteBudgetsOptions {
   /** Bytes of traffic and edge history, as they are on the server's disk. */
   readonly maxBytes: number;
   readonly records: Readonly<Record<RecordCause, number>>;
@@ -29,7 +30,6 @@ const KEPT = 0.75;
 /** Holders whose records are removed by one mutation. */
 const HOLDERS_MAX = 100;
 const SERIES: readonly Table[] = ["traffic", "edge_windows", "edge_sources", "edge_events"];
-const MINUTE_MS = 60_000;
 
 /** Where records of causes are, when they came, and what they take. */
 const RECORDS = {

@@ -2,10 +2,12 @@
  * History on a ClickHouse server, for several machines. Missing tables are created; existing ones, such as Distributed
  * tables over several shards, are used unchanged.
  */
+
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
 import { messageOf } from "../../system/error-message.ts";
+import { DAY_MS } from "../../system/now.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import { auditRow } from "../audit-record.ts";
@@ -25,7 +27,7 @@ import {
   trafficLines,
   windowRow,
 } from "./rows.ts";
-import { addColumns, createTable, DAY_MS, LATER_COLUMNS, TABLES, type Table } from "./schema.ts";
+import { addColumns, createTable, LATER_COLUMNS, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** Escapes values in the text of a query. Query parameters are not supported by the oldest servers that we support. */
 
-export type Literal = string | number;
+type Literal = string | number;
 
 /** Text is quoted and escaped; a number is unchanged. */
 export function literal(value: Literal): string {

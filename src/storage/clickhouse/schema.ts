@@ -4,7 +4,9 @@
  * server merges it, and forever if it is on two shards: queries count it once by its key, using the row with the
  * highest version.
  */
+
 import { EDGE_COUNTERS } from "../../edge/reports/edge-history.ts";
+import { DAY_MS } from "../../system/now.ts";
 
 export const TABLES = ["audit", "attacks", "traffic", "edge_windows", "edge_sources", "edge_events"] as const;
 export type Table = (typeof TABLES)[number];
@@ -17,7 +19,6 @@ interface Definition {
   readonly key: string;
 }
 
-export const DAY_MS = 86_400_000;
 const texts = (...names: string[]) => names.map((name) => `${name} String`).join(", ");
 
 /** `at`, `started` and `ended` are wall clock ms, `ts` is in seconds. Empty text and 0 mean absent. */

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { messageOf } from "../../system/error-message.ts";
 import { StorageFault } from "../storage-fault.ts";
 
-export interface FileOptions {
+interface FileOptions {
   readonly path: string;
   /** FULL: what was committed survives a loss of power. NORMAL: it survives the end of the process. */
   readonly synchronous: "FULL" | "NORMAL";

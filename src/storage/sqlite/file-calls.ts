@@ -31,7 +31,7 @@ export type FileAnswer<N extends keyof FileCalls> = Awaited<ReturnType<FileCalls
  * A batch sent between threads. There are thousands of edge windows a second: as JSON they cost a third of cloning
  * them.
  */
-export type FileBatch =
+type FileBatch =
   | Exclude<HistoryBatch, { readonly kind: "edge_windows" }>
   | { readonly kind: "edge_windows"; readonly json: string };
 

@@ -1,7 +1,9 @@
 /** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
+
 import type { Database } from "bun:sqlite";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { DAY_MS, MINUTE_MS } from "../../system/now.ts";
 
 import type { AnswerTo, GivenUp, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import { RECORD_BUDGETS, RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
@@ -39,8 +41,6 @@ const WRITING = {
   series: { synchronous: "NORMAL", logBytes: 64 * 1024 * 1024 },
 } as const;
 
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 /** Beyond this share of its size, the oldest history is removed: one of PARTS parts of its time, then the next. */
 const FULL_SHARE = 0.9;
 const PARTS = 50;

@@ -18,7 +18,7 @@ import type { RecordCause } from "../record-causes.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
 
-export interface SqliteHistoryOptions {
+interface SqliteHistoryOptions {
   /** File of traffic and edge history; the file of audit and attacks is beside it. */
   readonly path: string;
   readonly retentionDays: number;

@@ -12,7 +12,7 @@ import { timeRange } from "../../time-range.ts";
 import { EdgeEventKindWire, EdgeEventsWire, edgeEventToWire } from "../../wire/edge/history.ts";
 import { NameText } from "../../wire/request-texts.ts";
 
-export interface EdgeEventsSources {
+interface EdgeEventsSources {
   readonly backend: Pick<Backend, "edgeHistory">;
   readonly nodes: Pick<EdgeNodes, "has">;
   readonly clock: Pick<Clock, "wallMs">;

@@ -24,7 +24,7 @@ import {
 import { NameText } from "../../wire/request-texts.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
 
-export interface EdgeHistorySources {
+interface EdgeHistorySources {
   readonly backend: Pick<Backend, "edgeHistory">;
   readonly nodes: Pick<EdgeNodes, "has" | "zone">;
   readonly access: ZoneAccess;

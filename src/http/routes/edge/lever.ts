@@ -11,7 +11,7 @@ import { jsonAnswer } from "../../server/answer.ts";
 import { type LeverRequest, LeverWire, leverCheck, leverToWire } from "../../wire/edge/lever.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
 
-export interface LeverSources {
+interface LeverSources {
   readonly backend: Pick<Backend, "edge" | "settled">;
   readonly access: ZoneAccess;
   readonly clock: Pick<Clock, "wallMs">;

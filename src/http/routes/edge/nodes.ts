@@ -8,7 +8,7 @@ import { JsonArray } from "../../server/json-array.ts";
 import { type Reader, type Slicing, TablePass } from "../../table-pass.ts";
 import { EdgeInventoryWire, edgeNodeToWire } from "../../wire/edge/node.ts";
 
-export interface EdgeNodesSources {
+interface EdgeNodesSources {
   readonly nodes: EdgeNodes;
   readonly reports: EdgeReports;
   /** By the configuration in force. */

@@ -6,10 +6,10 @@ import {
   KEY_AUTHORIZATION_CHARACTERS_MAX,
   SLOT_RETRY_SECONDS_MAX,
 } from "../../../limits.ts";
+import { closedObject } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
-import type { Refusal } from "../../refusal.ts";
+import { invalidBody } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
-import { closed } from "../closed.ts";
 import { NameText } from "../request-texts.ts";
 
 export type SlotOrder =
@@ -18,21 +18,18 @@ export type SlotOrder =
   | { readonly kind: "release"; readonly zone: string | null };
 
 const slotFields = fieldCheck(
-  Type.Object(
-    {
-      /** Required unless release is true. */
-      zone: Type.Optional(Type.String()),
-      /** Returns the slot of the zone; without a zone, all slots of the node. */
-      release: Type.Optional(Type.Boolean()),
-    },
-    closed,
-  ),
+  closedObject({
+    /** Required unless release is true. */
+    zone: Type.Optional(Type.String()),
+    /** Returns the slot of the zone; without a zone, all slots of the node. */
+    release: Type.Optional(Type.Boolean()),
+  }),
 );
 
 export const slotCheck: FieldCheck<SlotOrder> = {
   schema: Type.Union([
-    Type.Object({ zone: NameText, release: Type.Optional(Type.Boolean()) }, closed),
-    Type.Object({ release: Type.Literal(true) }, closed),
+    closedObject({ zone: NameText, release: Type.Optional(Type.Boolean()) }),
+    closedObject({ release: Type.Literal(true) }),
   ]),
   check(value) {
     const checked = slotFields.check(value);
@@ -41,22 +38,19 @@ export const slotCheck: FieldCheck<SlotOrder> = {
     if (release === true) {
       return { kind: "fields", fields: { kind: "release", zone: zone === undefined ? null : zoneName(zone) } };
     }
-    if (zone === undefined) return wrong("zone is required");
+    if (zone === undefined) return invalidBody("zone is required");
     return { kind: "fields", fields: { kind: "request", zone: zoneName(zone) } };
   },
 };
 
 export const SlotWire = Type.Union([
-  Type.Object({ granted: Type.Literal(true), expires_at: Timestamp }, closed),
-  Type.Object(
-    {
-      granted: Type.Literal(false),
-      /** The node that holds the slot. */
-      holder: Type.String(),
-      retry_after_seconds: Type.Integer({ minimum: 1, maximum: SLOT_RETRY_SECONDS_MAX }),
-    },
-    closed,
-  ),
+  closedObject({ granted: Type.Literal(true), expires_at: Timestamp }),
+  closedObject({
+    granted: Type.Literal(false),
+    /** The node that holds the slot. */
+    holder: Type.String(),
+    retry_after_seconds: Type.Integer({ minimum: 1, maximum: SLOT_RETRY_SECONDS_MAX }),
+  }),
 ]);
 
 export function slotToWire(answer: Exclude<SlotAnswer, { kind: "unknown_zone" }>): Static<typeof SlotWire> {
@@ -70,30 +64,27 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
 const KEY_AUTHORIZATION = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 const challengeFields = fieldCheck(
-  Type.Object({ zone: Type.String(), token: Type.String(), key_authorization: Type.String() }, closed),
+  closedObject({ zone: Type.String(), token: Type.String(), key_authorization: Type.String() }),
 );
 
 export const challengeCheck: FieldCheck<ChallengeOrder> = {
-  schema: Type.Object(
-    {
-      zone: Type.String(),
-      token: Type.String({ pattern: BASE64URL.source, maxLength: ACME_TOKEN_CHARACTERS_MAX }),
-      key_authorization: Type.String({
-        pattern: KEY_AUTHORIZATION.source,
-        maxLength: KEY_AUTHORIZATION_CHARACTERS_MAX,
-      }),
-    },
-    closed,
-  ),
+  schema: closedObject({
+    zone: Type.String(),
+    token: Type.String({ pattern: BASE64URL.source, maxLength: ACME_TOKEN_CHARACTERS_MAX }),
+    key_authorization: Type.String({
+      pattern: KEY_AUTHORIZATION.source,
+      maxLength: KEY_AUTHORIZATION_CHARACTERS_MAX,
+    }),
+  }),
   check(value) {
     const checked = challengeFields.check(value);
     if (checked.kind !== "fields") return checked;
     const { zone, token, key_authorization: keyAuthorization } = checked.fields;
     if (!BASE64URL.test(token) || token.length > ACME_TOKEN_CHARACTERS_MAX) {
-      return wrong(`token must be base64url, 1 to ${ACME_TOKEN_CHARACTERS_MAX} characters`);
+      return invalidBody(`token must be base64url, 1 to ${ACME_TOKEN_CHARACTERS_MAX} characters`);
     }
     if (!KEY_AUTHORIZATION.test(keyAuthorization) || keyAuthorization.length > KEY_AUTHORIZATION_CHARACTERS_MAX) {
-      return wrong(
+      return invalidBody(
         `key_authorization must be base64url, a dot, base64url, ${KEY_AUTHORIZATION_CHARACTERS_MAX} characters at most`,
       );
     }
@@ -103,8 +94,4 @@ export const challengeCheck: FieldCheck<ChallengeOrder> = {
 
 function zoneName(zone: string): string {
   return zone.toLowerCase();
-}
-
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
 }

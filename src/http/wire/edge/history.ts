@@ -13,80 +13,62 @@ import {
   type EdgeSourceTotal,
   REPORTED_STATES,
 } from "../../../edge/reports/edge-history.ts";
+import { Count, closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
-import { oneOf } from "../one-of.ts";
-
-const total = Type.Integer({ minimum: 0 });
 
 export const ReportedStateWire = oneOf(...REPORTED_STATES);
 export const EdgeEventKindWire = oneOf(...EDGE_EVENT_KINDS);
 
-const EdgePointWire = Type.Object(
-  {
-    /** Start of the bucket. */
-    ts: Timestamp,
-    /** Distinct nodes that reported in the bucket. */
-    nodes: total,
-    /** The longest observation time of one node: requests / window_seconds is the rate of all nodes. */
-    window_seconds: Type.Number(),
-    ...(Object.fromEntries(EDGE_COUNTERS.map((name) => [name, total])) as Record<keyof EdgeCounts, typeof total>),
-  },
-  closed,
-);
+const EdgePointWire = closedObject({
+  /** Start of the bucket. */
+  ts: Timestamp,
+  /** Distinct nodes that reported in the bucket. */
+  nodes: Count,
+  /** The longest observation time of one node: requests / window_seconds is the rate of all nodes. */
+  window_seconds: Type.Number(),
+  ...(Object.fromEntries(EDGE_COUNTERS.map((name) => [name, Count])) as Record<keyof EdgeCounts, typeof Count>),
+});
 
 /** With storage off there are only `available` and `points`. */
-export const EdgeHistoryWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    zone: Type.Optional(Type.String()),
-    node: Type.Optional(Type.String()),
-    step_seconds: Type.Optional(Type.Integer()),
-    points: Type.Array(EdgePointWire),
-  },
-  closed,
-);
+export const EdgeHistoryWire = closedObject({
+  available: Type.Boolean(),
+  zone: Type.Optional(Type.String()),
+  node: Type.Optional(Type.String()),
+  step_seconds: Type.Optional(Type.Integer()),
+  points: Type.Array(EdgePointWire),
+});
 export type EdgeHistoryWire = Static<typeof EdgeHistoryWire>;
 
-const EdgeSourceWire = Type.Object(
-  {
-    source: Type.String(),
-    /** The strongest in the range. */
-    state: ReportedStateWire,
-    requests: total,
-    windows: total,
-    nodes: total,
-    first_seen: Timestamp,
-    last_seen: Timestamp,
-  },
-  closed,
-);
+const EdgeSourceWire = closedObject({
+  source: Type.String(),
+  /** The strongest in the range. */
+  state: ReportedStateWire,
+  requests: Count,
+  windows: Count,
+  nodes: Count,
+  first_seen: Timestamp,
+  last_seen: Timestamp,
+});
 
-export const EdgeSourcesWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    zone: Type.String(),
-    state: Type.Optional(ReportedStateWire),
-    sources: Type.Array(EdgeSourceWire),
-  },
-  closed,
-);
+export const EdgeSourcesWire = closedObject({
+  available: Type.Boolean(),
+  zone: Type.String(),
+  state: Type.Optional(ReportedStateWire),
+  sources: Type.Array(EdgeSourceWire),
+});
 
-const EdgeEventWire = Type.Object(
-  {
-    event_time: Timestamp,
-    node: Type.String(),
-    /** Absent: the event is about the node as a whole. */
-    zone: Type.Optional(Type.String()),
-    kind: EdgeEventKindWire,
-    detail: Type.String(),
-  },
-  closed,
-);
+const EdgeEventWire = closedObject({
+  event_time: Timestamp,
+  node: Type.String(),
+  /** Absent: the event is about the node as a whole. */
+  zone: Type.Optional(Type.String()),
+  kind: EdgeEventKindWire,
+  detail: Type.String(),
+});
 
-export const EdgeEventsWire = Type.Object({ available: Type.Boolean(), events: Type.Array(EdgeEventWire) }, closed);
+export const EdgeEventsWire = closedObject({ available: Type.Boolean(), events: Type.Array(EdgeEventWire) });
 
 export function edgeHistoryToWire(
   { zone, node, stepSeconds }: EdgeHistoryQuery,

@@ -4,12 +4,11 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Lever, LeverOrder } from "../../../edge/zones/levers.ts";
 import type { Zone } from "../../../edge/zones/zone.ts";
 import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
+import { closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
-import type { Refusal } from "../../refusal.ts";
+import { invalidBody } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
-import { oneOf } from "../one-of.ts";
 import { plainTextFault } from "../plain-text.ts";
 import { KEPT_FIELDS, type Settled, savedToWire } from "../saved.ts";
 
@@ -17,30 +16,25 @@ export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason:
 
 /** The schema in the API's description. */
 const LeverRequestWire = Type.Union([
-  Type.Object(
-    {
-      mode: oneOf("manual", "auto"),
-      ttl_seconds: Type.Integer({ minimum: LEVER_SECONDS_MIN, maximum: LEVER_SECONDS_MAX }),
-      reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
-    },
-    closed,
-  ),
-  Type.Object(
-    {
-      mode: Type.Literal("off"),
-      /** Ignored. */
-      ttl_seconds: Type.Optional(Type.Unknown()),
-      reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
-    },
-    closed,
-  ),
+  closedObject({
+    mode: oneOf("manual", "auto"),
+    ttl_seconds: Type.Integer({ minimum: LEVER_SECONDS_MIN, maximum: LEVER_SECONDS_MAX }),
+    reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
+  }),
+  closedObject({
+    mode: Type.Literal("off"),
+    /** Ignored. */
+    ttl_seconds: Type.Optional(Type.Unknown()),
+    reason: Type.Optional(Type.String({ maxLength: LEVER_REASON_MAX })),
+  }),
 ]);
 
 const fields = fieldCheck(
-  Type.Object(
-    { mode: Type.String(), ttl_seconds: Type.Optional(Type.Unknown()), reason: Type.Optional(Type.String()) },
-    closed,
-  ),
+  closedObject({
+    mode: Type.String(),
+    ttl_seconds: Type.Optional(Type.Unknown()),
+    reason: Type.Optional(Type.String()),
+  }),
 );
 
 export const leverCheck: FieldCheck<LeverRequest> = {
@@ -51,12 +45,12 @@ export const leverCheck: FieldCheck<LeverRequest> = {
     const { mode, ttl_seconds: ttlSeconds, reason: words = "" } = checked.fields;
     // Half of a surrogate pair would be stored as another character by the databases.
     const reason = words.toWellFormed();
-    if (mode !== "manual" && mode !== "auto" && mode !== "off") return wrong("mode must be manual, auto or off");
+    if (mode !== "manual" && mode !== "auto" && mode !== "off") return invalidBody("mode must be manual, auto or off");
     const fault = plainTextFault("reason", reason, LEVER_REASON_MAX);
-    if (fault !== null) return wrong(fault);
+    if (fault !== null) return invalidBody(fault);
     if (mode === "off") return { kind: "fields", fields: { mode, reason } };
     if (isLeverTime(ttlSeconds)) return { kind: "fields", fields: { mode, ttlSeconds, reason } };
-    return wrong(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);
+    return invalidBody(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);
   },
 };
 
@@ -64,40 +58,30 @@ function isLeverTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= LEVER_SECONDS_MIN && Number(value) <= LEVER_SECONDS_MAX;
 }
 
-function wrong(detail: string): Refusal {
-  return { kind: "invalid_body", detail };
-}
+export const LeverWire = closedObject({
+  zone: Type.String(),
+  /** All three absent: the zone follows its file. */
+  mode: Type.Optional(oneOf("auto", "manual")),
+  until: Type.Optional(Timestamp),
+  reason: Type.Optional(Type.String()),
+  /** policy.challenge of the zones file; empty: the zone is not in the file any more. */
+  file_mode: oneOf("auto", "manual", "off", ""),
+  ...KEPT_FIELDS,
+  /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
+  zone_watch_only: Type.Boolean(),
+  rung_watch_only: Type.Boolean(),
+  /** Nodes that serve the zone. */
+  nodes: Type.Array(
+    closedObject({
+      name: Type.String(),
+      alive: Type.Boolean(),
+      /** Absent: the node has not reported yet. */
+      dry_run: Type.Optional(Type.Boolean()),
+    }),
+  ),
+});
 
-export const LeverWire = Type.Object(
-  {
-    zone: Type.String(),
-    /** All three absent: the zone follows its file. */
-    mode: Type.Optional(oneOf("auto", "manual")),
-    until: Type.Optional(Timestamp),
-    reason: Type.Optional(Type.String()),
-    /** policy.challenge of the zones file; empty: the zone is not in the file any more. */
-    file_mode: oneOf("auto", "manual", "off", ""),
-    ...KEPT_FIELDS,
-    /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
-    zone_watch_only: Type.Boolean(),
-    rung_watch_only: Type.Boolean(),
-    /** Nodes that serve the zone. */
-    nodes: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          alive: Type.Boolean(),
-          /** Absent: the node has not reported yet. */
-          dry_run: Type.Optional(Type.Boolean()),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
-
-export interface LeverView {
+interface LeverView {
   readonly name: string;
   /** null: it is not in the zones file any more. */
   readonly zone: Zone | null;

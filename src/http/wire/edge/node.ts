@@ -1,8 +1,8 @@
 /** The inventory of edge nodes on the wire (docs/interface.md#edge-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { EdgeNodeView } from "../../../edge/edge-nodes.ts";
+import { Count, closedObject } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { EdgeReportWire } from "./report.ts";
 
@@ -17,7 +17,7 @@ const EDGE_NODE = {
   holding: Type.Boolean(),
   /** The hostgroups whose zones it serves, in addition to zones without one. */
   hostgroups: Type.Array(Type.String()),
-  zones_placed: Type.Integer({ minimum: 0 }),
+  zones_placed: Count,
   /** Names of the tokens that are bound to it. */
   tokens: names,
   /** Name of the token of its last accepted poll. */
@@ -27,31 +27,25 @@ const EDGE_NODE = {
   reported_at: Type.Optional(Timestamp),
 };
 
-const EdgeNodeWire = Type.Object(EDGE_NODE, closed);
+const EdgeNodeWire = closedObject(EDGE_NODE);
 /** Without its report, which is inserted as text. */
-export type EdgeNodeWire = Static<typeof EdgeNodeWire>;
+type EdgeNodeWire = Static<typeof EdgeNodeWire>;
 
-export const EdgeInventoryWire = Type.Object(
-  {
-    nodes_total: Type.Integer({ minimum: 0 }),
-    stale_after_seconds: Type.Integer({ minimum: 1 }),
-    /** Names of agents' tokens that may act as any node. */
-    unbound_agent_tokens: names,
-    nodes: Type.Array(
-      Type.Object(
-        {
-          ...EDGE_NODE,
-          /** The last report, rewritten. */
-          report: Type.Optional(EdgeReportWire),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
+export const EdgeInventoryWire = closedObject({
+  nodes_total: Count,
+  stale_after_seconds: Type.Integer({ minimum: 1 }),
+  /** Names of agents' tokens that may act as any node. */
+  unbound_agent_tokens: names,
+  nodes: Type.Array(
+    closedObject({
+      ...EDGE_NODE,
+      /** The last report, rewritten. */
+      report: Type.Optional(EdgeReportWire),
+    }),
+  ),
+});
 
-export interface EdgeNodeEntry {
+interface EdgeNodeEntry {
   readonly view: EdgeNodeView;
   /** Names of bound tokens. */
   readonly tokens: readonly string[];

@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { edgeReport, zoneWire } from "../../../../test/fixtures/edge/edge-reports.ts";
 import { address } from "../../../../test/fixtures/host-rows.ts";
 import { NOON } from "../../../../test/fixtures/views.ts";
-import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW } from "../../../limits.ts";
-import { edgeReportCheck } from "./report.ts";
+import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, edgeReportCheck } from "./report.ts";
 
 const claimOf = (zone: object) => edgeReport({ zones: [zoneWire("a.example", zone)] }).zones.get("a.example");
 const faultOf = (wire: unknown) => {

@@ -15,12 +15,21 @@ import type {
   H3Claim,
   ZoneClaim,
 } from "../../../edge/reports/report.ts";
-import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from "../../../limits.ts";
 import { type IpAddress, parseAddress } from "../../../net/address.ts";
+import { Count } from "../../../schema/schema-forms.ts";
 import { parseTimestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { rewritten } from "../node-text.ts";
+
+/** Sources that are read from one window of one zone in an edge node's report. */
+export const EDGE_SOURCES_PER_WINDOW = 20;
+/**
+ * The largest counter of such a window, so that sums over all nodes and 31 days stay safe integers; and its longest
+ * duration, seconds.
+ */
+export const EDGE_COUNT_MAX = 10_000_000_000;
+const EDGE_WINDOW_SECONDS_MAX = 3600;
 
 FormatRegistry.Set("date-time", (text) => parseTimestamp(text) !== null);
 
@@ -30,7 +39,7 @@ const time = Type.Optional(Type.String({ format: "date-time" }));
 const count = Type.Optional(Type.Integer({ minimum: 0, maximum: EDGE_COUNT_MAX }));
 const rate = Type.Optional(Type.Number({ minimum: 0, maximum: EDGE_COUNT_MAX }));
 /** Names, or only the number. */
-const zoneNames = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Integer({ minimum: 0 })]));
+const zoneNames = Type.Optional(Type.Union([Type.Array(Type.String()), Count]));
 
 /** The service does not read it: any type is accepted. */
 const unread = Type.Optional(Type.Unknown());

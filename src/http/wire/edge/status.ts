@@ -10,101 +10,80 @@ import type {
 } from "../../../edge/fleet-status.ts";
 import { FLEET_COUNTERS } from "../../../edge/reports/edge-history.ts";
 import type { ChallengeOverride } from "../../../edge/zones/zone-documents.ts";
+import { Count, closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
-import { oneOf } from "../one-of.ts";
 
-const total = Type.Integer({ minimum: 0 });
 const atLeastOne = Type.Optional(Type.Integer({ minimum: 1 }));
 const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));
 const onlyTrue = Type.Optional(Type.Literal(true));
 
-const NodeChallengeWire = Type.Object(
-  {
-    node: Type.String(),
-    reason: Type.Optional(Type.String()),
-    until: Type.Optional(Timestamp),
-    dry_run: Type.Boolean(),
-  },
-  closed,
-);
+const NodeChallengeWire = closedObject({
+  node: Type.String(),
+  reason: Type.Optional(Type.String()),
+  until: Type.Optional(Timestamp),
+  dry_run: Type.Boolean(),
+});
 
 /** A lever in force. */
-const OverrideWire = Type.Object({ mode: oneOf("auto", "manual"), until: Timestamp, reason: Type.String() }, closed);
+const OverrideWire = closedObject({ mode: oneOf("auto", "manual"), until: Timestamp, reason: Type.String() });
 
-const WouldBeWire = Type.Object(
-  {
-    source: Type.String(),
-    /** The strongest state reported by any node. */
-    state: oneOf("would-deny", "would-challenge"),
-    requests: total,
-    nodes: Type.Array(Type.String()),
-  },
-  closed,
-);
+const WouldBeWire = closedObject({
+  source: Type.String(),
+  /** The strongest state reported by any node. */
+  state: oneOf("would-deny", "would-challenge"),
+  requests: Count,
+  nodes: Type.Array(Type.String()),
+});
 
-const NodeCertWire = Type.Object(
-  { node: Type.String(), not_after: Timestamp, issuer: Type.Optional(Type.String()) },
-  closed,
-);
+const NodeCertWire = closedObject({ node: Type.String(), not_after: Timestamp, issuer: Type.Optional(Type.String()) });
 
-export const ZoneStatusWire = Type.Object(
-  {
-    zone: Type.String(),
-    /** For tokens without a tenant, if the zone has one. */
-    tenant: Type.Optional(Type.String()),
-    /** Absent for a zone that is not in the zones file any more but still has a lever; so is file_challenge. */
-    mode: Type.Optional(oneOf("decide", "none")),
-    file_challenge: Type.Optional(oneOf("auto", "manual", "off")),
-    /** The setting that the nodes apply; mixed: they differ. Absent: no node reports it. */
-    challenge: Type.Optional(Type.String()),
-    /** Alive nodes whose last report has the zone. */
-    nodes: total,
-    rps: Type.Number(),
-    ...(Object.fromEntries(FLEET_COUNTERS.map((name) => [name, atLeastOne])) as Record<
-      keyof FleetCounts,
-      typeof atLeastOne
-    >),
-    watch_only: names,
-    rung_watch_only: names,
-    challenge_active: Type.Optional(Type.Array(NodeChallengeWire, { minItems: 1 })),
-    override: Type.Optional(OverrideWire),
-    would_be: Type.Optional(Type.Array(WouldBeWire, { minItems: 1 })),
-    /** Number of such sources that the nodes left out. */
-    would_be_truncated: atLeastOne,
-    partial: onlyTrue,
-    certs: Type.Optional(Type.Array(NodeCertWire, { minItems: 1 })),
-    /**
-     * Configured nodes that serve the zone, and the alive ones of these; the hostgroup only for tokens without a
-     * tenant.
-     */
-    placement: Type.Optional(
-      Type.Object({ hostgroup: Type.Optional(Type.String()), nodes: total, alive: total }, closed),
-    ),
-    unserved: onlyTrue,
-    /** Numbers of nodes, and of requests. */
-    h3: Type.Optional(
-      Type.Object({ enabled: Type.Boolean(), serving: total, unsupported: total, requests: total }, closed),
-    ),
-  },
-  closed,
-);
+export const ZoneStatusWire = closedObject({
+  zone: Type.String(),
+  /** For tokens without a tenant, if the zone has one. */
+  tenant: Type.Optional(Type.String()),
+  /** Absent for a zone that is not in the zones file any more but still has a lever; so is file_challenge. */
+  mode: Type.Optional(oneOf("decide", "none")),
+  file_challenge: Type.Optional(oneOf("auto", "manual", "off")),
+  /** The setting that the nodes apply; mixed: they differ. Absent: no node reports it. */
+  challenge: Type.Optional(Type.String()),
+  /** Alive nodes whose last report has the zone. */
+  nodes: Count,
+  rps: Type.Number(),
+  ...(Object.fromEntries(FLEET_COUNTERS.map((name) => [name, atLeastOne])) as Record<
+    keyof FleetCounts,
+    typeof atLeastOne
+  >),
+  watch_only: names,
+  rung_watch_only: names,
+  challenge_active: Type.Optional(Type.Array(NodeChallengeWire, { minItems: 1 })),
+  override: Type.Optional(OverrideWire),
+  would_be: Type.Optional(Type.Array(WouldBeWire, { minItems: 1 })),
+  /** Number of such sources that the nodes left out. */
+  would_be_truncated: atLeastOne,
+  partial: onlyTrue,
+  certs: Type.Optional(Type.Array(NodeCertWire, { minItems: 1 })),
+  /**
+   * Configured nodes that serve the zone, and the alive ones of these; the hostgroup only for tokens without a
+   * tenant.
+   */
+  placement: Type.Optional(closedObject({ hostgroup: Type.Optional(Type.String()), nodes: Count, alive: Count })),
+  unserved: onlyTrue,
+  /** Numbers of nodes, and of requests. */
+  h3: Type.Optional(closedObject({ enabled: Type.Boolean(), serving: Count, unsupported: Count, requests: Count })),
+});
 export type ZoneStatusWire = Static<typeof ZoneStatusWire>;
 
-export const FleetStatusWire = Type.Object(
-  {
-    nodes_alive: total,
-    /** Alive nodes with a report. */
-    nodes_reporting: total,
-    /** The number of entries that their reports left out, over all zones. */
-    zones_truncated: total,
-    certs_truncated: total,
-    zones: Type.Array(ZoneStatusWire),
-  },
-  closed,
-);
+export const FleetStatusWire = closedObject({
+  nodes_alive: Count,
+  /** Alive nodes with a report. */
+  nodes_reporting: Count,
+  /** The number of entries that their reports left out, over all zones. */
+  zones_truncated: Count,
+  certs_truncated: Count,
+  zones: Type.Array(ZoneStatusWire),
+});
 
 /** @param isUnscoped whether the caller has no tenant. */
 export function fleetRowToWire(row: FleetRow, isUnscoped: boolean): ZoneStatusWire {

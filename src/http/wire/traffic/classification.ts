@@ -2,24 +2,21 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Classification } from "../../../detection/attack/classifier.ts";
 import { VECTORS, type Vector } from "../../../detection/attack/vector.ts";
-import { closed } from "../closed.ts";
+import { closedObject } from "../../../schema/schema-forms.ts";
 import { omitNulls } from "../omit-nulls.ts";
 
 const VectorWire = Type.Unsafe<Vector>(Type.Union(VECTORS.map((vector) => Type.Literal(vector))));
 const Share = Type.Number({ minimum: 0, maximum: 1 });
 const SourcePort = Type.Optional(Type.Integer());
 
-export const ClassificationWire = Type.Object(
-  {
-    type: VectorWire,
-    confidence: Share,
-    /** Only for amplification vectors. */
-    src_port: SourcePort,
-    /** The vectors of a mixed attack, most traffic first. */
-    parts: Type.Optional(Type.Array(Type.Object({ type: VectorWire, share: Share, src_port: SourcePort }, closed))),
-  },
-  closed,
-);
+export const ClassificationWire = closedObject({
+  type: VectorWire,
+  confidence: Share,
+  /** Only for amplification vectors. */
+  src_port: SourcePort,
+  /** The vectors of a mixed attack, most traffic first. */
+  parts: Type.Optional(Type.Array(closedObject({ type: VectorWire, share: Share, src_port: SourcePort }))),
+});
 export type ClassificationWire = Static<typeof ClassificationWire>;
 
 export function classificationToWire({ type, confidence, sourcePort, parts }: Classification): ClassificationWire {

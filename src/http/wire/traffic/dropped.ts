@@ -1,8 +1,10 @@
 /** The drops of this machine's data plane for a ban or a source block, if known. */
+
 import { Type } from "@sinclair/typebox";
+import { Count } from "../../../schema/schema-forms.ts";
 import type { Dropping } from "../../backend.ts";
 
-const count = Type.Optional(Type.Integer({ minimum: 0 }));
+const count = Type.Optional(Count);
 
 /** Bytes of whole frames. */
 export const DROPPED_FIELDS = { dropped_packets: count, dropped_bytes: count };

@@ -3,74 +3,62 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Sample, SampledFlow, Share } from "../../../detection/attack/sample.ts";
 import type { InterfaceShare } from "../../../detection/attack/sample-ingress.ts";
 import type { Origin } from "../../../detection/attack/sample-origins.ts";
+import { closedObject } from "../../../schema/schema-forms.ts";
 import { round } from "../../../traffic/rates.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 
-export const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
+export const ShareWire = closedObject({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() });
 
-export const SourceWire = Type.Object(
-  {
-    key: Type.String(),
-    packets: Type.Integer(),
-    bytes: Type.Integer(),
-    /** Origin of the source, if samples.asn_file and samples.country_file have it. */
-    asn: Type.Optional(Type.Integer()),
-    as_name: Type.Optional(Type.String()),
-    country: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const SourceWire = closedObject({
+  key: Type.String(),
+  packets: Type.Integer(),
+  bytes: Type.Integer(),
+  /** Origin of the source, if samples.asn_file and samples.country_file have it. */
+  asn: Type.Optional(Type.Integer()),
+  as_name: Type.Optional(Type.String()),
+  country: Type.Optional(Type.String()),
+});
 
 /** An interface of an exporter of flow telemetry. */
-export const InterfaceShareWire = Type.Object(
-  {
-    exporter: Type.String(),
-    /** Its number (ifIndex); 0: not known. */
-    interface: Type.Integer(),
-    /** Absent if the exporter did not say. */
-    name: Type.Optional(Type.String()),
-    packets: Type.Integer(),
-    bytes: Type.Integer(),
-    /** Share of the packets on the wire that the sampled ones stand for. */
-    share: Type.Number({ minimum: 0, maximum: 1 }),
-  },
-  closed,
-);
+export const InterfaceShareWire = closedObject({
+  exporter: Type.String(),
+  /** Its number (ifIndex); 0: not known. */
+  interface: Type.Integer(),
+  /** Absent if the exporter did not say. */
+  name: Type.Optional(Type.String()),
+  packets: Type.Integer(),
+  bytes: Type.Integer(),
+  /** Share of the packets on the wire that the sampled ones stand for. */
+  share: Type.Number({ minimum: 0, maximum: 1 }),
+});
 
 /** Ports and flags are absent if a packet has none, or if its headers do not show them. */
-const FlowWire = Type.Object(
-  {
-    src: Type.String(),
-    dst: Type.String(),
-    proto: Type.String(),
-    src_port: Type.Optional(Type.Integer()),
-    dst_port: Type.Optional(Type.Integer()),
-    /** As in rules: the sum of the flags' bits, with FIN = 1. */
-    tcp_flags: Type.Optional(Type.Integer()),
-    bytes: Type.Integer(),
-  },
-  closed,
-);
+const FlowWire = closedObject({
+  src: Type.String(),
+  dst: Type.String(),
+  proto: Type.String(),
+  src_port: Type.Optional(Type.Integer()),
+  dst_port: Type.Optional(Type.Integer()),
+  /** As in rules: the sum of the flags' bits, with FIN = 1. */
+  tcp_flags: Type.Optional(Type.Integer()),
+  bytes: Type.Integer(),
+});
 
-export const SampleWire = Type.Object(
-  {
-    top_sources: Type.Array(SourceWire),
-    top_src_ports: Type.Array(ShareWire),
-    top_dst_ports: Type.Array(ShareWire),
-    protocols: Type.Array(ShareWire),
-    /** Over all sampled packets; keys are `AS64500 Name` and `DE`. Absent if nothing is known. */
-    top_asns: Type.Optional(Type.Array(ShareWire)),
-    top_countries: Type.Optional(Type.Array(ShareWire)),
-    /** Prefixes of the sources; absent in records of builds before. */
-    top_prefixes: Type.Optional(Type.Array(ShareWire)),
-    /** Absent if nothing says where the packets came into the network, and for tenants. */
-    top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
-    flows: Type.Optional(Type.Array(FlowWire)),
-    total_packets: Type.Integer(),
-  },
-  closed,
-);
+export const SampleWire = closedObject({
+  top_sources: Type.Array(SourceWire),
+  top_src_ports: Type.Array(ShareWire),
+  top_dst_ports: Type.Array(ShareWire),
+  protocols: Type.Array(ShareWire),
+  /** Over all sampled packets; keys are `AS64500 Name` and `DE`. Absent if nothing is known. */
+  top_asns: Type.Optional(Type.Array(ShareWire)),
+  top_countries: Type.Optional(Type.Array(ShareWire)),
+  /** Prefixes of the sources; absent in records of builds before. */
+  top_prefixes: Type.Optional(Type.Array(ShareWire)),
+  /** Absent if nothing says where the packets came into the network, and for tenants. */
+  top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
+  flows: Type.Optional(Type.Array(FlowWire)),
+  total_packets: Type.Integer(),
+});
 export type SampleWire = Static<typeof SampleWire>;
 
 export function sampleToWire(sample: Sample): SampleWire {

@@ -1,27 +1,23 @@
 /** The largest parts of the incoming traffic on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
+import { closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import type { TrafficPoint } from "../../../traffic/traffic-history.ts";
 import { PART_KINDS, type PartKind, type TopPart } from "../../../traffic/traffic-parts.ts";
-import { closed } from "../closed.ts";
-import { oneOf } from "../one-of.ts";
 
 const RATES = { pps: Type.Number(), mbps: Type.Number() };
 
 /** With storage off there are only `available` and `parts`. */
-export const TopTrafficWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    by: Type.Optional(oneOf(...PART_KINDS)),
-    /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
-    total: Type.Optional(Type.Object(RATES, closed)),
-    parts: Type.Array(Type.Object({ key: Type.String(), ...RATES }, closed)),
-    /** Why there are no parts, where the configuration is the reason. */
-    reason: Type.Optional(Type.String()),
-  },
-  closed,
-);
+export const TopTrafficWire = closedObject({
+  available: Type.Boolean(),
+  by: Type.Optional(oneOf(...PART_KINDS)),
+  /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
+  total: Type.Optional(closedObject(RATES)),
+  parts: Type.Array(closedObject({ key: Type.String(), ...RATES })),
+  /** Why there are no parts, where the configuration is the reason. */
+  reason: Type.Optional(Type.String()),
+});
 export type TopTrafficWire = Static<typeof TopTrafficWire>;
 
 export function topTrafficToWire(
@@ -43,32 +39,26 @@ export function topTrafficToWire(
 }
 
 /** With storage off there are only `available` and `points`. */
-export const PartTrafficWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    /** These three repeat the query, with the effective step. */
-    by: Type.Optional(oneOf(...PART_KINDS)),
-    key: Type.Optional(Type.String()),
-    step_seconds: Type.Optional(Type.Integer()),
-    points: Type.Array(
-      Type.Object(
-        {
-          /** Start of the bucket. */
-          ts: Timestamp,
-          /** How much time of the bucket was measured. */
-          seconds: Type.Number(),
-          /** Means over that time. */
-          ...RATES,
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-);
+export const PartTrafficWire = closedObject({
+  available: Type.Boolean(),
+  /** These three repeat the query, with the effective step. */
+  by: Type.Optional(oneOf(...PART_KINDS)),
+  key: Type.Optional(Type.String()),
+  step_seconds: Type.Optional(Type.Integer()),
+  points: Type.Array(
+    closedObject({
+      /** Start of the bucket. */
+      ts: Timestamp,
+      /** How much time of the bucket was measured. */
+      seconds: Type.Number(),
+      /** Means over that time. */
+      ...RATES,
+    }),
+  ),
+});
 export type PartTrafficWire = Static<typeof PartTrafficWire>;
 
-export interface PartTrafficView {
+interface PartTrafficView {
   readonly by: PartKind;
   readonly key: string;
   readonly stepSeconds: number;

@@ -2,12 +2,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { errorOfHighest } from "../../../detection/certainty/sampling.ts";
 import type { IpAddress } from "../../../net/address.ts";
+import { closedObject, oneOf } from "../../../schema/schema-forms.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { type Direction, round } from "../../../traffic/rates.ts";
 import type { TotalProtocol, TrafficPoint } from "../../../traffic/traffic-history.ts";
-import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
-import { oneOf } from "../one-of.ts";
 
 const RATE_FIELDS = {
   /** How much time of the bucket was measured. */
@@ -22,37 +21,31 @@ const RATE_FIELDS = {
   max_flows_per_sec: Type.Number(),
   /** Errors of the highest rates, fractions of them; absent where all three are exact, 0 where one is. */
   max_sampling_error: Type.Optional(
-    Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed),
+    closedObject({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }),
   ),
 };
 
-export const TrafficPointWire = Type.Object(
-  {
-    /** Start of the bucket. */
-    ts: Timestamp,
-    ...RATE_FIELDS,
-    in_attack: Type.Boolean(),
-    baseline_pps: Type.Optional(Type.Number()),
-  },
-  closed,
-);
+export const TrafficPointWire = closedObject({
+  /** Start of the bucket. */
+  ts: Timestamp,
+  ...RATE_FIELDS,
+  in_attack: Type.Boolean(),
+  baseline_pps: Type.Optional(Type.Number()),
+});
 export type TrafficPointWire = Static<typeof TrafficPointWire>;
 
 /** With storage off there are only `available` and `points`. */
-export const TrafficWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    /** These three repeat the query, with the effective step. */
-    key: Type.Optional(Type.String()),
-    direction: Type.Optional(oneOf("incoming", "outgoing")),
-    step_seconds: Type.Optional(Type.Integer()),
-    points: Type.Array(TrafficPointWire),
-  },
-  closed,
-);
+export const TrafficWire = closedObject({
+  available: Type.Boolean(),
+  /** These three repeat the query, with the effective step. */
+  key: Type.Optional(Type.String()),
+  direction: Type.Optional(oneOf("incoming", "outgoing")),
+  step_seconds: Type.Optional(Type.Integer()),
+  points: Type.Array(TrafficPointWire),
+});
 export type TrafficWire = Static<typeof TrafficWire>;
 
-export interface TrafficView {
+interface TrafficView {
   readonly key: IpAddress;
   readonly direction: Direction;
   readonly stepSeconds: number;
@@ -94,37 +87,33 @@ function pointToWire(point: TrafficPoint): TrafficPointWire {
   });
 }
 
-const protocolRates = Type.Object({ pps: Type.Number(), mbps: Type.Number() }, closed);
+const protocolRates = closedObject({ pps: Type.Number(), mbps: Type.Number() });
 
-export const TotalPointWire = Type.Object(
-  {
-    /** Start of the bucket. */
-    ts: Timestamp,
-    ...RATE_FIELDS,
-  },
-  closed,
-);
+const TotalPointWire = closedObject({
+  /** Start of the bucket. */
+  ts: Timestamp,
+  ...RATE_FIELDS,
+});
 
 /** A point of the total, with the means of its protocols; the rest is of others. */
-export const TotalTrafficPointWire = Type.Object(
-  { ...TotalPointWire.properties, udp: protocolRates, tcp: protocolRates, icmp: protocolRates },
-  closed,
-);
+export const TotalTrafficPointWire = closedObject({
+  ...TotalPointWire.properties,
+  udp: protocolRates,
+  tcp: protocolRates,
+  icmp: protocolRates,
+});
 export type TotalTrafficPointWire = Static<typeof TotalTrafficPointWire>;
 
 /** With storage off there are only `available` and `points`. */
-export const TotalTrafficWire = Type.Object(
-  {
-    available: Type.Boolean(),
-    direction: Type.Optional(oneOf("incoming", "outgoing")),
-    step_seconds: Type.Optional(Type.Integer()),
-    points: Type.Array(TotalTrafficPointWire),
-  },
-  closed,
-);
+export const TotalTrafficWire = closedObject({
+  available: Type.Boolean(),
+  direction: Type.Optional(oneOf("incoming", "outgoing")),
+  step_seconds: Type.Optional(Type.Integer()),
+  points: Type.Array(TotalTrafficPointWire),
+});
 export type TotalTrafficWire = Static<typeof TotalTrafficWire>;
 
-export interface TotalTrafficView extends Omit<TrafficView, "key"> {
+interface TotalTrafficView extends Omit<TrafficView, "key"> {
   readonly protocols: Readonly<Record<TotalProtocol, readonly TrafficPoint[]>>;
 }
 
