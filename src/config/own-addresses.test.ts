@@ -24,6 +24,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
+  "notify.time_zone": "a name",
+  "notify.routes[].time_zone": "a name",
   "notify.routes[].hours": "a part of the day",
   "notify.routes[].quiet[].hours": "a part of the day",
   "notify.targets[].template": "words for people",
