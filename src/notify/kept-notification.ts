@@ -9,7 +9,7 @@ import type { EventRecord, KeptNotification } from "../storage/notification-reco
 import type { RecordTable } from "../system/record-table.ts";
 import type { NotifyEvent } from "./event.ts";
 
-/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone. */
+/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone, but those that count others. */
 export const NOTIFICATIONS_KEPT_MAX = 8192;
 export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 /** Maximum for all tenants together: the rest is for events of none, such as faults of the service. */
@@ -92,7 +92,8 @@ export class KeptNotifications {
       wasKept,
       added: (event, tenant, sinceMs) => {
         const id = notificationId(event.id, target);
-        if (!this.#kept.has(id) && !this.#hasRoom(tenant)) return;
+        // One that counts others is their only trace: kept over the bound too, as each target has one in half a minute.
+        if (!this.#kept.has(id) && event.kind !== "events_joined" && !this.#hasRoom(tenant)) return;
         const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
         if (!this.#kept.has(id)) this.#count(tenant, 1);
         this.#kept.set(id, tenant);
