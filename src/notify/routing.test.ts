@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { attackEvent, banEvent, events, orderEvent, sessionEvent, targets } from "../../test/fixtures/notify/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
-import { buildRoutes } from "../config/sections/notify-routes.ts";
 import type { NotifiedProblem } from "../storage/notification-records.ts";
 import type { AttackEvent, NotifyEvent } from "./event.ts";
 import { NotifiedProblems, PROBLEMS_MAX } from "./notified-problems.ts";
@@ -171,50 +170,6 @@ test("in a quiet time a route sends no begin and no change, but the ends of what
   expect(router.targetsOf(ended({ atMs: wednesday(23) }))).toEqual(["slack", "webhook"]);
   expect(router.targetsOf(started({ atMs: wednesday(23) }))).toEqual(["webhook"]);
   expect(router.targetsOf(ended({ atMs: wednesday(32) }))).toEqual(["webhook"]);
-});
-
-test("days and hours are those of the time zone of the route, or of the route around it", () => {
-  const hours = { days: ["sunday"], hours: "22:00-06:00" } as const;
-  const [berlin] = buildRoutes(
-    [{ time_zone: "Europe/Berlin", continue: false, quiet: [hours], routes: [{ ...hours, continue: false }] }],
-    "UTC",
-  );
-  const [plain] = buildRoutes([{ continue: false, ...hours }], "America/New_York");
-  expect([berlin?.quiet, berlin?.routes[0]?.quiet, [berlin?.routes[0]?.match.hours]]).toEqual(
-    Array.from({ length: 3 }, () => [{ zone: "Europe/Berlin", days: new Set([0]), from: 1320, to: 360 }]),
-  );
-  expect(plain?.match.hours?.zone).toBe("America/New_York");
-});
-
-// Sunday, the 29th of March 2026, has 23 hours in Berlin, the 25th of October 25.
-const quietInBerlin: readonly (readonly [utc: string, hours: readonly [from: number, to: number], isQuiet: boolean])[] =
-  [
-    ["2026-03-28T20:59:00Z", [22, 6], false],
-    ["2026-03-28T21:00:00Z", [22, 6], true],
-    ["2026-03-29T03:59:59Z", [22, 6], true],
-    ["2026-03-29T04:00:00Z", [22, 6], false],
-    ["2026-03-29T20:00:00Z", [22, 6], true],
-    ["2026-03-29T00:59:59Z", [2, 3], false],
-    ["2026-03-29T01:00:00Z", [2, 3], false],
-    ["2026-10-25T00:00:00Z", [2, 3], true],
-    ["2026-10-25T01:59:59Z", [2, 3], true],
-    ["2026-10-25T02:00:00Z", [2, 3], false],
-  ];
-for (const [utc, [from, to], isQuietThen] of quietInBerlin)
-  test(`in Berlin it is ${isQuietThen ? "" : "not "}between ${from}:00 and ${to}:00 at ${utc}`, () => {
-    const quiet = [{ ...NIGHT, zone: "Europe/Berlin", from: 60 * from, to: 60 * to }];
-    const atMs = Date.parse(utc);
-    expect(routing(route({}, ["slack"], { quiet })).targetsOf(started({ atMs }))).toEqual(isQuietThen ? [] : ["slack"]);
-  });
-
-test("a part of the day is of the day that the clock there shows", () => {
-  const friday = { zone: "America/New_York", days: new Set([5]), from: 0, to: 1440 };
-  const at = (utc: string) =>
-    routing(route({ hours: friday }, ["slack"])).targetsOf(started({ atMs: Date.parse(utc) })).length === 1;
-  // Before Saturday the 7th of March 2026 begins there, at 05:00 UTC.
-  expect(
-    ["2026-03-06T04:59:59Z", "2026-03-06T05:00:00Z", "2026-03-07T04:59:59Z", "2026-03-07T05:00:00Z"].map(at),
-  ).toEqual([false, true, true, false]);
 });
 
 test("what began in a quiet time and outlasts it is sent then, once", () => {

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat;
-  /** Of the minute that was asked for last, which most questions are about. */
+  /** The latest minute that was looked up, and the offset then: most looks are at the same. */
   minute: number;
   offsetMs: number;
 }
