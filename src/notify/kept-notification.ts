@@ -15,6 +15,9 @@ export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 /** Maximum for all tenants together: the rest is for events of none, such as faults of the service. */
 export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
 
+/** Room for events that count others, beyond that of all. */
+const JOINED_KEPT_MORE = 8192;
+
 /** How attacks and bans are written and read. */
 export interface Records {
   readonly attackOf: (record: string) => Attack;
@@ -92,8 +95,7 @@ export class KeptNotifications {
       wasKept,
       added: (event, tenant, sinceMs) => {
         const id = notificationId(event.id, target);
-        // One that counts others is their only trace: kept over the bound too, as each target has one in half a minute.
-        if (!this.#kept.has(id) && event.kind !== "events_joined" && !this.#hasRoom(tenant)) return;
+        if (!this.#kept.has(id) && !this.#hasRoom(event, tenant)) return;
         const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
         if (!this.#kept.has(id)) this.#count(tenant, 1);
         this.#kept.set(id, tenant);
@@ -119,7 +121,9 @@ export class KeptNotifications {
     this.#options.table.queue(id, null);
   }
 
-  #hasRoom(tenant: Tenant): boolean {
+  #hasRoom({ kind }: NotifyEvent, tenant: Tenant): boolean {
+    // It is the only trace of those that it counts, and each target has one in half a minute.
+    if (kind === "events_joined") return this.#kept.size < NOTIFICATIONS_KEPT_MAX + JOINED_KEPT_MORE;
     if (this.#kept.size >= NOTIFICATIONS_KEPT_MAX) return false;
     if (tenant === null) return true;
     const ofTenants = this.#kept.size - (this.#byTenant.get(null) ?? 0);
