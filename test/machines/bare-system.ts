@@ -85,11 +85,13 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
     copyAuthorities(root);
     // It may leave /proc mounted where that was busy at its end: in a namespace of its own nothing stays.
     const alone = ["unshare", "--mount", "--propagation", "private"];
-    // A tree is built on systems of this machine's processor only; under emulation each package costs seconds.
-    const include = isNative(architecture) ? PREREQUISITES : ["ca-certificates"];
-    const options = [`--arch=${architecture.name}`, "--variant=minbase", `--include=${include.join(",")}`];
+    // A tree is built on systems of this machine's processor only; under emulation each package costs seconds to minutes.
+    const forApt = mirror.startsWith("https:") ? ["ca-certificates"] : [];
+    const include = isNative(architecture) ? PREREQUISITES : forApt;
+    const more = include.length === 0 ? [] : [`--include=${include.join(",")}`];
     const stage = isNative(architecture) ? [] : ["--foreign"];
-    await onThisMachine([...alone, "debootstrap", ...options, ...stage, suite, root.path, mirror], log);
+    const options = [`--arch=${architecture.name}`, "--variant=minbase", ...more, ...stage];
+    await onThisMachine([...alone, "debootstrap", ...options, suite, root.path, mirror], log);
     if (!isNative(architecture)) await secondStage(root, log);
     const updates = `deb ${mirror} ${suite}-updates main\n`;
     writeFileSync(join(root.path, "etc/apt/sources.list"), [...sources, updates].join(""));

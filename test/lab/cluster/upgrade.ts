@@ -87,7 +87,7 @@ async function upgradeBoth(): Promise<boolean> {
   return isRight;
 }
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, string | boolean>>;
 
 /** State and history of a brain, a text each: what a newer version must know too. */
 async function knownAt(brain: Brain): Promise<ReadonlySet<string>> {
