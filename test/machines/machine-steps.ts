@@ -150,10 +150,10 @@ const USES = {
   "floodwall version": "floodwall version && floodwall-scrub --version",
   "floodwall check": "for file in floodwall scrub; do floodwall check /etc/floodwall/$file.yaml; done",
   "floodwall replay": `floodwall replay /tmp/capture.pcap --config /tmp/replay.yaml | tee /tmp/replayed && grep -q ${VICTIM} /tmp/replayed`,
-  // The user stays, as files of its id may; nothing else that bears the name does.
+  // The user stays, as files of its id may; nothing else that bears the name does, but packages that apt has fetched.
   purge: `
   mkdir -p /var/lib/floodwall && touch /var/lib/floodwall/state.db && echo A=b > /etc/floodwall/floodwall.env
-  DEBIAN_FRONTEND=noninteractive apt-get purge -y floodwall
+  DEBIAN_FRONTEND=noninteractive apt-get purge -y floodwall && apt-get clean
   left=$(find / -xdev -iname '*floodwall*'; grep -rl floodwall /etc --include='*' | grep -v -E '/(passwd|group|shadow|gshadow|subuid|subgid)-?$' || true)
   [ -z "$left" ] || { echo "left after the purge: $left"; exit 1; }`,
 };
