@@ -148,6 +148,10 @@ test("a port that takes no connection has the answer of a refused address", asyn
 test("of a name with very many addresses the first are looked at", async () => {
   const many = Array.from({ length: 200 }, (_, i) => `1.1.1.${i}`);
   expect(JSON.parse(await outcome(reach({ "many.example.net": many })("many.example.net")))).toHaveLength(16);
+  // Of an own server all are.
+  const resolve = async (name: string) => (name === "db.example.net" ? many : ["1.1.1.199"]);
+  const own = { resolve, resolveOwn: resolve, allowed: () => [], isOwn: async () => false };
+  expect(await outcome(reachOf({ ...own, ownNames: () => ["db.example.net"] })("alias.acme.example"))).toBe(REFUSED);
 });
 
 test("an unknown name and a refused address have the same answer", async () => {

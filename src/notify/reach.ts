@@ -54,7 +54,7 @@ export function reachOf(options: ReachOptions): Reach {
     const found = literal === null ? await resolved(host, options.resolve) : [literal];
     const servers = await addressesOf(options, known);
     const addresses: IpAddress[] = [];
-    for (const address of found) if (await mayReach(address, servers, options)) addresses.push(address);
+    for (const address of found.slice(0, ADDRESSES_MAX)) if (await mayReach(address, servers, options)) addresses.push(address);
     if (addresses.length === 0) throw new DeliveryFault(NOT_REACHED);
     return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
@@ -62,10 +62,7 @@ export function reachOf(options: ReachOptions): Reach {
 
 async function resolved(name: string, resolve: ReachOptions["resolve"]): Promise<IpAddress[]> {
   const texts = await resolve(name).catch(() => []);
-  return texts
-    .slice(0, ADDRESSES_MAX)
-    .map(parseAddress)
-    .filter((address) => address !== null);
+  return texts.map(parseAddress).filter((address) => address !== null);
 }
 
 async function addressesOf(

@@ -2,9 +2,10 @@
  * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
  * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
  * release's own kernel. Prints a table at the end.
- * Arguments are suites and parts of the packages' use (an architecture, or `booted`); default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems. An upgrade
- * is from the newest tag before this commit, or from FRESH_OLDER=COMMIT. FRESH_RELEASE=FOLDER builds nothing: the packages are
- * those of this release, built on the oldest suite, and an `older.deb` in it is what is upgraded.
+ * Arguments are suites, and where packages are used (an architecture, or `booted`); default: all. FRESH_TEST=0 leaves the checks
+ * and tests out, FRESH_KEEP=1 keeps the systems. An upgrade is from the newest tag before this commit, or from FRESH_OLDER=COMMIT.
+ * FRESH_RELEASE=FOLDER builds nothing: the packages are those of this release, built on the oldest suite, and an `older.deb` in it
+ * is what is upgraded.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
