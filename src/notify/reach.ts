@@ -54,7 +54,8 @@ export function reachOf(options: ReachOptions): Reach {
     const found = literal === null ? await resolved(host, options.resolve) : [literal];
     const servers = await addressesOf(options, known);
     const addresses: IpAddress[] = [];
-    for (const address of found.slice(0, ADDRESSES_MAX)) if (await mayReach(address, servers, options)) addresses.push(address);
+    for (const address of found.slice(0, ADDRESSES_MAX))
+      if (await mayReach(address, servers, options)) addresses.push(address);
     if (addresses.length === 0) throw new DeliveryFault(NOT_REACHED);
     return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };

@@ -56,7 +56,9 @@ describe("a page of another site", () => {
   test("reaches no route that changes something, whichever it is #sign-in-own-page", async () => {
     const cookie = (await world.signedIn("alice")).cookieText(world.base);
     const described = await fetch(`${world.base}/api/v1/openapi.json`, { headers: as("operator") });
-    const { paths } = (await described.json()) as { paths: Readonly<Record<string, Readonly<Record<string, unknown>>>> };
+    const { paths } = (await described.json()) as {
+      paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
     const changing = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods)
         .filter((method) => /^(post|put|patch|delete)$/.test(method))
