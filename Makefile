@@ -22,8 +22,8 @@
 #   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
 #   judges  the API, fuzzed by its own description with Schemathesis (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
-#   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out,
-#            FRESH_RELEASE=build/release builds nothing: it installs and boots the packages of that folder)
+#   fresh  all of this on bare Debian systems of each supported release (SUITES='bookworm trixie'; PARTS='amd64 arm64 booted':
+#            where the packages are used; FRESH_TEST=0 leaves the tests out, FRESH_RELEASE=build/release builds nothing)
 #   release  what one downloads, in build/release: .deb and .rpm for amd64 and arm64, signed repositories of them, an image,
 #            checksums, bills of materials, notes (KEY=…; TRIAL=1: not to be published, so that any Debian may build it)
 #   docs    docs/configuration.md, from the schema of the configuration
@@ -155,7 +155,7 @@ release: setup $(STAMPS)/deb-packages $(STAMPS)/release-packages
 	@$(BUN) test/machines/release-check.ts
 
 fresh: setup $(STAMPS)/fresh-packages
-	@$(BUN) test/machines/fresh.ts $(SUITES)
+	@$(BUN) test/machines/fresh.ts $(SUITES) $(PARTS)
 
 bench: setup $(STAMPS)/bench-packages $(STAMPS)/test-packages
 	@$(BUN) bench/run.ts $(BENCH)

@@ -229,7 +229,7 @@ function otherValues(value: unknown): unknown[] {
       ["2001:db8::/96"],
       ...LISTED,
     ];
-  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other", "/other/"];
+  return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "https://192.0.2.9/", "other", "/other/", "Asia/Tokyo"];
 }
 
 /** Items of lists of mappings. */

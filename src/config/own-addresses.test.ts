@@ -7,7 +7,7 @@ import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { pathText } from "../schema/problem.ts";
 import { FORMAT_PREFIX } from "../schema/schema-forms.ts";
 import { ownText } from "../traffic/own-infrastructure.ts";
-import { ownAddresses } from "./own-addresses.ts";
+import { ownAddresses, serverNames } from "./own-addresses.ts";
 import { ConfigFile } from "./sections/schema.ts";
 
 /** Texts without an address in them. */
@@ -24,6 +24,8 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",
   "notify.targets[].telegram.chat_id": "a number",
+  "notify.time_zone": "a name",
+  "notify.routes[].time_zone": "a name",
   "notify.routes[].hours": "a part of the day",
   "notify.routes[].quiet[].hours": "a part of the day",
   "notify.targets[].template": "words for people",
@@ -133,6 +135,14 @@ describe("the own addresses of a configuration", () => {
     const missing = [...new Set(textKeys(ConfigFile))].filter((key) => !(key in NOT_OWN) && !returned.has(key));
     // One key is an address or a list of such; its items are named by the key.
     expect(missing).toEqual(["bgp.listen[]"]);
+  });
+
+  test("of servers by their names are those of the service's own", () => {
+    const named = CONFIG.replace("http://10.0.8.1:8123", "http://db.example.net:8123")
+      .replace("https://10.0.9.3:2379", "https://etcd.example.net:2379")
+      .replace("syslog: { host: 10.0.8.5 }", "syslog: { host: log.example.net }")
+      .replace("http://10.0.8.6", "https://events.example.net");
+    expect(serverNames(configOf(named)).toSorted()).toEqual(["db.example.net", "etcd.example.net", "log.example.net"]);
   });
 
   test("are no senders in a prefix that may be all of the networks", () => {

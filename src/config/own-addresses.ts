@@ -110,11 +110,16 @@ function* servers({ api, storage, notify, updateCheck, cluster }: Named): Genera
 }
 
 /**
- * Servers of the service's own that are configured by name: the database of the history, and receivers of notifications that
- * trust the address of this machine. Not those that the whole world uses, like PagerDuty.
+ * Servers of the service's own that are configured by name: the database of the history, the etcd, and receivers of
+ * notifications that trust the address of this machine. Not those that the whole world uses, like PagerDuty.
  */
-export function serverNames({ storage, notify }: Pick<Named, "storage" | "notify">): readonly string[] {
-  const texts = storage.driver?.kind === "clickhouse" ? [storage.driver.url] : [];
+export function serverNames({
+  storage,
+  notify,
+  cluster,
+}: Pick<Named, "storage" | "notify" | "cluster">): readonly string[] {
+  const texts = [...(cluster?.etcd?.endpoints ?? [])];
+  if (storage.driver?.kind === "clickhouse") texts.push(storage.driver.url);
   for (const { settings } of notify.targets) {
     if (settings.kind === "alertmanager") texts.push(settings.url);
     if (settings.kind === "email" || settings.kind === "syslog") texts.push(`any://${settings.host}`);

@@ -193,7 +193,6 @@ test("a cap on bans that is reached, and a table of attacks that is full", () =>
 test("a fault of an exporter, and its end", () => {
   expect(text(exporterEvent())).toEqual([
     "Exporter edge1 (192.0.2.1) is silent: no datagram for 60 s",
-    "See whether it runs",
     "2026-03-01 12:01:00 UTC",
   ]);
   const exporter = { name: "192.0.2.1", address: "192.0.2.1", fault: "left_out", found: "", remedy: "" };

@@ -262,12 +262,12 @@ function describeCap({ cap, atMs }: CapEvent): EventText {
 }
 
 function describeExporter({ kind, exporter, atMs }: ExporterEvent): EventText {
-  const { name, address, fault, found, remedy } = exporter;
+  const { name, address, fault, found } = exporter;
   const who = `Exporter ${name === address ? name : `${name} (${address})`}`;
   const what = fault.replaceAll("_", " ");
   return kind === "exporter_fault_over"
     ? { headline: `${who} is no longer ${what}`, details: [timeText(atMs)] }
-    : { headline: `${who} is ${what}: ${found}`, details: [remedy, timeText(atMs)] };
+    : { headline: `${who} is ${what}: ${found}`, details: [timeText(atMs)] };
 }
 
 function describeScrubNode({ kind, scrubNode, atMs }: ScrubNodeEvent): EventText {
@@ -288,10 +288,10 @@ function describeFile({ kind, file, atMs }: FileEvent): EventText {
 }
 
 function describeCluster({ kind, cluster, atMs }: ClusterEvent): EventText {
-  const { brain, fault, found, remedy } = cluster;
+  const { brain, fault, found } = cluster;
   return kind === "cluster_fault_over"
     ? { headline: `Cluster: the fault of ${brain} (${fault}) is over`, details: [timeText(atMs)] }
-    : { headline: `Cluster: ${found}`, details: [`To do: ${remedy}`, timeText(atMs)] };
+    : { headline: `Cluster: ${found}`, details: [timeText(atMs)] };
 }
 
 function describeCondition({ kind, condition, atMs }: ConditionEvent): EventText {

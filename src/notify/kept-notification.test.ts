@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { attackEvent, banEvent, conditionEvent, events } from "../../test/fixtures/notify/notify.ts";
+import { hangs, queueWorld } from "../../test/fixtures/notify/queue-world.ts";
 import { ban } from "../../test/fixtures/views.ts";
+import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import { attackOfRecord } from "../storage/attack-record.ts";
 import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
 import type { KeptNotification } from "../storage/notification-records.ts";
@@ -68,6 +70,19 @@ test("over the bound nothing more is kept, until there is room", () => {
   queue.done(others.slice(0, 1));
   queue.added(first, null, 0);
   expect(disk.rows.has(notificationId(first.id, "noc"))).toBe(true);
+});
+
+test("at the bound what counts the events that have no place is kept all the same", async () => {
+  const disk = new Disk();
+  const kept = disk.open();
+  for (const event of events(NOTIFICATIONS_KEPT_MAX - NOTIFY_QUEUE_MAX)) kept.queueOf("other").added(event, null, 0);
+  const { queue, channel, advance } = queueWorld("programs", { keep: kept.queueOf("webhook") });
+  channel.outcome = hangs;
+  for (const event of events(NOTIFY_QUEUE_MAX + 2)) queue.add(event);
+  await advance(0);
+  const kinds = [...disk.rows.values()].map((row) => (JSON.parse(row) as KeptNotification).event.event);
+  const counted = kinds.filter((event) => "joined" in event);
+  expect(counted).toMatchObject([{ joined: { counts: { attack_started: 2 } } }]);
 });
 
 test("one tenant has a quarter of the bound, and leaves the rest to others", () => {

@@ -9,11 +9,14 @@ import type { EventRecord, KeptNotification } from "../storage/notification-reco
 import type { RecordTable } from "../system/record-table.ts";
 import type { NotifyEvent } from "./event.ts";
 
-/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone. */
+/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone, but those that count others. */
 export const NOTIFICATIONS_KEPT_MAX = 8192;
 export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 /** Maximum for all tenants together: the rest is for events of none, such as faults of the service. */
 export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
+
+/** Room for events that count others, beyond that of all. */
+const JOINED_KEPT_MORE = 8192;
 
 /** How attacks and bans are written and read. */
 interface Records {
@@ -92,7 +95,7 @@ export class KeptNotifications {
       wasKept,
       added: (event, tenant, sinceMs) => {
         const id = notificationId(event.id, target);
-        if (!this.#kept.has(id) && !this.#hasRoom(tenant)) return;
+        if (!this.#kept.has(id) && !this.#hasRoom(event, tenant)) return;
         const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
         if (!this.#kept.has(id)) this.#count(tenant, 1);
         this.#kept.set(id, tenant);
@@ -118,7 +121,9 @@ export class KeptNotifications {
     this.#options.table.queue(id, null);
   }
 
-  #hasRoom(tenant: Tenant): boolean {
+  #hasRoom({ kind }: NotifyEvent, tenant: Tenant): boolean {
+    // It is the only trace of those that it counts, and each target has one in half a minute.
+    if (kind === "events_joined") return this.#kept.size < NOTIFICATIONS_KEPT_MAX + JOINED_KEPT_MORE;
     if (this.#kept.size >= NOTIFICATIONS_KEPT_MAX) return false;
     if (tenant === null) return true;
     const ofTenants = this.#kept.size - (this.#byTenant.get(null) ?? 0);

@@ -151,8 +151,10 @@ export interface RouteMatch {
   readonly hours?: Hours;
 }
 
-/** A part of the day, UTC, in minutes since midnight; it goes over midnight where `to` is not after `from`. */
+/** A part of the day, in minutes since midnight; it goes over midnight where `to` is not after `from`. */
 export interface Hours {
+  /** The time zone of days and minutes, by its name in the IANA database. */
+  readonly zone: string;
   /** 0 is Sunday: the day on which the part begins. */
   readonly days: ReadonlySet<number>;
   readonly from: number;

@@ -27,7 +27,7 @@ function reach(
     nat64: () => nat64.map(canonicalPrefix),
     ...{ resolve, resolveOwn: resolve },
     allowed: () => allowed.map(canonicalPrefix),
-    isOwn: (address) => address === "198.18.0.1" || address === "8.8.8.8",
+    isOwn: async (address) => address === "198.18.0.1" || address === "8.8.8.8",
   });
 }
 
@@ -107,7 +107,7 @@ test("a name that turns to this machine after it was allowed is not followed", a
   let looks = 0;
   const turning = reachOf({
     resolve: async () => [looks++ === 0 ? "1.1.1.1" : "127.0.0.1"],
-    ...{ resolveOwn: async () => [], allowed: () => [], isOwn: () => false },
+    ...{ resolveOwn: async () => [], allowed: () => [], isOwn: async () => false },
   });
   expect(await outcome(turning("hook.example.net"))).toContain("1.1.1.1");
   expect(await posted(`http://hook.example.net:${new URL(plain.url).port}/`, turning)).toBe(REFUSED);
@@ -145,6 +145,15 @@ test("a port that takes no connection has the answer of a refused address", asyn
   expect(await posted(`http://127.0.0.1:${port}/`, reach({}, ["127.0.0.0/8"]))).toBe(REFUSED);
 });
 
+test("of a name with very many addresses the first are looked at", async () => {
+  const many = Array.from({ length: 200 }, (_, i) => `1.1.1.${i}`);
+  expect(JSON.parse(await outcome(reach({ "many.example.net": many })("many.example.net")))).toHaveLength(16);
+  // Of an own server all are.
+  const resolve = async (name: string) => (name === "db.example.net" ? many : ["1.1.1.199"]);
+  const own = { resolve, resolveOwn: resolve, allowed: () => [], isOwn: async () => false };
+  expect(await outcome(reachOf({ ...own, ownNames: () => ["db.example.net"] })("alias.acme.example"))).toBe(REFUSED);
+});
+
 test("an unknown name and a refused address have the same answer", async () => {
   const fault = (host: string) => reach({ "own.example.net": ["8.8.8.8"] })(host).catch((cause: unknown) => cause);
   const [refused, unknown] = [await fault("own.example.net"), await fault("absent.example.net")];
@@ -162,7 +171,7 @@ test("where servers of the configuration are by their names, no target of a tena
   const options = {
     resolve,
     resolveOwn: resolve,
-    isOwn: () => false,
+    isOwn: async () => false,
     ownNames: () => ["db.example.net", "absent.example.net"],
   };
   const none = reachOf({ ...options, allowed: () => [] });

@@ -21,6 +21,9 @@ export interface Reached {
  */
 const NOT_REACHABLE = ["64:ff9b:1::/48", "2002::/16", "192.88.99.0/24", "2001::/23", "3fff::/20"].map(canonicalPrefix);
 
+/** Addresses of a name that are looked at: their number is the tenant's choice too. */
+const ADDRESSES_MAX = 16;
+
 /** The addresses of a host that may be reached, at least one. Rejects with a DeliveryFault. */
 export type Reach = (host: string) => Promise<readonly Reached[]>;
 
@@ -34,7 +37,7 @@ interface ReachOptions {
   /** Prefixes of translators (RFC 6052), beside the well-known one: the IPv4 address within is judged. Absent: none. */
   readonly nat64?: () => readonly Prefix[];
   /** Whether it is an address of this machine, or the configuration has it for the service, its routers and nodes. */
-  readonly isOwn: (address: IpAddress) => boolean;
+  readonly isOwn: (address: IpAddress) => Promise<boolean>;
   /** Servers of the service that the configuration names: where they are now, no target is. Absent: none. */
   readonly ownNames?: () => readonly string[];
 }
@@ -50,7 +53,9 @@ export function reachOf(options: ReachOptions): Reach {
     const literal = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
     const found = literal === null ? await resolved(host, options.resolve) : [literal];
     const servers = await addressesOf(options, known);
-    const addresses = found.filter((address) => mayReach(address, servers, options));
+    const addresses: IpAddress[] = [];
+    for (const address of found.slice(0, ADDRESSES_MAX))
+      if (await mayReach(address, servers, options)) addresses.push(address);
     if (addresses.length === 0) throw new DeliveryFault(NOT_REACHED);
     return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   };
@@ -75,15 +80,16 @@ async function addressesOf(
   return new Set((await Promise.all(names.map(look))).flat());
 }
 
-function mayReach(
+async function mayReach(
   address: IpAddress,
   servers: ReadonlySet<IpAddress>,
   options: Omit<ReachOptions, "resolve" | "resolveOwn">,
-): boolean {
+): Promise<boolean> {
   const { allowed, isOwn, nat64 } = options;
   if (allowed().some((prefix) => prefixContains(prefix, address))) return true;
-  if (servers.has(address) || isOwn(address)) return false;
+  if (servers.has(address) || (await isOwn(address))) return false;
   const embedded = embeddedIpv4(address, [WELL_KNOWN_NAT64, ...(nat64?.() ?? [])]);
-  if (embedded.length > 0) return embedded.every((ipv4) => mayReach(ipv4, servers, options));
-  return !isSpecialPurpose(address) && !NOT_REACHABLE.some((prefix) => prefixContains(prefix, address));
+  if (embedded.length === 0)
+    return !isSpecialPurpose(address) && !NOT_REACHABLE.some((prefix) => prefixContains(prefix, address));
+  return (await Promise.all(embedded.map((ipv4) => mayReach(ipv4, servers, options)))).every(Boolean);
 }

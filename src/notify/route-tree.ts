@@ -4,6 +4,7 @@
  */
 
 import type { Tenant } from "../access/fair-queue.ts";
+import { localMs } from "../schema/time-zone.ts";
 import { DAY_MS } from "../system/now.ts";
 import type { EventKind, Severity } from "../targets/target-words.ts";
 import { METRICS } from "../traffic/rates.ts";
@@ -65,9 +66,10 @@ function isMatched(match: RouteMatch, { kind, severity, tenant, group, pps, mbps
 }
 
 /** A part over midnight belongs to the day on which it begins. */
-function isWithin({ days, from, to }: Hours, wallMs: number): boolean {
-  const minute = Math.floor((wallMs % DAY_MS) / 60_000);
-  const today = new Date(wallMs).getUTCDay();
+function isWithin({ zone, days, from, to }: Hours, wallMs: number): boolean {
+  const local = localMs(zone, wallMs);
+  const minute = Math.floor((local % DAY_MS) / 60_000);
+  const today = new Date(local).getUTCDay();
   if (from < to) return minute >= from && minute < to && days.has(today);
   if (minute >= from) return days.has(today);
   return minute < to && days.has((today + 6) % 7);

@@ -54,8 +54,8 @@ test("the first route that matches decides, unless it goes on, and what none tak
 });
 
 const wednesday = (hours: number) => Date.UTC(2026, 2, 4) + hours * HOUR_MS;
-const evening = { days: new Set([3]), from: 22 * 60, to: 6 * 60 };
-const day = { days: new Set([3]), from: 8 * 60, to: 18 * 60 };
+const evening = { zone: "UTC", days: new Set([3]), from: 22 * 60, to: 6 * 60 };
+const day = { zone: "UTC", days: new Set([3]), from: 8 * 60, to: 18 * 60 };
 const big = attack({ id: "big", rates: [5000, 900, 10] });
 const matches: readonly (readonly [string, RouteMatch, NotifyEvent, boolean])[] = [
   ["an event of another kind", { events: new Set(["ban_active"]) }, started(), false],
@@ -161,7 +161,7 @@ test("an event goes to the innermost route that takes it, of each branch that go
   expect(router.targetsOf(banEvent({ ...of, group: "mail", ban: ban({ id: "b2" }) }))).toEqual(["slack", "teams"]);
 });
 
-const NIGHT: Hours = { days: new Set([0, 1, 2, 3, 4, 5, 6]), from: 22 * 60, to: 6 * 60 };
+const NIGHT: Hours = { zone: "UTC", days: new Set([0, 1, 2, 3, 4, 5, 6]), from: 22 * 60, to: 6 * 60 };
 
 test("in a quiet time a route sends no begin and no change, but the ends of what its targets know of", () => {
   const router = routing(route({}, ["slack"], { quiet: [NIGHT], continues: true }), route({}, ["webhook"]));

@@ -92,6 +92,10 @@ export function adviceOf(event: NotifyEvent): string | null {
       return event.ban === null || event.ban.state !== "active"
         ? "No ban is in force: look at the attack's page and decide"
         : "See on the attack's page whether the rest is below the threshold";
+    case "exporter_fault":
+      return event.exporter.remedy;
+    case "cluster_fault":
+      return event.cluster.remedy;
     default:
       return traitsOf(event.kind).advice;
   }

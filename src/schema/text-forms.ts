@@ -7,6 +7,7 @@ import { parseHostPattern } from "../net/host-pattern.ts";
 import { parseNat64Prefix } from "../net/nat64.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
+import { isTimeZone } from "./time-zone.ts";
 import { ZONES_FORMS } from "./zone-forms.ts";
 
 export const TEXT_FORMS = {
@@ -99,7 +100,8 @@ export const TEXT_FORMS = {
   nat64Prefix: (text: string) =>
     parseNat64Prefix(text) === null ? "must be an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits (RFC 6052)" : null,
   partOfDay: (text: string) =>
-    parsePartOfDay(text) === null ? "must be a part of the day, UTC, to the minute: 22:00-06:00" : null,
+    parsePartOfDay(text) === null ? "must be a part of the day, to the minute: 22:00-06:00" : null,
+  timeZone: (text: string) => (isTimeZone(text) ? null : "must be a time zone of the IANA database: Europe/Berlin"),
   mailAddress: (text: string) =>
     /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(text) ? null : "must be a mail address: noc@example.net",
   ...ZONES_FORMS,

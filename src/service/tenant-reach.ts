@@ -1,11 +1,10 @@
 /** Which addresses the targets of a tenant reach from this machine. */
 import { lookup } from "node:dns/promises";
-import { networkInterfaces } from "node:os";
 import { callersNow } from "../access/shares.ts";
 import { serverNames } from "../config/own-addresses.ts";
-import { parseAddress } from "../net/address.ts";
 import { NameLookups } from "../notify/name-lookups.ts";
 import { type Reach, reachOf } from "../notify/reach.ts";
+import { isOfThisMachine } from "../system/machine-address.ts";
 import type { Timers } from "../system/timers.ts";
 import { placesOf } from "../targets/tenant-target.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -34,12 +33,6 @@ function reachOfTenant(floodwall: Pick<Floodwall, "config">, tenant: string, loo
     },
     nat64: () => rules()?.nat64 ?? [],
     ownNames: () => serverNames(floodwall.config),
-    isOwn: (address) => floodwall.config.own.refusalOf(address) !== null || machineAddresses().has(address),
+    isOwn: async (address) => floodwall.config.own.refusalOf(address) !== null || isOfThisMachine(address),
   });
-}
-
-/** Addresses come and go while the service runs. */
-function machineAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return new Set(all.map(({ address }) => parseAddress(address.replace(/%.*$/, "")) ?? ""));
 }

@@ -53,6 +53,25 @@ describe("a page of another site", () => {
     expect(own.status).toBe(200);
   });
 
+  test("reaches no route that changes something, whichever it is #sign-in-own-page", async () => {
+    const cookie = (await world.signedIn("alice")).cookieText(world.base);
+    const described = await fetch(`${world.base}/api/v1/openapi.json`, { headers: as("operator") });
+    const { paths } = (await described.json()) as {
+      paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+    const changing = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => /^(post|put|patch|delete)$/.test(method))
+        .map((method) => [method.toUpperCase(), path.replaceAll(/\{\w+\}/g, "x")] as const),
+    );
+    expect(changing.length).toBeGreaterThan(30);
+    for (const [method, path] of changing) {
+      const headers = { cookie, origin: "https://evil.example", "content-type": "application/json" };
+      await expectError(fetch(world.base + path, { method, headers, body: "{}" }), 403, FOREIGN);
+    }
+    expect(world.server.backend.calls).toEqual([]);
+  });
+
   test("reads nothing with it, nor opens a stream #sign-in-own-page", async () => {
     const cookie = (await world.signedIn("alice")).cookieText(world.base);
     for (const path of ["/api/v1/status", "/api/v1/events", "/api/v1/attacks/a1/pcap"]) {

@@ -15,7 +15,7 @@ export type Suite = (typeof SUITES)[number];
 /** As the README has it: what a machine needs before `make start`. */
 const PREREQUISITES = ["git", "make", "ca-certificates"];
 const MINUTE_MS = 60_000;
-/** Certificate authorities that this machine's operator has added, and the tool of Debian that adds them. */
+/** Certificate authorities that this machine's operator has added. */
 const OWN_AUTHORITIES = "usr/local/share/ca-certificates";
 
 /**
@@ -82,19 +82,20 @@ async function makeArchive(suite: Suite, { log, archive, architecture = NATIVE }
   const mirror = (await mirrorOf("main")) as string;
   const root = RootFolder.make(suite, architecture);
   try {
-    const include = `--include=${PREREQUISITES.join(",")}`;
+    copyAuthorities(root);
     // It may leave /proc mounted where that was busy at its end: in a namespace of its own nothing stays.
     const alone = ["unshare", "--mount", "--propagation", "private"];
-    const options = [`--arch=${architecture.name}`, "--variant=minbase", include];
-    const foreign = isNative(architecture) ? [] : ["--foreign"];
-    await onThisMachine([...alone, "debootstrap", ...options, ...foreign, suite, root.path, mirror], log);
+    // A tree is built on systems of this machine's processor only; under emulation each package costs seconds to minutes.
+    const forApt = mirror.startsWith("https:") ? ["ca-certificates"] : [];
+    const include = isNative(architecture) ? PREREQUISITES : forApt;
+    const more = include.length === 0 ? [] : [`--include=${include.join(",")}`];
+    const stage = isNative(architecture) ? [] : ["--foreign"];
+    const options = [`--arch=${architecture.name}`, "--variant=minbase", ...more, ...stage];
+    await onThisMachine([...alone, "debootstrap", ...options, suite, root.path, mirror], log);
     if (!isNative(architecture)) await secondStage(root, log);
     const updates = `deb ${mirror} ${suite}-updates main\n`;
     writeFileSync(join(root.path, "etc/apt/sources.list"), [...sources, updates].join(""));
-    copyNetwork(root);
-    // Under emulation it takes minutes.
-    const code = await root.run(["update-ca-certificates"], { log, deadlineMs: 10 * MINUTE_MS });
-    if (code !== 0) throw new Error(`certificate authorities of this machine are not taken over: see ${log}`);
+    copyResolver(root);
     await pack(root, { log, archive });
   } finally {
     root.remove();
@@ -110,14 +111,17 @@ async function secondStage(root: RootFolder, log: string): Promise<void> {
   if (code !== 0) throw new Error(`debootstrap failed under emulation: see ${log}`);
 }
 
-/** A system on this machine's network resolves names and trusts authorities as this machine does. */
-function copyNetwork(root: RootFolder): void {
-  if (existsSync("/etc/resolv.conf")) {
-    rmSync(join(root.path, "etc/resolv.conf"), { force: true });
-    copyFileSync("/etc/resolv.conf", join(root.path, "etc/resolv.conf"));
-  }
+/** A system trusts authorities as this machine does: their package takes them up when it is configured. */
+function copyAuthorities(root: RootFolder): void {
   mkdirSync(join(root.path, OWN_AUTHORITIES), { recursive: true });
   for (const path of globSync(`/${OWN_AUTHORITIES}/*.crt`)) copyFileSync(path, join(root.path, path));
+}
+
+/** A system on this machine's network resolves names as this machine does. */
+function copyResolver(root: RootFolder): void {
+  if (!existsSync("/etc/resolv.conf")) return;
+  rmSync(join(root.path, "etc/resolv.conf"), { force: true });
+  copyFileSync("/etc/resolv.conf", join(root.path, "etc/resolv.conf"));
 }
 
 async function onThisMachine(command: readonly string[], log: string): Promise<void> {

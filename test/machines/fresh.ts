@@ -2,26 +2,29 @@
  * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
  * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
  * release's own kernel. Prints a table at the end.
- * Arguments are suites; default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems. An upgrade
- * is from the newest tag before this commit, or from FRESH_OLDER=COMMIT. FRESH_RELEASE=FOLDER builds nothing: the packages are
- * those of this release, built on the oldest suite, and an `older.deb` in it is what is upgraded.
+ * Arguments are suites, and where packages are used (an architecture, or `booted`); default: all. FRESH_TEST=0 leaves the checks
+ * and tests out, FRESH_KEEP=1 keeps the systems. An upgrade is from the newest tag before this commit, or from FRESH_OLDER=COMMIT.
+ * FRESH_RELEASE=FOLDER builds nothing: the packages are those of this release, built on the oldest suite, and an `older.deb` in it
+ * is what is upgraded.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { parseArgs } from "node:util";
 import { ROOT } from "../source-tree.ts";
 import { SUITES, type Suite } from "./bare-system.ts";
-import { type BuiltRelease, buildOnBareSystem, type Report, releaseIn, usePackage } from "./machine-steps.ts";
+import { type BuiltRelease, buildOnBareSystem, PARTS, type Report, releaseIn, usePackage } from "./machine-steps.ts";
 import { rootFolderUnavailable } from "./root-folder.ts";
 import { type Row, remarkOf, tableOf } from "./step-table.ts";
 
 const TAIL_LINES = 40;
 
 const { positionals } = parseArgs({ allowPositionals: true });
-const unknown = positionals.filter((name) => !(SUITES as readonly string[]).includes(name));
-if (unknown.length > 0) stop(`not supported: ${unknown.join(", ")}; there are ${SUITES.join(" and ")}`);
+const known: readonly string[] = [...SUITES, ...PARTS];
+const unknown = positionals.filter((name) => !known.includes(name));
+if (unknown.length > 0) stop(`not supported: ${unknown.join(", ")}; there are ${known.join(", ")}`);
 if (rootFolderUnavailable !== null) stop(`make fresh ${rootFolderUnavailable}`);
-const suites = SUITES.filter((suite) => positionals.length === 0 || positionals.includes(suite));
+const suites = chosen(SUITES);
+const parts = chosen(PARTS);
 
 const git = async (...args: string[]) => (await Bun.$`git -C ${ROOT} ${args}`.quiet().text()).trim();
 const commit = await git("rev-parse", "HEAD");
@@ -55,13 +58,19 @@ for (const suite of given === undefined ? suites : []) {
 // What was built on an older release runs on a newer one too.
 for (const [builtOn, release] of releases) {
   for (const suite of suites.filter((each) => SUITES.indexOf(each) >= SUITES.indexOf(builtOn))) {
-    await usePackage({ suite, builtOn, release, report });
+    await usePackage({ suite, builtOn, parts, release, report });
   }
 }
 console.log(`\n${tableOf(rows)}`);
 const failed = rows.filter(({ ok }) => !ok).length;
 console.log(`\n${rows.length - failed} steps passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
+
+/** Those that an argument names; all, where it names none of them. */
+function chosen<T extends string>(names: readonly T[]): readonly T[] {
+  const named = names.filter((name) => positionals.includes(name));
+  return named.length === 0 ? names : named;
+}
 
 async function newestTag(): Promise<string | null> {
   const { exitCode, stdout } = await Bun.$`git -C ${ROOT} describe --tags --abbrev=0 ${commit}^`.quiet().nothrow();

@@ -105,32 +105,35 @@ function only(pattern: string): string {
   return path;
 }
 
+/** Where a package is used: on a bare system of each architecture, and on a booted one of this machine's. */
+export const PARTS = ["amd64", "arm64", "booted"] as const;
+
 export interface PackageOrder {
   readonly suite: Suite;
+  readonly parts: readonly (typeof PARTS)[number][];
   /** Which release the package was built on. */
   readonly builtOn: Suite;
   readonly release: BuiltRelease;
   readonly report: Report;
 }
 
-/** Installs the package on bare systems of both processors, uses it and purges it; then boots one that has it. */
-export async function usePackage({ suite, builtOn, release, report }: PackageOrder): Promise<void> {
+/** Installs the package on bare systems of these processors, uses it and purges it; then boots one that has it. */
+export async function usePackage({ suite, builtOn, parts, release, report }: PackageOrder): Promise<void> {
   const { folder, deb, older } = release;
   const of = builtOn === suite ? "" : ` of ${builtOn}`;
   const repository = join(folder, "apt");
-  const step = stepsOf(suite, `package${of}`, report);
-  await onBareSystem({ suite, step }, async (root) => {
-    if (!(await step("apt install", (log) => install(root, deb, log)))) return;
-    await useInstalled(root, step);
-    await step("apt install from a repository", (log) => installFromRepository(root, repository, log));
-  });
-  for (const architecture of ARCHITECTURES.filter((one) => !isNative(one))) {
-    const emulated = stepsOf(suite, `package${of}, ${architecture.name} emulated`, report);
-    await onBareSystem({ suite, step: emulated, architecture }, async (root) => {
-      const installed = (log: string) => installFromRepository(root, repository, log);
-      if (await emulated("apt install from a repository", installed)) await useInstalled(root, emulated);
+  for (const architecture of ARCHITECTURES.filter(({ name }) => parts.includes(name))) {
+    const native = isNative(architecture);
+    const step = stepsOf(suite, `package${of}${native ? "" : `, ${architecture.name} emulated`}`, report);
+    await onBareSystem({ suite, step, architecture }, async (root) => {
+      const fromRepository = () =>
+        step("apt install from a repository", (log) => installFromRepository(root, repository, log));
+      if (native ? await step("apt install", (log) => install(root, deb, log)) : await fromRepository())
+        await useInstalled(root, step);
+      if (native) await fromRepository();
     });
   }
+  if (!parts.includes("booted")) return;
   const booted = stepsOf(suite, `booted package${of}`, report);
   await booted("the unit's life", (log) => bootPackage({ suite, deb, older, log }));
 }
@@ -147,10 +150,10 @@ const USES = {
   "floodwall version": "floodwall version && floodwall-scrub --version",
   "floodwall check": "for file in floodwall scrub; do floodwall check /etc/floodwall/$file.yaml; done",
   "floodwall replay": `floodwall replay /tmp/capture.pcap --config /tmp/replay.yaml | tee /tmp/replayed && grep -q ${VICTIM} /tmp/replayed`,
-  // The user stays, as files of its id may; nothing else that bears the name does.
+  // The user stays, as files of its id may; nothing else that bears the name does, but packages that apt has fetched.
   purge: `
   mkdir -p /var/lib/floodwall && touch /var/lib/floodwall/state.db && echo A=b > /etc/floodwall/floodwall.env
-  DEBIAN_FRONTEND=noninteractive apt-get purge -y floodwall
+  DEBIAN_FRONTEND=noninteractive apt-get purge -y floodwall && apt-get clean
   left=$(find / -xdev -iname '*floodwall*'; grep -rl floodwall /etc --include='*' | grep -v -E '/(passwd|group|shadow|gshadow|subuid|subgid)-?$' || true)
   [ -z "$left" ] || { echo "left after the purge: $left"; exit 1; }`,
 };

@@ -16,8 +16,7 @@ export async function installFromRepository(root: RootFolder, directory: string,
     echo '${source}' > /etc/apt/sources.list.d/floodwall.list
     apt-get update && apt-get install -y floodwall && floodwall version && floodwall-scrub --version
     code=$?
-    rm -f /etc/apt/sources.list.d/floodwall.list /etc/apt/keyrings/floodwall.asc
-    apt-get update
+    rm -f /etc/apt/sources.list.d/floodwall.list /etc/apt/keyrings/floodwall.asc /var/lib/apt/lists/127.0.0.1_*
     exit $code`;
   return await apt(root, script, log);
 }

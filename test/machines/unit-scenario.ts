@@ -34,8 +34,9 @@ interface DataplaneStatus {
   readonly verdicts: Readonly<Record<string, { readonly packets: number }>>;
 }
 
-/** Without what made the package's executable take the part of Bun. */
-const { BUN_BE_BUN: _, ...ENVIRONMENT } = process.env;
+/** Without what made the package's executable take the part of Bun; in an emulated machine systemd answers late. */
+const { BUN_BE_BUN: _, ...INHERITED } = process.env;
+const ENVIRONMENT = { ...INHERITED, SYSTEMD_BUS_TIMEOUT: "2min" };
 
 const run = (...argv: string[]) => runCommand(argv, { env: ENVIRONMENT });
 

@@ -34,7 +34,23 @@ async function known(service: ServiceProcess) {
   const { bans } = (await service.get<{ bans: Row[] }>("/api/v1/bans")).body;
   const { events } = (await service.get<{ events: Row[] }>("/api/v1/audit?action=ban")).body;
   const names = ["target", "state", "manual", "route", "started_at", "expires_at"];
-  return { bans: bans.map((ban) => names.map((name) => ban[name])), audit: events.map(({ at, ip }) => [at, ip]) };
+  const { windows } = (await service.get<{ windows: Row[] }>("/api/v1/maintenance")).body;
+  const { hostgroups } = (await service.get<{ hostgroups: Row[] }>("/api/v1/config")).body;
+  return {
+    bans: bans.map((ban) => names.map((name) => ban[name])),
+    audit: events.map(({ event_time: at, ip }) => [at, ip]),
+    windows: windows.map(({ name, until, threshold_factor: factor }) => [name, until, factor]),
+    settings: hostgroups.map(({ name, settings }) => [name, settings]),
+  };
+}
+
+/** Orders that change no route. */
+async function order(service: ServiceProcess): Promise<void> {
+  const window = { name: "move", ttl_seconds: 3600, threshold_factor: 2, reason: "upgrade" };
+  expect((await service.post("/api/v1/maintenance", window)).status).toBe(200);
+  const path = "/api/v1/hostgroups/rules/settings";
+  const settings = { thresholds: { pps: 2000 }, reason: "upgrade" };
+  expect((await service.order("PUT", path, settings)).status).toBe(200);
 }
 
 test("an upgrade keeps orders and history, and the peer has every route all the while", async () => {
@@ -46,6 +62,7 @@ dry_run: false
 ${await scene.peer()}`;
   const older = await scene.start(config, options("OLDER"));
   for (const ip of VICTIMS) expect((await older.post("/api/v1/ban", { ip })).status).toBe(200);
+  await order(older);
   const isHeld = async () => {
     const held = await scene.held();
     return VICTIMS.every((ip) => held.some((route) => route.includes(`${ip}/32`)));
@@ -75,5 +92,7 @@ ${await scene.peer()}`;
   expect(scene.gobgpdPid).toBe(gobgpd);
   expect(after.bans.filter(([target]) => VICTIMS.includes(String(target)))).toEqual(before.bans);
   expect(after.audit).toEqual(expect.arrayContaining(before.audit));
+  expect([before.windows.length, before.settings.some(([, set]) => set !== undefined)]).toEqual([1, true]);
+  expect([after.windows, after.settings]).toEqual([before.windows, before.settings]);
   expect(gaps).toBe(0);
 }, 120_000);

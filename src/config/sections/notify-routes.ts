@@ -24,12 +24,12 @@ const days = Type.Optional(Type.Array(oneOf(...DAYS), { minItems: 1, maxItems: D
 const QuietTime = closedObject({
   days: described(
     days,
-    "On these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
+    "On these days. A part of the day that goes over midnight belongs to the day on which it begins.",
     {
       ifAbsent: "each day",
     },
   ),
-  hours: described(Type.Optional(text("partOfDay")), "In this part of the day, UTC.", { ifAbsent: "the whole day" }),
+  hours: described(Type.Optional(text("partOfDay")), "In this part of the day.", { ifAbsent: "the whole day" }),
 });
 
 const KEYS = {
@@ -44,9 +44,14 @@ const KEYS = {
   min_mbps: described(Type.Optional(integer(1, 1e9)), "Attacks of at least this rate in all, Mbit/s."),
   days: described(
     days,
-    "Events on these days, UTC. A part of the day that goes over midnight belongs to the day on which it begins.",
+    "Events on these days. A part of the day that goes over midnight belongs to the day on which it begins.",
   ),
-  hours: described(Type.Optional(text("partOfDay")), "Events in this part of the day, UTC."),
+  hours: described(Type.Optional(text("partOfDay")), "Events in this part of the day."),
+  time_zone: described(
+    Type.Optional(text("timeZone")),
+    "The time zone of its `days`, `hours` and `quiet`, and of the routes within it.",
+    { ifAbsent: "that of the route around it, or `notify.time_zone`" },
+  ),
   targets: described(
     Type.Optional(Type.Array(text("targetName"), { maxItems: NOTIFY_TARGETS_MAX })),
     "The targets that get these events. An empty list: none gets them.",
@@ -86,29 +91,30 @@ export interface RouteFile extends Static<typeof Inner> {
   readonly routes?: readonly RouteFile[];
 }
 
-type Inherited = Pick<NotifyRoute, "targets" | "repeatMs" | "groupMs" | "quiet">;
-const OUTERMOST: Inherited = { targets: [], repeatMs: null, groupMs: null, quiet: [] };
+type Inherited = Pick<NotifyRoute, "targets" | "repeatMs" | "groupMs" | "quiet"> & Pick<Hours, "zone">;
 
-/** A rule between the keys reports routes without targets. */
-export function buildRoutes(
-  files: readonly RouteFile[],
-  around: ConfigPath = ["notify"],
-  inherited = OUTERMOST,
-): readonly NotifyRoute[] {
+/** @param zone that of routes without `time_zone`. A rule between the keys reports routes without targets. */
+export function buildRoutes(files: readonly RouteFile[], zone: string): readonly NotifyRoute[] {
+  return routesWithin(files, ["notify"], { targets: [], repeatMs: null, groupMs: null, quiet: [], zone });
+}
+
+function routesWithin(files: readonly RouteFile[], around: ConfigPath, inherited: Inherited): readonly NotifyRoute[] {
   return files.map((file, i) => {
     const { continue: continues, repeat_minutes: minutes, group_seconds: seconds } = file;
     const place = [...around, "routes", i];
-    const own: Inherited = {
+    const zone = file.time_zone ?? inherited.zone;
+    const own = {
       targets: file.targets ?? inherited.targets,
       repeatMs: minutes === undefined ? inherited.repeatMs : 60_000 * minutes,
       groupMs: seconds === undefined ? inherited.groupMs : 1000 * seconds,
-      quiet: file.quiet?.map(hoursOf) ?? inherited.quiet,
+      quiet: file.quiet?.map((times) => hoursOf(times, zone)) ?? inherited.quiet,
     };
-    return { place, match: matchOf(file), continues, ...own, routes: buildRoutes(file.routes ?? [], place, own) };
+    const routes = routesWithin(file.routes ?? [], place, { ...own, zone });
+    return { place, match: matchOf(file, zone), continues, ...own, routes };
   });
 }
 
-function matchOf(file: RouteFile): RouteMatch {
+function matchOf(file: RouteFile, zone: string): RouteMatch {
   const { tenants, hostgroups, events, severity, min_pps: minPps, min_mbps: minMbps } = file;
   return {
     ...(tenants === undefined ? {} : { tenants: new Set(tenants) }),
@@ -117,11 +123,11 @@ function matchOf(file: RouteFile): RouteMatch {
     ...(severity === undefined ? {} : { severity }),
     ...(minPps === undefined ? {} : { minPps }),
     ...(minMbps === undefined ? {} : { minMbps }),
-    ...(file.days === undefined && file.hours === undefined ? {} : { hours: hoursOf(file) }),
+    ...(file.days === undefined && file.hours === undefined ? {} : { hours: hoursOf(file, zone) }),
   };
 }
 
-function hoursOf({ days: own, hours }: Pick<RouteFile, "days" | "hours">): Hours {
+function hoursOf({ days: own, hours }: Pick<RouteFile, "days" | "hours">, zone: string): Hours {
   const part = hours === undefined ? null : parsePartOfDay(hours);
-  return { ...(part ?? { from: 0, to: 1440 }), days: new Set((own ?? DAYS).map((day) => DAYS.indexOf(day))) };
+  return { zone, ...(part ?? { from: 0, to: 1440 }), days: new Set((own ?? DAYS).map((day) => DAYS.indexOf(day))) };
 }

@@ -160,6 +160,10 @@ export const NotifySection = described(
       "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all hold takes the event, and within it the first of its own `routes` that does, if there is one. An event that none takes goes to no target.",
       { ifAbsent: "each event but those of orders goes to all targets" },
     ),
+    time_zone: described(
+      text("timeZone", { default: "UTC" }),
+      "The time zone of days and hours in `routes`, with its daylight saving.",
+    ),
     tenant_targets: described(Type.Optional(TenantTargets), "Targets that tenants set themselves by the API.", {
       ifAbsent: "tenants set none",
     }),
@@ -180,6 +184,7 @@ export const NotifySection = described(
       },
       {
         page_url: "https://floodwall.example.net",
+        time_zone: "Europe/Berlin",
         tenant_targets: {
           kinds: ["webhook", "slack"],
           hosts: ["hooks.slack.com", "*.acme.example"],
@@ -242,15 +247,15 @@ export const UpdateCheckSection = described(
   { examples: [{ enabled: true, url: "https://releases.example.net/floodwall.json" }] },
 );
 
-export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConfig {
-  const { targets = [], routes, page_url: pageUrl, tenant_targets: tenantTargets, ...channels } = file;
+export function buildNotify(file: Static<typeof NotifySection> = { time_zone: "UTC" }): NotifyConfig {
+  const { targets = [], routes, time_zone: zone, page_url: pageUrl, tenant_targets: tenantTargets, ...channels } = file;
   const own = TARGET_KINDS.flatMap((kind) => (kind in channels ? [{ name: kind, ...pick(channels, kind) }] : []));
   return {
     targets: [
       ...own.map((target) => buildTarget(target, ["notify"])),
       ...targets.map((target, i) => buildTarget(target, ["notify", "targets", i])),
     ],
-    routes: routes === undefined ? null : buildRoutes(routes),
+    routes: routes === undefined ? null : buildRoutes(routes, zone),
     pageUrl: pageUrl ?? null,
     tenantTargets: tenantTargets === undefined ? null : buildTenantTargets(tenantTargets),
   };

@@ -1,7 +1,7 @@
 /**
  * A rolling upgrade under floods: two brains of an earlier version, one after the other ended and started again as this
- * version with its state. Exits 1 where a router of both was without a route, or where an order of before is not in force at
- * both brains afterwards. FROM is a tag or a commit; default: the newest tag. Needs root and the packages of the Makefile.
+ * version with its state. Exits 1 where a router was without a route, where an order of before is not in force at both brains
+ * afterwards, or where a brain does not know an attack, a ban by hand or an audit row that it knew before. FROM is a tag or a commit; default: the newest tag. Needs root and the packages of the Makefile.
  */
 import { eventually, freePort } from "../../fixtures/service.ts";
 import { VICTIMS } from "./cluster-config.ts";
@@ -51,7 +51,9 @@ async function upgradeBoth(): Promise<boolean> {
   };
   for (const brain of [first, second]) for (let i = 0; i < 3; i++) await orderAt(brain);
   const fromMs = Date.now();
+  let isKept = true;
   for (const [i, brain] of [first, second].entries()) {
+    const before = await knownAt(brain);
     await brain.service.stop("SIGTERM");
     await world.revive(brain);
     if (old.hasCluster || i === 1) {
@@ -63,14 +65,19 @@ async function upgradeBoth(): Promise<boolean> {
       );
     }
     await Bun.sleep(WATCHED_MS);
+    const lost = before.difference(await knownAt(brain));
+    isKept &&= lost.size === 0;
     for (const each of [first, second]) await orderAt(each);
-    console.log(`${brain.place.name} is upgraded`);
+    console.log(
+      `${brain.place.name} is upgraded, and knows ${before.size - lost.size} of ${before.size} things of before`,
+    );
+    for (const text of lost) console.log(`  lost: ${text}`);
   }
   await Bun.sleep(WATCHED_MS);
   const toMs = Date.now();
   const isWhole = await areAt(orders);
   await floods.stop();
-  let isRight = isWhole;
+  let isRight = isWhole && isKept;
   for (const [name, { log }, victim] of routes) {
     const gapMs = log.longestGapMs(`${victim}/32`, fromMs, toMs);
     console.log(`${name}: no route for ${gapMs} ms`);
@@ -78,6 +85,22 @@ async function upgradeBoth(): Promise<boolean> {
   }
   console.log(`${orders.length} orders, ${isWhole ? "all" : "NOT ALL"} at both brains`);
   return isRight;
+}
+
+type Row = Readonly<Record<string, string | boolean>>;
+
+/** State and history of a brain, a text each: what a newer version must know too. */
+async function knownAt(brain: Brain): Promise<ReadonlySet<string>> {
+  const { active, recent } = await world.get<Record<"active" | "recent", readonly Row[]>>(brain, "attacks");
+  const { events } = await world.get<{ events: readonly Row[] }>(brain, "audit?action=ban");
+  const { bans } = await world.get<{ bans: readonly Row[] }>(brain, "bans");
+  return new Set([
+    ...[...active, ...recent].map(({ id, target, started_at: at }) => `attack ${id} on ${target} since ${at}`),
+    ...events.map(({ event_time: at, ip, operator }) => `audit row of ${at}: ${ip} by ${operator}`),
+    ...bans
+      .filter(({ manual }) => manual === true)
+      .map(({ target, started_at: at, expires_at: end }) => `ban of ${target} from ${at} to ${end}`),
+  ]);
 }
 
 /** Whether both brains have the bans in force, after a while at most. */

@@ -1,0 +1,48 @@
+/** Time zones of the IANA database, with the rules that Bun brings: what a clock on the wall there shows. */
+
+const PARTS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
+const MINUTE_MS = 60_000;
+
+interface ZoneClock {
+  readonly format: Intl.DateTimeFormat;
+  /** The latest minute that was looked up, and the offset then: most looks are at the same. */
+  minute: number;
+  offsetMs: number;
+}
+
+/** By the names that the configuration has in this process, of some hundreds that there are. */
+const clocks = new Map<string, ZoneClock>();
+
+/** `Europe/Berlin` or `UTC`; a mere offset is none, as it knows no daylight saving. */
+export function isTimeZone(text: string): boolean {
+  if (!/^[A-Za-z]/.test(text)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** The date and time there as if they were UTC, ms. */
+export function localMs(zone: string, wallMs: number): number {
+  if (zone === "UTC") return wallMs;
+  const minute = Math.floor(wallMs / MINUTE_MS);
+  const clock = clocks.get(zone) ?? { format: formatOf(zone), minute: Number.NaN, offsetMs: 0 };
+  clocks.set(zone, clock);
+  if (clock.minute !== minute) {
+    clock.minute = minute;
+    clock.offsetMs = shownMs(clock.format, minute * MINUTE_MS) - minute * MINUTE_MS;
+  }
+  return wallMs + clock.offsetMs;
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const calendar = { calendar: "gregory", numberingSystem: "latn", hourCycle: "h23" } as const;
+  return new Intl.DateTimeFormat("en", { ...calendar, ...PARTS, timeZone });
+}
+
+function shownMs(format: Intl.DateTimeFormat, wallMs: number): number {
+  const shown = new Map(format.formatToParts(wallMs).map(({ type, value }) => [type, Number(value)]));
+  const part = (name: keyof typeof PARTS) => shown.get(name) ?? Number.NaN;
+  return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"));
+}
