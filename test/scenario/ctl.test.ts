@@ -112,6 +112,9 @@ describe("commands that order", () => {
     expect(opened.out).toMatch(/move +yes .*ticket 9/);
     expect((await run(["maintenance"])).out).toMatch(/move +yes/);
     expect((await run(["maintenance", "close", "move"])).out).toBe("the window move is closed");
+    const later = await run(["maintenance", "open", "night", "--quiet", "--for", "2h", "--at", "23:59"]);
+    expect(later.out).toMatch(/^opens at \d{4}-.*:59:00Z and closes at \d{4}-.*:59:00Z$/m);
+    expect((await run(["maintenance", "close", "night"])).code).toBe(EXIT.done);
     expect((await run(["maintenance"])).out).toBe("No maintenance window.");
   });
 

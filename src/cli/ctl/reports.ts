@@ -66,7 +66,11 @@ export const REPORTS: readonly CtlCommand[] = [
     ...{ operands: "", count: [0, 0], example: "dry-run --from 7d" },
     summary: "the bans that dry run kept back, with the marks of their attacks",
     options: [
-      { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 7d (default: a week)" },
+      {
+        name: "from",
+        value: "TIME",
+        help: "as 2026-03-01T12:00:00Z or 12:00, or how long ago as 7d (default: a week)",
+      },
       { name: "to", value: "TIME", help: "the same (default: now)" },
     ],
     async *run({ api, options, clock }) {
