@@ -48,6 +48,11 @@ test("the preview says what is hit and what each neighbor gets, and asks for the
   expect(needsTarget(dry)).toBe(false);
   expect(orderSentences(dry)[1]).toBe("It is in dry run: nothing is announced.");
   expect(orderSentences(dry).join(" ")).not.toContain("192.0.2.1 gets");
+  const wide = { ...ban, announced_prefix: "203.0.113.0/24", not_announced: "2001:db8::/48 is not announced: so" };
+  expect(orderSentences(preview({ ban: wide })).slice(1, 3)).toEqual([
+    "More moves with it: 203.0.113.0/24.",
+    "2001:db8::/48 is not announced: so.",
+  ]);
   const rejected = { state: "rejected", reason: "whitelisted", remedy: "order beside it" };
   expect(orderSentences(preview({ ban: rejected }))).toEqual([
     "Floodwall would refuse it: whitelisted: order beside it.",

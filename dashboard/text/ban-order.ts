@@ -4,6 +4,7 @@ import { t } from "../language.ts";
 import { packetRate, percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
 import { said } from "./service-words.ts";
+import { movedSentences } from "./wider-prefix.ts";
 
 export interface BanForm {
   /** "": as the hostgroup says. */
@@ -118,6 +119,7 @@ export function orderSentences({ ban, effect, neighbors = [] }: OrderPreviewWire
   const shown = ban.dry_run ? [] : neighbors.slice(0, NEIGHBORS_SHOWN);
   return [
     t`It would be: ${ban.route}.`,
+    ...movedSentences(ban),
     ...(ban.dry_run ? [t`It is in dry run: nothing is announced.`] : []),
     effect.available
       ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`

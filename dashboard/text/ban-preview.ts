@@ -6,7 +6,7 @@ import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
 import { said } from "./service-words.ts";
-import { movesWithText } from "./wider-prefix.ts";
+import { movedSentences } from "./wider-prefix.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
@@ -27,14 +27,6 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
-  ];
-}
-
-function movedSentences(ban: BanWire): string[] {
-  const moved = movesWithText(ban);
-  return [
-    ...(moved === null ? [] : [t`More moves with it: ${moved}.`]),
-    ...(ban.not_announced === undefined ? [] : [`${said(ban.not_announced)}.`]),
   ];
 }
 
