@@ -58,6 +58,7 @@ describe("commands that read", () => {
     ["incidents --state active --group global --owner noc --limit 5", /^No incident\.$/],
     ["blocks --source 198.51.100.0/24", /^No source block\.$/],
     ["rules", /^No filter rule\.$/],
+    ["routes", /^The speaker does not answer, or none is configured\.$/],
     ["nodes", /^No node is configured\.$/],
     ["zones", /^No zone is configured\.$/],
     ["notify", /^TARGET +KIND .*\nnoc +webhook +- +0/],
