@@ -23,6 +23,7 @@ ban: { ttl_seconds: 77 }
     "mitigation: flowspec → blackhole",
     "escalation: flowspec at 0 s → flowspec at 0 s, blackhole at 60 s",
     "ban: ttl_seconds: 600 → 77",
+    "ban.order_methods: flowspec → flowspec, blackhole",
     "bgp: neighbors added: 192.0.2.2",
     "bgp: neighbors changed: 192.0.2.1",
     "bgp: policies added: edge",
@@ -31,6 +32,15 @@ ban: { ttl_seconds: 77 }
     "dry_run_directions: none → outgoing",
   ]);
   expect(changes(after, after)).toEqual([]);
+});
+
+test("who takes diverts, by which nodes, and what is announced in place of a longer prefix", () => {
+  const scrubbing = (terms: string) =>
+    `${CONFIG}${bgp("{ address: 192.0.2.1, remote_asn: 64501 }")}scrubbing: { ${terms} }\n`;
+  const node = "nodes: [{ name: s1, next_hop: 192.0.2.7 }]";
+  expect(changes(scrubbing("next_hop: 192.0.2.5"), scrubbing(`next_hop: 192.0.2.6, announce_v4: 24, ${node}`))).toEqual(
+    ["scrubbing: nodes added: s1", "scrubbing: next_hop: 192.0.2.5 → 192.0.2.6", "scrubbing: announce_v4: none → 24"],
+  );
 });
 
 test("a section that comes or goes as a whole", () => {

@@ -2,6 +2,7 @@
  * The changes that a configuration would make, for people: by section, in words where a word says it. Only of what the
  * API shows anyway; never a secret, nor where one is.
  */
+import type { RouteTerms } from "../mitigation/mitigation-config.ts";
 import { communitiesText } from "../net/community.ts";
 import { METRICS, type Thresholds } from "../traffic/rates.ts";
 import { changedSections } from "./changed-sections.ts";
@@ -48,6 +49,8 @@ function detailsOf(section: string, before: Config, after: Config): string[] {
       return listDetails(before.prefixSets, after.prefixSets, ({ name }) => name);
     case "bgp":
       return bgpDetails(before, after);
+    case "scrubbing":
+      return scrubbingDetails(before, after);
     default:
       return valueChanges(VALUES[section]?.(before), VALUES[section]?.(after));
   }
@@ -65,22 +68,42 @@ const VALUES: Readonly<Record<string, (config: Config) => unknown>> = {
       )
       .join(", "),
   flowspec: ({ mitigations }) => mitigations[0]?.flowspec,
-  ban: ({ ban, mitigations }) => ({ ...ban, ...mitigations[0]?.ban }),
+  ban: ({ ban, mitigations: [global] }) => ({ ...ban, ...global?.ban }),
+  "ban.order_methods": ({ mitigations: [global] }) => global?.orderMethods.join(", "),
   baseline: ({ hostgroups }) => hostgroups[0]?.baseline,
   carpet: ({ carpet }) => carpet,
 };
 
-function bgpDetails({ bgp: before }: Config, { bgp: after }: Config): string[] {
-  const [was, is] = [before, after].map((bgp) => {
+function bgpDetails(before: Config, after: Config): string[] {
+  const [was, is] = [before, after].map(({ bgp, mitigations: [global] }) => {
     const { neighbors, policies, communities, ...rest } = bgp ?? { neighbors: [], policies: [], communities: [] };
     const named = neighbors.map(({ policy, ...neighbor }) => ({ ...neighbor, policy: policy?.name }));
-    return { neighbors: named, policies, values: { ...rest, communities: communitiesText(communities) } };
+    const values = { ...rest, communities: communitiesText(communities), ...announcedLengths(global?.blackhole) };
+    return { neighbors: named, policies, values };
   }) as [BgpParts, BgpParts];
   return [
     ...itemDetails(was.neighbors, is.neighbors, ({ address }) => address).map((detail) => `neighbors ${detail}`),
     ...itemDetails(was.policies, is.policies, ({ name }) => name).map((detail) => `policies ${detail}`),
     ...valueChanges(was.values, is.values),
   ];
+}
+
+function scrubbingDetails(before: Config, after: Config): string[] {
+  const nodesOf = ({ scrubbing }: Config) => scrubbing?.nodes ?? [];
+  const termsOf = ({ mitigations: [global] }: Config) => {
+    const { nextHop, nextHop6, communities = [], localPref } = global?.divert ?? {};
+    const words = { nextHop, nextHop6, localPref, communities: communitiesText(communities) };
+    return { ...words, ...announcedLengths(global?.divert) };
+  };
+  return [
+    ...itemDetails(nodesOf(before), nodesOf(after), ({ name }) => name).map((detail) => `nodes ${detail}`),
+    ...valueChanges(termsOf(before), termsOf(after)),
+  ];
+}
+
+/** As in the file. */
+function announcedLengths(terms: RouteTerms | null | undefined) {
+  return { announce_v4: terms?.enclosing?.[4]?.length, announce_v6: terms?.enclosing?.[6]?.length };
 }
 
 interface BgpParts {
