@@ -75,12 +75,7 @@ const VALUES: Readonly<Record<string, (config: Config) => unknown>> = {
 };
 
 function bgpDetails(before: Config, after: Config): string[] {
-  const [was, is] = [before, after].map(({ bgp, mitigations: [global] }) => {
-    const { neighbors, policies, communities, ...rest } = bgp ?? { neighbors: [], policies: [], communities: [] };
-    const named = neighbors.map(({ policy, ...neighbor }) => ({ ...neighbor, policy: policy?.name }));
-    const values = { ...rest, communities: communitiesText(communities), ...announcedLengths(global?.blackhole) };
-    return { neighbors: named, policies, values };
-  }) as [BgpParts, BgpParts];
+  const [was, is] = [bgpParts(before), bgpParts(after)];
   return [
     ...itemDetails(was.neighbors, is.neighbors, ({ address }) => address).map((detail) => `neighbors ${detail}`),
     ...itemDetails(was.policies, is.policies, ({ name }) => name).map((detail) => `policies ${detail}`),
@@ -104,6 +99,13 @@ function scrubbingDetails(before: Config, after: Config): string[] {
 /** As in the file. */
 function announcedLengths(terms: RouteTerms | null | undefined) {
   return { announce_v4: terms?.enclosing?.[4]?.length, announce_v6: terms?.enclosing?.[6]?.length };
+}
+
+function bgpParts({ bgp, mitigations: [global] }: Config): BgpParts {
+  const { neighbors, policies, communities, ...rest } = bgp ?? { neighbors: [], policies: [], communities: [] };
+  const named = neighbors.map(({ policy, ...neighbor }) => ({ ...neighbor, policy: policy?.name }));
+  const values = { ...rest, communities: communitiesText(communities), ...announcedLengths(global?.blackhole) };
+  return { neighbors: named, policies, values };
 }
 
 interface BgpParts {
