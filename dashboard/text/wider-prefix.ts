@@ -4,7 +4,7 @@ import { formFor, t } from "../language.ts";
 import { bitRate, wholeNumber } from "./format/numbers.ts";
 import { said } from "./service-words.ts";
 
-/** What moves with a ban that is not made yet, and why less is announced than is to be. */
+/** Says which traffic moves with a ban that is not made yet, and why less is announced than is to be. */
 export function movedSentences(ban: Moving & Pick<BanWire, "not_announced">): string[] {
   const moved = movesWithText(ban);
   return [

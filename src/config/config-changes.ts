@@ -56,7 +56,7 @@ function detailsOf(section: string, before: Config, after: Config): string[] {
   }
 }
 
-/** Of sections without lists and secrets. */
+/** The values of sections without lists and secrets. */
 const VALUES: Readonly<Record<string, (config: Config) => unknown>> = {
   dry_run: ({ dryRun }) => dryRun,
   dry_run_directions: ({ mitigations }) => mitigations[0]?.dryRunDirections.join(", ") || "none",

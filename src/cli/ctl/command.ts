@@ -77,7 +77,7 @@ interface Written {
   readonly option: string;
   readonly text: string;
   readonly nowMs: number;
-  /** Of the time from now: 1 to come, -1 past. */
+  /** 1: a time to come; -1: one that is past. */
   readonly direction: 1 | -1;
 }
 
