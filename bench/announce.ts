@@ -102,7 +102,7 @@ async function streamed(lab: BgpLab, load: Load): Promise<number> {
       ),
     ];
     const startedMs = performance.now();
-    // BIRD is asked all the while, as on the other side: each look takes time of all programs on a machine of few cores.
+    // The routes in BIRD are counted all the while, as for the other figure: each count takes CPU time from the speaker.
     await Promise.all([client.sendPaths(paths), allIn(bird, load)]);
     return performance.now() - startedMs;
   });
