@@ -102,8 +102,8 @@ async function streamed(lab: BgpLab, load: Load): Promise<number> {
       ),
     ];
     const startedMs = performance.now();
-    await client.sendPaths(paths);
-    await allIn(bird, load);
+    // The routes in BIRD are counted all the while, as for the other figure: each count takes CPU time from the speaker.
+    await Promise.all([client.sendPaths(paths), allIn(bird, load)]);
     return performance.now() - startedMs;
   });
 }

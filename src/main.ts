@@ -74,7 +74,7 @@ async function run(argv: readonly string[]): Promise<number> {
         print: console.log,
       });
     case "check":
-      return (await import("./cli/check.ts")).check(expectOperands(operands, ["FILE"]), isHere);
+      return (await import("./cli/check.ts")).check(checkedFile(operands, config), isHere);
     case "telemetry":
       expectOperands(operands, []);
       return (await import("./cli/telemetry.ts")).telemetry({
@@ -147,6 +147,13 @@ function parse(argv: readonly string[]) {
   } catch (cause) {
     throw new UsageError(messageOf(cause));
   }
+}
+
+/** As the operand, or as the other commands take it. */
+function checkedFile(operands: readonly string[], config: string | undefined): string {
+  if (config === undefined) return expectOperands(operands, ["FILE"]);
+  if (operands.length > 0) throw new UsageError("check takes FILE or --config FILE, not both");
+  return config;
 }
 
 function secondsOf(text: string): number {

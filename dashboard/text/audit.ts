@@ -104,6 +104,18 @@ export function localText(ms: number): string {
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2})?)$/;
 
+const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)$/;
+
+/** The next such time of day in the browser's time zone, RFC 3339; null: not one. */
+export function nextTimeOfDay(text: string, nowMs: number): string | null {
+  const [, hour, minute] = TIME_OF_DAY.exec(text.trim()) ?? [];
+  if (minute === undefined) return null;
+  const time = new Date(nowMs);
+  time.setHours(Number(hour), Number(minute), 0, 0);
+  if (time.getTime() <= nowMs) time.setDate(time.getDate() + 1);
+  return time.toISOString();
+}
+
 /** RFC 3339; null: not a valid time. */
 export function fromLocalText(text: string): string | null {
   const [, day, time] = LOCAL.exec(text.trim()) ?? [];

@@ -7,7 +7,7 @@ import { duration } from "./format/times.ts";
 import { counted, methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
 import { said } from "./service-words.ts";
-import { movesWithText } from "./wider-prefix.ts";
+import { movedSentences } from "./wider-prefix.ts";
 
 const NEIGHBORS_SHOWN = 8;
 
@@ -50,14 +50,6 @@ function neighborSentences(neighbors: NonNullable<OrderPreviewWire["neighbors"]>
         : t`${name} gets ${counted(routes.length, "route")}${why}.`;
     }),
     ...(more > 0 ? [t`And ${counted(more, "more neighbor")}.`] : []),
-  ];
-}
-
-function movedSentences(ban: BanWire): string[] {
-  const moved = movesWithText(ban);
-  return [
-    ...(moved === null ? [] : [t`More moves with it: ${moved}.`]),
-    ...(ban.not_announced === undefined ? [] : [`${said(ban.not_announced)}.`]),
   ];
 }
 

@@ -2,6 +2,16 @@
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { formFor, t } from "../language.ts";
 import { bitRate, wholeNumber } from "./format/numbers.ts";
+import { said } from "./service-words.ts";
+
+/** Says which traffic moves with a ban that is not made yet, and why less is announced than is to be. */
+export function movedSentences(ban: Moving & Pick<BanWire, "not_announced">): string[] {
+  const moved = movesWithText(ban);
+  return [
+    ...(moved === null ? [] : [t`More moves with it: ${moved}.`]),
+    ...(ban.not_announced === undefined ? [] : [`${said(ban.not_announced)}.`]),
+  ];
+}
 
 type Moving = Pick<BanWire, "announced_prefix" | "moves_with">;
 

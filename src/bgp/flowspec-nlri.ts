@@ -1,7 +1,7 @@
 /** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
 import { isOfKernelOnly, PORT_MAX, PROTOCOL_MAX } from "../mitigation/rules/match.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
-import { parsePrefix } from "../net/prefix.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
 import { cachedByKey } from "./encoded-message.ts";
 
@@ -100,15 +100,15 @@ function flagItems({ set, unset }: { set: number; unset: number }): [number, num
 /** Why this rule must not be sent, or null. GoBGP does not check it, and peers would reset the session. */
 export function ruleProblem(rule: Rule): string | null {
   const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, packetLengths, action } = rule;
-  const prefixes = [destination, source].filter((prefix) => prefix !== null);
-  const invalid = prefixes.find(({ text }) => parsePrefix(text)?.text !== text);
-  if (invalid !== undefined) return `invalid prefix ${invalid.text}`;
-  if (prefixes.length === 0) return "a rule without destination and source";
-  if (new Set(prefixes.map(({ family }) => family)).size > 1) return "source and destination of two families";
+  const invalid = (destination && prefixProblem(destination)) ?? (source && prefixProblem(source));
+  if (invalid !== null) return invalid;
+  if (destination === null && source === null) return "a rule without destination and source";
+  if (destination !== null && source !== null && destination.family !== source.family)
+    return "source and destination of two families";
   if (!areRanges(protocols, PROTOCOL_MAX)) return "invalid protocol";
-  if (!areRanges([...sourcePorts, ...destinationPorts], PORT_MAX)) return "invalid port range";
-  const flags = tcpFlags === null ? [] : [tcpFlags.set, tcpFlags.unset];
-  if (!flags.every((bits) => isWhole(bits, 0, 255))) return "invalid TCP flags";
+  if (!areRanges(sourcePorts, PORT_MAX) || !areRanges(destinationPorts, PORT_MAX)) return "invalid port range";
+  if (tcpFlags !== null && !(isWhole(tcpFlags.set, 0, 255) && isWhole(tcpFlags.unset, 0, 255)))
+    return "invalid TCP flags";
   // No component matches packets that merely have flags; without a component the rule would match all other packets
   // too.
   if (tcpFlags?.set === 0 && tcpFlags.unset === 0) return "TCP flags that ask for no flag";
@@ -122,6 +122,11 @@ export function ruleProblem(rule: Rule): string | null {
     return `more than ${ITEMS_MAX} values in a field`;
   }
   return null;
+}
+
+/** Why this prefix must not be sent, or null. */
+export function prefixProblem({ text }: Prefix): string | null {
+  return parsePrefix(text)?.text === text ? null : `invalid prefix ${text}`;
 }
 
 function areRanges(ranges: readonly Range[], max: number): boolean {

@@ -8,9 +8,9 @@ import type { RuleAction } from "../mitigation/rules/action.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { communitiesText, sortedCommunities } from "../net/community.ts";
-import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
 import { actionProblem, routerCommunities } from "./flowspec-action.ts";
-import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
+import { type Component, componentsOf, prefixProblem, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { type Marks, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
 import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
@@ -62,22 +62,18 @@ export function familyOfKey(key: RouteKey): RouteFamily {
  */
 export function routeProblem(route: Route): string | null {
   const { prefix, localPref } = route;
-  if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
-  if (route.kind === "flowspec" && !isLimitedTo(route.rule, prefix)) {
-    return `the rule is not for ${prefix.text}`;
-  }
   const problem =
     route.kind === "unicast"
-      ? nextHopProblem(route.nextHop, prefix)
-      : (ruleProblem(route.rule) ?? actionProblem(route.routers, prefix));
+      ? (prefixProblem(prefix) ?? nextHopProblem(route.nextHop, prefix))
+      : (ruleProblem(route.rule) ?? limitProblem(route.rule, prefix) ?? actionProblem(route.routers, prefix));
   if (problem !== null) return problem;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;
   return null;
 }
 
-/** Whether the rule is limited to traffic to or from the prefix. */
-function isLimitedTo({ destination, source }: Rule, { text }: Prefix): boolean {
-  return destination?.text === text || source?.text === text;
+/** The prefixes of the rule have no prefixProblem(), nor then has one that it is limited to. */
+function limitProblem({ destination, source }: Rule, { text }: Prefix): string | null {
+  return destination?.text === text || source?.text === text ? null : `the rule is not for ${text}`;
 }
 
 function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null {

@@ -34,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
     summary:
       "every error of a configuration with its file and line, then warnings; also of a scrub node, or a zones file alone",
     options: [
+      ["--config FILE", "the same as FILE"],
       ["--here", "then what this machine has and lacks for it, with the remedies; changes nothing, best as root"],
     ],
     example: `floodwall check ${DEFAULT_CONFIG} --here`,

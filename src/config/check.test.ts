@@ -163,9 +163,18 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       "one line for a divert that several hostgroups cannot have",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
 scrubbing: {next_hop: 198.51.100.67, nodes: []}
-hostgroups: [{name: a, networks: [192.0.2.0/28]}, {name: b, networks: [192.0.2.16/28]}]
+hostgroups: [{name: a, networks: ["2001:db8:1::/48"]}, {name: b, networks: [192.0.2.16/28]}]
 `,
-      ["7: scrubbing.next_hop6: warning: is absent: hostgroups global, a, b cannot divert IPv6, and fall back"],
+      ["7: scrubbing.next_hop6: warning: is absent: hostgroups global, a cannot divert IPv6, and fall back"],
+    ],
+    [
+      "no divert that nodes do not do for the hostgroup global, to which no address is left",
+      `${QUIET}${bgp("")}mitigation: divert
+scrubbing: {nodes: [{name: s1, next_hop: 198.51.100.67, hostgroups: [a, b]}]}
+hostgroups: [{name: a, networks: [192.0.2.0/25]}, {name: b, networks: [192.0.2.128/25, 192.0.2.128/26]}]
+api: {tokens: [{name: s1, token_env: S1, role: agent, node: s1}]}
+`,
+      ["9: api.tokens[0].token_env: warning: the variable S1 is not set here: no one can call as s1"],
     ],
     [
       "a divert that one family cannot have",

@@ -1,4 +1,4 @@
-/** Differences between two versions of a hostgroup, by key: `web: thresholds.pps: 1000 → 2000`. */
+/** Differences between two versions of a hostgroup or another section, by key: `web: thresholds.pps: 1000 → 2000`. */
 import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { GroupMitigation } from "../mitigation/mitigation-config.ts";
 import { METRICS, type Thresholds } from "../traffic/rates.ts";
@@ -13,14 +13,24 @@ const KEYS_SHOWN = 8;
 const VALUE_CHARACTERS = 60;
 
 export function hostgroupChanges(before: WholeGroup, after: WholeGroup): string[] {
-  const [was, is] = [leavesOf(before), leavesOf(after)];
+  const details = [...networkChanges(before.group, after.group), ...leafChanges(leavesOf(before), leavesOf(after))];
+  return details.map((text) => `${after.group.name}: ${text}`);
+}
+
+/** The same of a mapping, a list or a single value: `ttl_seconds: 60 → 90`, or `true → false`. */
+export function valueChanges(before: unknown, after: unknown): string[] {
+  const [was, is] = [new Map<string, string>(), new Map<string, string>()];
+  add(was, "", before);
+  add(is, "", after);
+  return leafChanges(was, is);
+}
+
+function leafChanges(was: ReadonlyMap<string, string>, is: ReadonlyMap<string, string>): string[] {
   const keys = [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key));
   const shown = keys
     .slice(0, KEYS_SHOWN)
-    .map((key) => `${key}: ${shortened(was.get(key))} → ${shortened(is.get(key))}`);
-  const networks = networkChanges(before.group, after.group);
-  const more = keys.length > KEYS_SHOWN ? [`and ${keys.length - KEYS_SHOWN} more keys`] : [];
-  return [...networks, ...shown, ...more].map((text) => `${after.group.name}: ${text}`);
+    .map((key) => `${key === "" ? "" : `${key}: `}${shortened(was.get(key))} → ${shortened(is.get(key))}`);
+  return keys.length > KEYS_SHOWN ? [...shown, `and ${keys.length - KEYS_SHOWN} more keys`] : shown;
 }
 
 /** By the key as in the file, as far as it has one. */

@@ -17,6 +17,8 @@ export type OrderEffect =
 export interface OrderSources {
   /** Templates of the configuration, by name. */
   templates(): ReadonlyMap<string, OrderFile>;
+  /** An entry of `protected_whitelist` within the prefix, that is not all of it; null: there is none. */
+  sparedIn(prefix: Prefix): string | null;
   /** The effect of a ban on the traffic of the last minute, as far as the caller may see it. */
   effect(ban: Ban, by: Principal): OrderEffect;
   /** The neighbors that are not to get such a route, and why. */

@@ -109,7 +109,7 @@ export class EnclosingBounds {
 }
 
 /** The text of an entry that contains the prefix or a part of it; null: none does. */
-function overlapping(table: PrefixTable, prefix: Prefix): string | null {
+export function overlapping(table: PrefixTable, prefix: Prefix): string | null {
   let row = table.find(prefix.address);
   if (row < 0) {
     table.someIn(prefix, (each) => {

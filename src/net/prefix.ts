@@ -3,6 +3,7 @@ import {
   ADDRESS_BYTES,
   addressFamily,
   addressFromBytes,
+  addressOrder,
   addressToBytes,
   type IpAddress,
   MAPPED_BITS,
@@ -91,6 +92,24 @@ export function prefixContains(prefix: Prefix, ip: IpAddress): boolean {
 /** Whether all of `inner` lies in `outer`. */
 export function prefixCovers(outer: Prefix, inner: Prefix): boolean {
   return outer.length <= inner.length && prefixContains(outer, inner.address);
+}
+
+/** Whether the members, which lie in `prefixes`, have all addresses of these, which do not overlap. */
+export function areAllTaken(prefixes: readonly Prefix[], members: readonly Prefix[]): boolean {
+  const keyed = members.map((prefix) => ({ prefix, key: addressOrder(prefix.address) }));
+  keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.prefix.length - b.prefix.length));
+  let outer: Prefix | undefined;
+  const outermost = keyed.flatMap(({ prefix }) => {
+    if (outer !== undefined && prefixContains(outer, prefix.address)) return [];
+    outer = prefix;
+    return [prefix];
+  });
+  const count = (all: readonly Prefix[]) => all.reduce((sum, each) => sum + exactAddressesIn(each), 0n);
+  return count(outermost) === count(prefixes);
+}
+
+function exactAddressesIn({ family, length }: Prefix): bigint {
+  return 1n << BigInt(addressBits(family) - length);
 }
 
 /** prefixContains() for many addresses: 0.1 µs each. */

@@ -1,13 +1,19 @@
 /** The sources by which orders of bans are judged and shown, from the running service. */
 import type { Tenancy } from "../access/tenancy.ts";
 import type { OrderSources } from "../http/order-sources.ts";
+import { overlapping } from "../mitigation/enclosing.ts";
 import { receivedServices } from "../mitigation/protection/received-services.ts";
+import { canonicalPrefix, prefixCovers } from "../net/prefix.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { banEffect } from "./order-effects.ts";
 
 export function orderSources(floodwall: Floodwall, tenancy: () => Tenancy): OrderSources {
   return {
     templates: () => new Map(floodwall.config.orderTemplates.map(({ name, order }) => [name, order])),
+    sparedIn: (prefix) => {
+      const entry = overlapping(floodwall.config.whitelist, prefix);
+      return entry !== null && entry !== prefix.text && prefixCovers(prefix, canonicalPrefix(entry)) ? entry : null;
+    },
     effect: (ban, by) => banEffect(ban, floodwall, (host) => tenancy().owns(by, host)),
     keptFrom: (route) => floodwall.announcer?.keptFrom(route) ?? [],
     received: (prefix) => {

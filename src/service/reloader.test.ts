@@ -63,14 +63,14 @@ test("a reload puts the file in force and names what needs a restart #reload-nam
     kind: "reloaded",
     needsRestart: ["detection.tick_ms"],
     changed,
-    changes: [],
+    changes: ["ban: ttl_seconds: 1 → 2"],
     routes: NO_CHANGES,
   });
   expect(reloader.needsRestart).toEqual(["detection.tick_ms"]);
   expect(applied).toEqual([2]);
   expect(said).toEqual([
     expect.stringMatching(/some of it may be unintended .*dry_run: warning: is true/),
-    'configuration reloaded {"dry_run":true,"changed":["ban"],"changes":[],"needs_restart":["detection.tick_ms"]}',
+    'configuration reloaded {"dry_run":true,"changed":["ban"],"changes":["ban: ttl_seconds: 1 → 2"],"needs_restart":["detection.tick_ms"]}',
   ]);
   said.length = 0;
   await reloader.reload();

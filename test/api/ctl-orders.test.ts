@@ -141,13 +141,22 @@ test("a preview of a reload says what would change, be announced and end", async
     changes: [{ section: "ban", details: ["ttl_seconds: 60 → 90"] }],
     needs_restart: ["state_dir"],
     ends_bans: [{ prefix: "192.0.2.1/32", reason: "target is whitelisted" }],
-    ...{ ends_bans_count: 1, warnings: ["mind this"], announces: ["192.0.2.7/32"], withdraws: ["192.0.2.1/32"] },
+    ...{
+      ends_bans_count: 1,
+      warnings: ["floodwall.yaml:8: ban: warning: mind this"],
+      announces: ["192.0.2.7/32"],
+      withdraws: ["192.0.2.1/32"],
+    },
   };
   const { text, asked } = await run(["reload", "--preview"], { "POST /config/reload/preview": preview });
   expect(asked).toHaveLength(1);
   expect(text.split("\n")).toEqual([
     ...["changes ban", "  ttl_seconds: 60 → 90", "after a restart only: state_dir", "announces 192.0.2.7/32"],
-    ...["withdraws 192.0.2.1/32", "ends the ban of 192.0.2.1/32: target is whitelisted", "warning: mind this"],
+    ...[
+      "withdraws 192.0.2.1/32",
+      "ends the ban of 192.0.2.1/32: target is whitelisted",
+      "floodwall.yaml:8: ban: warning: mind this",
+    ],
   ]);
   const nothing = { changes: [], needs_restart: [], ends_bans: [], warnings: [] };
   expect((await run(["reload", "--preview"], { "POST /config/reload/preview": nothing })).text).toBe(

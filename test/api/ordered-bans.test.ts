@@ -67,7 +67,12 @@ test("a template says it by its name, and the order's own fields go before #ban-
 
 const BAD: readonly (readonly [name: string, body: object, status: number, says: string, secret?: string])[] = [
   ["a whitelisted address", { ip: "203.0.113.53", ttl_seconds: 60 }, 409, "remove it from protected_whitelist"],
-  ["a prefix with one", { prefix: "203.0.113.32/27", method: "blackhole" }, 409, "order a prefix beside it"],
+  [
+    "a prefix with one",
+    { prefix: "203.0.113.32/27", method: "blackhole" },
+    409,
+    "203.0.113.53/32 is in protected_whitelist: order prefixes",
+  ],
   ["a prefix with own infrastructure", { prefix: "192.0.2.0/25", method: "blackhole" }, 409, "own infrastructure"],
   ["a prefix outside", { prefix: "100.64.0.0/24", method: "blackhole" }, 409, "add it there"],
   ["a prefix of two hostgroups", { prefix: "203.0.113.0/24", method: "blackhole" }, 409, "protected_whitelist"],

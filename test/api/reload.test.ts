@@ -38,7 +38,7 @@ test("a reload is audited with what changed, and of most sections nothing of wha
   await reload(`${CONFIG.replace("pps: 1000", "pps: 2000")}detection: { sustain_ms: 300 }\nban: { ttl_seconds: 77 }\n`);
   expect(fresh.running.audited).toMatchObject([
     { action: "config_reload", result: "ok", reason: "changed: thresholds; thresholds: pps: 1000 → 2000" },
-    { action: "config_reload", result: "ok", reason: "changed: detection, ban" },
+    { action: "config_reload", result: "ok", reason: "changed: detection, ban; ban: ttl_seconds: 600 → 77" },
     { action: "config_reload", result: "ok", reason: "" },
   ]);
 });
@@ -62,7 +62,7 @@ test("a preview says what a reload would change, and changes nothing #reload-pre
       changes: [
         { section: "networks", details: ["added: 192.0.2.0/24"] },
         { section: "thresholds", details: ["pps: 1000 → 2000"] },
-        { section: "ban", details: [] },
+        { section: "ban", details: ["ttl_seconds: 600 → 77"] },
       ],
       needs_restart: ["detection.tick_ms"],
     },

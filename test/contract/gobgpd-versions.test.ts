@@ -316,7 +316,9 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const { announcer } = lab.announcer(bgpConfig(), { times: TIMES });
     const fault = () => announcer.status().fault ?? "";
     await until("a fault", () => fault().startsWith("gobgpd does not start: "));
-    expect(fault()).toContain("address already in use");
+    expect(fault()).toContain(
+      `address already in use; see who holds the port with \`ss -ltnp 'sport = :${SPEAKER_LISTENS.port}'\``,
+    );
     server.stop(true);
     await until("connected", () => announcer.status().connected);
     expect(announcer.status().fault).toBeNull();

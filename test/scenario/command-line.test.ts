@@ -45,6 +45,8 @@ test.each<readonly [readonly string[], number, "lines" | "errors", RegExp]>([
   [["schema", "zones"], 2, "errors", /schema knows customer, not zones/],
   [["check", "deploy/zones.yaml"], 0, "lines", /deploy\/zones\.yaml: valid, as a zones file alone/],
   [["check", good], 0, "lines", /dry_run: warning/],
+  [["check", "--config", good], 0, "lines", /dry_run: warning/],
+  [["check", good, "--config", bad], 2, "errors", /check takes FILE or --config FILE, not both/],
   [["check", bad], 1, "lines", /bad\.yaml:1: nonsense: /],
   [["check", samples], 1, "lines", /:4: samples\.asn_file: \/nowhere\.mmdb cannot be read .*download it again/],
   [["check", samples], 1, "lines", /:4: samples\.country_file: .*c\.mmdb is of the kind "GeoLite2-ASN", not one/],

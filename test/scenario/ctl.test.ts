@@ -58,6 +58,7 @@ describe("commands that read", () => {
     ["incidents --state active --group global --owner noc --limit 5", /^No incident\.$/],
     ["blocks --source 198.51.100.0/24", /^No source block\.$/],
     ["rules", /^No filter rule\.$/],
+    ["routes", /^The speaker does not answer, or none is configured\.$/],
     ["nodes", /^No node is configured\.$/],
     ["zones", /^No zone is configured\.$/],
     ["notify", /^TARGET +KIND .*\nnoc +webhook +- +0/],
@@ -112,6 +113,9 @@ describe("commands that order", () => {
     expect(opened.out).toMatch(/move +yes .*ticket 9/);
     expect((await run(["maintenance"])).out).toMatch(/move +yes/);
     expect((await run(["maintenance", "close", "move"])).out).toBe("the window move is closed");
+    const later = await run(["maintenance", "open", "night", "--quiet", "--for", "2h", "--at", "23:59"]);
+    expect(later.out).toMatch(/^opens at \d{4}-.*:59:00Z and closes at \d{4}-.*:59:00Z$/m);
+    expect((await run(["maintenance", "close", "night"])).code).toBe(EXIT.done);
     expect((await run(["maintenance"])).out).toBe("No maintenance window.");
   });
 

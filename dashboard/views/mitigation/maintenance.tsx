@@ -152,6 +152,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       <TimeField
         label={t`Opens`}
         time={form.opensAt}
+        isAhead
         fault={fault?.field === "opens_at" ? fault.rule : null}
         onChange={(opensAt) => {
           change({ opensAt });

@@ -36,14 +36,15 @@ interface Result {
 
 export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanelProps) {
   const [isAsking, setAsking] = useState(false);
+  const [isRead, setRead] = useState(false);
   const [result, setResult] = useState<Result | null>(null);
   const sinceMs = useRef(0);
+  const ask = () => {
+    setRead(false);
+    setAsking(true);
+  };
   return (
-    <Panel
-      title={t`Configuration`}
-      isWide
-      actions={mayReload && <Button onClick={() => setAsking(true)}>{t`Reload …`}</Button>}
-    >
+    <Panel title={t`Configuration`} isWide actions={mayReload && <Button onClick={ask}>{t`Reload …`}</Button>}>
       <p>{t`Change the configuration in its file, on the machine of Floodwall. A reload puts the file in force; a file with a fault changes nothing.`}</p>
       {needsRestart.length > 0 && (
         <Callout tone="warn" title={t`Waiting for a restart`}>
@@ -63,6 +64,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           title={t`Reload the configuration?`}
           verb={t`Reload`}
           asksReason
+          isWrong={!isRead}
           act={async (given) => {
             sinceMs.current = serviceNow();
             const answer = await command<ReloadWire>("/api/v1/config/reload", given);
@@ -82,7 +84,7 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
           onClose={() => setAsking(false)}
         >
           <p>{t`The file is read and checked. If it has no errors, it takes effect at once, also for bans and thresholds.`}</p>
-          <Preview />
+          <Preview onRead={() => setRead(true)} />
         </Confirm>
       )}
     </Panel>
@@ -90,14 +92,19 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
 }
 
 /** The changes of a reload, read when the dialog opens. */
-function Preview() {
+function Preview({ onRead }: { readonly onRead: () => void }) {
   const [answer, setAnswer] = useState<Answer<ReloadPreviewWire> | null>(null);
   useEffect(() => {
-    void command<ReloadPreviewWire>("/api/v1/config/reload/preview").then(setAnswer);
+    void command<ReloadPreviewWire>("/api/v1/config/reload/preview").then((read) => {
+      setAnswer(read);
+      onRead();
+    });
   }, []);
   return (
     <div role="status">
-      {answer === null ? null : answer.kind === "answer" ? (
+      {answer === null ? (
+        <p>{t`Reading what it changes …`}</p>
+      ) : answer.kind === "answer" ? (
         <Changes preview={answer.data} />
       ) : (
         <Refused failure={answer} />

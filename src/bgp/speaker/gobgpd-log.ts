@@ -12,6 +12,15 @@ export function lastLogError(log: string): string | null {
   return null;
 }
 
+/**
+ * Says what to do about the cause of a start that failed. The orphan of a service with another state folder holds the port
+ * until its last route expires.
+ */
+export function startRemedy(cause: string, port: number): string {
+  if (!cause.includes("address already in use")) return "";
+  return `; see who holds the port with \`ss -ltnp 'sport = :${port}'\`: a gobgpd of Floodwall with another state_dir is ended by its process id, another program needs another bgp.listen`;
+}
+
 /** The subject of a line, such as a neighbor's address, and its message; null: not a log entry. */
 export function subjectOfLine(line: string): { readonly key: string; readonly text: string } | null {
   const { Key: key, msg } = logEntry(line);

@@ -16,7 +16,7 @@ import { ALL_NEIGHBORS, NeighborPolicies } from "../neighbor-policies.ts";
 import type { RouteLimit } from "../withheld-routes.ts";
 import { CrashSuspects, crashIn } from "./crash-suspects.ts";
 import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
-import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
+import { lastLogError, notificationsIn, startRemedy } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
@@ -190,7 +190,9 @@ export class ManagedSpeaker implements Speaker {
       return client;
     } catch (fault) {
       const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
-      throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
+      throw cause === null
+        ? fault
+        : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}${startRemedy(cause, port)}`);
     }
   }
 

@@ -164,7 +164,11 @@ export const BANNING: readonly CtlCommand[] = [
     summary: "maintenance windows; opens one for a time, now or later, or closes one that was ordered",
     options: [
       { name: "for", value: "TIME", help: "how long, at most 7d" },
-      { name: "at", value: "TIME", help: "when it opens, as 2026-03-01T02:00:00Z, or in how long as 2h; else at once" },
+      {
+        name: "at",
+        value: "TIME",
+        help: "when it opens: 2026-03-01T02:00:00Z, 22:00 by this machine's clock, or in how long as 2h; else at once",
+      },
       { name: "group", value: "NAMES", help: "the hostgroups that it is for, with commas between" },
       { name: "hostgroup", value: "NAMES", help: "the same" },
       { name: "prefix", value: "PREFIXES", help: "addresses and prefixes that it is for, with commas between" },
@@ -182,7 +186,7 @@ export const BANNING: readonly CtlCommand[] = [
         yield ordered(answer, `the window ${plain(name)} is closed`);
       } else if (verb === "open" && name !== undefined) {
         const answer = await api.post("/maintenance", windowOf(name, options, clock.wallMs()));
-        yield ordered(answer, table([answer], WINDOW_COLUMNS, ""));
+        yield ordered(answer, [table([answer], WINDOW_COLUMNS, ""), ...opensText(answer)].join("\n"));
       } else throw new CtlUsage("maintenance takes nothing, open NAME, or close NAME");
     },
   },
@@ -198,6 +202,11 @@ async function* unbanInside({ api, options }: CtlCall, target: string): AsyncGen
     const ended = rowsOf(answer, "bans").map(({ prefix }) => `${plain(prefix)} unbanned`);
     yield { answer, text: [...ended, `${ended.length} bans ended`].join("\n") };
   }
+}
+
+/** A time of day may be meant in another zone than it was taken in. */
+function opensText({ opens_at: opens, closes_at: closes }: Json): string[] {
+  return opens === undefined ? [] : [`opens at ${plain(opens)} and closes at ${plain(closes)}`];
 }
 
 function windowOf(name: string, options: Options, nowMs: number): Json {

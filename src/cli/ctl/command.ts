@@ -63,23 +63,42 @@ export function secondsOf(option: string, text: string): number {
   throw new CtlUsage(`--${option} ${text}: write a time as 90s, 15m, 1h or 2d`);
 }
 
-/** A time as RFC 3339, or the time before `nowMs` as `2h`. @throws CtlUsage */
+/** A time as RFC 3339, the time before `nowMs` as `2h`, or the last `22:00` by this machine's clock. @throws CtlUsage */
 export function momentOf(option: string, text: string | undefined, nowMs: number): string | undefined {
-  return text === undefined ? undefined : written(option, text, "how long ago", (ms) => nowMs - ms);
+  return text === undefined ? undefined : written({ option, text, nowMs, direction: -1 });
 }
 
-/** The same for a time to come. @throws CtlUsage */
+/** The same for a time to come: the next `22:00`. @throws CtlUsage */
 export function momentAheadOf(option: string, text: string | undefined, nowMs: number): string | undefined {
-  return text === undefined ? undefined : written(option, text, "in how long", (ms) => nowMs + ms);
+  return text === undefined ? undefined : written({ option, text, nowMs, direction: 1 });
 }
 
-function written(option: string, text: string, otherwise: string, at: (ms: number) => number): string {
+interface Written {
+  readonly option: string;
+  readonly text: string;
+  readonly nowMs: number;
+  /** 1: a time to come; -1: one that is past. */
+  readonly direction: 1 | -1;
+}
+
+function written({ option, text, nowMs, direction }: Written): string {
   if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  if (minute !== undefined) return nearest(Number(hour), Number(minute), { nowMs, direction }).toISOString();
   try {
-    return new Date(at(secondsOf(option, text) * 1000)).toISOString();
+    return new Date(nowMs + direction * secondsOf(option, text) * 1000).toISOString();
   } catch {
-    throw new CtlUsage(`--${option} ${text}: write a time as 2026-03-01T12:00:00Z, or ${otherwise} as 2h`);
+    const otherwise = direction > 0 ? "in how long" : "how long ago";
+    throw new CtlUsage(`--${option} ${text}: write a time as 2026-03-01T12:00:00Z or 22:00, or ${otherwise} as 2h`);
   }
+}
+
+/** The nearest such time in the zone of this machine, on the side of now that is meant. */
+function nearest(hour: number, minute: number, { nowMs, direction }: Pick<Written, "nowMs" | "direction">): Date {
+  const time = new Date(nowMs);
+  time.setHours(hour, minute, 0, 0);
+  if ((time.getTime() - nowMs) * direction <= 0) time.setDate(time.getDate() + direction);
+  return time;
 }
 
 /** `{reason}` of `--reason`. */

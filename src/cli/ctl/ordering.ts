@@ -194,7 +194,7 @@ function reloadPreviewText(answer: Json): string {
   );
   const restart = Array.isArray(answer["needs_restart"]) && answer["needs_restart"].length > 0;
   const later = restart ? [`after a restart only: ${plain(answer["needs_restart"])}`] : [];
-  const warnings = Array.isArray(answer["warnings"]) ? answer["warnings"].map((text) => `warning: ${plain(text)}`) : [];
+  const warnings = Array.isArray(answer["warnings"]) ? answer["warnings"].map(plain) : [];
   const all = [...changes, ...later, ...routesOf(answer), ...ends, ...warnings];
   return all.length === 0 ? "nothing would change" : all.join("\n");
 }

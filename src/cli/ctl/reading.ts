@@ -142,7 +142,7 @@ const TARGET = { name: "target", value: "ADDRESS", help: "only of this address, 
 const METHOD = { name: "method", value: "METHOD", help: "only with blackhole, flowspec, divert or scrub" } as const;
 const OPERATOR = { name: "operator", value: "TOKEN", help: "only ordered with this token" } as const;
 const TIMES = [
-  { name: "from", value: "TIME", help: "not over by then: as 2026-03-01T12:00:00Z, or how long ago as 24h" },
+  { name: "from", value: "TIME", help: "not over by then: as 2026-03-01T12:00:00Z or 12:00, or how long ago as 24h" },
   { name: "to", value: "TIME", help: "begun by then: the same" },
 ] as const;
 
@@ -362,7 +362,7 @@ export const READING: readonly CtlCommand[] = [
     ...{ operands: "", count: [0, 0], example: "audit --from 24h --action unban" },
     summary: "who ordered something, newest first",
     options: [
-      { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 24h (default 1h)" },
+      { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z or 12:00, or how long ago as 24h (default 1h)" },
       { name: "to", value: "TIME", help: "the same (default: now)" },
       { name: "action", value: "ACTION", help: "ban, unban, source_block, filter_rule, config_reload, ..." },
       { name: "result", value: "RESULT", help: "active, rejected, withdrawn, ok, error, ..." },

@@ -17,7 +17,11 @@ export const REPORTING: readonly CtlCommand[] = [
     summary: "the report of one attack, or of all attacks of a month, to print or as PDF",
     options: [
       { name: "month", value: "MONTH", help: "as 2026-03, in UTC" },
-      { name: "from", value: "TIME", help: "in place of a month: as 2026-03-01T12:00:00Z, or how long ago as 7d" },
+      {
+        name: "from",
+        value: "TIME",
+        help: "in place of a month: as 2026-03-01T12:00:00Z or 12:00, or how long ago as 7d",
+      },
       { name: "to", value: "TIME", help: "the same (default: now)" },
       { name: "tenant", value: "TENANT", help: "attacks on this tenant" },
       { name: "group", value: "HOSTGROUP", help: "attacks on this hostgroup" },

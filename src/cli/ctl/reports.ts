@@ -32,7 +32,28 @@ const DIVERSION_COLUMNS: readonly Column[] = [
   ["LAST ERROR", ({ error }) => error],
 ];
 
+const FOREIGN_COLUMNS: readonly Column[] = [
+  ["FAMILY", ({ family }) => family],
+  ["ROUTE", ({ route }) => route],
+  ["NEXT HOP", (row) => row["next_hop"]],
+  ["COMMUNITIES", ({ community }) => community],
+  ["MBIT/S", ({ rate_bytes: bytes }) => (typeof bytes === "number" ? (bytes * 8) / 1e6 : undefined)],
+  ["OF", ({ instance }) => (instance === undefined ? "another program" : `Floodwall service ${plain(instance)}`)],
+];
+
 export const REPORTS: readonly CtlCommand[] = [
+  {
+    name: "routes",
+    ...{ operands: "", count: [0, 0], options: [], example: "routes" },
+    summary: "routes that others put into the BGP speaker beside Floodwall, which leaves them alone",
+    async *run({ api }) {
+      const answer = await api.get("/bgp/routes");
+      const isKnown = answer["available"] === true;
+      const more = answer["left_out"] === undefined ? "" : `\nand ${plain(answer["left_out"])} more`;
+      const none = isKnown ? "No route of others." : "The speaker does not answer, or none is configured.";
+      yield { answer, text: `${table(rowsOf(answer, "routes"), FOREIGN_COLUMNS, none)}${more}` };
+    },
+  },
   {
     name: "diversions",
     ...{ operands: "", count: [0, 0], options: [], example: "diversions" },
@@ -66,7 +87,11 @@ export const REPORTS: readonly CtlCommand[] = [
     ...{ operands: "", count: [0, 0], example: "dry-run --from 7d" },
     summary: "the bans that dry run kept back, with the marks of their attacks",
     options: [
-      { name: "from", value: "TIME", help: "as 2026-03-01T12:00:00Z, or how long ago as 7d (default: a week)" },
+      {
+        name: "from",
+        value: "TIME",
+        help: "as 2026-03-01T12:00:00Z or 12:00, or how long ago as 7d (default: a week)",
+      },
       { name: "to", value: "TIME", help: "the same (default: now)" },
     ],
     async *run({ api, options, clock }) {

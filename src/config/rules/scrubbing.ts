@@ -1,5 +1,6 @@
 /** Rules between the keys of `scrubbing`, its nodes, and what diverts traffic to them. */
 
+import { areAllTaken, parsePrefix } from "../../net/prefix.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
@@ -44,7 +45,14 @@ function missingScrubber(file: File, { name = "global", scrubbing = {} }: LevelO
   if (file.scrubbing !== undefined && "hook" in file.scrubbing) return null;
   if (nodes.length === 0) return hasNextHop(scrubbing) || hasNextHop(global) ? null : NO_SCRUBBER;
   if (nodes.some((node) => node === undefined || (serves(node, name) && hasNextHop(hopsOf(node, global))))) return null;
+  if (name === "global" && isEmpty(file)) return null;
   return `divert needs a node in scrubbing.nodes that serves hostgroup ${name} and has a next_hop, or next_hop6`;
+}
+
+/** Whether no address is left to the hostgroup global. */
+function isEmpty({ networks, hostgroups }: File): boolean {
+  const prefixes = (texts: readonly (string | undefined)[]) => texts.flatMap((text) => parsePrefix(text ?? "") ?? []);
+  return areAllTaken(prefixes(networks ?? []), prefixes((hostgroups ?? []).flatMap((group) => group?.networks ?? [])));
 }
 
 function hasAnyNextHop({ scrubbing }: File): boolean {

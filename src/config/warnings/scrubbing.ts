@@ -1,5 +1,6 @@
 /** Settings of diverting, of scrub nodes and of scrubbing on this machine that are valid but may be unintended. */
 import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
+import { areAllTaken, type Prefix } from "../../net/prefix.ts";
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Finding } from "../../schema/shape.ts";
 import { nextHopFor } from "../../scrub/scrubbing-config.ts";
@@ -76,7 +77,9 @@ function* groupWarnings(config: Config): Generator<Finding> {
     return divert !== null && ladder.some(({ action }) => action === "divert") ? [{ group, divert }] : [];
   });
   for (const family of familiesOf(config)) {
-    const groups = diverting.filter((one) => !isTaken(config, { ...one, family })).map(({ group }) => group);
+    const groups = diverting
+      .filter((one) => hasAddresses(config, one.group, family) && !isTaken(config, { ...one, family }))
+      .map(({ group }) => group);
     const [first, ...others] = groups;
     if (first === undefined) continue;
     const isOne = others.length === 0;
@@ -88,6 +91,14 @@ function* groupWarnings(config: Config): Generator<Finding> {
       nodes: `${who} divert it, and ${isOne ? "does" : "do"} as ban.fallback says`,
     });
   }
+}
+
+/** The hostgroup global has those that no other one takes. */
+function hasAddresses({ networks, hostgroups }: Config, name: string, family: 4 | 6): boolean {
+  const ofFamily = (prefixes: readonly Prefix[]) => prefixes.filter((prefix) => prefix.family === family);
+  const [global, ...others] = hostgroups;
+  if (name !== global?.name) return others.some((group) => group.name === name && ofFamily(group.networks).length > 0);
+  return !areAllTaken(ofFamily(networks), ofFamily(others.flatMap((group) => group.networks)));
 }
 
 function familiesOf({ networks }: Config): ReadonlySet<4 | 6> {

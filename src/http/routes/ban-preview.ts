@@ -53,7 +53,7 @@ export function orderPreviewRoute(backend: Backend): CommandRoute<BanFields> {
       const preview = backend.banPreview(parsed.order, principal);
       const effect = backend.orders.effect(preview.ban, principal);
       const bgp = principal.tenant === null ? backend.status(null).bgp : null;
-      const ban = orderedToWire(call, parsed.order, { ...preview, routeState: null });
+      const ban = orderedToWire(backend, call, parsed.order, { ...preview, routeState: null });
       return jsonAnswer(
         200,
         orderPreviewToWire({ preview, ban, effect, bgp, keptFrom: (route) => backend.orders.keptFrom(route) }),

@@ -95,7 +95,11 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
       const parsed = orderIn(backend, call, fields);
       if (parsed.kind !== "order") return parsed;
       const view = await backend.ban(parsed.order, call.principal);
-      return { ...banOutcome(parsed.order, view), response: banAnswer(call, parsed.order, view) };
+      const status = view.ban.state === "rejected" ? 409 : 200;
+      return {
+        ...banOutcome(parsed.order, view),
+        response: jsonAnswer(status, orderedToWire(backend, call, parsed.order, view)),
+      };
     },
   };
 }
@@ -187,14 +191,16 @@ function answerOf({ principal }: Call, view: BanView): Response {
 }
 
 /** A refused order of more than an address has the remedy beside the reason. */
-export function orderedToWire({ principal }: Pick<Call, "principal">, order: BanOrder, view: BanView): OrderedBanWire {
+export function orderedToWire(
+  { orders }: Pick<Backend, "orders">,
+  { principal }: Pick<Call, "principal">,
+  order: BanOrder,
+  view: BanView,
+): OrderedBanWire {
   const wire = banToWire(ofTenant(view, principal.tenant));
-  const remedy = view.ban.state === "rejected" && !isPlain(order) ? remedyOf(view.ban.reason ?? "") : null;
+  const isExplained = view.ban.state === "rejected" && !isPlain(order);
+  const remedy = isExplained ? remedyOf(view.ban.reason ?? "", orders.sparedIn(order.prefix)) : null;
   return remedy === null ? wire : { ...wire, remedy };
-}
-
-function banAnswer(call: Call, order: BanOrder, view: BanView): Response {
-  return jsonAnswer(view.ban.state === "rejected" ? 409 : 200, orderedToWire(call, order, view));
 }
 
 function isPlain(order: BanOrder): boolean {

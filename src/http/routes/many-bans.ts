@@ -114,7 +114,7 @@ function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Ou
   const views = made.map((ban, i): [BanOrder, BanView] => [orders[i] as BanOrder, { ban, routeState: null }]);
   const refused = views.filter(([, { ban }]) => ban.state === "rejected");
   if (refused.length === 0) return null;
-  const response = jsonAnswer(409, { bans: views.map(([order, view]) => orderedToWire(call, order, view)) });
+  const response = jsonAnswer(409, { bans: views.map(([order, view]) => orderedToWire(backend, call, order, view)) });
   return outcomeOf(
     response,
     refused.map(([order, view]) => banOutcome(order, view)),
@@ -138,7 +138,7 @@ async function carryOutAll(
   });
   const banned = read.bans.map(async ({ order }): Promise<[OrderedBanWire, OutcomePart]> => {
     const view = await backend.ban(order, call.principal);
-    return [orderedToWire(call, order, view), banOutcome(order, view)];
+    return [orderedToWire(backend, call, order, view), banOutcome(order, view)];
   });
   const done = (await Promise.all([...banned, ...lifted])).filter((one) => one !== null);
   const isRefused = done.some(([{ state }, { result }]) => state === "rejected" && result === "rejected");

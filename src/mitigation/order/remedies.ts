@@ -22,7 +22,12 @@ const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {
   [NODES_REFUSE]: "look at the scrub nodes, or order another method",
 };
 
-/** null: the reason says it itself. */
-export function remedyOf(reason: string): string | null {
+/**
+ * null: the reason says it itself.
+ * @param spared an entry of the whitelist within the prefix; null: none, or not known.
+ */
+export function remedyOf(reason: string, spared: string | null = null): string | null {
+  if (reason === "whitelisted" && spared !== null)
+    return `${spared} is in protected_whitelist: order prefixes beside it, or remove it there`;
   return isOwnRefusal(reason) ? null : ((REMEDIES as Readonly<Record<string, string>>)[reason] ?? null);
 }
