@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import {
   BgpLab,
   bgpConfig,
@@ -22,10 +22,7 @@ const DEADLINE_MS = 60_000;
 const V4 = "203.0.113.9/32";
 const V6 = "2001:db8::9/128";
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 const port = (from: number, to = from): Range => ({ from, to });

@@ -1,17 +1,15 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { BGP_INSTANCE_MAX } from "../limits.ts";
 import { Instance, WITHOUT_INSTANCE } from "./instance.ts";
 
-let stateDir: string;
+const stateDir = emptiedFolder("instance");
 let warnings: string[];
 beforeEach(() => {
-  stateDir = mkdtempSync(join(tmpdir(), "floodwall-instance-"));
   warnings = [];
 });
-afterEach(() => rmSync(stateDir, { recursive: true, force: true }));
 
 function started({ configured = null, isSpeakerOwn = false }: { configured?: number | null; isSpeakerOwn?: boolean }) {
   return new Instance({ stateDir, configured, isSpeakerOwn, warn: (_, message) => warnings.push(message) });

@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 
 const ENTRY = { rule: 'ipv4-flowspec [{"type":1,"prefix":"203.0.113.9/32"}]', neighbor: "192.0.2.1", untilMs: 5 };
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-quarantine-${process.pid}-`));
-});
-afterEach(() => rmSync(directory, { recursive: true }));
+const directory = emptiedFolder("quarantine");
 
 test("gives back what was saved last, and nothing before that", async () => {
   const file = new QuarantineFile(join(directory, "new"));

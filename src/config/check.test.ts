@@ -1,12 +1,11 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../test/fixtures/folders.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { checkConfig } from "./check.ts";
 
-const directory = mkdtempSync(join(tmpdir(), `floodwall-check-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = folder("check");
 
 const NETWORKS = "networks: [192.0.2.0/24]\n";
 const THRESHOLDS = "thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";

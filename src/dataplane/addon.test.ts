@@ -1,9 +1,8 @@
 /** The addon's handles: accepted and refused arguments, and closing. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
@@ -38,11 +37,10 @@ const OPTIONS: EngineOptions = {
 const HOST = new Uint8Array(16);
 const FRAME = ethernet(ip({ src: "198.51.100.7", dst: "203.0.113.9" }, udp()));
 
-let directory: string;
+const directory = emptiedFolder("addon");
 let path: string;
 let engine: Engine;
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-addon-"));
   path = join(directory, "test.pcap");
   await Bun.write(path, pcapBytes(evenly(new Array<Uint8Array>(10).fill(FRAME))));
   engine = native.openEngine(OPTIONS);
@@ -50,7 +48,6 @@ beforeEach(async () => {
 });
 afterEach(() => {
   engine.close();
-  rmSync(directory, { recursive: true });
 });
 
 /** Makes calls that TypeScript would refuse. */

@@ -1,9 +1,9 @@
 /** The sampled headers as TypeScript reads them: every packet that is counted for a host is sampled here. */
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { evenly, LINKTYPE, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { folder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { MIXED_FRAMES, mixedHosts, NETWORKS } from "../../test/fixtures/packets/mixed-traffic.ts";
@@ -16,8 +16,7 @@ import { loadAddon } from "./addon.ts";
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const HOSTS = Object.keys(mixedHosts());
 
-const directory = mkdtempSync(join(tmpdir(), `floodwall-headers-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = folder("headers");
 
 interface Header {
   readonly frame: Uint8Array;

@@ -1,10 +1,9 @@
 /** Compares the counter with another decoder over many generated packets. */
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Ethernet, IPV4, IPV6, TCP } from "cap/lib/Decoders.js";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { folder } from "../../test/fixtures/folders.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import {
   ethernet,
@@ -36,8 +35,7 @@ const V4 = { src: "198.51.100.7", dst: "203.0.113.9" };
 const FOREIGN = { src: "198.51.100.7", dst: "192.0.2.9" };
 const V6 = { src: "2001:db8::7", dst: "2001:db8:1::9" };
 
-const directory = mkdtempSync(join(tmpdir(), "floodwall-agreement-"));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = folder("agreement");
 
 interface Sent {
   readonly frame: Uint8Array;

@@ -1,15 +1,14 @@
 /** The hook as a program and as a web service. */
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../test/fixtures/folders.ts";
 import { systemTimers } from "../system/timers.ts";
 import type { HookConfig, HookTarget } from "./divert-config.ts";
 import { askHook, type HookRequest } from "./hook.ts";
 
-const directory = mkdtempSync(join(tmpdir(), `floodwall-hook-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = folder("hook");
 
 const REQUEST: HookRequest = {
   ...{ action: "begin", id: "an-id", request_id: "a-request", prefix: "203.0.113.0/24", dry_run: false },

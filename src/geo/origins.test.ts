@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { address as ip } from "../../test/fixtures/host-rows.ts";
 import { ASN_FILE, COUNTRY_FILE, originFile } from "../../test/fixtures/origin-file.ts";
 import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
 import { OriginFileError } from "./origin-file.ts";
 import { openOrigins, originFindings } from "./origins.ts";
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-origins-${process.pid}-`));
-});
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+const directory = emptiedFolder("origins");
 
 function written(name: string, bytes: Uint8Array): string {
   const path = join(directory, name);

@@ -95,7 +95,7 @@ describe("ban command", () => {
 });
 
 test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
-  "ban refusal %s is 409 with the rejected ban #ban-refusal-whitelisted #ban-refusal-max-active-bans #ban-refusal-outside-configured-networks",
+  "ban refusal %s is 409 with the rejected ban #ban-refusal-whitelisted #ban-refusal-max-active-bans #ban-refusal-outside-configured-networks #error-409",
   async (reason) => {
     server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
     const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');

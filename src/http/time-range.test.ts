@@ -23,7 +23,7 @@ describe("time range #time-range", () => {
     expect(rangeOf({ to: timestamp(NOW - 5 * DAY) })).toEqual(range(NOW - 5 * DAY - HOUR, NOW - 5 * DAY));
   });
 
-  test("may be of 31 days exactly, and not a millisecond longer", () => {
+  test("may be of 31 days exactly, and not a millisecond longer #limit-history-range", () => {
     const to = timestamp(NOW);
     expect(rangeOf({ from: timestamp(NOW - 31 * DAY), to })).toEqual(range(NOW - 31 * DAY, NOW));
     expect(rangeOf({ from: timestamp(NOW - 31 * DAY - 1), to })).toMatchObject({
@@ -64,7 +64,7 @@ describe("time step #time-step", () => {
     expect(stepOf(null, range(NOW - HOUR, NOW))).toMatchObject({ stepSeconds: 60 });
   });
 
-  test.each(["1", "60", "86400"])("of %s s is taken as it is", (text) => {
+  test.each(["1", "60", "86400"])("of %s s is taken as it is #limit-history-step", (text) => {
     expect(stepOf(text, range(NOW - HOUR, NOW))).toMatchObject({ stepSeconds: Number(text) });
   });
 

@@ -19,7 +19,7 @@ function volume(packets: number, dropped: number | null = null): AttackVolume {
 }
 
 describe("an attack joins", () => {
-  test("the incident of its customer and kind while it has not been quiet for ten minutes", () => {
+  test("the incident of its customer and kind while it has not been quiet for ten minutes #incident-state #incident-joins #attack-incident", () => {
     const world = new IncidentWorld();
     const first = world.start("a", { classification: classification() });
     world.end("a");
@@ -243,7 +243,7 @@ describe("the table", () => {
     expect(world.unplaced).toBe(1);
   });
 
-  test("restores incidents, the attacks that last, and people's work", async () => {
+  test("restores incidents, the attacks that last, and people's work #incident-kept", async () => {
     const { file, store, flush } = memoryStore();
     const world = new IncidentWorld({ store: store.table("incidents") });
     const id = world.start("a", { volume: volume(10) });

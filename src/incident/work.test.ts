@@ -89,7 +89,7 @@ describe("a note for the next shift", () => {
   });
 });
 
-test("notes are bounded, and a tenant's are its share of them", () => {
+test("notes are bounded, and a tenant's are its share of them #incident-command-bounds", () => {
   const callers = { tenants: 3, tokensOf: () => 1 };
   const note = { text: "x", isHandover: false };
   let work = NO_WORK;

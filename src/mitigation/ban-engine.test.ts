@@ -97,13 +97,6 @@ describe("an attack", () => {
     expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
   });
 
-  test("announces nothing in dry run", () => {
-    const { engine, announcer } = harness({ dryRun: true });
-    engine.attacksChanged([started(attackOn())], 0);
-    expect(announcer.wanted).toEqual([]);
-    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ state: "active", dryRun: true });
-  });
-
   test("whose ban is refused requests it again while it lasts", () => {
     const { engine, announcer } = harness({ maxActiveBans: 1 });
     const [first, second] = [attackOn(), attackOn(address("192.0.2.2"))];
@@ -138,16 +131,6 @@ describe("an attack", () => {
     engine.attacksChanged([ended(attack)], 300);
     engine.attacksChanged([started(attackOn(victim, "another"))], 400);
     expect(engine.active.size).toBe(1);
-  });
-
-  test("that hits a host with a manual ban shares it and does not end it", async () => {
-    const { engine } = harness();
-    await banBy(engine, victim, 0);
-    const attack = attackOn();
-    engine.attacksChanged([started(attack)], 100);
-    expect(engine.banOf(attack)).toMatchObject({ manual: true, heldBy: [attack.id] });
-    engine.attacksChanged([ended(attack)], 200);
-    expect(engine.active.get(hostPrefix(victim).text)).toMatchObject({ state: "active", manual: true });
   });
 });
 
@@ -206,16 +189,6 @@ describe("an operator", () => {
 });
 
 describe("time and policy", () => {
-  test("a ban ends at its expiry", async () => {
-    const { engine, announcer } = harness();
-    await banBy(engine, victim, 0);
-    engine.tick(599_999);
-    expect(engine.active.size).toBe(1);
-    engine.tick(600_000);
-    expect(announcer.wanted).toEqual([]);
-    expect(engine.all()[0]).toMatchObject({ state: "withdrawn", reason: "ttl expired" });
-  });
-
   test("a reload converts existing bans to and from dry run", async () => {
     const { engine, announcer } = harness();
     await banBy(engine, victim, 0);

@@ -24,7 +24,7 @@ async function banMany(engine: BanEngine, count: number, by: Holder): Promise<nu
   return active;
 }
 
-test("of 20 bans a tenant of two orders 5, and says why it gets no more", async () => {
+test("of 20 bans a tenant of two orders 5, and says why it gets no more #ban-refusal-share", async () => {
   const { engine } = harness({ maxActiveBans: 20, callers });
   expect(await banMany(engine, 20, acme)).toBe(5);
   expect((await banned(engine, 60, acme)).ban).toMatchObject({ state: "rejected", reason: OVER_SHARE });

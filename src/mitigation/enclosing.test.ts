@@ -216,45 +216,6 @@ describe("at max_banned_fraction", () => {
     expect(engine.active.has(hostPrefix(victim).text)).toBe(false);
   });
 
-  test("two that share it free their addresses together", async () => {
-    const { engine } = harness(under({ blackhole }));
-    const active = new ActiveBans(() => NO_TENANTS);
-    for (const ip of [victim, other]) active.put((await engine.ban(plainOrder(ip), () => 0)).ban);
-    const [first, second] = [...active.values()] as [Ban, Ban];
-    expect(active.addresses(4)).toBe(256);
-    expect(active.addressesOf([first], 4)).toBe(0);
-    expect(active.addressesOf([first, second], 4)).toBe(256);
-    expect(active.addressesOf([first, second], 6)).toBe(0);
-    active.put({ ...first, state: "withdrawn" });
-    expect(active.addresses(4)).toBe(256);
-    active.put({ ...second, state: "withdrawn" });
-    expect(active.addresses(4)).toBe(0);
-  });
-
-  test("a ban within a dropped prefix counts once, in whatever order they come and go", async () => {
-    const { engine } = harness(under({ blackhole }));
-    const active = new ActiveBans(() => NO_TENANTS);
-    const { ban: dropping } = await engine.ban(plainOrder(victim), () => 0);
-    const within = { ...dropping, prefix: hostPrefix(other), target: other, measure: NO_MEASURE };
-    const outside = { ...within, prefix: prefix("198.51.100.0/30") };
-    const counts = [within, outside, dropping].map((ban) => {
-      active.put(ban);
-      return active.addresses(4);
-    });
-    expect(counts).toEqual([1, 5, 260]);
-    expect(active.addressesOf([dropping], 4)).toBe(255);
-    expect(active.addressesOf([within], 4)).toBe(0);
-    expect(active.addressesOf([within, dropping], 4)).toBe(256);
-    active.put({ ...dropping, state: "withdrawn" });
-    expect(active.addresses(4)).toBe(5);
-    active.put(dropping);
-    active.put({ ...within, state: "withdrawn" });
-    expect(active.addresses(4)).toBe(260);
-    active.put({ ...dropping, expiresAt: 1 });
-    expect(active.get(dropping.prefix.text)?.expiresAt).toBe(1);
-    expect(active.addresses(4)).toBe(260);
-  });
-
   test("each address counts once, whatever wider prefixes are nested or banned themselves, in any order", async () => {
     const { engine } = harness(under({ blackhole }));
     const { ban: dropping } = await engine.ban(plainOrder(victim), () => 0);

@@ -17,7 +17,7 @@ import { forgettingTable } from "../system/record-table.ts";
 import { EndedBans } from "./ended-bans.ts";
 
 describe("an attack", () => {
-  test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", async () => {
+  test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted #attack-ban-state", async () => {
     const { engine } = harness();
     await banBy(engine, victim, 0);
     const [first, second, later] = [

@@ -1,15 +1,14 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../test/fixtures/folders.ts";
 import { attackEvent, BOX, events } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack } from "../../test/fixtures/views.ts";
 import { eventToWire } from "./event-wire.ts";
 import { execChannel } from "./exec.ts";
 
-const directory = mkdtempSync(join(tmpdir(), `floodwall-exec-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = folder("exec");
 
 let scripts = 0;
 

@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { prefixSet } from "../../test/fixtures/prefix-set.ts";
 import { KeptSets } from "./kept-sets.ts";
 import { readPrefixSet } from "./set-content.ts";
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-kept-sets-"));
-});
-afterEach(() => rmSync(directory, { recursive: true }));
+const directory = emptiedFolder("kept-sets");
 
 test("a set comes back as it was, but with no stamp of a file", async () => {
   const path = join(directory, "list");

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { ASN_FILE, COUNTRY_FILE, originFile } from "../../test/fixtures/origin-file.ts";
 import { prefixSet } from "../../test/fixtures/prefix-set.ts";
 import { addressFromBytes, MAPPED_BITS } from "../net/address.ts";
@@ -10,11 +10,7 @@ import type { PrefixSetSource } from "./prefix-set-config.ts";
 import { PREFIX_LIST_BYTES_MAX, readPrefixSet, stampOf } from "./set-content.ts";
 import { prefixSetFindings } from "./set-findings.ts";
 
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-sets-${process.pid}-`));
-});
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+const directory = emptiedFolder("sets");
 
 function written(name: string, content: string | Uint8Array): string {
   const path = join(directory, name);

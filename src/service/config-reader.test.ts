@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SERVICE_FAULTS } from "../../test/fixtures/config/service-faults.ts";
 import { TEXT_FAULTS } from "../../test/fixtures/config/text-faults.ts";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
@@ -17,11 +17,7 @@ import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS, ConfigReader } from "./config-re
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
 const GOOD = "networks: [192.0.2.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 100}\n";
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), `floodwall-reader-${process.pid}-`));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+const dir = emptiedFolder("reader");
 
 function file(name: string, text: string): string {
   const path = join(dir, name);

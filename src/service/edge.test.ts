@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { localStore } from "../../test/fixtures/storage/memory-state.ts";
@@ -21,7 +21,7 @@ const WWW = "www.example.net";
 const CONFIG = edgeConfig({ nodes: [{ name: "e1" }, { name: "e2" }], zones: [{ name: WWW }] });
 const ORDER = { mode: "manual", ttlSeconds: 600, reason: "ticket 7" } as const;
 
-let directory: string;
+const directory = emptiedFolder("edge");
 let clock: ManualClock;
 let metrics: Metrics;
 let state: StateDatabase | null;
@@ -30,7 +30,6 @@ let events: EdgeEvent[];
 let windows: EdgeWindow[];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-edge-${process.pid}-`));
   clock = new ManualClock();
   metrics = new Metrics("1");
   state = null;
@@ -40,7 +39,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   state?.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Starts the service after the previous one has ended. */

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { ASN_FILE, COUNTRY_FILE } from "../../test/fixtures/origin-file.ts";
@@ -24,18 +24,16 @@ const CASES = DAMAGES.flatMap(([what, damage]) =>
   (["asnFile", "countryFile"] as const).map((key) => [KEYS[key], what, key, damage] as const),
 );
 
-let directory: string;
+const directory = emptiedFolder("origins");
 let clock: ManualClock;
 let faults: readonly FileFault[];
 let files: Readonly<Record<Key, string>>;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-origins-${process.pid}-`));
   [clock, faults] = [new ManualClock(), []];
   files = { asnFile: join(directory, FILES.asnFile[0]), countryFile: join(directory, FILES.countryFile[0]) };
   for (const key of ["asnFile", "countryFile"] as const) restore(key);
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 function restore(key: Key): void {
   writeFileSync(files[key], FILES[key][1]());

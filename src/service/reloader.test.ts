@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfigOrThrow } from "../config/load/load.ts";
 import { NO_CHANGES } from "../mitigation/wanted-changes.ts";
@@ -14,13 +14,11 @@ thresholds: {pps: 1000, mbps: 100, flows_per_sec: 100}
 ban: {ttl_seconds: ${ttlSeconds}}
 ${rest}`;
 
-let dir: string;
+const dir = emptiedFolder("reloader");
 let path: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), `floodwall-reloader-${process.pid}-`));
   path = join(dir, "c.yaml");
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A service that runs with 1 s; `onApply` runs when a configuration is put in force. */
 function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => Promise<null> = async () => null) {

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { type ClearanceKey, ClearanceKeys } from "../edge/zones/clearance-keys.ts";
 import { ClearanceFile } from "./clearance-file.ts";
 
@@ -11,14 +11,12 @@ const START_MS = Date.parse("2026-11-22T12:00:00.000Z");
 const KILLS = 6;
 const TIMEOUT_MS = 60_000;
 
-let directory: string;
+const directory = emptiedFolder("clearance");
 let file: ClearanceFile;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-clearance-${process.pid}-`));
   file = new ClearanceFile(join(directory, "state"));
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const master = (day: number) => ({ day, secret: randomBytes(32) });
 

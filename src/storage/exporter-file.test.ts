@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../test/fixtures/folders.ts";
 import { ExporterFile } from "./exporter-file.ts";
 
-const root = mkdtempSync(join(tmpdir(), `floodwall-exporters-${process.pid}-`));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folder("exporters");
 const file = () => new ExporterFile(mkdtempSync(join(root, "state-")));
 
 const SAVED = new Map([

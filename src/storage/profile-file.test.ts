@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { FakeProfiles, profileRecord } from "../../test/fixtures/packets/profile-source.ts";
 import { TrafficProfiles } from "../detection/attack/traffic-profile.ts";
 import { ProfileFile } from "./profile-file.ts";
 
-const root = mkdtempSync(join(tmpdir(), `floodwall-profiles-${process.pid}-`));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folder("profiles");
 const file = () => new ProfileFile(mkdtempSync(join(root, "state-")));
 
 const WEB = address("203.0.113.1");

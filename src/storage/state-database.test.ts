@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
 import { attack, route as blackhole, udpRules, ban as viewedBan } from "../../test/fixtures/views.ts";
@@ -16,11 +16,7 @@ import { moveAside, moveBack } from "./damaged-state.ts";
 import type { StateChange, StateRecords } from "./state-change.ts";
 import { StateDatabase } from "./state-database.ts";
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "floodwall-state-"));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+const dir = emptiedFolder("state");
 
 const ban = viewedBan({ target: "2001:db8::1", manual: true, attackId: null, heldBy: [], startedAt: 1 });
 const INSERT_BAN = "INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)";

@@ -1,20 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import {
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { systemClock } from "./clock.ts";
 import { ENV_FILE_BYTES_MAX, EnvFile } from "./env-file.ts";
 
-let directory: string;
+const directory = emptiedFolder("env");
 let path: string;
 let environment: Record<string, string | undefined>;
 let problems: string[];
@@ -22,7 +13,6 @@ let changes: string[];
 let file: EnvFile;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-env-${process.pid}-`));
   path = join(directory, "secrets.env");
   environment = { HOME: "/home" };
   problems = [];
@@ -35,7 +25,6 @@ beforeEach(() => {
   });
 });
 afterEach(() => {
-  rmSync(directory, { recursive: true });
   // Callers that cache variables check only this number.
   expect(file.changes).toBe(changes.length);
 });

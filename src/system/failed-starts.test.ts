@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { FailedStarts } from "./failed-starts.ts";
 import type { Signal, Signals } from "./signals.ts";
 
-let directory: string;
+const directory = emptiedFolder("starts");
 let said: string[];
 let waitedMs: number[];
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-starts-"));
   said = [];
   waitedMs = [];
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Of one process. */
 function starts(

@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { KeptFiles } from "./kept-file.ts";
 
-let directory: string;
+const directory = emptiedFolder("kept");
 let files: KeptFiles;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-kept-"));
   files = new KeptFiles(directory, "sets", 1000);
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const path = (name: string) => join(directory, "kept/sets", `${name}.kept`);
 

@@ -1,16 +1,11 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { makePrivateFolder } from "./private-folder.ts";
 
-let base: string;
+const base = emptiedFolder("private");
 const modeOf = (path: string) => statSync(path).mode & 0o777;
-
-beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), "floodwall-private-"));
-});
-afterEach(() => rmSync(base, { recursive: true }));
 
 test("closes a folder and its files to others, and makes it where it is missing", () => {
   const folder = join(base, "state");

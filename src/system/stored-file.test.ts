@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../test/fixtures/folders.ts";
 import { inTurn, StoredFile } from "./stored-file.ts";
 import { nextTurn } from "./timers.ts";
 
-let directory: string;
+const directory = emptiedFolder("stored");
 let file: StoredFile;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-stored-${process.pid}-`));
   file = new StoredFile(join(directory, "state/text"));
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const text = () => readFileSync(file.path, "utf8");
 

@@ -234,7 +234,7 @@ describe("the history recorder", () => {
     expect((await recorder.recent("by country: DE", "incoming")).map(({ seconds }) => seconds)).toEqual([10]);
   });
 
-  test("has totals of all hostgroups, of each tenant and of each hostgroup, from every tick", async () => {
+  test("has totals of all hostgroups, of each tenant and of each hostgroup, from every tick #traffic-total", async () => {
     const hostgroups = [
       { name: "global", tenant: "acme" },
       { name: "web", tenant: null },

@@ -1,13 +1,10 @@
 /** Two services on one gobgpd, which an operator runs: each is owner of its own routes and of no other's. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { BgpLab, loopback, until } from "../fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
 import { ServiceProcess } from "../fixtures/service.ts";
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 const OTHERS = "routes of other Floodwall services are in the speaker";

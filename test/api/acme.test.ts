@@ -57,7 +57,7 @@ test("a release touches only the caller's own grant, and answers 204 for any zon
   expect(await grants()).toMatchObject([{ ...WWW, node: "e1" }]);
 });
 
-test("a challenge is in the document of every node of the zone for ten minutes, also once its slot is returned #acme-challenge-publication", async () => {
+test("a challenge is in the document of every node of the zone for ten minutes, also once its slot is returned #acme-challenge-publication #limit-challenge-fan-out", async () => {
   await slot();
   advance(60_000);
   const answer = await channel.publish();
@@ -148,17 +148,6 @@ describe("ACME bad input #acme-bad-input", () => {
 });
 
 describe("slots and challenges by agents #acme-agents-only", () => {
-  test.each(["e2", "absent"])(
-    "a bound token that names %s is the uniform 403, before any slot is stored",
-    async (node) => {
-      const refused = "this token is bound to another node";
-      for (const call of everyCall({ node, token: "bound1" })) await expectError(call, 403, refused);
-      expect([channel.edge.acme.grants, channel.edge.calls, channel.server.audited]).toEqual([[], [], []]);
-      const counted = (route: string) => channel.metric(`svc_api_node_binding_refused_total{route="acme_${route}"}`);
-      expect([await counted("slot"), await counted("challenges")]).toEqual([2, 1]);
-    },
-  );
-
   test("an unbound token may act as every node, and an unknown one is 404", async () => {
     channel.admit(agent("unbound"));
     for (const node of ["e1", "e2"]) expect((await channel.slot(WWW, { node, token: "unbound" })).status).toBe(200);

@@ -1,14 +1,10 @@
 /** Volume, series and timeline of an attack (docs/interface.md#volume, #attack-course), over a real listener. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { SERIES_POINTS_PER_ATTACK } from "../../src/detection/attack/attack-meters.ts";
 import { AttackSeries } from "../../src/detection/attack/attack-series.ts";
 import { explain } from "../../src/detection/attack/reason.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../src/detection/attack/timeline.ts";
-import { victimCapture } from "../fixtures/captures/capture-file.ts";
 import { pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
@@ -121,22 +117,6 @@ describe("series", () => {
     const [known, unknown] = (await read<Series>("a1/series")).points;
     expect(known).toMatchObject({ dropped_pps: 400, dropped_mbps: 4, passed_pps: 600, passed_mbps: 6 });
     expect(Object.keys(unknown ?? {}).filter((name) => /dropped|passed/.test(name))).toEqual([]);
-  });
-
-  test("coarsens beyond its room, and keeps the highest rates #series-coarsens", async () => {
-    const ticks = Array.from({ length: SERIES_POINTS_PER_ATTACK + 1 }, (_, i) => (i === 1301 ? 500 : 100));
-    show({}, seriesOf(ticks));
-    const { points } = await read<Series>("a1/series");
-    expect(points.length).toBeLessThan(SERIES_POINTS_PER_ATTACK);
-    expect(points[0]).toMatchObject({ seconds: 0.1, pps: 1000 });
-    expect(points.find(({ pps_max: highest }) => highest === 5000)).toMatchObject({
-      seconds: 0.2,
-      pps: 3000,
-      pps_max: 5000,
-      mbps_max: 50,
-      rate_max: 10_000,
-    });
-    expect(points.at(-1)).toMatchObject({ seconds: 0.1, pps: 1000, pps_max: 1000 });
   });
 
   test("available is false, without points, where the service has none of the attack #series-available", async () => {
@@ -288,17 +268,6 @@ describe("pcap", () => {
     await expectError(ask("viewer", "?outcome=answered"), 404, absent);
     for (const outcome of ["", "Dropped", "lost"])
       await expectError(ask("viewer", `?outcome=${outcome}`), 400, `unknown outcome: ${outcome}`);
-  });
-
-  test("file is read back as packets to the victim #pcap-file", async () => {
-    keep(3);
-    const path = join(tmpdir(), `floodwall-pcap-${process.pid}.pcap`);
-    writeFileSync(path, new Uint8Array(await (await ask("viewer")).arrayBuffer()));
-    try {
-      expect(victimCapture(path)).toMatchObject({ victim: address(ACME_HOST), frames: [{ frame }, {}, {}] });
-    } finally {
-      rmSync(path);
-    }
   });
 
   test("absent is 404 and says why #pcap-absent", async () => {

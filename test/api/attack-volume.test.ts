@@ -1,14 +1,14 @@
 /** What attacks amount to (docs/interface.md#volume), as the addon counts: floods of every length at every phase of a tick. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadAddon } from "../../src/dataplane/addon.ts";
 import type { Attack } from "../../src/detection/attack/attack.ts";
 import { runReplay } from "../../src/replay/run.ts";
 import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { configOf } from "../fixtures/config/parsed-config.ts";
+import { folder } from "../fixtures/folders.ts";
 import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 
 const START_MS = 1_700_000_000_000;
@@ -16,11 +16,7 @@ const QUIET_MS = 2500;
 const PAYLOAD = new Uint8Array(100);
 const FRAME_BITS = 8 * ethernet(ip({ src: "198.51.100.7", dst: "203.0.113.1" }, udp({ payload: PAYLOAD }))).length;
 
-let directory: string;
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-volume-"));
-});
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = folder("volume");
 
 interface Flood {
   readonly target: string;

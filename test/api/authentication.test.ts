@@ -177,7 +177,7 @@ describe("ambiguous secret #ambiguous-secret", () => {
   });
 });
 
-test("no token and an unknown one are 401, too little rank is 403 #refused-credentials", async () => {
+test("no token and an unknown one are 401, too little rank is 403 #refused-credentials #error-401", async () => {
   callers.admitCallers(server);
   const codes = [{}, bearer("unknown"), as("viewer")].map(async (headers) => (await command("ban", headers)).status);
   expect([await Promise.all(codes), server.backend.calls]).toEqual([[401, 401, 403], []]);
@@ -195,7 +195,7 @@ test("the dashboard's shell is the same for everyone, whatever the token #open-w
 describe("roles and tenants #roles-and-tenants", () => {
   beforeEach(() => callers.admitCallers(server));
 
-  test.each(["ban", "unban"])("%s of any other target is one uniform 403, banned or not", async (path) => {
+  test.each(["ban", "unban"])("%s of any other target is one uniform 403, banned or not #error-403", async (path) => {
     server.backend.onUnban = (target) => ({ ban: ban({ target, state: "withdrawn" }), routeState: null });
     const ask = async (ip: string) => whole(await command(path, as("tenantOperator"), { ip }));
     const first = await ask(callers.OTHER_HOST);

@@ -3,7 +3,6 @@
  * that all routes have in common are in routes.test.ts, those of a ban in src/http/routes.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { BackendFault } from "../../src/http/backend.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
 import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
@@ -11,7 +10,6 @@ import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { attack, ban, host, NOON } from "../fixtures/views.ts";
 
 const { ACME_HOST, OTHER_HOST, OUTSIDE_HOST, UNOWNED_HOST } = callers;
-const BAN = `ban {"ip":"${ACME_HOST}"}`;
 const PAIR = JSON.stringify({ source: OUTSIDE_HOST, victim: ACME_HOST, ttl_seconds: 60 });
 const BLOCK = `dataplane/sources ${PAIR}`;
 
@@ -31,32 +29,10 @@ function ask(request: string, caller: callers.Caller = "operator"): Promise<Resp
 }
 const textOf = async (path: string, caller?: callers.Caller) => (await ask(path, caller)).text();
 
-test("a secret of tokens with different rights is 401 #error-401", async () => {
-  server.secrets.set("ACME_VIEWER", callers.secretOf(callers.CALLERS.viewer));
-  await expectError(ask("status", "viewer"), 401, "missing or invalid bearer token");
-});
-
-test("a target outside of the tenant is 403 #error-403", async () => {
-  await expectError(ask(`ban {"ip":"${OTHER_HOST}"}`, "tenantOperator"), 403, "target is outside your tenant");
-});
-
-test("a ban that is refused is 409, with the ban as its body #error-409", async () => {
-  const refused = { state: "rejected", reason: "max_active_bans reached" } as const;
-  server.backend.onBan = (target) => ({ ban: ban({ target, ...refused }), routeState: null });
-  const answer = await ask(BAN);
-  expect([answer.status, await answer.json()]).toMatchObject([409, refused]);
-});
-
 describe("a command of source blocks #errors-of-source-blocks", () => {
   test.each(BLOCK_REFUSALS)("is 409 when it is refused as %s", async (refusal) => {
     server.backend.onBlockSource = () => ({ kind: "refused", refusal });
     await expectError(ask(BLOCK), 409);
-  });
-
-  test("is 404 without a live block to remove, and 503 when the block was not installed", async () => {
-    await expectError(ask(`dataplane/sources/unblock ${PAIR}`), 404, "no such source block");
-    server.backend.fault = new BackendFault("the kernel did not take the block");
-    await expectError(ask(BLOCK), 503, "the kernel did not take the block");
   });
 });
 

@@ -4,7 +4,7 @@ import { Value } from "@sinclair/typebox/value";
 import type { Attack } from "../../src/detection/attack/attack.ts";
 import { type IncidentRowWire, IncidentsWire, IncidentWire } from "../../src/http/wire/incident.ts";
 import { INCIDENT_QUIET_MS } from "../../src/incident/incident.ts";
-import { INCIDENT_NOTE_MAX, INCIDENT_NOTES_MAX } from "../../src/limits.ts";
+import { INCIDENT_NOTE_MAX } from "../../src/limits.ts";
 import { FreshService } from "../fixtures/fresh-service.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
@@ -95,21 +95,6 @@ describe("incidents", () => {
     expect<unknown>(await fresh.running.order("GET", `${LIST}?state=calm`, null, "noc")).toEqual(refused(400, wrong));
   });
 
-  test("have a state by their attacks #incident-state #incident-joins", async () => {
-    const id = attacked("1");
-    attacked("2");
-    over("1");
-    expect(await shown(id)).toMatchObject({ state: "active", attacks: 2, active_attacks: 1 });
-    over("2");
-    expect(await shown(id)).toMatchObject({ state: "quiet", ended_at: expect.any(String), active_attacks: 0 });
-    fresh.clock.advance(INCIDENT_QUIET_MS - 1);
-    expect(attacked("3")).toBe(id);
-    over("3");
-    fresh.clock.advance(INCIDENT_QUIET_MS);
-    expect((await shown(id)).state).toBe("closed");
-    expect(attacked("4")).not.toBe(id);
-  });
-
   test("have their attacks, victims by prefix, sums and peaks #get-api-v1-incidents-id #incident-victims #incident-sums #incident-peak", async () => {
     const dropped = { packets: 60, bits: 6e4 };
     const size = { packets: 100, bits: 1e5, beganAt: 0, durationMs: 1, peakOverMs: 1, peakPps: 900, peakBps: 9e6 };
@@ -129,15 +114,6 @@ describe("incidents", () => {
       ["a1", "203.0.113.1", false],
       ["a2", "203.0.113.2", false],
     ]);
-  });
-
-  test("are as they were after a stop and a start #incident-kept", async () => {
-    const id = attacked("1");
-    const size = { packets: 100, bits: 1e5, beganAt: 0, durationMs: 1, peakOverMs: 1, peakPps: 900, peakBps: 9e6 };
-    over("1", { volume: { ...size, dropped: null } });
-    const before = await shown(id);
-    await fresh.restart();
-    expect(await shown(id)).toEqual(before);
   });
 
   test("have a severity where the capacity of the links is known, for tenants without the share #incident-severity", async () => {
@@ -241,16 +217,6 @@ describe("what people add to an incident", () => {
     expect(own.note_count).toBe(1);
     expect(JSON.stringify([await list("", "acme"), await shown(id, "look")])).not.toMatch(/owes us|noc/);
     expect((await shown(id)).notes).toHaveLength(2);
-  });
-
-  test("is bounded, and a tenant has its share of it #incident-command-bounds", async () => {
-    const share = (INCIDENT_NOTES_MAX * 3) / 4;
-    for (let i = 0; i < share; i++) expect((await note(id, { text: `n${i}` }, "acme")).status).toBe(200);
-    const over = "your share of the notes of this incident is taken: it takes no more of yours";
-    expect<unknown>(await note(id, { text: "x" }, "acme")).toEqual(refused(409, over));
-    for (let i = share; i < INCIDENT_NOTES_MAX; i++) expect((await note(id, { text: `n${i}` })).status).toBe(200);
-    const full = `the incident has ${INCIDENT_NOTES_MAX} notes, and takes no more`;
-    expect<unknown>(await note(id, { text: "x" })).toEqual(refused(409, full));
   });
 
   test("is audited with who and what, refusals too #incident-command-is-audited", async () => {

@@ -1,6 +1,5 @@
 /** Maintenance windows by the API (docs/interface.md#maintenance), by the whole service. */
 import { expect, test } from "bun:test";
-import { timestamp } from "../../src/schema/timestamp.ts";
 import { FreshService } from "../fixtures/fresh-service.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
@@ -30,31 +29,6 @@ test("a window is opened, listed, audited, and closed at the latest after its ti
   fresh.clock.advance(599_000);
   expect((await windows()).length).toBe(2);
   fresh.clock.advance(2000);
-  expect((await windows()).map(({ name }) => name)).toEqual(["backups"]);
-});
-
-test("a window for tonight opens at its time, and closes after its length from then on #maintenance-opens-at", async () => {
-  const opensAt = fresh.clock.wallMs() + 3_600_000;
-  const answer = await post({ ...WINDOW, opens_at: timestamp(opensAt) });
-  const closes_at = timestamp(opensAt + WINDOW.ttl_seconds * 1000);
-  expect(answer.body).toMatchObject({ open: false, opens_at: timestamp(opensAt), closes_at });
-  expect(fresh.running.audited.at(-1)?.reason).toBe(
-    `watch only, for web for 600 s from ${timestamp(opensAt)}: ticket 9`,
-  );
-  await fresh.restart();
-  const isOpen = async () => (await windows()).find(({ name }) => name === "move")?.["open"];
-  const states: unknown[] = [];
-  for (const ms of [3_599_000, 1000, 599_000, 1000]) {
-    fresh.clock.advance(ms);
-    states.push(await isOpen());
-  }
-  expect(states).toEqual([false, true, true, undefined]);
-});
-
-test("one that is not open yet is closed by order #maintenance-close", async () => {
-  await post({ ...WINDOW, opens_at: timestamp(fresh.clock.wallMs() + 60_000) });
-  expect((await fresh.running.order("DELETE", "/api/v1/maintenance/move", null, "noc")).status).toBe(200);
-  fresh.clock.advance(61_000);
   expect((await windows()).map(({ name }) => name)).toEqual(["backups"]);
 });
 

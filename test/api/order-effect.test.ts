@@ -11,7 +11,6 @@ import {
 } from "../../src/http/wire/order-effect.ts";
 import type { Ban } from "../../src/mitigation/ban.ts";
 import type { OperatorRule } from "../../src/mitigation/operator/operator-rule.ts";
-import { ANY_MATCH } from "../../src/mitigation/rules/match.ts";
 import { EFFECT_HEADERS_MIN, filterRuleEffect, sourceBlockPreview } from "../../src/service/order-effects.ts";
 import { configOf } from "../fixtures/config/parsed-config.ts";
 import { address } from "../fixtures/host-rows.ts";
@@ -68,35 +67,6 @@ function effect(fields: Partial<OperatorRule> = {}, scene: Scene = {}): OrderEff
 }
 
 describe("order effect", () => {
-  test("has rates, means of all, of what is in no attack, of what matches and of what is dropped #order-effect-rates", () => {
-    expect(effect()).toMatchObject({
-      ...{ total: { pps: 100, mbps: 0.1 }, unattacked: { pps: 10 }, matched: { pps: 100 } },
-      ...{ dropped: { pps: 100, mbps: 0.1 }, dropped_unattacked: { pps: 10, mbps: 0.01 }, dropped_before: { pps: 90 } },
-    });
-  });
-
-  test("has shares of all, of what is dropped, and of what is in no attack #order-effect-shares", () => {
-    const destinations = [{ ...ban({ target: VICTIM }).prefix }];
-    expect(effect()).toMatchObject({ packets_share: 1, unattacked_share: 0.1, collateral_share: 1 });
-    expect(effect({ destinations })).toMatchObject({
-      ...{ packets_share: 0.9, bits_share: 0.9, unattacked_share: 0, collateral_share: 0 },
-    });
-  });
-
-  test("is that of its action: pass drops nothing, a limit what is over, a dry run what it would #order-effect-is-what-the-rule-is", () => {
-    expect(effect({ action: "pass" })).toMatchObject({ matched: { pps: 100 }, dropped: { pps: 0 }, packets_share: 0 });
-    const limit = { packetsPerSecond: 25, bytesPerSecond: 0, isPerSource: false, ipv4Length: 32, ipv6Length: 64 };
-    expect(effect({ action: "limit", limit })).toMatchObject({ matched: { pps: 100 }, packets_share: 0.75 });
-    expect(effect({ isDryRun: true })).toMatchObject({ packets_share: 1 });
-  });
-
-  test("while attacked is by the bans in force now, without virtual ones #order-effect-is-what-the-rule-is", () => {
-    const dropped = (...bans: Ban[]) => effect({ when: "attacked" }, { bans });
-    expect(dropped()).toMatchObject({ packets_share: 0 });
-    expect(dropped(ban({ target: VICTIM }))).toMatchObject({ packets_share: 0.9, unattacked_share: 0 });
-    expect(dropped(ban({ target: VICTIM, dryRun: true }))).toMatchObject({ packets_share: 0 });
-  });
-
   test("does not look at the bans, of which there may be ten thousand, for a rule that is always in force", () => {
     const scene = running({ bans: [ban({ target: VICTIM })] });
     let looks = 0;
@@ -119,28 +89,13 @@ describe("order effect", () => {
     expect(effect({}, { headers })).toMatchObject({ headers: 55, total: { pps: 55 }, dropped: { pps: 40 }, hosts: 1 });
   });
 
-  test("names the hosts and hostgroups that lose packets #order-effect-hosts", () => {
-    expect(effect()).toMatchObject({ hosts: 2, hostgroups: ["global", "web"] });
-    expect(effect({ when: "attacked" })).toMatchObject({ hosts: 0, hostgroups: [] });
-    expect(effect({ action: "pass" })).toMatchObject({ hosts: 2 });
-  });
-
-  test("names the keys that headers do not show #order-effect-not-judged", () => {
-    const match = { ...ANY_MATCH, inSets: ["blocked"], ttl: { from: 1, to: 5 } };
-    expect(effect({ match })).toMatchObject({ not_judged: ["source_sets", "ttl"], packets_share: 1 });
-  });
-
-  test("says on how many headers of how many seconds it rests #order-effect-rests-on", () => {
-    expect(effect()).toMatchObject({ available: true, headers: 100, seconds: 60 });
-  });
-
   const enough = many(EFFECT_HEADERS_MIN, VICTIM);
   test.each<[string, Scene, RegExp]>([
     ["without a data plane", { config: CONFIG.replace(/dataplane.*\n/, "") }, /no data plane/],
     ["without a capture", { isCaptured: false }, /nothing is captured/],
     ["without samples", { config: `${CONFIG}samples: { enabled: false }\n` }, /samples.enabled is false/],
     ["of too few headers", { headers: enough.slice(1) }, /last minute: 39, and 40 are needed/],
-  ])("unavailable %s says why", (_, scene, reason) => {
+  ])("unavailable %s says why #order-effect-unavailable", (_, scene, reason) => {
     expect(effect({}, scene)).toEqual({ available: false, reason: expect.stringMatching(reason) });
     expect(effect({}, { headers: enough }).available).toBe(true);
   });

@@ -293,13 +293,16 @@ test.each(BY_TOKEN)("%s is 503 while the service starts, once the caller may ask
   await expectError(ask(line, {}), 401, NO_CALLER);
 });
 
-test.each(COMMANDS)("%s is 413 for a body that is too large #error-413", async (line) => {
-  const bytesMax = /\/(acme\/|zones\/)/.test(line) ? EDGE_ORDER_BYTES_MAX : BODY_BYTES_MAX;
-  const name = line.endsWith("/report") ? "report" : "request body";
-  expect((await properly(line, { body: "x".repeat(bytesMax) })).status).toBe(400);
-  const tooLarge = properly(line, { body: "x".repeat(bytesMax + 1) });
-  await expectError(tooLarge, 413, `${name} exceeds ${bytesMax / 1024} KiB`);
-});
+test.each(COMMANDS)(
+  "%s is 413 for a body that is too large #error-413 #limit-report-body #limit-request-body",
+  async (line) => {
+    const bytesMax = /\/(acme\/|zones\/)/.test(line) ? EDGE_ORDER_BYTES_MAX : BODY_BYTES_MAX;
+    const name = line.endsWith("/report") ? "report" : "request body";
+    expect((await properly(line, { body: "x".repeat(bytesMax) })).status).toBe(400);
+    const tooLarge = properly(line, { body: "x".repeat(bytesMax + 1) });
+    await expectError(tooLarge, 413, `${name} exceeds ${bytesMax / 1024} KiB`);
+  },
+);
 
 test.each(COMMANDS)("%s is 400 for what is no JSON #error-400", async (line) => {
   await expectError(properly(line, { body: '{"ip"' }), 400, expect.stringContaining("invalid JSON body: "));

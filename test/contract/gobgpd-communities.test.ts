@@ -1,5 +1,5 @@
 /** Communities of every kind, from each gobgpd that operators run to a real BIRD, and back to a service that starts again. */
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { ROUTE_FAMILIES } from "../../src/bgp/route-family.ts";
 import { attributesOf, toOwnPath } from "../../src/bgp/route-path.ts";
@@ -23,10 +23,7 @@ const ACTIONS = [
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 /** A blackhole and a rule for each victim. */

@@ -1,6 +1,6 @@
 /** What each neighbor gets by policies and orders, from each gobgpd that operators run to real BIRDs. */
 
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
@@ -33,10 +33,7 @@ const HOSTS = [2, 3, 4] as const;
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 const asnOf = (host: number) => PEER_ASN + host - HOSTS[0];

@@ -2,7 +2,7 @@
  * A neighbor with a limit on our routes, for the oldest and the newest gobgpd: only their logs say why a session ended, and
  * their policies decide what a neighbor gets.
  */
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { DEFAULT_TIMES, type GobgpAnnouncer } from "../../src/bgp/gobgp-announcer.ts";
 import { TAKEN_MS } from "../../src/bgp/speaker/neighbor-limits.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
@@ -35,10 +35,7 @@ const NEIGHBORS = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 /** These routes at a neighbor without a limit, then one with a limit, which dials. */

@@ -1,5 +1,5 @@
 /** A gobgpd of another major version takes the place of the one that runs, and the service goes on with all routes. */
-import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
@@ -16,10 +16,7 @@ const WANTED = { 3: "203.0.113.3/32", 4: "203.0.113.4/32" } as const;
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 const [older, newer] = [versions.ofMajor(3), versions.ofMajor(4)];

@@ -1,6 +1,6 @@
 /** What the service needs of gobgpd, from each version that operators run; of this machine's where no other can be had. */
 
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
@@ -39,10 +39,7 @@ const port = (from: number, to = from) => ({ from, to });
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 /** A speaker whose session with a BIRD is up. */

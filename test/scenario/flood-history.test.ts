@@ -3,9 +3,7 @@
  * phase of a step, the history has what was sent. Each flood has a host of its own.
  */
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { loadAddon } from "../../src/dataplane/addon.ts";
 import type { IpAddress } from "../../src/net/address.ts";
@@ -22,6 +20,7 @@ import { allocateHostRows } from "../../src/traffic/host-rows.ts";
 import { joined, storedQuery } from "../../src/traffic/recent-traffic.ts";
 import type { TrafficPoint } from "../../src/traffic/traffic-history.ts";
 import { type CapturedFrame, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
+import { folder } from "../fixtures/folders.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
 import { networksOf } from "../fixtures/networks.ts";
@@ -46,11 +45,10 @@ const FLOODS: readonly Flood[] = LENGTHS.flatMap((lengthSeconds, i) =>
   PHASES.map((phase, j) => ({ host: address(`203.0.${i}.${j}`), atSeconds: 10 + phase, lengthSeconds })),
 );
 
-let directory: string;
+const directory = folder("floods");
 let capture: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-floods-"));
   capture = join(directory, "floods.pcap");
   const frames = FLOODS.flatMap(({ host, atSeconds, lengthSeconds }): CapturedFrame[] => {
     const frame = datagram(host);
@@ -60,7 +58,6 @@ beforeAll(async () => {
   const edges = [0, ALL_SECONDS].map((at) => ({ frame: datagram("203.0.255.1"), atNs: atNs(at) }));
   await Bun.write(capture, pcapBytes([...frames, ...edges].sort((a, b) => Number(a.atNs - b.atNs))));
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 function atNs(seconds: number): bigint {
   return BigInt(START_MS) * 1_000_000n + BigInt(Math.round(seconds * 1e9));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
@@ -13,10 +13,7 @@ import { attributesOf, toOwnPath, toWithdrawal } from "../route-path.ts";
 const DEADLINE_MS = 60_000;
 const NO_GRPC = "SOCKET answers, but not as a gRPC server";
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 test(

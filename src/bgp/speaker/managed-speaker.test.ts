@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { getPriority } from "node:os";
@@ -26,10 +26,7 @@ import { ROUTES_TAKEN_MAX } from "./peer-message.ts";
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 test(

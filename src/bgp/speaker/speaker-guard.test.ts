@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   copyFileSync,
@@ -28,10 +28,7 @@ const ROUTE = "203.0.113.1/32";
 /** A guard ends gobgpd after seven looks, here in less than four seconds. */
 const GUARD = { leaseMs: 1_000, guardLookMs: 500 };
 
-let lab: BgpLab;
-beforeEach(() => {
-  lab = new BgpLab();
-});
+const lab = new BgpLab();
 afterEach(() => lab.end());
 
 /** Process ids. A guard that begins to sleep is two processes of its name for a moment, until one executes the program. */

@@ -1,16 +1,15 @@
 /** A configuration of several files: customers, lists of networks, and what the API set for hostgroups. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../../test/fixtures/folders.ts";
 import { describeProblem } from "../../schema/problem.ts";
 import { checkConfig } from "../check.ts";
 import { settingsPath } from "../group-settings.ts";
 import { INCLUDED_BYTES_MAX, INCLUDED_FILES_MAX } from "./assemble.ts";
 import { loadConfig } from "./load.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "floodwall-parts-"));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = folder("parts");
 const main = join(directory, "floodwall.yaml");
 const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
 

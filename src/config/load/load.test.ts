@@ -55,7 +55,7 @@ describe("a file with a fault", () => {
 describe("defaults", () => {
   const config = loadConfigOrThrow(join(FIXTURES, "good-minimal.yaml"));
 
-  test("are those of the reference, and announce nothing", () => {
+  test("are those of the reference, and announce nothing #limit-listener-default", () => {
     const { networks, hostgroups, lookup, whitelist, own, ...rest } = config;
     expect([networks.map(({ text }) => text), lookup.table.lengths]).toEqual([["192.0.2.0/24"], Uint8Array.of(120)]);
     expect(whitelist.packed.lengths).toHaveLength(0);

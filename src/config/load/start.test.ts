@@ -1,15 +1,14 @@
 /** A start beside files that became invalid. */
-import { afterAll, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../../test/fixtures/folders.ts";
 import { SETTINGS_FILE } from "../group-settings.ts";
 import { loadAtStart } from "./start.ts";
 
-const directory = mkdtempSync(join(tmpdir(), `floodwall-start-${process.pid}-`));
+const directory = folder("start");
 const path = join(directory, "floodwall.yaml");
 const settings = join(directory, SETTINGS_FILE);
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const BASE = `state_dir: ${directory}
 networks: [203.0.113.0/24]

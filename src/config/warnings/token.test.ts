@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folder } from "../../../test/fixtures/folders.ts";
 import { readEnvFile } from "../../system/env-file.ts";
 import { checkConfig } from "../check.ts";
 
@@ -11,14 +11,12 @@ hostgroups: [{name: web, networks: [192.0.2.0/25], tenant: acme}]
 edge: {nodes: [{name: e1}]}
 `;
 
-let directory: string;
+const directory = folder("tokens");
 let path: string;
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-tokens-${process.pid}-`));
   path = join(directory, "floodwall.yaml");
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 /** Warnings about `api`, without the file's name; the line of `api:` is 5. */
 function warnings(api: string, environment: Record<string, string> = {}): string[] {

@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ZONE_FAULTS } from "../../../test/fixtures/config/zone-faults.ts";
+import { folder } from "../../../test/fixtures/folders.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import type { EdgeConfig } from "../../edge/edge-config.ts";
 import { ZONES_MAX } from "../../limits.ts";
@@ -17,8 +17,7 @@ import { EXEMPT_PATHS_MAX, ORIGINS_MAX } from "./file.ts";
 
 const BASE = "dry_run: false\nnetworks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const WEB = "hostgroups: [{name: web, networks: [192.0.2.0/25]}]\n";
-const directory = mkdtempSync(join(tmpdir(), `floodwall-zones-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = folder("zones");
 const configPath = join(directory, "floodwall.yaml");
 const zonesPath = join(directory, "zones.yaml");
 

@@ -111,7 +111,7 @@ describe("a suspect", () => {
     direction: ATTACK.direction,
   };
 
-  test("that becomes an attack has been measured since it was one", () => {
+  test("that becomes an attack has been measured since it was one #series-begins-before", () => {
     const meters = metersWith();
     meters.suspect("incoming 192.0.2.1", SUSPECT);
     meters.addToSuspect("incoming 192.0.2.1", counted(500));

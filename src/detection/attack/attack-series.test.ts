@@ -15,16 +15,19 @@ describe("beyond its room", () => {
     [5, 4],
     [6, 4],
     [7, 4],
-  ])("%p ticks in room for four are %p points, of which no packet and no peak is lost", (ticks, length) => {
-    const packets = Array.from({ length: ticks }, (_, i) => (i === 1 ? 900 : 10 + i));
-    const points = [...seriesOf(packets, 4).points()];
-    expect(points).toHaveLength(length);
-    expect(points.reduce((sum, point) => sum + point.packets, 0)).toBe(packets.reduce((a, b) => a + b));
-    expect(Math.max(...points.map(({ ppsMax }) => ppsMax))).toBe(9000);
-    expect(points.reduce((sum, { spanMs }) => sum + spanMs, 0)).toBe(100 * ticks);
-    expect(points.at(-1)).toMatchObject({ endMs: 100 * ticks, spanMs: 100 });
-    for (const [i, { endMs, spanMs }] of points.entries()) expect(endMs - spanMs).toBe(points[i - 1]?.endMs ?? 0);
-  });
+  ])(
+    "%p ticks in room for four are %p points, of which no packet and no peak is lost #series-coarsens",
+    (ticks, length) => {
+      const packets = Array.from({ length: ticks }, (_, i) => (i === 1 ? 900 : 10 + i));
+      const points = [...seriesOf(packets, 4).points()];
+      expect(points).toHaveLength(length);
+      expect(points.reduce((sum, point) => sum + point.packets, 0)).toBe(packets.reduce((a, b) => a + b));
+      expect(Math.max(...points.map(({ ppsMax }) => ppsMax))).toBe(9000);
+      expect(points.reduce((sum, { spanMs }) => sum + spanMs, 0)).toBe(100 * ticks);
+      expect(points.at(-1)).toMatchObject({ endMs: 100 * ticks, spanMs: 100 });
+      for (const [i, { endMs, spanMs }] of points.entries()) expect(endMs - spanMs).toBe(points[i - 1]?.endMs ?? 0);
+    },
+  );
 
   test("points are merged with their neighbors: sums add up, the larger maximum stays", () => {
     const third = [...seriesOf([5, 5, 10, 30, 1], 4).points()][2];

@@ -55,7 +55,7 @@ export interface AttackVolume extends Amount {
 }
 
 /** Wall clock, ms. */
-export interface Uncounted {
+interface Uncounted {
   readonly fromMs: number;
   readonly toMs: number;
 }

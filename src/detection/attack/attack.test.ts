@@ -36,7 +36,7 @@ describe("thresholds", () => {
 });
 
 describe("an attack", () => {
-  test("freezes metric and threshold and follows the rate", () => {
+  test("freezes metric and threshold and follows the rate #attack-metric", () => {
     const later = observeAttack(attackAt(0), { rates: rates({ pps: 9000 }), volume: null }, 2000, {
       wallMs: 6000,
       monotonicMs: 1000,

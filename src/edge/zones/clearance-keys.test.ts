@@ -61,7 +61,7 @@ describe("a key", () => {
     expect(Buffer.from(expected, "base64url")).toHaveLength(32);
   });
 
-  test("has the id of its day, and is honoured for 48 hours from the begin of it", () => {
+  test("has the id of its day, and is honoured for 48 hours from the begin of it #limit-clearance-key-validity", () => {
     const { id, notBeforeMs, notAfterMs } = clearanceKey(master, WWW.name);
     expect(id).toBe("c20261122");
     expect(new Date(notBeforeMs).toISOString()).toBe("2026-11-22T00:00:00.000Z");

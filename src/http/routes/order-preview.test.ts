@@ -37,7 +37,7 @@ async function ask(path: string, body: object, caller: Caller = "operator"): Pro
   return [answer.status, await answer.json()];
 }
 
-test("a preview has the rule in words, what it hides, and its effect #order-effect-rates #order-effect-shares", async () => {
+test("a preview has the rule in words, what it hides, and its effect #order-effect-rates #order-effect-shares #preview-of-an-order-changes-nothing", async () => {
   server.backend.previews.effect = { kind: "known", effect: EFFECT };
   const [status, body] = await ask(RULES, ORDER);
   expect(status).toBe(200);

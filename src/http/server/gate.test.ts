@@ -93,7 +93,7 @@ describe("node binding", () => {
     expect((await get("/nodes/fra1/report", "bound")).status).toBe(200);
   });
 
-  test("gets one uniform 403 for every other name, known or not, and for none #node-binding-gets-one-uniform-403", async () => {
+  test("gets one uniform 403 for every other name, known or not, and for none #node-binding-gets-one-uniform-403 #edge-node-binding #scrub-node-binding", async () => {
     const paths = [
       "/zones",
       "/zones?node=",

@@ -1,9 +1,9 @@
 /** The listener with TLS, and certificates that are renewed while it runs. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, selfSigned } from "../../../test/fixtures/edge/certificate.ts";
+import { emptiedFolder } from "../../../test/fixtures/folders.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { Listener } from "./listener.ts";
 import { createApp } from "./pipeline.ts";
@@ -11,7 +11,7 @@ import { readTlsPair } from "./tls-files.ts";
 
 const CHECK_MS = 5000;
 
-let directory: string;
+const directory = emptiedFolder("tls");
 let clock: ManualClock;
 let listener: Listener;
 let logged: string[];
@@ -32,7 +32,6 @@ function ask({ cert }: Certificate, path = "/"): Promise<string> {
 }
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-tls-"));
   clock = new ManualClock();
   logged = [];
   tlsErrors = [];
@@ -62,7 +61,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await listener.stop();
-  rmSync(directory, { recursive: true });
 });
 
 test("a renewed certificate is served, and a request in progress ends on its old connection", async () => {

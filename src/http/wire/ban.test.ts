@@ -11,7 +11,7 @@ import { BanWire, banToWire, ofTenant } from "./ban.ts";
 const announced = { kind: "announced" } as const;
 
 describe("ban", () => {
-  test("of an attack has its metric, rate, threshold and route", () => {
+  test("of an attack has its metric, rate, threshold and route #ban-metric", () => {
     const wire = banToWire({ ban: ban(), routeState: announced });
     expect(wire).toEqual({
       target: "192.0.2.1",

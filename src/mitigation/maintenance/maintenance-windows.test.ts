@@ -148,7 +148,7 @@ describe("a window that is opened by an order", () => {
     expect(next.windows.views()).toMatchObject([{ openUntil: 5000, opensNext: null }]);
   });
 
-  test("opens at the time that it was ordered for, whatever the clock is set to meanwhile, also after a restart", async () => {
+  test("opens at the time that it was ordered for, whatever the clock is set to meanwhile, also after a restart #maintenance-opens-at", async () => {
     const file = new MemoryState();
     const times = { kind: "once", fromMs: 3000, untilMs: 5000 } as const;
     const first = made([], file);

@@ -43,7 +43,7 @@ function effect(rule: Partial<OperatorRule>, terms: Partial<EffectTerms> = {}) {
 
 const UDP = { ...ANY_MATCH, protocols: exactly(17) };
 
-test("a rule for everything drops all of it, also what is in no attack", () => {
+test("a rule for everything drops all of it, also what is in no attack #order-effect-rates #order-effect-hosts #order-effect-rests-on", () => {
   expect(effect({})).toMatchObject({
     ...{ headers: 19, seconds: 10, hosts: 2, hostgroups: ["global", "web"], notJudged: [] },
     total: { pps: 100, mbps: 0.1 },
@@ -61,20 +61,20 @@ test("a rule drops what it matches, of its destinations", () => {
   expect(effect({ match: { ...UDP, source: prefix("203.0.113.0/24") } }).dropped.pps).toBe(0);
 });
 
-test("while attacked it is for addresses with a ban", () => {
+test("while attacked it is for addresses with a ban #order-effect-is-what-the-rule-is", () => {
   expect(effect({ when: "attacked" }).matched.pps).toBe(0);
   const banned = effect({ when: "attacked" }, { isBanned: (host) => host === VICTIM });
   expect(banned).toMatchObject({ dropped: { pps: 90 }, droppedUnattacked: { pps: 0 }, hostgroups: ["web"] });
 });
 
-test("a rule that lets pass drops nothing, and says what it lets through that was dropped", () => {
+test("a rule that lets pass drops nothing, and says what it lets through that was dropped #order-effect-is-what-the-rule-is", () => {
   const pass = effect({ action: "pass", match: UDP });
   expect(pass).toMatchObject({ matched: { pps: 91 }, dropped: { pps: 0 }, droppedBefore: { pps: 90 }, hosts: 2 });
 });
 
 const LIMIT = { packetsPerSecond: 50, bytesPerSecond: 0, isPerSource: false, ipv4Length: 32, ipv6Length: 64 };
 
-test("a limit drops what is over its rate, of all together or of each source", () => {
+test("a limit drops what is over its rate, of all together or of each source #order-effect-is-what-the-rule-is", () => {
   const limited = (limit: object) => effect({ action: "limit", limit: { ...LIMIT, ...limit } });
   expect(limited({}).dropped.pps).toBeCloseTo(50, 6);
   expect(limited({}).droppedUnattacked.pps).toBeCloseTo(5, 6);
@@ -87,7 +87,7 @@ test("a limit drops what is over its rate, of all together or of each source", (
   expect(limited({ isPerSource: true, packetsPerSecond: 4 }).dropped.pps).toBeCloseTo(91 + 5, 6);
 });
 
-test("what is decided before the rules is left aside, and what headers do not show is named", () => {
+test("what is decided before the rules is left aside, and what headers do not show is named #order-effect-not-judged", () => {
   expect(effect({}, { isDecided: ({ isAttacked }) => isAttacked }).dropped.pps).toBe(10);
   expect(effect({}, { isExempt: (host) => host === OTHER }).dropped.pps).toBe(90);
   const match = { ...ANY_MATCH, inSets: ["blocked"], ttl: { from: 1, to: 5 } };

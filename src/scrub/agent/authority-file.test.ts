@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { selfSigned } from "../../../test/fixtures/edge/certificate.ts";
+import { emptiedFolder } from "../../../test/fixtures/folders.ts";
 import { KeptFiles } from "../../system/kept-file.ts";
 import { AuthorityFile } from "./authority-file.ts";
 
-let directory: string;
+const directory = emptiedFolder("authority");
 let said: unknown[];
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "floodwall-authority-"));
   said = [];
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const path = () => join(directory, "ca.pem");
 

@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../../test/fixtures/folders.ts";
 import { DocumentFile, type SavedDocument } from "./document-file.ts";
 
-let directory: string;
+const directory = emptiedFolder("document");
 let faults: unknown[];
 let file: DocumentFile;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-document-${process.pid}-`));
   faults = [];
   file = new DocumentFile(join(directory, "state"), 0, (cause) => faults.push(cause));
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const document = (etag: string | null): SavedDocument => ({
   text: `{"version":1,"bans":[],"x":${JSON.stringify(etag)}}`,

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { emptiedFolder } from "../../../test/fixtures/folders.ts";
 import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, NO_AUDIT_FILTERS, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
@@ -17,20 +17,18 @@ import { TRAFFIC_SCHEMA } from "./traffic-tables.ts";
 const isRoot = process.getuid?.() === 0;
 const AUDITING = join(import.meta.dir, "../../../test/fixtures/storage/auditing-process.ts");
 
-let folder: string;
+const folder = emptiedFolder("sqlite");
 let path: string;
 let driver: SqliteHistory;
 const undo: (() => void)[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), `floodwall-sqlite-${process.pid}-`));
   path = join(folder, "deep", "history.sqlite");
   driver = new SqliteHistory({ path, retentionDays: 30, maxBytes: HISTORY_BYTES_DEFAULT });
 });
 afterEach(async () => {
   await driver.close();
   for (const step of undo.splice(0).reverse()) step();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function faultIn(cause: unknown): StorageFault {

@@ -22,7 +22,7 @@ test("a sampled host says how exact its rates are", () => {
   expect(Value.Check(HostWire, wire)).toBe(true);
 });
 
-test("a host in attack names the attack's metric and direction", () => {
+test("a host in attack names the attack's metric and direction #host-in-attack", () => {
   const wire = hostToWire(host({ attack: { metric: "tcp_syn_pps", direction: "incoming" } }));
   expect(wire).toMatchObject({ in_attack: true, metric: "tcp_syn_pps", direction: "incoming" });
   expect(Value.Check(HostWire, wire)).toBe(true);
