@@ -147,7 +147,7 @@ export class StateDatabase {
 
   /** Bans: oldest first; others in the order of their keys. */
   #rows(table: StateTable): unknown[] {
-    const read = READ[table] ?? JSON.parse;
+    const read: (record: string) => unknown = READ[table] ?? JSON.parse;
     const order = table === "bans" ? " ORDER BY started_at, id" : "";
     try {
       const rows = this.#db.query(`SELECT record FROM ${table}${order}`).all() as { record: string }[];
