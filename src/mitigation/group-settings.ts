@@ -14,19 +14,20 @@ const SomeThresholds = closedObject(
       name,
       Type.Optional(Type.Number(i < BASE_TRIO ? { exclusiveMinimum: 0 } : { minimum: 0 })),
     ]),
-  ));
+  ),
+);
 
-export const GroupSettings = closedObject(
-  {
-    thresholds: Type.Optional(SomeThresholds),
-    mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
-    protected_whitelist: Type.Optional(list(text("addressOrPrefix"), GROUP_WHITELIST_MAX)),
-    /** Name of the token, and when, as RFC 3339: for readers. */
-    by: Type.Optional(Type.String()),
-    at: Type.Optional(Type.String()),
-  });
+export const GroupSettings = closedObject({
+  thresholds: Type.Optional(SomeThresholds),
+  mitigation: Type.Optional(oneOf("blackhole", "flowspec", "divert", "scrub")),
+  protected_whitelist: Type.Optional(list(text("addressOrPrefix"), GROUP_WHITELIST_MAX)),
+  /** Name of the token, and when, as RFC 3339: for readers. */
+  by: Type.Optional(Type.String()),
+  at: Type.Optional(Type.String()),
+});
 export type GroupSettings = Static<typeof GroupSettings>;
 
-export const SettingsFile = closedObject(
-  { hostgroups: Type.Record(Type.String(), GroupSettings, { maxProperties: HOSTGROUPS_MAX + 1 }) });
+export const SettingsFile = closedObject({
+  hostgroups: Type.Record(Type.String(), GroupSettings, { maxProperties: HOSTGROUPS_MAX + 1 }),
+});
 export type SettingsFile = Static<typeof SettingsFile>;

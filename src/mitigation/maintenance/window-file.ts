@@ -33,32 +33,24 @@ export const WINDOW_KEYS = {
   reason: described(Type.Optional(Type.String({ maxLength: MAINTENANCE_REASON_MAX })), "Why, in words for people."),
 };
 
-export const WindowFile = closedObject(
-  {
-    ...WINDOW_KEYS,
-    from: described(
-      Type.Optional(Type.String()),
-      "When it opens, for a window that opens once: `2026-03-01T02:00:00Z`.",
+export const WindowFile = closedObject({
+  ...WINDOW_KEYS,
+  from: described(Type.Optional(Type.String()), "When it opens, for a window that opens once: `2026-03-01T02:00:00Z`."),
+  until: described(Type.Optional(Type.String()), "When that one closes, at most a week later."),
+  weekly: described(
+    Type.Optional(
+      closedObject({
+        days: described(list(oneOf(...DAYS), DAYS.length, { atLeastOne: true }), "The days on which it opens."),
+        at: described(Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }), "When it opens, in UTC, as `02:00`."),
+        minutes: described(
+          integer(1, MINUTES_MAX),
+          "How long it is open; with all days below 1440, so that it closes.",
+        ),
+      }),
     ),
-    until: described(Type.Optional(Type.String()), "When that one closes, at most a week later."),
-    weekly: described(
-      Type.Optional(
-        closedObject(
-          {
-            days: described(list(oneOf(...DAYS), DAYS.length, { atLeastOne: true }), "The days on which it opens."),
-            at: described(
-              Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }),
-              "When it opens, in UTC, as `02:00`.",
-            ),
-            minutes: described(
-              integer(1, MINUTES_MAX),
-              "How long it is open; with all days below 1440, so that it closes.",
-            ),
-          }),
-      ),
-      "When it opens each week, in place of `from` and `until`.",
-    ),
-  });
+    "When it opens each week, in place of `from` and `until`.",
+  ),
+});
 export type WindowFile = Static<typeof WindowFile>;
 
 /** The targets and the effects of a window. */

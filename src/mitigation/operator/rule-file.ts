@@ -46,96 +46,91 @@ const flags = (description: string) => described(list(oneOf(...FLAGS), FLAGS.len
 const options = (description: string) => described(list(oneOf(...OPTION_NAMES), OPTION_NAMES.length), description);
 const rate = (description: string) => described(Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })), description);
 
-export const FilterRuleFile = closedObject(
-  {
-    name: described(text("ruleName"), "The name of the rule, unique among all of them."),
-    action: described(
-      oneOf("drop", "pass", "limit"),
-      "What is done with packets that match: `drop` them; let them `pass`, whatever the rules that follow and those of bans say; or `limit` them to a rate, where the rules that follow decide about what is within it.",
+export const FilterRuleFile = closedObject({
+  name: described(text("ruleName"), "The name of the rule, unique among all of them."),
+  action: described(
+    oneOf("drop", "pass", "limit"),
+    "What is done with packets that match: `drop` them; let them `pass`, whatever the rules that follow and those of bans say; or `limit` them to a rate, where the rules that follow decide about what is within it.",
+  ),
+  when: described(
+    Type.Optional(oneOf("always", "attacked")),
+    "`attacked` tries the rule only for addresses with a ban in force.",
+    { valueIfAbsent: "always" },
+  ),
+  destinations: described(
+    list(text("addressOrPrefix"), FILTER_RULE_DESTINATIONS_MAX),
+    "The destinations that it is for, within `networks`, on a scrub node `bounds.networks`. An empty list is all of these.",
+  ),
+  source: described(Type.Optional(text("addressOrPrefix")), "The prefix that the source lies in."),
+  source_sets: described(
+    list(text("setName"), PREFIX_SETS_MAX),
+    "Sets of `prefix_sets`, in one of which the source lies.",
+  ),
+  not_source_sets: described(
+    list(text("setName"), PREFIX_SETS_MAX),
+    "Sets of `prefix_sets`, in none of which the source lies.",
+  ),
+  protocol: described(Type.Optional(oneOf(...PROTOCOLS)), "The protocol over IP."),
+  ports: described(
+    list(text("portRange"), RANGES_MAX),
+    "Destination ports, each as `443` or `27000-27050`. An empty list is any port.",
+  ),
+  source_ports: described(list(text("portRange"), RANGES_MAX), "Source ports. An empty list is any port."),
+  tcp_flags: described(
+    Type.Optional(closedObject({ set: flags("Flags that are set."), unset: flags("Flags that are not set.") })),
+    "Flags of TCP.",
+  ),
+  fragment: described(Type.Optional(Type.Boolean()), "Whether the packet is a fragment."),
+  packet_lengths: described(
+    list(text("range65535"), LENGTH_RANGES_MAX),
+    "Lengths of the IP packet with its headers, in bytes, each as `468` or `1200-1500`.",
+  ),
+  ttl: described(Type.Optional(text("range255")), "The TTL, or of IPv6 the hop limit, as `1-5`."),
+  dscp: described(list(integer(0, 63), 64), "Code points of differentiated services."),
+  tcp_window: described(
+    Type.Optional(text("range65535")),
+    "The window of TCP as the header has it, without its scale.",
+  ),
+  tcp_options: described(
+    Type.Optional(
+      closedObject({ set: options("Options that the segment has."), unset: options("Options that it does not have.") }),
     ),
-    when: described(
-      Type.Optional(oneOf("always", "attacked")),
-      "`attacked` tries the rule only for addresses with a ban in force.",
-      { valueIfAbsent: "always" },
+    "Options of TCP.",
+  ),
+  payload: described(
+    list(
+      closedObject({
+        offset: described(integer(0, PAYLOAD_BYTES_MAX - 1, 0), "Where the bytes begin, from the payload's start."),
+        bytes: described(text("hexBytes"), "The bytes as hexadecimal digits, such as `ffffffff 54`."),
+        mask: described(Type.Optional(text("hexBytes")), "Which bits of them are compared; as long as `bytes`.", {
+          ifAbsent: "all bits",
+        }),
+      }),
+      PATTERNS_MAX,
     ),
-    destinations: described(
-      list(text("addressOrPrefix"), FILTER_RULE_DESTINATIONS_MAX),
-      "The destinations that it is for, within `networks`, on a scrub node `bounds.networks`. An empty list is all of these.",
-    ),
-    source: described(Type.Optional(text("addressOrPrefix")), "The prefix that the source lies in."),
-    source_sets: described(
-      list(text("setName"), PREFIX_SETS_MAX),
-      "Sets of `prefix_sets`, in one of which the source lies.",
-    ),
-    not_source_sets: described(
-      list(text("setName"), PREFIX_SETS_MAX),
-      "Sets of `prefix_sets`, in none of which the source lies.",
-    ),
-    protocol: described(Type.Optional(oneOf(...PROTOCOLS)), "The protocol over IP."),
-    ports: described(
-      list(text("portRange"), RANGES_MAX),
-      "Destination ports, each as `443` or `27000-27050`. An empty list is any port.",
-    ),
-    source_ports: described(list(text("portRange"), RANGES_MAX), "Source ports. An empty list is any port."),
-    tcp_flags: described(
-      Type.Optional(
-        closedObject({ set: flags("Flags that are set."), unset: flags("Flags that are not set.") }),
-      ),
-      "Flags of TCP.",
-    ),
-    fragment: described(Type.Optional(Type.Boolean()), "Whether the packet is a fragment."),
-    packet_lengths: described(
-      list(text("range65535"), LENGTH_RANGES_MAX),
-      "Lengths of the IP packet with its headers, in bytes, each as `468` or `1200-1500`.",
-    ),
-    ttl: described(Type.Optional(text("range255")), "The TTL, or of IPv6 the hop limit, as `1-5`."),
-    dscp: described(list(integer(0, 63), 64), "Code points of differentiated services."),
-    tcp_window: described(
-      Type.Optional(text("range65535")),
-      "The window of TCP as the header has it, without its scale.",
-    ),
-    tcp_options: described(
-      Type.Optional(
-        closedObject(
-          { set: options("Options that the segment has."), unset: options("Options that it does not have.") }),
-      ),
-      "Options of TCP.",
-    ),
-    payload: described(
-      list(
-        closedObject(
-          {
-            offset: described(integer(0, PAYLOAD_BYTES_MAX - 1, 0), "Where the bytes begin, from the payload's start."),
-            bytes: described(text("hexBytes"), "The bytes as hexadecimal digits, such as `ffffffff 54`."),
-            mask: described(Type.Optional(text("hexBytes")), "Which bits of them are compared; as long as `bytes`.", {
-              ifAbsent: "all bits",
-            }),
-          }),
-        PATTERNS_MAX,
-      ),
-      `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. Of several patterns one must match.`,
-    ),
-    handshake: described(
-      Type.Optional(oneOf("tls", "quic")),
-      "The packet begins a handshake: a ClientHello of TLS over TCP, or an Initial of QUIC over UDP.",
-    ),
-    packets_per_second: rate("With `limit`, the packets that may pass in a second."),
-    mbps: rate("With `limit`, the megabits that may pass in a second."),
-    per: described(
-      Type.Optional(oneOf("all", "source")),
-      "With `limit`, whether the rate is for all packets that match together, or for each source; of a source that sends twenty times as much nothing passes.",
-      { valueIfAbsent: "all" },
-    ),
-    source_ipv4_length: described(
-      Type.Optional(integer(8, 32)),
-      "With `per: source`, how much of an IPv4 address is one source.",
-      { valueIfAbsent: 32 },
-    ),
-    source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
-      valueIfAbsent: 64,
-    }),
-    dry_run: described(boolean(false), "Whether what it would do is only counted."),
-  });
+    `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. Of several patterns one must match.`,
+  ),
+  handshake: described(
+    Type.Optional(oneOf("tls", "quic")),
+    "The packet begins a handshake: a ClientHello of TLS over TCP, or an Initial of QUIC over UDP.",
+  ),
+  packets_per_second: rate("With `limit`, the packets that may pass in a second."),
+  mbps: rate("With `limit`, the megabits that may pass in a second."),
+  per: described(
+    Type.Optional(oneOf("all", "source")),
+    "With `limit`, whether the rate is for all packets that match together, or for each source; of a source that sends twenty times as much nothing passes.",
+    { valueIfAbsent: "all" },
+  ),
+  source_ipv4_length: described(
+    Type.Optional(integer(8, 32)),
+    "With `per: source`, how much of an IPv4 address is one source.",
+    { valueIfAbsent: 32 },
+  ),
+  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
+    valueIfAbsent: 64,
+  }),
+  dry_run: described(boolean(false), "Whether what it would do is only counted."),
+});
 export type FilterRuleFile = Static<typeof FilterRuleFile>;
 
 /** A rule as it was kept; null: this build does not understand it. */
