@@ -65,7 +65,7 @@ const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 
-/** A shorter one is not read while it lasts, and stored as one of this length, with the same sums. */
+/** An interval that is shorter is read and stored as one of this length, with the same sums. */
 const LEAST_SECONDS = 1;
 
 export class HistoryRecorder {
@@ -134,9 +134,10 @@ export class HistoryRecorder {
     await this.#taking;
     const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
     if (isPartSeries(key)) return parts;
-    // Folds do not end with the interval, so that the rates of a shorter one would be wrong.
+    // Folds do not end with the interval: what a tick counted before it began would be a high rate of a shorter one.
     const seconds = this.#elapsedSeconds();
-    return seconds < LEAST_SECONDS ? parts : [...parts, rowIn(this.#present(key, seconds), key, direction)];
+    const present = () => this.#present(key, Math.max(seconds, LEAST_SECONDS));
+    return seconds > 0 ? [...parts, rowIn(present(), key, direction)] : parts;
   }
 
   #present(key: string, seconds: number): TrafficSnapshot {
