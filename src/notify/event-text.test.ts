@@ -15,7 +15,7 @@ import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import { sampleOf } from "../detection/attack/sample.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
-import { describeEvent } from "./event-text.ts";
+import { describeEvent, hintsOf } from "./event-text.ts";
 
 function text(event: NotifyEvent): string[] {
   const { headline, details } = describeEvent(event);
@@ -199,6 +199,10 @@ test("a fault of an exporter, and its end", () => {
   expect(text(exporterEvent({ kind: "exporter_fault_over", exporter }))).toEqual([
     "Exporter 192.0.2.1 is no longer left out",
     "2026-03-01 12:01:00 UTC",
+  ]);
+  expect([exporterEvent(), exporterEvent({ exporter })].map((event) => hintsOf(event, null))).toEqual([
+    ["To do: See whether it runs"],
+    [],
   ]);
 });
 

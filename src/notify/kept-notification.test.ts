@@ -103,3 +103,20 @@ test("all tenants together leave a quarter to what is of none", () => {
   queue.added(fault, null, 0);
   expect(disk.rows.has(notificationId("fault", "noc"))).toBe(true);
 });
+
+test("events that count others take no place of the others, also after a restart, nor all places of their kind", () => {
+  const disk = new Disk();
+  const joined = { counts: { attack_started: 2 }, severity: "info", sinceMs: 0 } as const;
+  const common = { kind: "events_joined", atMs: 0, dryRun: false, tenant: null, group: null, joined } as const;
+  const before = disk.open().queueOf("noc");
+  const counted = Array.from({ length: NOTIFICATIONS_KEPT_MAX }, (_, i) => ({ ...common, id: `c${i}` }));
+  for (const event of counted) before.added(event, "acme", 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_PER_TENANT);
+  for (const event of counted) before.added(event, null, 0);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_MAX);
+  const after = disk.open().queueOf("noc");
+  for (const event of events(NOTIFICATIONS_KEPT_MAX)) after.added(event, null, 0);
+  expect(disk.rows.size).toBe(2 * NOTIFICATIONS_KEPT_MAX);
+  after.done(counted);
+  expect(disk.rows.size).toBe(NOTIFICATIONS_KEPT_MAX);
+});

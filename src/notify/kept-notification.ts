@@ -9,14 +9,14 @@ import type { EventRecord, KeptNotification } from "../storage/notification-reco
 import type { RecordTable } from "../system/record-table.ts";
 import type { NotifyEvent } from "./event.ts";
 
-/** Maximum for all targets, and for the events of one tenant; over it they wait in memory alone, but those that count others. */
+/**
+ * Maximum for all targets, and for the events of one tenant; over it they wait in memory alone. Events that count others
+ * have as many places of their own: each is the only trace of those that it counts.
+ */
 export const NOTIFICATIONS_KEPT_MAX = 8192;
 export const NOTIFICATIONS_KEPT_PER_TENANT = NOTIFICATIONS_KEPT_MAX / 4;
 /** Maximum for all tenants together: the rest is for events of none, such as faults of the service. */
 export const NOTIFICATIONS_KEPT_OF_TENANTS = (NOTIFICATIONS_KEPT_MAX * 3) / 4;
-
-/** Room for events that count others, beyond that of all. */
-const JOINED_KEPT_MORE = 8192;
 
 /** How attacks and bans are written and read. */
 interface Records {
@@ -65,21 +65,19 @@ export interface QueueKeep {
 
 export class KeptNotifications {
   readonly #options: KeptNotificationsOptions;
-  /** By id, the tenant. */
-  readonly #kept: Map<string, Tenant>;
-  readonly #byTenant = new Map<Tenant, number>();
+  readonly #single = new Places();
+  readonly #joined = new Places();
   /** Notifications of an earlier process, by target, until the queue of the target takes them. */
   readonly #earlier: Map<string, KeptNotification[]>;
 
   constructor(options: KeptNotificationsOptions) {
     this.#options = options;
-    this.#kept = new Map(options.stored.map(({ id, tenant }) => [id, tenant]));
-    for (const tenant of this.#kept.values()) this.#count(tenant, 1);
+    for (const { id, tenant, event } of options.stored) this.#placesOf(event.event).take(id, tenant);
     this.#earlier = Map.groupBy(options.stored, ({ target }) => target);
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#single.size + this.#joined.size;
   }
 
   queueOf(target: string): QueueKeep {
@@ -95,11 +93,10 @@ export class KeptNotifications {
       wasKept,
       added: (event, tenant, sinceMs) => {
         const id = notificationId(event.id, target);
-        if (!this.#kept.has(id) && !this.#hasRoom(event, tenant)) return;
-        const kept = { id, target, tenant, sinceMs, event: recordOfEvent(event, records) };
-        if (!this.#kept.has(id)) this.#count(tenant, 1);
-        this.#kept.set(id, tenant);
-        table.queue(id, kept);
+        const places = this.#placesOf(event);
+        if (!places.hasRoom(id, tenant)) return;
+        places.take(id, tenant);
+        table.queue(id, { id, target, tenant, sinceMs, event: recordOfEvent(event, records) });
       },
       done: (events) => {
         for (const { id } of events) this.#forget(notificationId(id, target));
@@ -114,21 +111,46 @@ export class KeptNotifications {
   }
 
   #forget(id: string): void {
-    const tenant = this.#kept.get(id);
-    if (tenant === undefined) return;
-    this.#kept.delete(id);
-    this.#count(tenant, -1);
-    this.#options.table.queue(id, null);
+    if (this.#single.leave(id) || this.#joined.leave(id)) this.#options.table.queue(id, null);
   }
 
-  #hasRoom({ kind }: NotifyEvent, tenant: Tenant): boolean {
-    // It is the only trace of those that it counts, and each target has one in half a minute.
-    if (kind === "events_joined") return this.#kept.size < NOTIFICATIONS_KEPT_MAX + JOINED_KEPT_MORE;
-    if (this.#kept.size >= NOTIFICATIONS_KEPT_MAX) return false;
+  #placesOf(event: object): Places {
+    return "joined" in event ? this.#joined : this.#single;
+  }
+}
+
+/** Places of notifications on disk, and the tenants that have them. */
+class Places {
+  /** By id, the tenant. */
+  readonly #taken = new Map<string, Tenant>();
+  readonly #byTenant = new Map<Tenant, number>();
+
+  get size(): number {
+    return this.#taken.size;
+  }
+
+  hasRoom(id: string, tenant: Tenant): boolean {
+    if (this.#taken.has(id)) return true;
+    if (this.size >= NOTIFICATIONS_KEPT_MAX) return false;
     if (tenant === null) return true;
-    const ofTenants = this.#kept.size - (this.#byTenant.get(null) ?? 0);
+    const ofTenants = this.size - (this.#byTenant.get(null) ?? 0);
     const own = this.#byTenant.get(tenant) ?? 0;
     return own < NOTIFICATIONS_KEPT_PER_TENANT && ofTenants < NOTIFICATIONS_KEPT_OF_TENANTS;
+  }
+
+  take(id: string, tenant: Tenant): void {
+    this.leave(id);
+    this.#taken.set(id, tenant);
+    this.#count(tenant, 1);
+  }
+
+  /** @returns whether it had a place. */
+  leave(id: string): boolean {
+    const tenant = this.#taken.get(id);
+    if (tenant === undefined) return false;
+    this.#taken.delete(id);
+    this.#count(tenant, -1);
+    return true;
   }
 
   #count(tenant: Tenant, by: number): void {

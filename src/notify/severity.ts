@@ -93,9 +93,9 @@ export function adviceOf(event: NotifyEvent): string | null {
         ? "No ban is in force: look at the attack's page and decide"
         : "See on the attack's page whether the rest is below the threshold";
     case "exporter_fault":
-      return event.exporter.remedy;
+      return event.exporter.remedy || null;
     case "cluster_fault":
-      return event.cluster.remedy;
+      return event.cluster.remedy || null;
     default:
       return traitsOf(event.kind).advice;
   }

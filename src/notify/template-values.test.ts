@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { attackEvent, BOX, conditionEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, BOX, conditionEvent, exporterEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { attack, ban } from "../../test/fixtures/views.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import { NOTIFY_TEMPLATE_CHARACTERS_MAX, parseTemplate, render, type Template } from "../schema/message-template.ts";
@@ -64,8 +64,14 @@ test("a message has the template's text in place of ours, its first line as the 
   expect(text).toStartWith("critical dns amplification\nLook at 192.0.2.1\n\nBGP session with 192.0.2.254");
 });
 
+const page = readFileSync(join(import.meta.dir, "../../docs/operations/monitoring.md"), "utf8");
+
+test("the documented template says what to do", () => {
+  const example = /template: \|\n(.*?)```/s.exec(page)?.[1]?.replaceAll(/^ {8}/gm, "") ?? "";
+  expect(rendered(example, exporterEvent())).toContain("To do: See whether it runs");
+});
+
 test("each value is documented, and no other", () => {
-  const page = readFileSync(join(import.meta.dir, "../../docs/operations/monitoring.md"), "utf8");
   const table = page.slice(page.indexOf("| Value | Of |"), page.indexOf('<a id="try-a-target"></a>'));
   const rows = table.split("\n\n")[0]?.split("\n").slice(2) ?? [];
   const names = rows.flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([a-z_]+)`/g)].map(([, name]) => name));
