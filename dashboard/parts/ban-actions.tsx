@@ -7,9 +7,9 @@ import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
 import { attacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
-import { isUnscoped } from "../api/session.ts";
+import { isUnscoped, mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
-import { banOrder, EMPTY_BAN, needsTarget, targetAgainText } from "../text/ban-order.ts";
+import { banOrder, EMPTY_BAN } from "../text/ban-order.ts";
 import { banSubject } from "../text/bans.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
@@ -17,41 +17,54 @@ import { momentText } from "../text/format/times.ts";
 import { methodName } from "../text/format/words.ts";
 import { liftEffect } from "../text/lift-effect.ts";
 import { isBannedByHand, isLifted } from "../text/order-proof.ts";
-import { askBan, BanPreview, isRefused, useBanPreview } from "./ban-preview.tsx";
+import { useConfirmedBan } from "./ban-preview.tsx";
 import { BanTerms } from "./ban-terms.tsx";
+import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
+import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 import { givenReason, ReasonField } from "./reason-field.tsx";
 
-/** `target`: the address to ban; absent: the dialog asks for it. */
-export function BanButton({ target }: { readonly target?: string }) {
+interface BanButtonProps {
+  /** The address to ban; absent: the dialog asks for it. */
+  readonly target?: string;
+}
+
+export function BanButton({ target }: BanButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  if (!mayAct()) return null;
+  return (
+    <>
+      <Button label={t`Ban ${target ?? t`an address`}`} onClick={() => setOpen(true)}>
+        {target === undefined ? t`Ban an address …` : t`Ban …`}
+      </Button>
+      {isOpen && <BanDialog {...(target !== undefined && { target })} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function BanDialog({ target, onClose }: BanButtonProps & { readonly onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<FieldFault | null>(null);
   const [reason, setReason] = useState("");
   const [form, setForm] = useState(EMPTY_BAN);
-  const [again, setAgain] = useState("");
   /** null: not known. */
   const before = useRef<ReadonlySet<string> | null>(null);
   const ip = target ?? typed.trim();
   const order = banOrder(ip, form);
   const isComplete = target !== undefined || looksLikeAddress(ip.replace(/\/\d+$/, ""));
-  const shown = useBanPreview(isComplete ? order : null);
-  const isRequested = shown?.kind === "answer" && needsTarget(shown.data);
+  const { isRefused, objection, view } = useConfirmedBan(ip, order, isComplete);
   return (
-    <CommandButton<BanWire>
-      label={t`Ban ${target ?? t`an address`}`}
-      text={target === undefined ? t`Ban an address …` : t`Ban …`}
+    <Confirm<BanWire>
       title={target === undefined ? t`Ban an address` : t`Ban ${target}?`}
       verb={t`Ban`}
       isDangerous
-      isWrong={isRefused(shown)}
+      isWrong={isRefused}
       act={async () => {
-        // The shown preview is of these fields, or still on its way.
-        const now = shown ?? (await askBan(order));
-        const isMuch = now.kind === "answer" && needsTarget(now.data);
-        if (isMuch && again.trim() !== ip) return { kind: "refused", status: 0, text: targetAgainText(ip), body: null };
+        const refused = await objection();
+        if (refused !== null) return refused;
         // The ban's event may come before the answer.
         before.current = bans.peek().kind === "ready" ? activePrefixes() : null;
         return command("/api/v1/ban", { ...order, ...givenReason(reason) });
@@ -65,12 +78,9 @@ export function BanButton({ target }: { readonly target?: string }) {
       }}
       onDone={(ban) => {
         tookBan(ban);
-        setTyped("");
-        setReason("");
-        setForm(EMPTY_BAN);
-        setAgain("");
         showOutcome(bannedText(ban), before.current?.has(ban.prefix) === false ? undoOf(ban) : null);
       }}
+      onClose={onClose}
     >
       {target === undefined && (
         <TextField
@@ -91,18 +101,8 @@ export function BanButton({ target }: { readonly target?: string }) {
         onChange={(changes) => setForm((was) => ({ ...was, ...changes }))}
         hasNeighbors={isUnscoped()}
       />
-      <BanPreview ip={ip} isComplete={isComplete} shown={shown} />
-      {isRequested && (
-        <TextField
-          label={t`Confirmation`}
-          value={again}
-          onInput={setAgain}
-          hint={targetAgainText(ip)}
-          fault={again.trim() === "" || again.trim() === ip ? null : t`This is another target.`}
-          isRequired
-        />
-      )}
-    </CommandButton>
+      {view}
+    </Confirm>
   );
 }
 

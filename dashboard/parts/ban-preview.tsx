@@ -1,25 +1,68 @@
 /** Shows what a ban would do, before the user confirms it. */
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
-import { type Answer, command } from "../api/client.ts";
+import { type Answer, command, type Failure } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
 import { t } from "../language.ts";
+import { needsTarget, targetAgainText, unseenText } from "../text/ban-order.ts";
 import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "../text/failure.ts";
 import { routeWords } from "../text/timeline.ts";
+import { TextField } from "./field.tsx";
 import { useAnswer } from "./order-effect.tsx";
 
-/** Asks for what is filled in now. */
-export function askBan(order: object): Promise<Answer<OrderPreviewWire>> {
-  return command<OrderPreviewWire>("/api/v1/bans/preview", order);
+/** A preview that the order would be refused for as well. */
+const REFUSED_ALIKE: readonly number[] = [400, 401, 403];
+
+interface ConfirmedBan {
+  readonly isRefused: boolean;
+  /** Asks anew what the ban would do. @returns why it is not ordered yet; null: it may be. */
+  readonly objection: () => Promise<Failure | null>;
+  /** The preview, and the field for the target where it must be typed again. */
+  readonly view: ComponentChildren;
 }
 
-/** @param order null: it is not complete. */
-export function useBanPreview(order: object | null): Answer<OrderPreviewWire> | null {
-  return useAnswer(order === null ? null : JSON.stringify(order), () => askBan(order ?? {}));
+/** A ban whose target must be typed again if it hits much that is in no attack, and that is ordered twice if that is not known. */
+export function useConfirmedBan(ip: string, order: object, isComplete: boolean): ConfirmedBan {
+  const key = JSON.stringify(order);
+  // Of this order: another one needs its own.
+  const [typed, setTyped] = useState({ key, text: "" });
+  const again = typed.key === key ? typed.text : "";
+  const unseen = useRef<string | null>(null);
+  const { shown, ask } = useAnswer(isComplete ? key : null, () =>
+    command<OrderPreviewWire>("/api/v1/bans/preview", order),
+  );
+  const objection = async () => {
+    const now = await ask();
+    if (now.kind === "answer")
+      return needsTarget(now.data) && again.trim() !== ip ? refusal(targetAgainText(ip)) : null;
+    if (now.kind === "refused" && REFUSED_ALIKE.includes(now.status)) return now;
+    const isRepeated = unseen.current === key;
+    unseen.current = key;
+    return isRepeated ? null : refusal(unseenText(failureText(now)));
+  };
+  const isAnswered = shown?.kind === "answer";
+  const view = (
+    <>
+      <BanPreview ip={ip} isComplete={isComplete} shown={shown} />
+      {isAnswered && needsTarget(shown.data) && (
+        <TextField
+          label={t`Confirmation`}
+          value={again}
+          onInput={(text) => setTyped({ key, text })}
+          hint={targetAgainText(ip)}
+          fault={again.trim() === "" || again.trim() === ip ? null : t`This is another target.`}
+          isRequired
+        />
+      )}
+    </>
+  );
+  return { isRefused: isAnswered && shown.data.ban.state === "rejected", objection, view };
 }
 
-export function isRefused(shown: Answer<OrderPreviewWire> | null): boolean {
-  return shown?.kind === "answer" && shown.data.ban.state === "rejected";
+function refusal(text: string): Failure {
+  return { kind: "refused", status: 0, text, body: null };
 }
 
 interface BanPreviewProps {
@@ -30,7 +73,7 @@ interface BanPreviewProps {
   readonly shown: Answer<OrderPreviewWire> | null;
 }
 
-export function BanPreview(props: BanPreviewProps) {
+function BanPreview(props: BanPreviewProps) {
   return (
     <div role="status" class="ban-preview">
       <Preview {...props} />

@@ -8,22 +8,23 @@ import { looksLikeAddress } from "../text/format/address.ts";
 import { blockPreviewSentences, canPreview, rulePreviewSentences } from "../text/order-effect.ts";
 
 const PAUSE_MS = 400;
+/** What an order would do changes with the traffic and the configuration. */
+const AGAIN_MS = 10_000;
 
-interface RulePreview {
+interface Asked<T> {
   /** null: no answer yet. */
-  readonly shown: Answer<FilterRulePreviewWire> | null;
-  /** Asks for what is filled in now. */
-  readonly ask: () => Promise<Answer<FilterRulePreviewWire>>;
+  readonly shown: Answer<T> | null;
+  /** Asks anew, and shows the answer. */
+  readonly ask: () => Promise<Answer<T>>;
 }
 
-export function useRulePreview(form: RuleForm): RulePreview {
+export function useRulePreview(form: RuleForm): Asked<FilterRulePreviewWire> {
   const order = { ...ruleOrder(form), name: form.name.trim() || "unnamed", reason: "" };
   const ask = () => command<FilterRulePreviewWire>(`${FILTER_RULES_PATH}/preview`, order);
-  const shown = useAnswer(canPreview(form) ? JSON.stringify(order) : null, ask);
-  return { shown, ask };
+  return useAnswer(canPreview(form) ? JSON.stringify(order) : null, ask);
 }
 
-export function RuleEffect({ shown }: Pick<RulePreview, "shown">) {
+export function RuleEffect({ shown }: Pick<Asked<FilterRulePreviewWire>, "shown">) {
   return <Sentences of={shown === null ? [] : sentencesOf(shown, rulePreviewSentences)} />;
 }
 
@@ -35,29 +36,34 @@ export function BlockEffect({ order: { source, victim, ttl_seconds } }: BlockEff
   const order = { source, victim, ttl_seconds };
   const isComplete = looksLikeAddress(source) && looksLikeAddress(victim) && ttl_seconds > 0;
   const ask = () => command<SourceBlockPreviewWire>("/api/v1/dataplane/sources/preview", order);
-  const shown = useAnswer(isComplete ? JSON.stringify(order) : null, ask);
+  const { shown } = useAnswer(isComplete ? JSON.stringify(order) : null, ask);
   return <Sentences of={shown === null ? [] : sentencesOf(shown, blockPreviewSentences)} />;
 }
 
-/** The answer for what has not changed for PAUSE_MS. @param key of the request; null: there is none. */
-export function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>): Answer<T> | null {
-  const [shown, setShown] = useState<{ readonly key: string; readonly answer: Answer<T> } | null>(null);
-  const latest = useRef(ask);
-  latest.current = ask;
+/** The answer for what has not changed for PAUSE_MS, read again as long as it is shown. @param key of the request; null: there is none. */
+export function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>): Asked<T> {
+  const [shown, setShown] = useState<{ readonly key: string | null; readonly answer: Answer<T> } | null>(null);
+  const latest = useRef(key);
+  latest.current = key;
+  const askNow = async () => {
+    const answer = await ask();
+    if (latest.current === key) setShown({ key, answer });
+    return answer;
+  };
   useEffect(() => {
     if (key === null) return;
     let isOver = false;
-    const timer = setTimeout(() => {
-      void latest.current().then((answer) => {
-        if (!isOver) setShown({ key, answer });
-      });
-    }, PAUSE_MS);
+    const look = async () => {
+      await askNow();
+      if (!isOver) timer = setTimeout(look, AGAIN_MS);
+    };
+    let timer = setTimeout(look, PAUSE_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
   }, [key]);
-  return shown !== null && shown.key === key ? shown.answer : null;
+  return { shown: key !== null && shown?.key === key ? shown.answer : null, ask: askNow };
 }
 
 function sentencesOf<T>(answer: Answer<T>, words: (data: T) => string[]): string[] {

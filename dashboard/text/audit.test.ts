@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import {
   actionOf,
@@ -13,6 +13,11 @@ import {
 } from "./audit.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
+const ZONE = process.env["TZ"];
+
+afterEach(() => {
+  process.env["TZ"] = ZONE ?? "";
+});
 
 const event = (changes: Partial<AuditEventWire> = {}): AuditEventWire => ({
   event_time: "2026-03-01 11:59:00",
@@ -72,6 +77,11 @@ test("a time of day alone is the next such one", () => {
   expect(nextTimeOfDay("13:00", NOW)).toBe(new Date(NOW + 3_600_000).toISOString());
   expect(nextTimeOfDay("12:00", NOW)).toBe(new Date(NOW + 86_400_000).toISOString());
   for (const text of ["", "24:00", "12:60", "1", "2026-03-01 12:00"]) expect(nextTimeOfDay(text, NOW), text).toBeNull();
+});
+
+test("a time of day that today lacks is at its own hour on the next day", () => {
+  process.env["TZ"] = "Europe/Berlin";
+  expect(nextTimeOfDay("02:30", Date.parse("2026-03-29T03:45:00+02:00"))).toBe("2026-03-30T00:30:00.000Z");
 });
 
 test("says who it was", () => {

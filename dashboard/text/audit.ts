@@ -112,7 +112,10 @@ export function nextTimeOfDay(text: string, nowMs: number): string | null {
   if (minute === undefined) return null;
   const time = new Date(nowMs);
   time.setHours(Number(hour), Number(minute), 0, 0);
-  if (time.getTime() <= nowMs) time.setDate(time.getDate() + 1);
+  if (time.getTime() > nowMs) return time.toISOString();
+  time.setDate(time.getDate() + 1);
+  // Today may lack the hour: the clock is set forward.
+  time.setHours(Number(hour), Number(minute), 0, 0);
   return time.toISOString();
 }
 

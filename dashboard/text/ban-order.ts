@@ -105,3 +105,8 @@ export function needsTarget({ ban, effect }: OrderPreviewWire): boolean {
 export function targetAgainText(target: string): string {
   return t`It hits more than ${percent(COLLATERAL_SHARE_MAX)} of what is in no attack. Type “${target}” again to go on.`;
 }
+
+/** @param why the preview failed, a sentence. */
+export function unseenText(why: string): string {
+  return t`Nothing is ordered: it is not known what the ban would hit. Order it again to ban all the same. ${why}`;
+}

@@ -29,7 +29,7 @@ function leafChanges(was: ReadonlyMap<string, string>, is: ReadonlyMap<string, s
   const keys = [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key));
   const shown = keys
     .slice(0, KEYS_SHOWN)
-    .map((key) => `${key === "" ? "" : `${key}: `}${shortened(was.get(key))} → ${shortened(is.get(key))}`);
+    .map((key) => `${key === "" ? "" : `${key}: `}${changeOf(shortened(was.get(key)), shortened(is.get(key)))}`);
   return keys.length > KEYS_SHOWN ? [...shown, `and ${keys.length - KEYS_SHOWN} more keys`] : shown;
 }
 
@@ -77,4 +77,9 @@ function networkChanges(before: Hostgroup, after: Hostgroup): string[] {
 function shortened(value: string | undefined): string {
   if (value === undefined) return "none";
   return value.length > VALUE_CHARACTERS ? `${value.slice(0, VALUE_CHARACTERS)}…` : value;
+}
+
+/** Long values may differ only where they are cut. */
+function changeOf(before: string, after: string): string {
+  return before === after ? "changed" : `${before} → ${after}`;
 }

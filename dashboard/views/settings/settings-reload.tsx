@@ -95,10 +95,16 @@ export function ReloadPanel({ needsRestart, mayReload, onReloaded }: ReloadPanel
 function Preview({ onRead }: { readonly onRead: () => void }) {
   const [answer, setAnswer] = useState<Answer<ReloadPreviewWire> | null>(null);
   useEffect(() => {
+    let isGone = false;
     void command<ReloadPreviewWire>("/api/v1/config/reload/preview").then((read) => {
+      // The dialog may be open again, and still reading.
+      if (isGone) return;
       setAnswer(read);
       onRead();
     });
+    return () => {
+      isGone = true;
+    };
   }, []);
   return (
     <div role="status">

@@ -23,6 +23,12 @@ describe("a time of day is the nearest in this machine's zone", () => {
   });
 });
 
+test("a time of day that today lacks is at its own hour on another day", () => {
+  process.env["TZ"] = "Europe/Berlin";
+  expect(momentAheadOf("at", "02:30", Date.parse("2026-03-29T03:45:00+02:00"))).toBe("2026-03-30T00:30:00.000Z");
+  expect(momentOf("from", "02:30", Date.parse("2026-03-29T03:15:00+02:00"))).toBe("2026-03-28T01:30:00.000Z");
+});
+
 test("a time with a date or a duration is as written, and anything else is refused", () => {
   expect(momentAheadOf("at", "2026-03-01T22:00:00Z", NOW)).toBe("2026-03-01T22:00:00.000Z");
   expect(momentAheadOf("at", "2h", NOW)).toBe("2026-03-01T14:00:00.000Z");

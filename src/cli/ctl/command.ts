@@ -97,7 +97,10 @@ function written({ option, text, nowMs, direction }: Written): string {
 function nearest(hour: number, minute: number, { nowMs, direction }: Pick<Written, "nowMs" | "direction">): Date {
   const time = new Date(nowMs);
   time.setHours(hour, minute, 0, 0);
-  if ((time.getTime() - nowMs) * direction <= 0) time.setDate(time.getDate() + direction);
+  if ((time.getTime() - nowMs) * direction > 0) return time;
+  time.setDate(time.getDate() + direction);
+  // Today may lack the hour: the clock is set forward.
+  time.setHours(hour, minute, 0, 0);
   return time;
 }
 

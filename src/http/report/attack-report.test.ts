@@ -23,6 +23,7 @@ function chartOf(points: Point[]) {
     nowMs: NOON,
   });
   return {
+    unknown: /Not known from \S+ (\S+) UTC to \S+ (\S+) UTC/.exec(text)?.slice(1) ?? [],
     labels: [...text.matchAll(/text-anchor="(?:start|middle|end)">(\d\d:\d\d:\d\d)</g)].map(([, label]) => label),
     heights: [...text.matchAll(/height="([\d.]+)" fill="#7aa7d9"/g)].map(([, height]) => Math.round(Number(height))),
   };
@@ -40,4 +41,9 @@ test("few points are a bar each, and a time without points has none", () => {
   expect(chartOf([point(0, 1, 100), point(1000, 1, 50)]).heights).toEqual([166, 83]);
   expect(chartOf([point(0, 1, 100), point(1000, 1, 50), point(8000, 1, 100)]).heights).toEqual([166, 0, 166]);
   expect(chartOf([]).heights).toEqual([]);
+});
+
+test("a time before the first point is unknown, not what the rounding of times makes", () => {
+  expect(chartOf([point(999, 1, 100)]).unknown).toEqual([]);
+  expect(chartOf([point(1000, 1, 100)]).unknown).toEqual(["12:00:00", "12:00:01"]);
 });

@@ -31,6 +31,8 @@ interface AttackReportParts {
 
 /** Bars of the chart, and rows of a table. */
 const [BARS_MAX, ROWS_MAX] = [120, 10];
+/** Times of points are rounded. */
+const MISSED_MS_MIN = 1000;
 
 export function attackReport(parts: AttackReportParts): string {
   const { attack, series, timeline, sources, nowMs } = parts;
@@ -95,7 +97,8 @@ function courseOf(attack: AttackWire, { points, metric, threshold }: SeriesWire)
   const drawn = chart(bars, { title: `Traffic of ${subjectOf(attack)}`, textOf, line });
   const begin = attack.volume?.began_at ?? attack.started_at;
   const first = points[0]?.at ?? begin;
-  const missing = first > begin ? ` Not known from ${utc(begin)} to ${utc(first)}.` : "";
+  const isMissing = Date.parse(first) - Date.parse(begin) >= MISSED_MS_MIN;
+  const missing = isMissing ? ` Not known from ${utc(begin)} to ${utc(first)}.` : "";
   const legend = `The highest ${isBits ? "bit" : "packet"} rate of each time; dark: dropped on this machine. Times in UTC.${worst}${missing}`;
   return bars.length === 0 ? drawn : html`${drawn}<p class="note">${legend}</p>`;
 }
