@@ -171,6 +171,25 @@ test(
   DEADLINE_MS,
 );
 
+test("listeners are called once for the answers of all neighbors in one turn", async () => {
+  const clock = new ManualClock();
+  const speaker = new SimulatedSpeaker({
+    wallMs: () => clock.wallMs(),
+    deadline: () => Promise.reject(new Error("it always answers")),
+    onPath: () => {},
+  });
+  const { announcer } = lab.announcer(bgpConfig(), {
+    ...{ clock, timers: new ManualTimers(clock), speaker: speaker.forProcess(clock) },
+  });
+  await nextTurn();
+  const route = blackhole("203.0.113.9/32");
+  const outAt: number[] = [];
+  announcer.onChange(() => outAt.push(announcer.sentTo(route).length));
+  announcer.want([route]);
+  await nextTurn();
+  expect(outAt).toEqual([2]);
+});
+
 test("a stop waits for the end of a deferral, and withdraws what was withdrawn during it", async () => {
   const clock = new ManualClock();
   const speaker = new SimulatedSpeaker({

@@ -10,7 +10,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
-import type { Timers } from "../system/timers.ts";
+import { afterPromises, type Timers } from "../system/timers.ts";
 import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import type { BgpStatus } from "./bgp-status.ts";
 import { foreignRoutes } from "./foreign-routes.ts";
@@ -82,6 +82,7 @@ export class GobgpAnnouncer implements Announcer {
   /** How many routes neighbors take. */
   readonly learned: LearnedLimits;
   readonly #listeners: (() => void)[] = [];
+  #isNoticeDue = false;
   #config: BgpConfig;
   #policies: NeighborPolicies;
   readonly #rules: NeighborRuleFinder;
@@ -354,8 +355,14 @@ export class GobgpAnnouncer implements Announcer {
     if (isChanged) this.#notify();
   }
 
+  /** Once for all changes of a turn: listeners read the states of all routes that are not announced yet. */
   #notify(): void {
-    for (const listener of this.#listeners) listener();
+    if (this.#isNoticeDue) return;
+    this.#isNoticeDue = true;
+    afterPromises(() => {
+      this.#isNoticeDue = false;
+      for (const listener of this.#listeners) listener();
+    });
   }
 }
 

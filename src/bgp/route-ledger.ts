@@ -141,6 +141,11 @@ export class RouteLedger {
     return this.#established;
   }
 
+  /** Whether the neighbor's session is still this one: it did not end, nor end and come back. */
+  isLasting({ address, changedAtMs }: Session): boolean {
+    return this.#established.some((session) => session.address === address && session.changedAtMs === changedAtMs);
+  }
+
   /** Whether an established neighbor takes routes of this method and family. */
   takes(method: RouteMethod, family: Prefix["family"]): boolean {
     const name: RouteFamily = `ipv${family}-${method === "flowspec" ? "flowspec" : "unicast"}`;

@@ -10,7 +10,7 @@ import { NeighborPolicies } from "./neighbor-policies.ts";
 import { keyOfPath } from "./route-path.ts";
 import { RouteReconciler, type RouteReconcilerOptions } from "./route-reconciler.ts";
 import type { Session } from "./speaker/neighbor.ts";
-import type { SpeakerClient } from "./speaker/speaker-client.ts";
+import type { ListedName, SpeakerClient } from "./speaker/speaker-client.ts";
 
 const route = (ip: string): Route => ({
   kind: "unicast",
@@ -158,6 +158,34 @@ test("a route that one neighbor has is reported while another does not answer, a
   await nextTurn();
   expect(isReported).toBe(true);
   answer.resolve([]);
+});
+
+test("what a neighbor had before its session ended and came back is not reported of the new session", async () => {
+  const asked = { address: "192.0.2.1", remoteAsn: 1, families: ["ipv4-unicast"], state: "established" } as const;
+  const since = (changedAtMs: number): Session => ({ ...asked, changedAtMs, isDeferring: false });
+  const answers = [0, 1].map(() => Promise.withResolvers<readonly ListedName[]>());
+  const [old, renewed] = answers;
+  const found = [{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }];
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "listAdjOut"> = {
+    listGlobal: async () => [],
+    sendPaths: async (paths) => void [...paths],
+    listAdjOut: async () => answers.shift()?.promise ?? [],
+  };
+  const reported: boolean[] = [];
+  const onChange = () => reported.push(reconciler.isOutAt(asked.address, route("203.0.113.1")));
+  const reconciler = new RouteReconciler({ ...OPTIONS, onChange });
+  await reconciler.attach(client as SpeakerClient);
+  reconciler.setSessions([since(0)]);
+  reconciler.want([route("203.0.113.1")]);
+  await nextTurn();
+  reconciler.setSessions([since(1)]);
+  const settled = reconciler.settle();
+  old?.resolve(found);
+  await nextTurn();
+  expect(reported).not.toContain(true);
+  renewed?.resolve(found);
+  await settled;
+  expect(reported.at(-1)).toBe(true);
 });
 
 test("limits are read from the marks of routes that an earlier process left", async () => {

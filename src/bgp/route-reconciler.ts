@@ -343,6 +343,7 @@ export class RouteReconciler {
       sessions.map(async (session) => {
         const isOut = (path: ListedName) => this.#isOurRoute(path);
         const found = await listOut({ client, session, keys, isOut }).catch(emptyIfRefused);
+        if (!this.#ledger.isLasting(session)) return;
         this.#ledger.setAdjOut({ neighbor: session.address, looked: keys, found });
         // Not after the slowest: states of routes are read at any time, and follow this at once.
         this.#options.onChange();

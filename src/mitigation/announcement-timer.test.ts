@@ -14,7 +14,7 @@ function harness() {
   const measured: number[] = [];
   const timer = new AnnouncementTimer({ active, routeState: () => route.state }, (ms) => measured.push(ms));
   const banned = () => active.set(ban().prefix.text, ban());
-  return { timer, route, measured, banned };
+  return { timer, route, measured, active, banned };
 }
 
 test("the time runs from the detection until the route is out, once", () => {
@@ -45,5 +45,16 @@ test("an attack that ends before its route is out is not measured", () => {
   banned();
   route.state = { kind: "announced" };
   timer.routesChanged(1200);
+  expect(measured).toEqual([]);
+});
+
+test("a ban in dry run is not measured, also if it is made real later", () => {
+  const { timer, route, measured, active } = harness();
+  timer.attacksChanged([started], 1000);
+  active.set(ban().prefix.text, ban({ dryRun: true }));
+  timer.routesChanged(1100);
+  active.set(ban().prefix.text, ban());
+  route.state = { kind: "announced" };
+  timer.routesChanged(9000);
   expect(measured).toEqual([]);
 });

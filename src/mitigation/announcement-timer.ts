@@ -6,7 +6,7 @@ import { prefixUnderAttack } from "./ban-subject.ts";
 export class AnnouncementTimer {
   readonly #bans: Pick<BanEngine, "active" | "routeState">;
   readonly #onAnnounced: (elapsedMs: number) => void;
-  /** By attack, until the route is announced or the attack ends. Monotonic ms. */
+  /** By attack, until the route is announced, its ban is in dry run, or the attack ends. Monotonic ms. */
   readonly #detected = new Map<string, { readonly prefix: string; readonly atMs: number }>();
 
   constructor(bans: Pick<BanEngine, "active" | "routeState">, onAnnounced: (elapsedMs: number) => void) {
@@ -29,7 +29,8 @@ export class AnnouncementTimer {
   routesChanged(monotonicMs: number): void {
     for (const [id, { prefix, atMs }] of this.#detected) {
       const ban = this.#bans.active.get(prefix);
-      if (ban === undefined || this.#bans.routeState(ban)?.kind !== "announced") continue;
+      if (ban?.dryRun) this.#detected.delete(id);
+      if (ban === undefined || ban.dryRun || this.#bans.routeState(ban)?.kind !== "announced") continue;
       this.#detected.delete(id);
       this.#onAnnounced(monotonicMs - atMs);
     }

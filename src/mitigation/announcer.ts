@@ -111,7 +111,7 @@ export interface Announcer {
   isExternal(neighbor: string): boolean;
   /** Whether a neighbor with a session takes routes of this method and address family. */
   takes(method: RouteMethod, family: Prefix["family"]): boolean;
-  /** Called after any change of a route's state; not from within want(). */
+  /** Called after changes of routes' states, in the same turn, once for all that come together; not from within want(). */
   onChange(listener: () => void): void;
 }
 

@@ -169,6 +169,18 @@ test("an attack without a host of its own is read once a window", () => {
   expect(meters.volumeOf(group)).toMatchObject({ packets: 15_500, durationMs: 3100, peakPps: 5000 });
 });
 
+test.each([100_000, 60_000])(
+  "an attack that is read once a window is not counted from %p ms until its first reading",
+  (until) => {
+    const meters = metersWith();
+    const none = { packets: 0, bits: 0, beganAt: 0, durationMs: 0, peakPps: 0, peakBps: 0, peakOverMs: 0 };
+    const group = attack({ target: null, volume: { ...none, dropped: null, watchedUntil: until } });
+    const window = { rates: thresholds({ pps: 5000 }), windowMs: 30_000, isAbove: true, weights: EXACT };
+    meters.addWindow(group, window, { wallMs: 103_000, monotonicMs: 0 });
+    expect(meters.volumeOf(group)?.notCounted).toEqual([{ fromMs: until, toMs: 103_000 }]);
+  },
+);
+
 test("an attack is not held while more than its threshold gets through what is known to be dropped", () => {
   let dropped: DroppedAmount | null = { packets: 0, bits: 0 };
   const meters = metersWith(() => dropped);

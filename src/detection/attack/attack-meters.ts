@@ -233,7 +233,7 @@ export class AttackMeters {
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
     const { metric, sampled } = measured;
     const counted = { endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false, weights };
-    const tick = tickOf(counted, metric);
+    const tick = { ...tickOf(counted, metric), isWindow: true } as const;
     // Those of the window, however late it was read.
     const samples = (samplesOf(amounts, 0, weights) * windowMs) / spanMs;
     const over = rateSpan(counted, { sampled, samples, exact: tick, metric });

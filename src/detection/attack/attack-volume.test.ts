@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import {
-  type AttackVolume,
   type CountedSpan,
   DROP_CAUSES,
   type DroppedAmount,
@@ -35,7 +34,7 @@ test("a flood is counted with the ticks in which it began and ended, and without
     peakBps: 2e6,
     peakOverMs: 100,
     dropped: null,
-    watchedUntil: 10_600,
+    watchedUntil: 10_800,
   });
 });
 
@@ -115,7 +114,7 @@ describe("what an earlier process counted", () => {
   };
 
   test("stays while nothing is above the thresholds", () => {
-    expect(measured([1, 1], new VolumeMeter(earlier)).volume).toEqual(earlier);
+    expect(measured([1, 1], new VolumeMeter(earlier)).volume).toEqual({ ...earlier, watchedUntil: 10_200 });
   });
 
   test("is added to", () => {
@@ -141,14 +140,42 @@ describe("what an earlier process counted", () => {
     ].map((packets) => measured(packets, new VolumeMeter(stored)).volume);
     const first = { fromMs: 6000, toMs: 10_000 };
     expect(busy).toMatchObject({ notCounted: [first], watchedUntil: 10_200, packets: 1400 });
-    expect(calm).toMatchObject({ notCounted: [first], watchedUntil: 10_100, packets: 1000 });
-    // After the next restart the clock was set back.
-    const again = measured([200], new VolumeMeter({ ...calm, watchedUntil: 12_000 } as AttackVolume));
-    expect(again.volume?.notCounted).toEqual([first, { fromMs: 10_000, toMs: 12_000 }]);
-    const spans = Array.from({ length: UNCOUNTED_MAX }, (_, i) => ({ fromMs: 100 * i, toMs: 100 * i + 10 }));
-    const full = measured([200], new VolumeMeter({ ...stored, notCounted: spans })).volume?.notCounted ?? [];
+    expect(calm).toMatchObject({ notCounted: [first], watchedUntil: 10_200, packets: 1000 });
+  });
+
+  /** The gaps once a process goes on with a tick from 10 s on. */
+  const gapsAfter = (watchedUntil: number, gaps: readonly (readonly [number, number])[] = []) => {
+    const notCounted = gaps.map(([fromMs, toMs]) => ({ fromMs, toMs }));
+    const volume = measured([200], new VolumeMeter({ ...earlier, watchedUntil, notCounted })).volume;
+    return volume?.notCounted?.map(({ fromMs, toMs }) => [fromMs, toMs]);
+  };
+
+  test("has its gaps in order and apart, also where the clock was set back", () => {
+    expect(gapsAfter(12_000, [[6000, 7000]])).toEqual([
+      [6000, 7000],
+      [10_000, 12_000],
+    ]);
+    // The times of two gaps overlap, or one is before that of an earlier restart.
+    expect(gapsAfter(12_000, [[9000, 11_000]])).toEqual([[9000, 12_000]]);
+    expect(gapsAfter(10_900, [[15_000, 16_000]])).toEqual([
+      [10_000, 10_900],
+      [15_000, 16_000],
+    ]);
+  });
+
+  test("has no gap of no length, and none where a clock set back a little hides it", () => {
+    expect([gapsAfter(10_000), gapsAfter(10_050)]).toEqual([[], []]);
+  });
+
+  test("has the two oldest gaps as one beyond their number", () => {
+    const gaps = Array.from({ length: UNCOUNTED_MAX }, (_, i) => [5000 - 100 * i, 5010 - 100 * i] as const);
+    const oldest = 5000 - 100 * (UNCOUNTED_MAX - 1);
+    const full = gapsAfter(6000, gaps);
     expect(full).toHaveLength(UNCOUNTED_MAX);
-    expect([full[0], full.at(-1)]).toEqual([{ fromMs: 0, toMs: 110 }, first]);
+    expect([full?.[0], full?.at(-1)]).toEqual([
+      [oldest, oldest + 110],
+      [6000, 10_000],
+    ]);
   });
 
   test("has its causes together with what is counted since, where both are known", () => {

@@ -32,6 +32,8 @@ export interface CountedSpan extends Amount {
   /** Wall clock, ms. */
   readonly endMs: number;
   readonly spanMs: number;
+  /** It is a window, of which a process that began a moment ago has watched the end alone. Absent: it is a tick. */
+  readonly isWindow?: true;
 }
 
 export interface AttackVolume extends Amount {
@@ -48,9 +50,9 @@ export interface AttackVolume extends Amount {
   readonly peakError?: number;
   /** The known drops of it; null: none is known. */
   readonly dropped: DroppedAmount | null;
-  /** Wall clock, ms: the end of the last tick that is counted or was watched. Absent: an earlier build recorded it. */
+  /** Wall clock, ms: the end of the last tick that was watched. Absent: an earlier build recorded it. */
   readonly watchedUntil?: number;
-  /** Times in which the service did not run: what came then is in no number. Absent: none. */
+  /** Times in which the service did not run, in order: what came then is in no number. Absent: none. */
   readonly notCounted?: readonly Uncounted[];
 }
 
@@ -60,7 +62,7 @@ interface Uncounted {
   readonly toMs: number;
 }
 
-/** Beyond this number the two oldest become one. */
+/** Beyond this number the two oldest become one, with the time between them. */
 export const UNCOUNTED_MAX = 16;
 
 /** The span from which a rate is computed: the tick, or more. */
@@ -113,7 +115,8 @@ export class VolumeMeter {
   #calmDropped: DroppedAmount | null = null;
   #isCalm = false;
   #dropped: DroppedAmount | null = null;
-  #isResumed = false;
+  /** null: this process has added nothing yet. */
+  #watchedUntil: number | null = null;
 
   constructor(earlier: AttackVolume | null) {
     this.#earlier = earlier;
@@ -123,8 +126,9 @@ export class VolumeMeter {
   add(span: CountedSpan, isAbove: boolean, over: RateSpan = span): void {
     const { endMs, spanMs, packets, bits } = span;
     const tick = { endMs, spanMs, packets, bits, over };
-    if (!this.#isResumed && this.#earlier !== null) this.#earlier = resumed(this.#earlier, span);
-    this.#isResumed = true;
+    if (this.#watchedUntil === null && this.#earlier !== null) this.#earlier = resumed(this.#earlier, span);
+    this.#watchedUntil = endMs;
+    this.#volume = null;
     if (isAbove) {
       if (this.#head.length === 0) this.#begin(tick);
       this.#endCalm();
@@ -155,7 +159,8 @@ export class VolumeMeter {
 
   #compute(): AttackVolume | null {
     const earlier = this.#earlier;
-    if (this.#head.length === 0) return earlier;
+    if (this.#watchedUntil === null) return earlier;
+    if (this.#head.length === 0) return earlier && { ...earlier, watchedUntil: this.#watchedUntil };
     const isHigher = earlier === null || this.#peakPps >= earlier.peakPps;
     const isMore = earlier === null || this.#peakBps >= earlier.peakBps;
     const ofEarlier = earlier?.peakError ?? 0;
@@ -175,7 +180,7 @@ export class VolumeMeter {
       peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
       ...(peakError > 0 && { peakError }),
       dropped: droppedInAll === null ? null : atMost(droppedInAll, all),
-      watchedUntil: this.#tail.at(-1)?.endMs ?? this.#beganAt,
+      watchedUntil: this.#watchedUntil,
       ...(earlier?.notCounted !== undefined && { notCounted: earlier.notCounted }),
     };
   }
@@ -190,7 +195,6 @@ export class VolumeMeter {
   #endCalm(): void {
     if (!this.#isCalm) return;
     this.#isCalm = false;
-    this.#volume = null;
     this.#tail = [];
     if (this.#calm !== null) {
       this.#sum(this.#calm);
@@ -202,7 +206,6 @@ export class VolumeMeter {
 
   #count(tick: Tick): void {
     const { over } = tick;
-    this.#volume = null;
     this.#sum(tick);
     const [pps, bps] = [perSecond(over.packets, over.spanMs), perSecond(over.bits, over.spanMs)];
     // While there are too few samples the rate over all of them stands, the best that is known.
@@ -244,16 +247,27 @@ export class VolumeMeter {
 }
 
 /** Nothing was counted between the last tick of the earlier process and the first one of this. */
-function resumed(earlier: AttackVolume, { endMs, spanMs }: CountedSpan): AttackVolume {
+function resumed(earlier: AttackVolume, { endMs, spanMs, isWindow }: CountedSpan): AttackVolume {
   const { watchedUntil, notCounted = [] } = earlier;
   if (watchedUntil === undefined) return earlier;
-  // The clock may have been set back in between.
-  const times = [watchedUntil, endMs - spanMs].sort((a, b) => a - b) as [number, number];
-  const all = [...notCounted, { fromMs: times[0], toMs: times[1] }];
-  const [first, second] = all;
-  const isFull = all.length > UNCOUNTED_MAX && first !== undefined && second !== undefined;
-  const kept = isFull ? [{ fromMs: first.fromMs, toMs: second.toMs }, ...all.slice(2)] : all;
-  return { ...earlier, watchedUntil: endMs, notCounted: kept };
+  const beganMs = isWindow ? endMs : endMs - spanMs;
+  const isSetBack = endMs < watchedUntil;
+  if (beganMs <= watchedUntil && !isSetBack) return earlier;
+  const gap = isSetBack ? { fromMs: beganMs, toMs: watchedUntil } : { fromMs: watchedUntil, toMs: beganMs };
+  return { ...earlier, notCounted: withGap(notCounted, gap) };
+}
+
+/** In order and apart, also where the clock was set back between them. */
+function withGap(gaps: readonly Uncounted[], gap: Uncounted): readonly Uncounted[] {
+  const apart: Uncounted[] = [];
+  for (const next of [...gaps, gap].sort((a, b) => a.fromMs - b.fromMs)) {
+    const last = apart.at(-1);
+    if (last === undefined || next.fromMs > last.toMs) apart.push(next);
+    else apart[apart.length - 1] = { ...last, toMs: Math.max(last.toMs, next.toMs) };
+  }
+  const [first, second] = apart;
+  const isOver = apart.length > UNCOUNTED_MAX && first !== undefined && second !== undefined;
+  return isOver ? [{ ...first, toMs: second.toMs }, ...apart.slice(2)] : apart;
 }
 
 export function plus(a: Amount, b: Amount): Amount {
