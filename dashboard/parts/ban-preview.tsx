@@ -1,6 +1,6 @@
 /** Shows what a ban would do, before the user confirms it. */
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { type Answer, command, type Failure } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
@@ -17,7 +17,7 @@ const REFUSED_ALIKE: readonly number[] = [400, 401, 403];
 
 interface ConfirmedBan {
   readonly isRefused: boolean;
-  /** Asks anew what the ban would do. @returns why it is not ordered yet; null: it may be. */
+  /** Asks again what the ban would do. @returns why it is not ordered yet; null: it may be. */
   readonly objection: () => Promise<Failure | null>;
   /** The preview, and the field for the target where it must be typed again. */
   readonly view: ComponentChildren;
@@ -26,15 +26,24 @@ interface ConfirmedBan {
 /** A ban whose target must be typed again if it hits much that is in no attack, and that is ordered twice if that is not known. */
 export function useConfirmedBan(ip: string, order: object, isComplete: boolean): ConfirmedBan {
   const key = JSON.stringify(order);
-  // Of this order: another one needs its own.
+  // Typed for this order: another one needs its own.
   const [typed, setTyped] = useState({ key, text: "" });
   const again = typed.key === key ? typed.text : "";
   const unseen = useRef<string | null>(null);
+  const isGone = useRef(false);
+  useEffect(
+    () => () => {
+      isGone.current = true;
+    },
+    [],
+  );
   const { shown, ask } = useAnswer(isComplete ? key : null, () =>
     command<OrderPreviewWire>("/api/v1/bans/preview", order),
   );
   const objection = async () => {
     const now = await ask();
+    // Canceled meanwhile: the text is not shown.
+    if (isGone.current) return refusal("");
     if (now.kind === "answer")
       return needsTarget(now.data) && again.trim() !== ip ? refusal(targetAgainText(ip)) : null;
     if (now.kind === "refused" && REFUSED_ALIKE.includes(now.status)) return now;

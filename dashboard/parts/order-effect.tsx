@@ -8,13 +8,13 @@ import { looksLikeAddress } from "../text/format/address.ts";
 import { blockPreviewSentences, canPreview, rulePreviewSentences } from "../text/order-effect.ts";
 
 const PAUSE_MS = 400;
-/** What an order would do changes with the traffic and the configuration. */
+/** The effect of an order changes with the traffic and the configuration. */
 const AGAIN_MS = 10_000;
 
 interface Asked<T> {
   /** null: no answer yet. */
   readonly shown: Answer<T> | null;
-  /** Asks anew, and shows the answer. */
+  /** Asks again, and shows the answer. */
   readonly ask: () => Promise<Answer<T>>;
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { sendable, toPaths, toWithdrawal } from "../../src/bgp/route-path.ts";
 import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
+import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { blackhole, withClient } from "../fixtures/bgp/bgp.ts";
 import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
@@ -105,6 +106,46 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown, with its 
   await page.goto(`${dashboard.world.base}/#/audit?target=${FREE}`);
   await page.getByRole("row", { name: /Unban withdrawn .*manual unban: ticket 7 is over/ }).waitFor();
   await page.getByRole("row", { name: /Ban active .*ticket 7/ }).waitFor();
+});
+
+test("a ban that hits much is typed again for each order, and one of which that is not known is ordered twice", async () => {
+  const victim = "203.0.113.96";
+  const opened = await dashboard.open("/mitigation");
+  opened.expectFault(/status of 503/);
+  const { page } = opened;
+  let isKnown = true;
+  await page.route("**/api/v1/bans/preview", async (route) => {
+    if (!isKnown) return route.fulfill({ status: 503, json: { error: "busy" } });
+    const response = await route.fetch();
+    const { effect, ...rest } = (await response.json()) as OrderPreviewWire;
+    return route.fulfill({ response, json: { ...rest, effect: { ...effect, collateral_share: 0.9 } } });
+  });
+  const dialog = page.getByRole("dialog");
+  const again = dialog.getByLabel("Confirmation");
+  const begin = async () => {
+    await page.getByRole("button", { name: "Ban an address" }).click();
+    await dialog.getByLabel("Address").fill(victim);
+  };
+  await begin();
+  await again.fill(victim);
+  await dialog.getByText("Method, time and rules").click();
+  await dialog.getByLabel("For", { exact: true }).selectOption("3600");
+  await again.waitFor({ state: "detached" });
+  expect(await again.inputValue()).toBe("");
+  await page.keyboard.press("Escape");
+  await begin();
+  expect(await again.inputValue()).toBe("");
+  await again.fill("203.0.113.9");
+  const order = dialog.getByRole("button", { name: "Ban", exact: true });
+  await order.click();
+  await dialog.getByRole("alert").getByText(`Type “${victim}” again`).waitFor();
+  isKnown = false;
+  await order.click();
+  await dialog.getByRole("alert").getByText("Nothing is ordered: it is not known what the ban would hit.").waitFor();
+  await again.waitFor({ state: "detached" });
+  await order.click();
+  await page.getByText(new RegExp(`^${victim} is banned until`)).waitFor();
+  await dashboard.world.service.post("/api/v1/unban", { ip: victim }, SECRETS.operator);
 });
 
 test("a ban with terms of its own is previewed for each neighbor; a window is opened, listed and closed", async () => {

@@ -1,7 +1,9 @@
 /** The settings: what is configured, and a reload with all that may come of it. */
 import { beforeEach, expect, test } from "bun:test";
+import type { Route } from "playwright-core";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { SECRETS } from "../fixtures/browser/world.ts";
+import { eventually } from "../fixtures/service.ts";
 
 const dashboard = useBrowser().useWorld({
   config: "detection: { tick_ms: 100 }\nnotify: { targets: [{ name: noc, webhook: { url_env: NOWHERE_URL } }] }",
@@ -49,6 +51,21 @@ test("a reload puts the file in force, and says what waits for a restart, also t
   await dialog.getByRole("listitem").filter({ hasText: "thresholds: pps: 300 → 4000" }).waitFor();
   await dialog.getByText("Only after a restart: detection.tick_ms.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
+  const held: Route[] = [];
+  await page.route("**/reload/preview", (route) => void held.push(route));
+  await page.getByRole("button", { name: "Reload …" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Reload …" }).click();
+  await eventually(() => held.length === 2, "each dialog reads what the reload changes");
+  const first = page.waitForResponse("**/reload/preview");
+  await held[0]?.continue();
+  await (await first).finished();
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 50))");
+  expect(await dialog.getByRole("button", { name: "Reload" }).isDisabled()).toBe(true);
+  await held[1]?.continue();
+  await dialog.getByText("Only after a restart: detection.tick_ms.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.unroute("**/reload/preview");
   await reload(opened);
   const result = page.getByRole("alert").filter({ hasText: /^Reloaded at \d\d:\d\d:\d\d UTC/ });
   await result.getByText("4.00 kpps").waitFor();
