@@ -55,9 +55,9 @@ export function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>):
     let isOver = false;
     const look = async () => {
       await askNow();
-      if (!isOver) timer = setTimeout(look, AGAIN_MS);
+      if (!isOver) timer = setTimeout(() => void look(), AGAIN_MS);
     };
-    let timer = setTimeout(look, PAUSE_MS);
+    let timer = setTimeout(() => void look(), PAUSE_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);
