@@ -10,6 +10,12 @@ import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
 
+const RATES = { pps: 9, mbps: 9 };
+const MUCH = {
+  ...{ available: true, headers: 9, seconds: 9, total: RATES, unattacked: RATES, matched: RATES, dropped: RATES },
+  ...{ dropped_unattacked: RATES, dropped_before: RATES, packets_share: 1, bits_share: 1 },
+  ...{ unattacked_share: 0.9, collateral_share: 0.9, hosts: 9, hostgroups: [], not_judged: [] },
+};
 const FREE = "203.0.113.90";
 const span = { fromSeconds: 0, toSeconds: 180 };
 const floods = [
@@ -117,8 +123,8 @@ test("a ban that hits much is typed again for each order, and one of which that 
   await page.route("**/api/v1/bans/preview", async (route) => {
     if (!isKnown) return route.fulfill({ status: 503, json: { error: "busy" } });
     const response = await route.fetch();
-    const { effect, ...rest } = (await response.json()) as OrderPreviewWire;
-    return route.fulfill({ response, json: { ...rest, effect: { ...effect, collateral_share: 0.9 } } });
+    const preview = (await response.json()) as OrderPreviewWire;
+    return route.fulfill({ response, json: { ...preview, effect: MUCH } });
   });
   const dialog = page.getByRole("dialog");
   const again = dialog.getByLabel("Confirmation");
