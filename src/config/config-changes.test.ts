@@ -43,9 +43,8 @@ test("who takes diverts, by which nodes, and what is announced in place of a lon
   );
 });
 
-test("a change without details is named, and one beyond the shown characters of a value is said", () => {
-  const [one, two] = ["{ address: 192.0.2.1, remote_asn: 64501 }", "{ address: 192.0.2.2, remote_asn: 64502 }"];
-  expect(changes(CONFIG + bgp(`${one}, ${two}`), CONFIG + bgp(`${two}, ${one}`))).toEqual(["bgp"]);
+test("a change beyond the shown characters of a value is said", () => {
+  const one = "{ address: 192.0.2.1, remote_asn: 64501 }";
   const communities = (last: string) =>
     CONFIG + bgp(one, `communities: [${Array.from({ length: 9 }, (_, i) => `'64500:${i}'`).join()}, '${last}'],`);
   expect(changes(communities("64500:10"), communities("64500:11"))).toEqual(["bgp: communities: changed"]);

@@ -137,9 +137,7 @@ function groupDetails(before: Config, after: Config): string[] {
 
 /** In one list, for records: `hostgroups: web: thresholds.pps: 1000 → 2000`. */
 export function changeTexts(changes: readonly ConfigChange[]): string[] {
-  const all = changes.flatMap(({ section, details }) =>
-    details.length === 0 ? [section] : details.map((detail) => `${section}: ${detail}`),
-  );
+  const all = changes.flatMap(({ section, details }) => details.map((detail) => `${section}: ${detail}`));
   const more = all.length > CHANGES_RECORDED ? [`and ${all.length - CHANGES_RECORDED} more`] : [];
   return [...all.slice(0, CHANGES_RECORDED), ...more];
 }
