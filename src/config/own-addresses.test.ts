@@ -42,6 +42,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "maintenance[].from": "a time",
   "maintenance[].until": "a time",
   "maintenance[].weekly.at": "a time",
+  "maintenance[].weekly.time_zone": "a name",
   "cluster.etcd.prefix": "names of keys",
   "cluster.etcd.user": "a name",
   "api.oidc.roles[].value": "a value of a claim",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isTimeZone, localMs } from "./time-zone.ts";
+import { isTimeZone, localMs, wallMsOf } from "./time-zone.ts";
 
 test.each([
   ["Europe/Berlin", true],
@@ -24,4 +24,19 @@ test.each([
 ])("a clock in %s at %s", (zone, utc, local) => {
   expect(new Date(localMs(zone, Date.parse(utc))).toISOString()).toBe(local);
   expect(new Date(localMs(zone, Date.parse(utc))).toISOString()).toBe(local);
+});
+
+test.each([
+  ["UTC", "2026-03-01T02:00:00Z", "2026-03-01T02:00:00.000Z"],
+  ["Asia/Kathmandu", "2026-01-01T05:45:00Z", "2026-01-01T00:00:00.000Z"],
+  // The clock goes from 02:00 to 03:00, later in the year from 03:00 to 02:00.
+  ["Europe/Berlin", "2026-03-29T01:59:00Z", "2026-03-29T00:59:00.000Z"],
+  ["Europe/Berlin", "2026-03-29T02:30:00Z", "2026-03-29T01:30:00.000Z"],
+  ["Europe/Berlin", "2026-03-29T03:00:00Z", "2026-03-29T01:00:00.000Z"],
+  ["Europe/Berlin", "2026-10-25T02:30:00Z", "2026-10-25T00:30:00.000Z"],
+  ["Europe/Berlin", "2026-10-25T03:00:00Z", "2026-10-25T02:00:00.000Z"],
+  ["America/New_York", "2026-11-01T01:30:00Z", "2026-11-01T05:30:00.000Z"],
+  ["Australia/Lord_Howe", "2026-10-04T02:30:00Z", "2026-10-03T15:30:00.000Z"],
+])("a clock in %s shows %s", (zone, local, utc) => {
+  expect(new Date(wallMsOf(zone, Date.parse(local))).toISOString()).toBe(utc);
 });

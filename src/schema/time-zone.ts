@@ -1,7 +1,7 @@
 /** Time zones of the IANA database, with the rules that Bun brings: what a clock on the wall there shows. */
+import { DAY_MS, MINUTE_MS } from "../system/now.ts";
 
 const PARTS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
-const MINUTE_MS = 60_000;
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat;
@@ -21,6 +21,18 @@ export function isTimeZone(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * When a clock there shows this date and time, given as if they were UTC, ms. Of two such moments it is the first; a time that
+ * daylight saving leaves out is as late as it would be without the change (`compatible` of ECMAScript's Temporal).
+ */
+export function wallMsOf(zone: string, local: number): number {
+  const offsetAt = (wallMs: number) => localMs(zone, wallMs) - wallMs;
+  const before = local - offsetAt(local - DAY_MS);
+  const after = local - offsetAt(local + DAY_MS);
+  const shown = [before, after].filter((wallMs) => localMs(zone, wallMs) === local);
+  return shown.length === 0 ? before : Math.min(...shown);
 }
 
 /** The date and time there as if they were UTC, ms. */

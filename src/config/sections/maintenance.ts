@@ -13,7 +13,7 @@ export const Maintenance = described(
         {
           name: "backups",
           prefixes: ["192.0.2.0/28"],
-          weekly: { days: ["sat", "sun"], at: "02:00", minutes: 120 },
+          weekly: { days: ["sat", "sun"], at: "02:00", minutes: 120, time_zone: "Europe/Berlin" },
           threshold_factor: 5,
           quiet: true,
         },

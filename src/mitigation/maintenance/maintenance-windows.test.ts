@@ -63,7 +63,7 @@ describe("a window of the configuration", () => {
   });
 
   test("opens each week on its days, also past midnight and the end of the week", () => {
-    const weekly = window({ times: { kind: "weekly", days: [6], fromMinute: 23 * 60, minutes: 120 } });
+    const weekly = window({ times: { kind: "weekly", zone: "UTC", days: [6], fromMinute: 23 * 60, minutes: 120 } });
     // 2026-02-28 is a Saturday.
     expect(openUntil(weekly, at("2026-02-28T22:59:59Z"))).toBeNull();
     expect(openUntil(weekly, at("2026-02-28T23:00:00Z"))).toBe(at("2026-03-01T01:00:00Z"));
@@ -72,8 +72,17 @@ describe("a window of the configuration", () => {
     expect(opensNext(weekly, at("2026-02-28T23:30:00Z"))).toBe(at("2026-03-07T23:00:00Z"));
   });
 
+  test("opens and closes by the clocks of its time zone, over the change to daylight saving", () => {
+    const weekend = { kind: "weekly", zone: "Europe/Berlin", days: [6, 0], fromMinute: 0, minutes: 1440 } as const;
+    const inBerlin = window({ times: weekend });
+    expect(openUntil(inBerlin, at("2026-03-27T22:59:59Z"))).toBeNull();
+    expect(openUntil(inBerlin, at("2026-03-27T23:00:00Z"))).toBe(at("2026-03-29T22:00:00Z"));
+    expect(opensNext(inBerlin, at("2026-03-27T23:00:00Z"))).toBe(at("2026-04-03T22:00:00Z"));
+    expect(openUntil(inBerlin, at("2026-10-24T22:00:00Z"))).toBe(at("2026-10-25T23:00:00Z"));
+  });
+
   test("closes at the end of the last of the days that follow each other without a gap", () => {
-    const weekend = window({ times: { kind: "weekly", days: [6, 0], fromMinute: 0, minutes: 1440 } });
+    const weekend = window({ times: { kind: "weekly", zone: "UTC", days: [6, 0], fromMinute: 0, minutes: 1440 } });
     const [saturday, sunday] = [at("2026-02-28T12:00:00Z"), at("2026-03-01T00:00:00Z")];
     for (const wallMs of [saturday, sunday]) {
       expect(openUntil(weekend, wallMs)).toBe(at("2026-03-02T00:00:00Z"));
@@ -81,7 +90,7 @@ describe("a window of the configuration", () => {
     }
     expect(openUntil(weekend, at("2026-03-02T00:00:00Z"))).toBeNull();
     expect(opensNext(weekend, at("2026-03-02T00:00:00Z"))).toBe(at("2026-03-07T00:00:00Z"));
-    const single = window({ times: { kind: "weekly", days: [6], fromMinute: 60, minutes: 1440 } });
+    const single = window({ times: { kind: "weekly", zone: "UTC", days: [6], fromMinute: 60, minutes: 1440 } });
     expect(openUntil(single, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
     expect(opensNext(single, at("2026-02-28T01:00:00Z"))).toBe(at("2026-03-07T01:00:00Z"));
   });

@@ -41,10 +41,14 @@ export const WindowFile = closedObject({
     Type.Optional(
       closedObject({
         days: described(list(oneOf(...DAYS), DAYS.length, { atLeastOne: true }), "The days on which it opens."),
-        at: described(Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }), "When it opens, in UTC, as `02:00`."),
+        at: described(Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }), "When it opens, as `02:00`."),
         minutes: described(
           integer(1, MINUTES_MAX),
           "How long it is open; with all days below 1440, so that it closes.",
+        ),
+        time_zone: described(
+          text("timeZone", { default: "UTC" }),
+          "The time zone of `days` and `at`, with its daylight saving.",
         ),
       }),
     ),
@@ -119,5 +123,6 @@ function timesOf({ from = "", until = "", weekly }: WindowFile): WindowTimes {
     return { kind: "once", fromMs: parseTimestamp(from) ?? 0, untilMs: parseTimestamp(until) ?? 0 };
   const [hours, minutes] = weekly.at.split(":").map(Number);
   const days = weekly.days.map((day) => DAYS.indexOf(day));
-  return { kind: "weekly", days, fromMinute: 60 * (hours ?? 0) + (minutes ?? 0), minutes: weekly.minutes };
+  const fromMinute = 60 * (hours ?? 0) + (minutes ?? 0);
+  return { kind: "weekly", zone: weekly.time_zone, days, fromMinute, minutes: weekly.minutes };
 }

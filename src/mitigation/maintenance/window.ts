@@ -1,6 +1,7 @@
 /** A maintenance window: what is done otherwise for some targets in a time. Pure. */
 
 import { type Prefix, prefixContains, prefixCovers } from "../../net/prefix.ts";
+import { localMs, wallMsOf } from "../../schema/time-zone.ts";
 import { DAY_MS, MINUTE_MS } from "../../system/now.ts";
 
 export interface Window {
@@ -22,24 +23,31 @@ export type WindowTimes =
   /** Wall clock, ms. */
   { readonly kind: "once"; readonly fromMs: number; readonly untilMs: number } | Weekly;
 
-/** In UTC. Days from Sunday, 0; minutes of the day. */
+/** Days from Sunday, 0; minutes of the day. It begins and ends by the clocks of the time zone. */
 interface Weekly {
   readonly kind: "weekly";
+  readonly zone: string;
   readonly days: readonly number[];
   readonly fromMinute: number;
   readonly minutes: number;
 }
 
-const WEEK_DAYS = 7;
+/** Wall clock, ms. */
+type Period = readonly [fromMs: number, untilMs: number];
+
+/** So many days from yesterday on hold each period that can be asked for: a window is open for less than a week. */
+const DAYS_AHEAD = 16;
 /** 1970-01-01 was a Thursday. */
 const FIRST_DAY = 4;
+
+/** The periods of a window, since yesterday there. */
+const periodsByWindow = new WeakMap<Weekly, { readonly today: number; readonly periods: readonly Period[] }>();
 
 /** When it closes, over periods that follow each other without a gap; null: it is not open. */
 export function openUntil({ times }: Window, wallMs: number): number | null {
   if (times.kind === "once") return times.fromMs <= wallMs && wallMs < times.untilMs ? times.untilMs : null;
   let until: number | null = null;
-  // It may have begun the day before.
-  for (const [fromMs, untilMs] of periods(times, Math.floor(wallMs / DAY_MS) - 1)) {
+  for (const [fromMs, untilMs] of periodsOf(times, wallMs)) {
     if (fromMs <= (until ?? wallMs) && untilMs > wallMs) until = untilMs;
   }
   return until;
@@ -50,15 +58,24 @@ export function opensNext(window: Window, wallMs: number): number | null {
   const { times } = window;
   if (times.kind === "once") return times.fromMs > wallMs ? times.fromMs : null;
   const afterMs = openUntil(window, wallMs) ?? wallMs;
-  const next = periods(times, Math.floor(afterMs / DAY_MS)).find(([fromMs]) => fromMs > afterMs);
-  return next?.[0] ?? null;
+  return periodsOf(times, wallMs).find(([fromMs]) => fromMs > afterMs)?.[0] ?? null;
 }
 
-/** Those that begin on this day, since 1970, or in the week after it. None is longer than a day. */
-function periods({ days, fromMinute, minutes }: Weekly, first: number): (readonly [fromMs: number, untilMs: number])[] {
-  return Array.from({ length: WEEK_DAYS + 1 }, (_, i) => first + i).flatMap((day) => {
-    const fromMs = day * DAY_MS + fromMinute * MINUTE_MS;
-    return days.includes(weekday(day)) ? [[fromMs, fromMs + minutes * MINUTE_MS] as const] : [];
+function periodsOf(weekly: Weekly, wallMs: number): readonly Period[] {
+  const today = Math.floor(localMs(weekly.zone, wallMs) / DAY_MS);
+  const known = periodsByWindow.get(weekly);
+  if (known?.today === today) return known.periods;
+  const periods = periodsFrom(weekly, today - 1);
+  periodsByWindow.set(weekly, { today, periods });
+  return periods;
+}
+
+/** Those that begin on this day, since 1970, and after it. None is longer than a day. */
+function periodsFrom({ zone, days, fromMinute, minutes }: Weekly, first: number): Period[] {
+  const begins = Array.from({ length: DAYS_AHEAD }, (_, i) => first + i).filter((day) => days.includes(weekday(day)));
+  return begins.map((day) => {
+    const fromLocal = day * DAY_MS + fromMinute * MINUTE_MS;
+    return [wallMsOf(zone, fromLocal), wallMsOf(zone, fromLocal + minutes * MINUTE_MS)] as const;
   });
 }
 
