@@ -31,13 +31,17 @@ process.umask(0o022);
 rmSync(WORK, { recursive: true, force: true });
 mkdirSync(WORK, { recursive: true });
 const release = await releaseOf();
+const sign = signer({ key: values.key, time: release.time });
+await sign.check().catch(({ message }: Error) => {
+  console.error(message);
+  process.exit(2);
+});
 const builds: ArchitectureBuild[] = [];
 for (const architecture of ARCHITECTURES) {
   console.log(`building for ${architecture.name}`);
   const directory = join(WORK, architecture.name);
   builds.push(await buildForArchitecture({ architecture, release, directory, isTrial: values.trial }));
 }
-const sign = signer({ key: values.key, time: release.time });
 const { directory } = values;
 for (const path of await publish({ directory, builds, release, signer: sign })) console.log(join(directory, path));
 rmSync(WORK, { recursive: true });

@@ -2,6 +2,8 @@
 import { writeFileSync } from "node:fs";
 
 export interface Signer {
+  /** Signs nothing, for a remedy before the build. Throws where the key cannot sign at the time, as all signatures would. */
+  check(): Promise<void>;
   /** The file with its signature around it. */
   clear(path: string, to: string): Promise<void>;
   /** The signature alone, as text. */
@@ -20,7 +22,7 @@ export interface SignerOptions {
   readonly home?: string;
 }
 
-/** Throws, with what GnuPG says, when there is no such key. */
+/** Its functions throw with the words of GnuPG where there is no such key. */
 export function signer({ key, time, home }: SignerOptions): Signer {
   const where = home === undefined ? [] : ["--homedir", home];
   const moment = new Date(time * 1000).toISOString().replaceAll(/[-:]|\..*/g, "");
@@ -36,6 +38,13 @@ export function signer({ key, time, home }: SignerOptions): Signer {
   };
   const defines = Object.entries(rpmMacros).flatMap(([name, value]) => ["--define", `${name} ${value}`]);
   return {
+    check: async () => {
+      const failed = ({ message }: Error) => {
+        const remedy = "a release is signed at the time of its commit, with a key that was made before it";
+        throw new Error(`the key ${key} cannot sign at ${moment}: ${message}\n${remedy}`);
+      };
+      await gpg([...sign, "--output", "-", "--detach-sign", "/dev/null"]).catch(failed);
+    },
     clear: async (path, to) => void (await gpg([...sign, "--output", to, "--clear-sign", path])),
     detached: async (path, to) => void (await gpg([...sign, "--output", to, "--detach-sign", path])),
     rpm: async (path) => void (await Bun.$`rpmsign ${defines} --addsign ${path}`.quiet()),

@@ -36,6 +36,16 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => undo.all());
 
+test("the key is tried before the build: one that is not there or is younger than the commit is named with the remedy", async () => {
+  const checked = (key: string, time: number) => signer({ key, time, home }).check();
+  await checked(RELEASE_KEY, release.time);
+  const remedy = "a release is signed at the time of its commit, with a key that was made before it";
+  await expect(checked("nobody@example.net", release.time)).rejects.toThrow(remedy);
+  await expect(checked(RELEASE_KEY, Date.UTC(2019, 0, 1) / 1000)).rejects.toThrow(
+    `the key ${RELEASE_KEY} cannot sign at 20190101T000000: `,
+  );
+});
+
 test("has packages and an image for both processors, repositories, checksums, bills of materials and notes", () => {
   const names = made.map((path) => path.replaceAll(release.version, "V").replace(/[0-9a-f]{64}/, "HASH"));
   expect(names.toSorted()).toEqual([
