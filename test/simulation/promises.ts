@@ -6,7 +6,7 @@ import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { Attack } from "../../src/detection/attack/attack.ts";
 import { banToWire } from "../../src/http/wire/ban.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
-import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
+import { type Ban, isWatching, wantedRoutes } from "../../src/mitigation/ban.ts";
 import { routesOf as measureRoutes } from "../../src/mitigation/measure.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import type { Direction } from "../../src/traffic/rates.ts";
@@ -162,9 +162,17 @@ export class Promises {
 
   #judgeCap(): void {
     const { maxActiveBans } = this.#simulation.policy;
-    const { size } = this.#simulation.process.floodwall.bans.active;
-    this.#mostBans = Math.max(maxActiveBans, Math.min(this.#mostBans, size));
-    if (size > this.#mostBans) this.fail(`${size} bans, of ${this.#mostBans}`);
+    const acting = this.#actingBans();
+    this.#mostBans = Math.max(maxActiveBans, Math.min(this.#mostBans, acting));
+    if (acting > this.#mostBans) this.fail(`${acting} bans, of ${this.#mostBans}`);
+  }
+
+  /** Those that only watch take no place. */
+  #actingBans(): number {
+    return this.#simulation.process.floodwall.bans.active
+      .values()
+      .filter((ban) => !isWatching(ban))
+      .toArray().length;
   }
 
   #judgeClock(): void {
@@ -192,11 +200,11 @@ export class Promises {
   }
 
   #judgeRefusal({ target, reason }: Ban): void {
-    const { policy, process } = this.#simulation;
+    const { policy } = this.#simulation;
     const why: Readonly<Record<string, boolean>> = {
       whitelisted: isWhitelisted(policy, target),
       "outside configured networks": !isInNetworks(policy, target),
-      "max_active_bans reached": process.floodwall.bans.active.size >= policy.maxActiveBans,
+      "max_active_bans reached": this.#actingBans() >= policy.maxActiveBans,
     };
     if (why[reason ?? ""] === false) this.#failIfItStays(`${target} is refused, and it is not true that: ${reason}`);
   }
