@@ -186,12 +186,12 @@ async function systemctl(...argv: string[]): Promise<void> {
 async function known() {
   const { bans } = await get<{ bans: readonly { target: string; state: string }[] }>("/api/v1/bans");
   const { active, recent } = await get<Record<"active" | "recent", readonly { id: string }[]>>("/api/v1/attacks");
-  const { events } = await get<{ events: readonly { action: string }[] }>("/api/v1/audit?action=ban");
+  const { events } = await get<{ events: readonly { source: string }[] }>("/api/v1/audit?action=ban");
   const { sources } = await get<{ sources: readonly { source: string }[] }>("/api/v1/dataplane/sources");
   return {
     bans: bans.map(({ target, state }) => `${target} ${state}`).toSorted(),
     attacks: [...active, ...recent].map(({ id }) => id).toSorted(),
-    orders: events.length,
+    orders: events.filter(({ source }) => source === "api").length,
     blocks: sources.map(({ source }) => source),
   };
 }
