@@ -4,6 +4,7 @@ import { parse } from "yaml";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
+import { AMPLIFIERS } from "../src/detection/attack/vector.ts";
 import { DOUBTFUL_TARGETS_MAX } from "../src/detection/certainty/suspicion.ts";
 import { DIVERSIONS_MAX } from "../src/divert/diversions.ts";
 import * as limits from "../src/limits.ts";
@@ -89,6 +90,13 @@ test("every row of a table is below a head: behind an empty line it is shown as 
     [...text.matchAll(/(?<!\|)\n(\|.*)\n(?!\|[ :|-]+\|\n)/g)].map(([, row = ""]) => `${path}: ${row.slice(0, 60)}`),
   );
   expect(orphans).toEqual([]);
+});
+
+test("the interface has the services that amplify with their ports, in their order", () => {
+  const page = documents.find(({ path }) => path === "docs/interface.md")?.text ?? "";
+  const [, table = ""] = /\| Service \| Port \|.*\n.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const services = [...table.matchAll(/`([\w-]+)` \| (\d+)/g)].map(([, name, port]) => [name, Number(port)]);
+  expect(services).toEqual(Object.entries(AMPLIFIERS));
 });
 
 /** Numbers that operators plan with. Those that a test of the API meets are not repeated here. */
