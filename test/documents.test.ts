@@ -4,7 +4,9 @@ import { parse } from "yaml";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
+import { AMPLIFIERS } from "../src/detection/attack/vector.ts";
 import { DOUBTFUL_TARGETS_MAX } from "../src/detection/certainty/suspicion.ts";
+import { DIVERSIONS_MAX } from "../src/divert/diversions.ts";
 import * as limits from "../src/limits.ts";
 import { PROFILED_HOSTS_MAX, SCREENED_ROWS_MAX } from "../src/native/constants.ts";
 import { CAP_PAUSE_MS } from "../src/notify/cap-notices.ts";
@@ -83,6 +85,20 @@ test("every metric in the documents exists", async () => {
   expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
+test("every row of a table is below a head: behind an empty line it is shown as text", () => {
+  const orphans = documents.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<!\|)\n(\|.*)\n(?!\|[ :|-]+\|\n)/g)].map(([, row = ""]) => `${path}: ${row.slice(0, 60)}`),
+  );
+  expect(orphans).toEqual([]);
+});
+
+test("the interface has the services that amplify with their ports, in their order", () => {
+  const page = documents.find(({ path }) => path === "docs/interface.md")?.text ?? "";
+  const [, table = ""] = /\| Service \| Port \|.*\n.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const services = [...table.matchAll(/`([\w-]+)` \| (\d+)/g)].map(([, name, port]) => [name, Number(port)]);
+  expect(services).toEqual(Object.entries(AMPLIFIERS));
+});
+
 /** Numbers that operators plan with. Those that a test of the API meets are not repeated here. */
 test.each([
   ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
@@ -92,6 +108,7 @@ test.each([
   ["detection.md", `of up to ${PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
   ["interface.md", `has not taken it within ${STATE_WAIT_MS / 1000} s`],
   ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],
+  ["interface.md", `diversions by the scrubbing hook | ${DIVERSIONS_MAX} at once`],
   ["interface.md", `| levers set at once | ${limits.LEVERS_MAX} |`],
   [
     "interface.md",

@@ -1,4 +1,5 @@
 /** The section `capture`: where packets come from. */
+import type { CapturedInterface } from "../machine/needs.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Encapsulation } from "../traffic/encapsulation.ts";
@@ -20,18 +21,9 @@ export interface CaptureConfig {
   readonly countOutgoing: boolean;
 }
 
-export interface CaptureInterface {
-  readonly name: string;
-  readonly mode: "mirror" | "inline";
-  readonly backend: "af_xdp" | "pcap";
-  readonly xdpMode: "auto" | "native" | "generic";
-  /** null: all of them. */
-  readonly queues: readonly number[] | null;
-  readonly zeroCopy: "auto" | "on" | "off";
+export interface CaptureInterface extends CapturedInterface {
   /** The CPU for each queue's worker in turn; empty: not pinned. */
   readonly cpus: readonly number[];
-  /** Encapsulations that packets are taken out of. */
-  readonly decapsulate: readonly Encapsulation[];
   /** One frame in this number is mirrored. */
   readonly samplingRate: number;
   /** All its frames come from other networks; or those of these senders do. */

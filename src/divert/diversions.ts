@@ -2,6 +2,7 @@
  * Owns the diversions by a hook: begins those that bans want, calls it until each is confirmed, and ends those that no ban wants
  * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
  */
+import { ADMINISTRATOR, type Callers, type Holder, type Room, Shares } from "../access/shares.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type {
   Diversion,
@@ -15,6 +16,7 @@ import type { Prefix } from "../net/prefix.ts";
 import { timestamp } from "../schema/timestamp.ts";
 import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
+import { JoinedWrites } from "../system/joined-writes.ts";
 import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 import { DiversionFaults } from "./diversion-faults.ts";
@@ -28,6 +30,7 @@ interface DiversionsOptions {
   readonly ask: (hook: HookConfig, request: HookRequest) => Promise<HookAnswer>;
   /** When the last of these bans ends, by their prefixes, if nothing prolongs it; null: none is in force. Wall clock, ms. */
   readonly expiryOf: (bans: readonly string[]) => number | null;
+  readonly callers: () => Callers;
   readonly save: (diversions: readonly Diversion[]) => Promise<void>;
   readonly clock: Clock;
   readonly timers: Pick<Timers, "after">;
@@ -37,6 +40,10 @@ interface DiversionsOptions {
 
 /** Those that bans want, and those that are being ended. */
 export const DIVERSIONS_MAX = 2048;
+/** Half is for attacks and the administrator. */
+const ROOM: Room = { capacity: DIVERSIONS_MAX, reserve: DIVERSIONS_MAX / 2 };
+/** A ban beyond the share of its tenant acts otherwise for this time. */
+const OVER_SHARE_MS = 60_000;
 /** After a failed request: doubled each time. */
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60_000;
@@ -51,6 +58,7 @@ const IDLE_MS = 60_000;
 const LOGGED_EACH = 10;
 const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
 const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
+const OVER_SHARE = "your share of the diversions by the scrubbing hook is taken: unban others that you ordered";
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
 
 const NOT_BEGUN = "it has not begun it, and confirm_seconds is 0";
@@ -60,6 +68,8 @@ type Begun = Pick<Diversion, "id" | "prefix" | "isDryRun" | "begunAt" | "isLost"
 
 interface Running {
   diversion: Diversion;
+  /** The caller that wants it, or did last. */
+  holder: Holder;
   /** The present phase is on disk. */
   isSaved: boolean;
   readonly pause: Pause;
@@ -77,13 +87,11 @@ export class Diversions implements Diverter {
   readonly #options: DiversionsOptions;
   /** By prefix. */
   readonly #running = new Map<string, Running>();
-  /** By prefix: the bans that want it. */
-  #wanted: ReadonlyMap<string, readonly string[]> = new Map();
+  /** By prefix. */
+  #wanted: ReadonlyMap<string, WantedDiversion> = new Map();
   readonly #faults: DiversionFaults;
   readonly #turns = new HookTurns();
-  /** The write that has not begun; null: there is none. */
-  #waiting: Promise<void> | null = null;
-  #written: Promise<void> = Promise.resolve();
+  readonly #writes = new JoinedWrites(() => this.#options.save(this.views()));
   #isStarted = false;
   #isStopped = false;
 
@@ -91,18 +99,19 @@ export class Diversions implements Diverter {
   constructor(options: DiversionsOptions, stored: readonly Diversion[]) {
     this.#options = options;
     this.#faults = new DiversionFaults(() => options.clock.monotonicMs());
-    for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true));
+    for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true, ADMINISTRATOR));
   }
 
   views(): readonly DiversionView[] {
     return [...this.#running.values()].map(({ diversion }) => {
-      const bans = this.#wanted.get(diversion.prefix) ?? [];
+      const bans = this.#wanted.get(diversion.prefix)?.bans ?? [];
       return { ...diversion, bans, wantedUntil: this.#options.expiryOf(bans) };
     });
   }
 
   want(diversions: readonly WantedDiversion[]): void {
-    this.#wanted = new Map(diversions.map(({ prefix, bans }) => [prefix.text, bans]));
+    this.#wanted = new Map(diversions.map((wanted) => [wanted.prefix.text, wanted]));
+    for (const [text, running] of this.#running) running.holder = this.#wanted.get(text)?.holder ?? running.holder;
     if (this.#isStarted) this.#beginWanted();
   }
 
@@ -114,12 +123,21 @@ export class Diversions implements Diverter {
   }
 
   #beginWanted(): void {
-    for (const text of this.#wanted.keys()) {
-      if (this.#running.has(text) || this.#running.size >= DIVERSIONS_MAX || this.#faults.of(text) !== null) continue;
+    const { callers, newId, clock } = this.#options;
+    const shares = new Shares(callers);
+    for (const { holder } of this.#running.values()) shares.take(holder);
+    for (const [text, { holder }] of this.#wanted) {
+      if (this.#running.has(text) || this.#faults.of(text) !== null) continue;
+      const overrun = shares.refusal(holder, ROOM);
+      if (overrun === "over_share") {
+        const untilMs = clock.monotonicMs() + OVER_SHARE_MS;
+        this.#faults.set({ prefix: text, cause: OVER_SHARE, untilMs, isLost: false });
+      }
+      if (overrun !== null) continue;
+      shares.take(holder);
       const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
-      const { newId, clock } = this.#options;
       const begun: Begun = { id: newId(), prefix: text, ...dryRun, begunAt: clock.wallMs() };
-      const running = this.#made(this.#entered(begun, "beginning"), false);
+      const running = this.#made(this.#entered(begun, "beginning"), false, holder);
       this.#running.set(text, running);
       this.#go(running);
     }
@@ -159,12 +177,12 @@ export class Diversions implements Diverter {
     for (const { pause } of this.#running.values()) pause.end();
   }
 
-  #made(diversion: Diversion, isSaved: boolean): Running {
+  #made(diversion: Diversion, isSaved: boolean, holder: Holder): Running {
     const { clock, timers } = this.#options;
     const agoMs = Math.max(0, clock.wallMs() - diversion.since);
     const now = clock.monotonicMs();
     const times = { sinceMs: now - agoMs, checkedMs: now, againMs: now };
-    return { diversion, isSaved, pause: new Pause(timers), denials: 0, ...times };
+    return { diversion, holder, isSaved, pause: new Pause(timers), denials: 0, ...times };
   }
 
   #go(running: Running): void {
@@ -256,7 +274,7 @@ export class Diversions implements Diverter {
     const { prefix, id } = running.diversion;
     this.#running.delete(prefix);
     this.#options.log.info({ prefix, id }, "the hook has ended the diversion");
-    await this.#save().catch(() => {});
+    await this.#writes.now().catch(() => {});
     // Wanted again meanwhile.
     if (!this.#isStopped) this.#beginWanted();
     return true;
@@ -316,7 +334,7 @@ export class Diversions implements Diverter {
 
   /** For the hook; null: no ban wants it any more. */
   #wantedUntil(prefix: string): string | null {
-    const expiresAt = this.#options.expiryOf(this.#wanted.get(prefix) ?? []);
+    const expiresAt = this.#options.expiryOf(this.#wanted.get(prefix)?.bans ?? []);
     return expiresAt === null ? null : timestamp(expiresAt);
   }
 
@@ -376,18 +394,7 @@ export class Diversions implements Diverter {
 
   async #write(running: Running): Promise<void> {
     const { diversion } = running;
-    await this.#save();
+    await this.#writes.now();
     if (running.diversion === diversion) running.isSaved = true;
-  }
-
-  /** Saves the present state, also for others that ask before the write begins. */
-  #save(): Promise<void> {
-    this.#waiting ??= this.#written.then(() => {
-      this.#waiting = null;
-      const write = this.#options.save(this.views());
-      this.#written = write.catch(() => {});
-      return write;
-    });
-    return this.#waiting;
   }
 }

@@ -9,6 +9,7 @@ import type { AttackVolume } from "../detection/attack/attack-volume.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import { INCIDENT_QUIET_MS } from "./incident.ts";
 import { INCIDENT_MEMBERS_KEPT } from "./incident-attacks.ts";
+import { NO_WORK } from "./work.ts";
 
 const ADMIN = { operator: "noc", tenant: null };
 
@@ -336,5 +337,14 @@ describe("the table", () => {
       [3, 3],
       [3, 3],
     ]);
+  });
+
+  test("takes what another brain has of it by any of its attacks, known or not", () => {
+    const world = new IncidentWorld();
+    world.start("a");
+    world.nowMs += 600_000;
+    const shared = { id: "other", aliases: [], work: NO_WORK };
+    expect(world.table.join({ ...shared, attacks: ["unknown"] })).toBe(false);
+    expect(world.table.join({ ...shared, attacks: ["unknown", "a"] })).toBe(true);
   });
 });

@@ -19,8 +19,8 @@ export interface InterfaceNeed {
   readonly keys: readonly string[];
 }
 
-/** An interface of `capture`. */
-interface CapturedInterface {
+/** An interface of `capture`, as far as the machine must fulfil it. */
+export interface CapturedInterface {
   readonly name: string;
   readonly mode: "mirror" | "inline";
   readonly backend: "af_xdp" | "pcap";
@@ -28,6 +28,7 @@ interface CapturedInterface {
   /** null: all of them. */
   readonly queues: readonly number[] | null;
   readonly zeroCopy: "auto" | "on" | "off";
+  /** Encapsulations that packets are taken out of. */
   readonly decapsulate: readonly Encapsulation[];
 }
 

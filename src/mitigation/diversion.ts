@@ -1,7 +1,8 @@
 /** Diversions by a hook: a prefix that a program or a web service of others diverts, as bans and the API see them. */
+import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
-import { type Ban, wantedDiversion } from "./ban.ts";
+import { type Ban, holderOf, wantedDiversion } from "./ban.ts";
 
 /**
  * `beginning`: the hook is called to divert the prefix. `confirming`: it was, and is called until it confirms that.
@@ -52,6 +53,8 @@ export interface WantedDiversion {
   readonly prefix: Prefix;
   /** The prefixes of the bans that want it. */
   readonly bans: readonly string[];
+  /** The caller that ordered it; the administrator, where a ban of an attack wants it too. */
+  readonly holder: Holder;
 }
 
 /** The part of the hook that bans know. */
@@ -78,12 +81,14 @@ export const NO_HOOK: Diverter = {
 
 /** The prefixes that bans want diverted by the hook, each once, also until another measure has taken its place. */
 export function wantedDiversions(bans: Iterable<Ban>): readonly WantedDiversion[] {
-  const wanted = new Map<string, { readonly prefix: Prefix; readonly bans: string[] }>();
+  const wanted = new Map<string, { readonly prefix: Prefix; readonly bans: string[]; holder: Holder }>();
   for (const ban of bans) {
+    const holder = ban.heldBy.length > 0 ? ADMINISTRATOR : (holderOf(ban) ?? ADMINISTRATOR);
     const prefixes = [wantedDiversion(ban), ban.retiringDiversion ?? null];
     for (const prefix of prefixes) {
       if (prefix === null) continue;
-      const known = wanted.get(prefix.text) ?? { prefix, bans: [] };
+      const known = wanted.get(prefix.text) ?? { prefix, bans: [], holder };
+      if (holder.tenant === null) known.holder = holder;
       if (known.bans.at(-1) !== ban.prefix.text) known.bans.push(ban.prefix.text);
       wanted.set(prefix.text, known);
     }

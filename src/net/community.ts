@@ -48,15 +48,18 @@ const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
   ["graceful-shutdown", 0xffff0000],
 ]);
 
+/** Subtypes of extended communities that have a name (RFC 4360, sections 4 and 5). */
+const SUBTYPES: readonly (readonly [name: string, subtype: number])[] = [
+  ["rt", 0x02],
+  ["soo", 0x03],
+];
+
 /** The forms that parseCommunity() takes, for error texts and documents. */
 export const COMMUNITY_FORMS = [
   `65535:666, or one of ${[...WELL_KNOWN.keys()].join(", ")}`,
-  "extended: rt:65000:100 or soo:65000:100, each with an AS number or an IPv4 address, or ext: with 16 hexadecimal digits",
+  `extended: ${SUBTYPES.map(([name]) => `${name}:65000:100`).join(" or ")}, each with an AS number or an IPv4 address, or ext: with 16 hexadecimal digits`,
   "large: 4200000000:1:2",
 ].join("; ");
-
-/** Subtypes of RFC 4360, sections 4 and 5. */
-const SUBTYPES = { rt: 0x02, soo: 0x03 } as const;
 
 /** Kinds of the number that an extended community begins with, by its type (RFC 4360, 3.1 and 3.2, RFC 5668). */
 const ADMINISTRATORS = ["two_octet_as", "ipv4", "four_octet_as"] as const;
@@ -87,7 +90,8 @@ export function parseCommunity(text: string): Community | null {
   if (named !== undefined) return { kind: "standard", value: named };
   const [first = "", ...rest] = lower.split(":");
   if (first === "ext") return parseOctets(rest.join(":"));
-  if (first === "rt" || first === "soo") return parseExtended(SUBTYPES[first], rest);
+  const [, subtype = null] = SUBTYPES.find(([name]) => name === first) ?? [];
+  if (subtype !== null) return parseExtended(subtype, rest);
   const [a = null, b = null, c, ...more] = lower.split(":").map(parseNumber);
   if (a === null || b === null || c === null || more.length > 0) return null;
   if (c !== undefined) return { kind: "large", administrator: a, data1: b, data2: c };
@@ -166,10 +170,10 @@ function extendedText(community: ExtendedCommunity): string {
   const parts = partsOf(community);
   const octets = hex(community.type, 4) + hex(community.value, 12);
   if (parts === null || !parts.isTransitive) return `ext:${octets}`;
-  const { administrator, global, local, subtype } = parts;
-  const name = subtype === SUBTYPES.rt ? "rt" : subtype === SUBTYPES.soo ? "soo" : null;
+  const { administrator, global, local } = parts;
+  const [name] = SUBTYPES.find(([, subtype]) => subtype === parts.subtype) ?? [];
   // A small AS number in the form of large ones is another community than what its text would be read as.
-  if (name === null || (administrator === "four_octet_as" && global < UINT16)) return `ext:${octets}`;
+  if (name === undefined || (administrator === "four_octet_as" && global < UINT16)) return `ext:${octets}`;
   return `${name}:${administrator === "ipv4" ? ipv4Text(global) : global}:${local}`;
 }
 

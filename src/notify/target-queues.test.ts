@@ -3,6 +3,7 @@ import { NO_TARGETS, observation, targets, useReceivers } from "../../test/fixtu
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification } from "../../test/fixtures/views.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
+import { Metrics } from "../observability/metrics.ts";
 import { attackOfRecord } from "../storage/attack-record.ts";
 import { banOfRecord, recordOfBan } from "../storage/ban-record.ts";
 import type { KeptNotification } from "../storage/notification-records.ts";
@@ -142,13 +143,15 @@ describe("the target of a tenant", () => {
   test("that is replaced by one at another host or of another kind gets nothing that waited for the first", async () => {
     const [first, second] = [receiver(), receiver()];
     first.answers = [() => new Promise<never>(() => {})];
-    const notifier = opened(first.url);
+    const metrics = new Metrics("1");
+    const notifier = opened(first.url, { metrics: metrics.notify });
     const by = { operator: "acme-noc", tenant: "acme" };
     notifier.banChanged({ ban: ban(), previous: null });
     notifier.ownChanged("acme/hook", { ...webhook(first.url), secret: "another" });
     expect(notifier.list()).toMatchObject([{ waiting: 1 }]);
     notifier.ownChanged("acme/hook", webhook(second.url));
     expect(notifier.list()).toMatchObject([{ waiting: 0 }]);
+    expect(await metrics.text()).toContain('svc_notify_dropped_total{channel="of tenants"} 1');
     notifier.test("acme/hook", by);
     await eventually(() => second.received.length === 1, "the test did not come");
     expect(second.received[0]?.body).toContain('"event":"test"');

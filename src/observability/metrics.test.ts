@@ -17,6 +17,13 @@ async function lines(metrics: Metrics): Promise<string[]> {
 }
 
 describe("metrics", () => {
+  test("show what each was given", async () => {
+    const shown = (await lines(filledMetrics())).filter((line) => line.startsWith("svc_"));
+    const names = Map.groupBy(shown, (line) => line.replace(/(_bucket|_sum|_count)?[ {].*/, ""));
+    const zeros = [...names].filter(([, samples]) => samples.every((line) => line.endsWith(" 0")));
+    expect(zeros.map(([name]) => name)).toEqual([]);
+  });
+
   test("count by interface and queue what the sources counted, and lose nothing between scrapes", async () => {
     const metrics = new Metrics("1");
     let receivedPackets = 10;

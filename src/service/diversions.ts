@@ -1,5 +1,6 @@
 /** The diversions by the scrubbing hook, kept in `state_dir`. */
 import { randomUUID } from "node:crypto";
+import { callersNow } from "../access/shares.ts";
 import type { Config } from "../config/config.ts";
 import { diversionFile } from "../divert/diversion-file.ts";
 import { Diversions } from "../divert/diversions.ts";
@@ -21,7 +22,7 @@ interface DiversionParts {
 /** @param present the configuration in force @param banOf an active one */
 export function openDiversions(
   { config, clock, timers, log, environment = processEnvironment }: DiversionParts,
-  present: () => Pick<Config, "diversionHook">,
+  present: () => Pick<Config, "diversionHook" | "api">,
   banOf: (prefix: string) => Ban | undefined,
 ): Diversions {
   const file = diversionFile(config.stateDir);
@@ -38,6 +39,7 @@ export function openDiversions(
         const times = bans.flatMap((prefix) => banOf(prefix)?.expiresAt ?? []);
         return times.length === 0 ? null : Math.max(...times);
       },
+      callers: callersNow(() => present().api.callers),
       save: (diversions) => file.save(diversions),
     },
     stored,

@@ -64,6 +64,7 @@ export class RuleFinder {
   }
 
   start(): void {
+    if (this.#isRunning) return;
     this.#isRunning = true;
     for (const thread of this.#threads) thread.start();
   }

@@ -22,39 +22,9 @@ import {
   TABLE_COLUMNS,
   TABLE_NAMES,
 } from "./state-change.ts";
-import {
-  AUDIT_UNCONFIRMED,
-  BROWSER_SESSIONS,
-  CLUSTER_ORDERS,
-  canMigrate,
-  FILTER_RULES,
-  INCIDENTS,
-  LEVERS,
-  MAINTENANCE,
-  migrate,
-  NOTIFICATIONS,
-  NOTIFIED,
-  PROTECTIONS,
-  SCHEMA_VERSION,
-  SOURCE_BLOCKS,
-} from "./state-migrations.ts";
+import { canMigrate, migrate, SCHEMA_VERSION, tablesOf } from "./state-migrations.ts";
 
-const SCHEMA = `
-  CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  ${SOURCE_BLOCKS}
-  ${LEVERS}
-  ${FILTER_RULES}
-  ${PROTECTIONS}
-  ${INCIDENTS}
-  ${MAINTENANCE}
-  ${CLUSTER_ORDERS}
-  ${NOTIFICATIONS}
-  ${NOTIFIED}
-  ${BROWSER_SESSIONS}
-  ${AUDIT_UNCONFIRMED}
-  PRAGMA user_version = ${SCHEMA_VERSION};
-`;
+const SCHEMA = `${tablesOf(...TABLE_NAMES)} PRAGMA user_version = ${SCHEMA_VERSION};`;
 
 /** The state database cannot be opened, or a write failed. The message says what to do. */
 export class StateDatabaseError extends Error {

@@ -1,81 +1,47 @@
 /** Migrates state databases of earlier builds: after an update, what is in them stays in force. */
 import type { Database } from "bun:sqlite";
 import { ANY_MATCH } from "../mitigation/rules/match.ts";
+import { type StateTable, TABLE_COLUMNS } from "./state-change.ts";
 
 type Json = Record<string, unknown>;
 
 export const SCHEMA_VERSION = 14;
 
-export const SOURCE_BLOCKS = `
-  CREATE TABLE source_blocks (
-    source TEXT NOT NULL, victim TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (source, victim)
-  ) STRICT, WITHOUT ROWID;
-`;
+/** The statement that makes the tables of these names. */
+export function tablesOf(...names: readonly StateTable[]): string {
+  return names.map(tableOf).join("\n");
+}
 
-export const LEVERS = `
-  CREATE TABLE levers (zone TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const FILTER_RULES = `
-  CREATE TABLE filter_rules (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const PROTECTIONS = `
-  CREATE TABLE protections (prefix TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const INCIDENTS = `
-  CREATE TABLE incidents (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const MAINTENANCE = `
-  CREATE TABLE maintenance (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const NOTIFICATIONS = `
-  CREATE TABLE notify_targets (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE notifications (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const NOTIFIED = `
-  CREATE TABLE notified (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE order_notices (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const BROWSER_SESSIONS = `
-  CREATE TABLE browser_sessions (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const CLUSTER_ORDERS = `
-  CREATE TABLE cluster_orders (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
-
-export const AUDIT_UNCONFIRMED = `
-  CREATE TABLE audit_unconfirmed (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`;
+function tableOf(name: StateTable): string {
+  const { keys, others } = TABLE_COLUMNS[name];
+  const columns = [...keys, ...others].map(
+    (column) => `${column} ${column === "started_at" ? "INTEGER" : "TEXT"} NOT NULL`,
+  );
+  return `CREATE TABLE ${name} (${columns.join(", ")}, PRIMARY KEY (${keys.join(", ")})) STRICT, WITHOUT ROWID;`;
+}
 
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
-  2: (db) => db.run(SOURCE_BLOCKS),
+  2: (db) => db.run(tablesOf("source_blocks")),
   3: (db) => rewriteBans(db, scrubbedBan),
-  4: (db) => db.run(LEVERS),
+  4: (db) => db.run(tablesOf("levers")),
   5: (db) => rewriteBans(db, filteredBan),
-  6: (db) => db.run(FILTER_RULES + PROTECTIONS),
+  6: (db) => db.run(tablesOf("filter_rules", "protections")),
   7: (db) => rewriteBans(db, withMatches),
   // Builds of this version wrote rules in both forms.
   8: (db) => {
     rewriteBans(db, withMatches);
-    db.run(INCIDENTS);
+    db.run(tablesOf("incidents"));
   },
-  9: (db) => db.run(MAINTENANCE),
-  10: (db) => db.run(NOTIFICATIONS),
-  11: (db) => db.run(CLUSTER_ORDERS),
+  9: (db) => db.run(tablesOf("maintenance")),
+  10: (db) => db.run(tablesOf("notify_targets", "notifications")),
+  11: (db) => db.run(tablesOf("cluster_orders")),
   12: (db) => {
-    db.run(NOTIFIED + BROWSER_SESSIONS);
+    db.run(tablesOf("notified", "order_notices", "browser_sessions"));
     rememberAttacks(db);
   },
-  13: (db) => db.run(AUDIT_UNCONFIRMED),
+  13: (db) => db.run(tablesOf("audit_unconfirmed")),
 };
 
 /** Whether the file can be migrated to this build's version. */

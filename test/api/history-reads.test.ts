@@ -134,6 +134,8 @@ describe("GET /api/v1/audit #get-api-v1-audit", () => {
     ["action=", "unknown action: "],
     ["target=", "invalid ip: "],
     ["target=192.0.2.01", "invalid ip: 192.0.2.01"],
+    ["operator=", "operator must not be empty"],
+    ["tenant=", "tenant must not be empty"],
     ["from=2026-03-01T12:00:00Z&to=2026-03-01T12:00:00Z", "to must be after from"],
     ["to=yesterday", "to must be an RFC 3339 time (a + in it is written %2B): yesterday"],
   ])("?%s is 400, also with storage off", (query, error) => expectRefused(`audit?${query}`, 400, error));

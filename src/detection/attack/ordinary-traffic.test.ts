@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
-import { classShares, unusualClasses } from "./ordinary-traffic.ts";
+import { classOf, classShares, unusualClasses } from "./ordinary-traffic.ts";
 import type { Vector } from "./vector.ts";
 
 const crowd = (count: number, seed: number) => ({ count, victim: address("203.0.113.9"), random: seededRandom(seed) });
@@ -22,6 +22,12 @@ test.each([
   ["gre_flood", ["gre_flood"]],
 ] as const)("a %s beside ten times as many users is unusual, and users are not", (vector, classes) => {
   expect(unusualIn(vector, 100, 2)).toEqual([...classes]);
+});
+
+test("protocols of users' tunnels and associations are classes of their own, all others one", () => {
+  const [{ header }] = USERS as [(typeof USERS)[number]];
+  const classes = [41, 42, 50, 51, 132].map((protocol) => classOf({ ...header, protocol }, null));
+  expect(classes).toEqual(["protocol 41", "other protocols", "protocol 50", "protocol 51", "protocol 132"]);
 });
 
 test("what users send too is unusual where it is most of the traffic", () => {

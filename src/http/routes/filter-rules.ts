@@ -14,7 +14,7 @@ import {
   filterRuleToWire,
 } from "../wire/filter-rule.ts";
 import { FilterRulePreviewWire, filterRulePreviewToWire } from "../wire/order-effect.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/filter-rules";
 const AUDIT = { action: "filter_rule", targetType: "rule" } as const;
@@ -116,12 +116,10 @@ function orderOf({ rule, file, ttlSeconds, reason }: FilterRuleRequest, createdA
 export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "filter_rule_remove",
-    method: "DELETE",
+    ...ORDER_END,
     path: `${PATH}/:name`,
     access: "operator",
     unscopedOnly: true,
-    body: orderEndCheck,
-    isBodyOptional: true,
     about: {
       summary: "Remove a rule that was ordered",
       answers: {

@@ -8,7 +8,7 @@ import type { SettingsOutcome } from "../reload-views.ts";
 import { type Call, type CommandRoute, namedAudit, type Outcome } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SettingsAnswerWire, type SettingsOrder, settingsCheck } from "../wire/group-settings.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 
 type Groups = Pick<Backend, "setGroup" | "tenancy">;
 
@@ -52,12 +52,10 @@ function setGroupRoute(backend: Groups): CommandRoute<SettingsOrder> {
 function resetGroupRoute(backend: Groups): CommandRoute<OrderEndReason> {
   return {
     name: "hostgroup_settings_reset",
-    method: "DELETE",
+    ...ORDER_END,
     path: PATH,
     access: "operator",
     unscopedOnly: true,
-    body: orderEndCheck,
-    isBodyOptional: true,
     about: {
       summary: "Take back what was set for a hostgroup, also of one that is no more",
       answers: {

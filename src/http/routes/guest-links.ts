@@ -24,7 +24,7 @@ import {
   sharedLinkToWire,
 } from "../wire/guest-link.ts";
 import { type IncidentRowWire, incidentRow, incidentToWire } from "../wire/incident.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 import { visibleAttack } from "./attack-course.ts";
 
 const PATH = "/api/v1/shared-links";
@@ -99,11 +99,9 @@ function shareRoute(backend: Backend): CommandRoute<SharedLinkRequest> {
 function revokeRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "revoke",
-    method: "DELETE",
+    ...ORDER_END,
     path: `${PATH}/:id`,
     access: "operator",
-    body: orderEndCheck,
-    isBodyOptional: true,
     about: {
       summary: "End a shared link before it expires",
       answers: { 204: { text: "It shows nothing any more.", schema: null }, 404: { text: "Unknown, or another's." } },

@@ -14,7 +14,7 @@ import {
   windowCheck,
   windowToWire,
 } from "../wire/maintenance.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/maintenance";
 const AUDIT = { action: "maintenance", targetType: "window" } as const;
@@ -68,12 +68,10 @@ export function openWindowRoute(backend: Backend, clock: Pick<Clock, "wallMs">):
 export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "maintenance_close",
-    method: "DELETE",
+    ...ORDER_END,
     path: `${PATH}/:name`,
     access: "operator",
     unscopedOnly: true,
-    body: orderEndCheck,
-    isBodyOptional: true,
     about: {
       summary: "Close a maintenance window that was ordered",
       answers: {

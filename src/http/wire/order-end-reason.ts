@@ -23,6 +23,9 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
   },
 };
 
+/** The part of a route that ends an order. */
+export const ORDER_END = { method: "DELETE", body: orderEndCheck, isBodyOptional: true } as const;
+
 /** The text of the audit row: the ended order, and the caller's reason. @param reason absent: the body was empty */
 export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {
   return [what, reason].filter((text) => text !== "").join(": ");
