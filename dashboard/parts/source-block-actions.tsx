@@ -46,9 +46,9 @@ const FIELDS = ["source", "victim", "ttl_seconds", "reason", "ip"];
 /** In seconds; with the last one, the dialog asks for the time. */
 const TIMES = [
   ["600", t`10 min`],
-  ["3600", "1 h"],
-  ["21600", "6 h"],
-  ["86400", "24 h"],
+  ["3600", t`${1} h`],
+  ["21600", t`${6} h`],
+  ["86400", t`${24} h`],
   ["other", t`Another time`],
 ] as const;
 type Time = (typeof TIMES)[number][0];

@@ -33,7 +33,7 @@ test("many victims are one row on the overview, which leads to all of its attack
     if (request.url().endsWith("/series")) read.add(request.url());
   });
   const list = page.getByRole("region", { name: "Incidents in progress: table" });
-  await list.getByRole("row", { name: /^UDP flood on global 1\s000 victims in 4 networks/ }).waitFor();
+  await list.getByRole("row", { name: /^UDP flood on global 1\s000 victims \(4 networks\)/ }).waitFor();
   await page
     .getByRole("link", {
       name: `${CROWD} attacks, ${CROWD} not stopped, worst: Dry run: nothing is announced or dropped`,
@@ -178,7 +178,7 @@ test("a customer has a page with what is going on, the days before, and what it 
   await page.getByRole("link", { name: "SYN flood on acme, acme-web" }).click();
   await page.getByRole("link", { name: "acme, acme-web", exact: true }).click();
   await page.getByRole("heading", { name: "acme now" }).waitFor();
-  await page.getByText("Attacks: 1 attack in 1 incident in the last 7 days; none in the 7 days before.").waitFor();
+  await page.getByText("Attacks: 1 (1 incident) in the last 7 days; none in the 7 days before.").waitFor();
   await page
     .getByRole("region", { name: "Now: table" })
     .getByRole("row", { name: /^SYN flood on acme/ })

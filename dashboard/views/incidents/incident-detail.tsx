@@ -86,7 +86,7 @@ function Head({ incident }: Props) {
         facts={[
           [t`State`, <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
           [t`Began`, <Moment at={began} />],
-          ended === undefined ? [t`For`, <Since at={began} />] : [t`Last attack ended`, <Moment at={ended} />],
+          ended === undefined ? [t`Duration`, <Since at={began} />] : [t`Last attack ended`, <Moment at={ended} />],
           [t`Customer`, <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
           [t`Kind`, kindText(incident)],
         ]}
@@ -109,7 +109,7 @@ function Head({ incident }: Props) {
       />
       <Facts
         facts={[
-          [t`Owner`, owner === undefined ? t`none` : <Who deed={owner} isTenant={isTenant} />],
+          [t`Owner`, owner === undefined ? t`nobody` : <Who deed={owner} isTenant={isTenant} />],
           [t`Acknowledged`, acknowledged === undefined ? t`no` : <Who deed={acknowledged} isTenant={isTenant} />],
           classification === undefined
             ? [t`Classified as`, t`not yet`]

@@ -102,7 +102,7 @@ function NoteDialog({ incident: { id }, onChanged, onClose }: IncidentActionsPro
         fault={fault?.field === "text" ? fault.rule : null}
         isRequired
       />
-      <ChoiceField label={t`For`} value={whom} options={FOR} onChange={setWhom} />
+      <ChoiceField label={t`For whom`} value={whom} options={FOR} onChange={setWhom} />
     </Confirm>
   );
 }
