@@ -8,6 +8,7 @@ import { duration } from "./format/times.ts";
 import { counted, methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
 import { banOf } from "./mitigation.ts";
+import { basisSentence } from "./order-effect.ts";
 import { said } from "./service-words.ts";
 import { movedSentences } from "./wider-prefix.ts";
 
@@ -39,9 +40,12 @@ export function previewSentences(
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
-    effect.available
-      ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
-      : t`What it would hit is not known: ${said(effect.reason)}.`,
+    ...(effect.available
+      ? [
+          t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`,
+          basisSentence(effect),
+        ]
+      : [t`What it would hit is not known: ${said(effect.reason)}.`]),
     ...(ban.dry_run ? [] : neighborSentences(neighbors)),
   ];
 }
