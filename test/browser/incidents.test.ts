@@ -111,7 +111,7 @@ test("an operator takes it, says what it was, and hands it over to the next shif
   await page.getByRole("button", { name: "Add a note" }).click();
   const dialog = page.getByRole("dialog", { name: "Add a note" });
   await dialog.getByLabel("Text").fill("provider called, ticket 7");
-  await dialog.getByLabel("For", { exact: true }).selectOption("The next shift");
+  await dialog.getByLabel("For whom").selectOption("The next shift");
   expect(await opened.violations()).toEqual([]);
   await dialog.getByRole("button", { name: "Add", exact: true }).click();
   const open = notes.getByText("For the next shift", { exact: true });
