@@ -12,6 +12,7 @@ import { LiveRegion } from "./live-region.tsx";
 import { Badge } from "./parts/badge.tsx";
 import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
+import { OpenDialog } from "./parts/dialog.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { LanguageChoice } from "./parts/language-choice.tsx";
 import { now } from "./parts/moment.tsx";
@@ -80,6 +81,7 @@ function Shell({ who }: { readonly who: SessionWire }) {
         )}
       </main>
       <LiveRegion />
+      <OpenDialog />
     </div>
   );
 }

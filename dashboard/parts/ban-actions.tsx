@@ -5,11 +5,12 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
-import { attacks, bans, readBans, tookBan } from "../api/live.ts";
+import { activeAttacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
 import { isUnscoped, mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
 import { banOrder, EMPTY_BAN } from "../text/ban-order.ts";
+import { isAttacked } from "../text/ban-preview.ts";
 import { banSubject } from "../text/bans.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
@@ -22,7 +23,7 @@ import { BanTerms } from "./ban-terms.tsx";
 import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
 import { CommandButton } from "./command-button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { Confirm, useDialog } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 import { givenReason, ReasonField } from "./reason-field.tsx";
@@ -33,15 +34,12 @@ interface BanButtonProps {
 }
 
 export function BanButton({ target }: BanButtonProps) {
-  const [isOpen, setOpen] = useState(false);
+  const ask = useDialog((onClose) => <BanDialog {...(target !== undefined && { target })} onClose={onClose} />);
   if (!mayAct()) return null;
   return (
-    <>
-      <Button label={t`Ban ${target ?? t`an address`}`} onClick={() => setOpen(true)}>
-        {target === undefined ? t`Ban an address …` : t`Ban …`}
-      </Button>
-      {isOpen && <BanDialog {...(target !== undefined && { target })} onClose={() => setOpen(false)} />}
-    </>
+    <Button label={t`Ban ${target ?? t`an address`}`} onClick={ask}>
+      {target === undefined ? t`Ban an address …` : t`Ban …`}
+    </Button>
   );
 }
 
@@ -109,8 +107,7 @@ function BanDialog({ target, onClose }: BanButtonProps & { readonly onClose: () 
 export function UnbanButton({ ban }: { readonly ban: BanWire }) {
   if (ban.state !== "active") return null;
   const { target, prefix, manual } = ban;
-  const { value } = attacks;
-  const hit = ban.dry_run || value.kind !== "ready" ? null : liftEffect([ban], value.data.active);
+  const hit = ban.dry_run ? null : liftEffect([ban], activeAttacks());
   return (
     <CommandButton<BanWire>
       label={t`Unban ${prefix}`}
@@ -175,5 +172,6 @@ function bannedLook(ip: string): Look {
 
 function bannedText(ban: BanWire): string {
   const until = momentText(Date.parse(ban.expires_at), Date.now());
-  return t`${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? t`, dry run` : ""}).`;
+  const text = t`${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? t`, dry run` : ""}).`;
+  return isAttacked(ban, activeAttacks()) ? `${text} ${t`It lasts longer while its target is attacked.`}` : text;
 }

@@ -1,6 +1,6 @@
-/** When a ban ends: a time, or when its attack has been quiet for a while. */
+/** When a ban ends: a time, when its attack has been quiet for a while, or after that. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { attacks } from "../api/live.ts";
+import { activeAttacks } from "../api/live.ts";
 import { t, tx } from "../language.ts";
 import { endOf } from "../text/bans.ts";
 import { Until } from "./moment.tsx";
@@ -12,8 +12,7 @@ interface BanEndsProps {
 }
 
 export function BanEnds({ ban, isShort }: BanEndsProps) {
-  const { value } = attacks;
-  const end = endOf(ban, value.kind === "ready" ? value.data.active : []);
+  const end = endOf(ban, activeAttacks());
   switch (end.kind) {
     case "ended":
       return <>–</>;
@@ -24,6 +23,8 @@ export function BanEnds({ ban, isShort }: BanEndsProps) {
             (isShort === true ? t`with the attack` : t`stays until the attack has been quiet for ${end.ofSeconds} s`)}
         </>
       );
+    case "outlasts":
+      return <>{isShort === true ? t`after the attack` : t`stays while the attack lasts, and for a time after it`}</>;
     case "at":
       return <>{tx`in ${<Until at={end.at} />}`}</>;
     default:

@@ -1,16 +1,17 @@
 /** Shows what a ban would do, before the user confirms it. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { type Answer, command, type Failure } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
+import { activeAttacks } from "../api/live.ts";
 import { t } from "../language.ts";
 import { needsTarget, targetAgainText, unseenText } from "../text/ban-order.ts";
 import { previewSentences } from "../text/ban-preview.ts";
 import { failureText } from "../text/failure.ts";
 import { routeWords } from "../text/timeline.ts";
 import { TextField } from "./field.tsx";
-import { useAnswer } from "./order-effect.tsx";
+import { useAnswer, useTypedFor } from "./order-effect.tsx";
 
 /** A preview that the order would be refused for as well. */
 const REFUSED_ALIKE: readonly number[] = [400, 401, 403];
@@ -26,9 +27,7 @@ interface ConfirmedBan {
 /** A ban whose target must be typed again if it hits much that is in no attack, and that is ordered twice if that is not known. */
 export function useConfirmedBan(ip: string, order: object, isComplete: boolean): ConfirmedBan {
   const key = JSON.stringify(order);
-  // Typed for this order: another one needs its own.
-  const [typed, setTyped] = useState({ key, text: "" });
-  const again = typed.key === key ? typed.text : "";
+  const { again, setAgain } = useTypedFor(key);
   const unseen = useRef<string | null>(null);
   const isGone = useRef(false);
   useEffect(
@@ -59,7 +58,7 @@ export function useConfirmedBan(ip: string, order: object, isComplete: boolean):
         <TextField
           label={t`Confirmation`}
           value={again}
-          onInput={(text) => setTyped({ key, text })}
+          onInput={setAgain}
           hint={targetAgainText(ip)}
           fault={again.trim() === "" || again.trim() === ip ? null : t`This is another target.`}
           isRequired
@@ -97,7 +96,7 @@ function Preview({ ip, isComplete, shown }: BanPreviewProps) {
   if (shown === null) return <p class="muted">{t`Loading a preview of the ban …`}</p>;
   if (shown.kind !== "answer") return <p>{failureText(shown)}</p>;
   const { ban, hostgroup } = shown.data;
-  const sentences = previewSentences(shown.data, serviceNow());
+  const sentences = previewSentences(shown.data, serviceNow(), activeAttacks());
   return (
     <>
       {sentences.map((sentence) => (

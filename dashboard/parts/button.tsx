@@ -26,7 +26,7 @@ export function Button({ children, onClick, look = "plain", label, isBusy, isDis
       aria-busy={isBusy === true}
       disabled={isDisabled === true || isBusy === true}
     >
-      {children}
+      {typeof children === "string" ? children.replace(" …", "\u00a0…") : children}
     </button>
   );
 }

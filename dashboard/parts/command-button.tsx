@@ -1,8 +1,7 @@
 /** A button that asks before it acts. Hidden from callers who may not act. */
-import { useState } from "preact/hooks";
 import { mayAct } from "../api/session.ts";
 import { Button } from "./button.tsx";
-import { Confirm, type ConfirmProps } from "./dialog.tsx";
+import { Confirm, type ConfirmProps, useDialog } from "./dialog.tsx";
 
 interface CommandButtonProps<T> extends Omit<ConfirmProps<T>, "onClose"> {
   /** For screen readers: names what it is about. */
@@ -11,14 +10,11 @@ interface CommandButtonProps<T> extends Omit<ConfirmProps<T>, "onClose"> {
 }
 
 export function CommandButton<T>({ label, text, ...confirm }: CommandButtonProps<T>) {
-  const [isOpen, setOpen] = useState(false);
+  const ask = useDialog((onClose) => <Confirm<T> {...confirm} onClose={onClose} />);
   if (!mayAct()) return null;
   return (
-    <>
-      <Button label={label} onClick={() => setOpen(true)}>
-        {text}
-      </Button>
-      {isOpen && <Confirm<T> {...confirm} onClose={() => setOpen(false)} />}
-    </>
+    <Button label={label} onClick={ask}>
+      {text}
+    </Button>
   );
 }

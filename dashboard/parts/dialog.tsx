@@ -1,10 +1,11 @@
 /** A modal question: the browser keeps the focus inside, and Escape cancels. */
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, Fragment } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Failure } from "../api/client.ts";
 import { type Look, settle } from "../api/doubtful-order.ts";
 import { t } from "../language.ts";
+import { place } from "../router.ts";
 import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
@@ -17,13 +18,44 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-const openDialogs = signal(0);
+interface Asked {
+  readonly asker: number;
+  readonly dialog: ComponentChildren;
+}
 
-/** The value, which does not change while a dialog is open: a button that moved or went would take its dialog with it. */
-export function useKeptWhileAsked<Value>(value: Value): Value {
-  const kept = useRef(value);
-  if (openDialogs.value === 0) kept.current = value;
-  return kept.current;
+const asked = signal<Asked | null>(null);
+let askers = 0;
+
+/**
+ * Opens a dialog that stays when its button moves or goes, and closes with its view.
+ * @param dialog made anew with the button, as long as that is there
+ */
+export function useDialog(dialog: (onClose: () => void) => ComponentChildren): () => void {
+  const [asker] = useState(() => ++askers);
+  const isOpen = () => asked.peek()?.asker === asker;
+  const close = () => {
+    if (isOpen()) asked.value = null;
+  };
+  const show = () => {
+    asked.value = { asker, dialog: dialog(close) };
+  };
+  useLayoutEffect(() => {
+    if (isOpen()) show();
+  });
+  return show;
+}
+
+/** The dialog that a button of the view opened. */
+export function OpenDialog() {
+  const view = place.value.steps.join("/");
+  useEffect(
+    () => () => {
+      asked.value = null;
+    },
+    [view],
+  );
+  const { value } = asked;
+  return value === null ? null : <Fragment key={value.asker}>{value.dialog}</Fragment>;
 }
 
 /** Open while it is mounted. */
@@ -33,9 +65,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
-    openDialogs.value++;
     return () => {
-      openDialogs.value--;
       // The dialog leaves the page before the browser could restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

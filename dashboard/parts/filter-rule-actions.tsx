@@ -26,9 +26,9 @@ import { momentText } from "../text/format/times.ts";
 import { nameAgainText, needsName } from "../text/order-effect.ts";
 import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { Confirm, useDialog } from "./dialog.tsx";
 import { ChoiceField, TextField, type TextFieldProps } from "./field.tsx";
-import { RuleEffect, useRulePreview } from "./order-effect.tsx";
+import { RuleEffect, useRulePreview, useTypedFor } from "./order-effect.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 
 interface OrderRuleProps {
@@ -38,14 +38,9 @@ interface OrderRuleProps {
 }
 
 export function OrderRuleButton(props: OrderRuleProps) {
-  const [isOpen, setOpen] = useState(false);
+  const ask = useDialog((onClose) => <OrderRuleDialog {...props} onClose={onClose} />);
   if (!mayAct()) return null;
-  return (
-    <>
-      <Button label={t`Add rule to the filter rules`} onClick={() => setOpen(true)}>{t`Add rule …`}</Button>
-      {isOpen && <OrderRuleDialog {...props} onClose={() => setOpen(false)} />}
-    </>
-  );
+  return <Button label={t`Add rule to the filter rules`} onClick={ask}>{t`Add rule …`}</Button>;
 }
 
 const ACTIONS = [
@@ -86,7 +81,7 @@ type TextKey = "name" | "packets" | "mbps" | "destinations" | "source" | "sets" 
 
 /** The order of a rule, whose name must be typed once more where it would drop traffic that is in no attack. */
 function useConfirmedOrder(form: RuleForm) {
-  const [again, setAgain] = useState("");
+  const { again, setAgain } = useTypedFor(JSON.stringify({ ...form, reason: "" }));
   const name = form.name.trim();
   const { shown, ask } = useRulePreview(form);
   const isRequested = name !== "" && needsName(form, shown?.kind === "answer" ? shown.data : null);

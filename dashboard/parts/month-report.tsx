@@ -7,7 +7,7 @@ import type { Customer } from "../text/customers.ts";
 import { failureText } from "../text/failure.ts";
 import { monthsBefore } from "../text/months.ts";
 import { Button } from "./button.tsx";
-import { Dialog } from "./dialog.tsx";
+import { Dialog, useDialog } from "./dialog.tsx";
 import { ChoiceField } from "./field.tsx";
 import { showOutcome } from "./outcome.tsx";
 import { saveFile } from "./save-file.ts";
@@ -15,13 +15,8 @@ import { saveFile } from "./save-file.ts";
 const MONTHS = 12;
 
 export function MonthReportButton({ customer }: { readonly customer: Customer }) {
-  const [isAsking, setAsking] = useState(false);
-  return (
-    <>
-      <Button onClick={() => setAsking(true)}>{t`Report of a month …`}</Button>
-      {isAsking && <MonthReport customer={customer} onClose={() => setAsking(false)} />}
-    </>
-  );
+  const ask = useDialog((onClose) => <MonthReport customer={customer} onClose={onClose} />);
+  return <Button onClick={ask}>{t`Report of a month …`}</Button>;
 }
 
 interface MonthReportProps {

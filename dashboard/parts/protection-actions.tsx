@@ -29,7 +29,7 @@ import {
 } from "../text/protection.ts";
 import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
-import { Confirm, Dialog } from "./dialog.tsx";
+import { Confirm, Dialog, useDialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 import { Facts } from "./panel.tsx";
@@ -44,19 +44,16 @@ interface ProtectButtonProps {
 }
 
 export function ProtectButton(props: ProtectButtonProps) {
-  const [isOpen, setOpen] = useState(false);
+  const ask = useDialog((onClose) => <ProtectDialog {...props} onClose={onClose} />);
   const { prefix } = props;
   if (!mayAct()) return null;
   return (
-    <>
-      <Button
-        label={prefix === undefined ? t`Set profile of a prefix` : t`Change the protection of ${prefix}`}
-        onClick={() => setOpen(true)}
-      >
-        {prefix === undefined ? t`Set profile …` : t`Change …`}
-      </Button>
-      {isOpen && <ProtectDialog {...props} onClose={() => setOpen(false)} />}
-    </>
+    <Button
+      label={prefix === undefined ? t`Set profile of a prefix` : t`Change the protection of ${prefix}`}
+      onClick={ask}
+    >
+      {prefix === undefined ? t`Set profile …` : t`Change …`}
+    </Button>
   );
 }
 

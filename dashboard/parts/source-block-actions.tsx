@@ -15,7 +15,7 @@ import { duration, momentText } from "../text/format/times.ts";
 import { isBlocked, isUnblocked } from "../text/order-proof.ts";
 import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
-import { Confirm } from "./dialog.tsx";
+import { Confirm, useDialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { BlockEffect } from "./order-effect.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
@@ -28,16 +28,13 @@ interface BlockButtonProps {
 }
 
 export function BlockButton({ source = "", victim = "", onChanged }: BlockButtonProps) {
-  const [isOpen, setOpen] = useState(false);
+  const ask = useDialog((onClose) => <BlockDialog {...{ source, victim, onChanged, onClose }} />);
   if (!mayAct()) return null;
   const isKnown = source !== "";
   return (
-    <>
-      <Button label={isKnown ? t`Block ${source}` : t`Block a source`} onClick={() => setOpen(true)}>
-        {isKnown ? t`Block …` : t`Block a source …`}
-      </Button>
-      {isOpen && <BlockDialog {...{ source, victim, onChanged }} onClose={() => setOpen(false)} />}
-    </>
+    <Button label={isKnown ? t`Block ${source}` : t`Block a source`} onClick={ask}>
+      {isKnown ? t`Block …` : t`Block a source …`}
+    </Button>
   );
 }
 
@@ -49,9 +46,9 @@ const FIELDS = ["source", "victim", "ttl_seconds", "reason", "ip"];
 /** In seconds; with the last one, the dialog asks for the time. */
 const TIMES = [
   ["600", t`10 min`],
-  ["3600", "1 h"],
-  ["21600", "6 h"],
-  ["86400", "24 h"],
+  ["3600", t`${1} h`],
+  ["21600", t`${6} h`],
+  ["86400", t`${24} h`],
   ["other", t`Another time`],
 ] as const;
 type Time = (typeof TIMES)[number][0];

@@ -8,23 +8,17 @@ import { serviceNow } from "../api/contact.ts";
 import { t } from "../language.ts";
 import { setQuery } from "../router.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
-import { chosenSpan } from "../text/format/ranges.ts";
+import { chosenSpan, RANGES, type RangeName } from "../text/format/ranges.ts";
 import { spanFault, type TimeSpan } from "../text/time-span.ts";
 import { Segments } from "./field.tsx";
 import { SearchField } from "./search-field.tsx";
 import { TimeField } from "./time-field.tsx";
 
-const SPANS = [
-  ["1h", "1 h", 3600],
-  ["24h", "24 h", 86_400],
-  ["7d", "7 d", 7 * 86_400],
-  ["30d", "30 d", 30 * 86_400],
-] as const;
-type SpanName = (typeof SPANS)[number][0] | "own";
+type SpanName = RangeName | "own";
 
 export function spanOf(query: URLSearchParams): TimeSpan {
   const name = query.get("range");
-  const seconds = SPANS.find(([span]) => span === name)?.[2] ?? SPANS[0][2];
+  const seconds = RANGES.find(([span]) => span === name)?.[2] ?? RANGES[0][2];
   if (name === "own") return { kind: "between", from: query.get("from"), to: query.get("to") };
   // As the views with charts have it.
   const chosen = chosenSpan(query.get("from"), query.get("to"));
@@ -55,7 +49,7 @@ interface SpanFieldsProps {
 export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
   const [odd, setOdd] = useState<ReadonlySet<string>>(new Set());
   const name: SpanName =
-    span.kind === "between" ? "own" : (SPANS.find(([, , seconds]) => seconds === span.seconds)?.[0] ?? "1h");
+    span.kind === "between" ? "own" : (RANGES.find(([, , seconds]) => seconds === span.seconds)?.[0] ?? "1h");
   const fault = spanFault(span, serviceNow());
   const isWrong = span.kind === "between" && (fault !== null || odd.size > 0);
   useEffect(() => onWrong(isWrong), [isWrong]);
@@ -77,7 +71,7 @@ export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
       <Segments
         label={t`Time`}
         value={name}
-        options={[...SPANS.map(([key, text]) => [key, text] as const), ["own", t`From – to`] as const]}
+        options={[...RANGES.map(([key, text]) => [key, text] as const), ["own", t`From – to`] as const]}
         onChange={choose}
       />
       {children}

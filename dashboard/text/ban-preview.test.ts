@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { previewSentences } from "./ban-preview.ts";
 
@@ -10,7 +11,10 @@ const effect: OrderPreviewWire["effect"] = {
   ...{ dropped_unattacked: rates, dropped_before: rates, packets_share: 0.5, bits_share: 0.5, unattacked_share: 0.2 },
   ...{ collateral_share: 0.3, hosts: 12, hostgroups: [], not_judged: [] },
 };
-const HIT = "Of the last minute it would have hit 100 pps, 50 % of all packets, to 12 hosts; 20 % of it in no attack.";
+const HIT = [
+  "Of the last minute it would have hit 100 pps, 50 % of all packets, to 12 hosts; 20 % of it in no attack.",
+  "By 100 sampled headers of the last 60 seconds.",
+];
 
 function preview(changes: Partial<OrderPreviewWire["ban"]> = {}, refresh = false): OrderPreviewWire {
   const ban: OrderPreviewWire["ban"] = {
@@ -29,14 +33,14 @@ function preview(changes: Partial<OrderPreviewWire["ban"]> = {}, refresh = false
 }
 
 test("says what happens and for how long", () => {
-  expect(previewSentences(preview(), NOW)).toEqual([
+  expect(previewSentences(preview(), NOW, [])).toEqual([
     "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
-    HIT,
+    ...HIT,
   ]);
-  expect(previewSentences(preview({ method: "divert", node: "s1" }), NOW)[0]).toStartWith(
+  expect(previewSentences(preview({ method: "divert", node: "s1" }), NOW, [])[0]).toStartWith(
     "Its traffic goes through scrub node s1",
   );
-  expect(previewSentences(preview({ method: "flowspec", matches_all: true }), NOW)[0]).toContain("all traffic");
+  expect(previewSentences(preview({ method: "flowspec", matches_all: true }), NOW, [])[0]).toContain("all traffic");
 });
 
 test("says what comes later", () => {
@@ -45,30 +49,39 @@ test("says what comes later", () => {
     { after_seconds: 300, action: "blackhole" },
   ] as const;
   expect(
-    previewSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW)[1],
+    previewSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW, [])[1],
   ).toBe("While the ban lasts: Blackhole after 5 min.");
   const late = [escalation[0], { after_seconds: 600, action: "blackhole" as const }];
-  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW)).toHaveLength(2);
+  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW, [])).toHaveLength(3);
+});
+
+test("lasts longer than ordered while its target is attacked", () => {
+  const attack = { target: "192.0.2.1", direction: "incoming" } as AttackWire;
+  const longer = "It lasts longer while its target is attacked.";
+  expect(previewSentences(preview(), NOW, [attack])).toContain(longer);
+  expect(previewSentences(preview({ dry_run: true }), NOW, [attack])).toContain(longer);
+  const other = { ...attack, target: "192.0.2.2" };
+  expect(previewSentences(preview(), NOW, [other])).not.toContain(longer);
 });
 
 test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {
-  expect(previewSentences(preview({ dry_run: true }), NOW)).toEqual([
+  expect(previewSentences(preview({ dry_run: true }), NOW, [])).toEqual([
     "Dry run: the ban is recorded for 10 min (Blackhole), nothing is announced.",
-    HIT,
+    ...HIT,
   ]);
   const earlier = preview({ started_at: "2026-03-01T11:00:00Z" }, true);
-  expect(previewSentences(earlier, NOW)).toEqual([
+  expect(previewSentences(earlier, NOW, [])).toEqual([
     "Routers drop all traffic to it (Blackhole) for 10 min, or until you unban it.",
     "The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.",
-    HIT,
+    ...HIT,
   ]);
   expect(
-    previewSentences(preview({ state: "rejected", reason: "whitelisted", remedy: "order beside it" }), NOW),
+    previewSentences(preview({ state: "rejected", reason: "whitelisted", remedy: "order beside it" }), NOW, []),
   ).toEqual(["Floodwall would refuse it: whitelisted: order beside it."]);
 });
 
 test("says what each neighbor gets, where anything is announced", () => {
   const neighbors = [{ neighbor: "192.0.2.1", name: "edge1", routes: ["a"], cause: "no session: idle" }];
-  expect(previewSentences({ ...preview(), neighbors }, NOW)[2]).toBe("edge1 gets 1 route: no session: idle.");
-  expect(previewSentences({ ...preview({ dry_run: true }), neighbors }, NOW)).toHaveLength(2);
+  expect(previewSentences({ ...preview(), neighbors }, NOW, [])[3]).toBe("edge1 gets 1 route: no session: idle.");
+  expect(previewSentences({ ...preview({ dry_run: true }), neighbors }, NOW, [])).toHaveLength(3);
 });

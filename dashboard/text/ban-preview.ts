@@ -1,4 +1,5 @@
 /** The effects of a ban, in sentences for the confirmation dialog. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { OrderPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
@@ -6,13 +7,19 @@ import { packetRate, percent } from "./format/numbers.ts";
 import { duration } from "./format/times.ts";
 import { counted, methodName } from "./format/words.ts";
 import { type RungView, rungsOf } from "./ladder.ts";
+import { banOf } from "./mitigation.ts";
+import { basisSentence } from "./order-effect.ts";
 import { said } from "./service-words.ts";
 import { movedSentences } from "./wider-prefix.ts";
 
 const NEIGHBORS_SHOWN = 8;
 
-/** @param nowMs the service's wall clock. */
-export function previewSentences({ ban, refresh, effect, neighbors = [] }: OrderPreviewWire, nowMs: number): string[] {
+/** @param nowMs the service's wall clock. @param active the attacks in progress. */
+export function previewSentences(
+  { ban, refresh, effect, neighbors = [] }: OrderPreviewWire,
+  nowMs: number,
+  active: readonly AttackWire[],
+): string[] {
   if (ban.state === "rejected") {
     const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
     return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
@@ -24,6 +31,7 @@ export function previewSentences({ ban, refresh, effect, neighbors = [] }: Order
     ban.dry_run
       ? t`Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
+    ...(isAttacked(ban, active) ? [t`It lasts longer while its target is attacked.`] : []),
     ...movedSentences(ban),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [t`Not as planned: ${said(ban.fallback)}.`]),
@@ -32,11 +40,20 @@ export function previewSentences({ ban, refresh, effect, neighbors = [] }: Order
           t`The address is banned already. That ban is extended and becomes a manual one: it does not end with the attack.`,
         ]
       : []),
-    effect.available
-      ? t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`
-      : t`What it would hit is not known: ${said(effect.reason)}.`,
+    ...(effect.available
+      ? [
+          t`Of the last minute it would have hit ${packetRate(effect.dropped.pps)}, ${percent(effect.packets_share)} of all packets, to ${counted(effect.hosts, "host")}; ${percent(effect.unattacked_share)} of it in no attack.`,
+          basisSentence(effect),
+        ]
+      : [t`What it would hit is not known: ${said(effect.reason)}.`]),
     ...(ban.dry_run ? [] : neighborSentences(neighbors)),
   ];
+}
+
+/** Whether attacks prolong it while they last. */
+export function isAttacked(ban: BanWire, active: readonly AttackWire[]): boolean {
+  const bans = [ban];
+  return active.some((attack) => banOf(attack, bans) !== undefined);
 }
 
 function neighborSentences(neighbors: NonNullable<OrderPreviewWire["neighbors"]>): string[] {

@@ -15,6 +15,7 @@ test("why: what the service says, else what it is for", () => {
   expect(banWhy(ban({ reason: "ttl expired", metric: "pps", rate: 5 }))).toBe("ttl expired");
   expect(banWhy(ban({ announce_error: "bgp announce failed: no" }))).toBe("bgp announce failed: no");
   expect(banWhy(ban({ manual: true }))).toBe("ordered by hand");
+  expect(banWhy(ban({ manual: true, order_reason: "ticket 7" }))).toBe("ticket 7");
   expect(banWhy(ban({ metric: "pps", rate: 12_000 }))).toBe("packets at 12.0 kpps");
   expect(banWhy(ban())).toBe("");
 });
@@ -53,6 +54,7 @@ describe("the end of a ban", () => {
       ban({ hold_until: "2026-03-01T12:05:00Z", manual: true }),
       { kind: "at", at: "2026-03-01T12:10:00Z" },
     ],
+    ["of a manual ban comes some time after its attack", ban({ ...lasting, manual: true }), { kind: "outlasts" }],
     ["has come", ban({ state: "withdrawn", withdrawn_at: "2026-03-01T12:01:00Z" }), { kind: "ended" }],
     ["of a refused ban has come", ban({ state: "rejected" }), { kind: "ended" }],
   ] as const)("%s", (_, its, expected) => {
@@ -72,8 +74,8 @@ describe("the end of a ban", () => {
 });
 
 test("is found by every word of the search", () => {
-  const one = ban({ manual: true, node: "Scrub1", method: "divert", dry_run: true });
-  for (const search of ["", "192.0.2", "SCRUB1 divert", "manual dry run"]) {
+  const one = ban({ manual: true, node: "Scrub1", method: "divert", dry_run: true, order_reason: "ticket 7" });
+  for (const search of ["", "192.0.2", "SCRUB1 divert", "manual dry run", "ticket 7"]) {
     expect(hasWords(banText(one), search), search).toBe(true);
   }
   expect(hasWords(banText(one), "manual blackhole")).toBe(false);

@@ -25,11 +25,11 @@ export function banMethodText(ban: BanWire): string {
     : `${methodName(method)}, ${counted(flowspec.length, "rule")}`;
 }
 
-/** The reason that the service gives, else the cause of the ban. */
+/** The reason that the service gives, else that of the order, or the cause of the ban. */
 export function banWhy(ban: BanWire): string {
   const why = ban.reason ?? ban.announce_error ?? ban.fallback;
   if (why !== undefined) return said(why);
-  if (ban.manual) return t`ordered by hand`;
+  if (ban.manual) return ban.order_reason ?? t`ordered by hand`;
   return ban.metric === undefined ? "" : t`${metricName(ban.metric)} at ${rateOf(ban.metric, ban.rate ?? 0)}`;
 }
 
@@ -85,6 +85,8 @@ type BanEnd =
   | { readonly kind: "at"; readonly at: string }
   /** `ofSeconds`: how long its attacks must be quiet. */
   | { readonly kind: "renewed"; readonly calm: string | null; readonly ofSeconds: number }
+  /** Some time after its attacks. */
+  | { readonly kind: "outlasts" }
   | { readonly kind: "ended" };
 
 const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
@@ -106,7 +108,7 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   if (held.length > 0) {
     const calm = held.map(calmText);
     const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));
-    if (calm.includes(null)) return { kind: "renewed", calm: null, ofSeconds };
+    if (calm.includes(null)) return ban.manual ? { kind: "outlasts" } : { kind: "renewed", calm: null, ofSeconds };
     // It stays when its attacks are over.
     if (ban.manual || isHeldShorter) return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
     return { kind: "renewed", calm: calm[0] ?? null, ofSeconds };

@@ -62,6 +62,6 @@ test("incidents are added up by the day on which they began", () => {
 
 test("the trend is of seven days and the seven before", () => {
   const text = trendText([incident(1), incident(6.9), incident(7.1), incident(20)], NOW);
-  expect(text).toBe("4 attacks in 2 incidents in the last 7 days; 2 attacks in 1 incident in the 7 days before");
+  expect(text).toBe("4 (2 incidents) in the last 7 days; 2 (1 incident) in the 7 days before");
   expect(trendText([], NOW)).toBe("none in the last 7 days; none in the 7 days before");
 });

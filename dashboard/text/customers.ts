@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { IncidentRowWire } from "../../src/http/wire/incident.ts";
 import { t } from "../language.ts";
+import { wholeNumber } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
 
 export interface Customer {
@@ -64,7 +65,7 @@ export function byDay(incidents: readonly IncidentRowWire[]): Day[] {
     .sort((a, b) => (a.day < b.day ? 1 : -1));
 }
 
-/** `7 attacks in 2 incidents in the last 7 days; 1 attack in 1 incident in the 7 days before`. */
+/** Numbers of attacks: `7 (2 incidents) in the last 7 days; 1 (1 incident) in the 7 days before`. */
 export function trendText(incidents: readonly IncidentRowWire[], nowMs: number): string {
   const between = (fromDays: number, toDays: number) =>
     incidents.filter(({ started_at: at }) => {
@@ -73,7 +74,7 @@ export function trendText(incidents: readonly IncidentRowWire[], nowMs: number):
     });
   const said = (own: readonly IncidentRowWire[]) => {
     const attacks = own.reduce((sum, incident) => sum + incident.attacks, 0);
-    return own.length === 0 ? t`none` : t`${counted(attacks, "attack")} in ${counted(own.length, "incident")}`;
+    return own.length === 0 ? t`none` : `${wholeNumber(attacks)} (${counted(own.length, "incident")})`;
   };
   const [last, before] = [between(0, TREND_DAYS), between(TREND_DAYS, 2 * TREND_DAYS)].map(said);
   return t`${last} in the last ${TREND_DAYS} days; ${before} in the ${TREND_DAYS} days before`;

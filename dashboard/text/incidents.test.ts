@@ -43,10 +43,10 @@ describe("an incident", () => {
   });
 
   test("says how many victims it has, and where", () => {
-    expect(victimsText(incident())).toBe("3 victims in 203.0.113.0/24");
-    expect(victimsText(incident({ victims: 1 }))).toBe("1 victim in 203.0.113.0/24");
+    expect(victimsText(incident())).toBe("3 victims (203.0.113.0/24)");
+    expect(victimsText(incident({ victims: 1 }))).toBe("1 victim (203.0.113.0/24)");
     const many = incident({ victims: 1000, victims_at_least: true, prefix_count: 4 });
-    expect(victimsText(many)).toMatch(/^at least 1\s000 victims in 4 networks$/);
+    expect(victimsText(many)).toMatch(/^at least 1\s000 victims \(4 networks\)$/);
     expect(victimsText(incident({ victims: 0, prefixes: [], prefix_count: 0 }))).toBe("the hostgroup as a whole");
   });
 

@@ -58,9 +58,9 @@ export function victimsText({
 }: IncidentRowWire): string {
   if (victims === 0) return t`the hostgroup as a whole`;
   const [only] = prefixes;
-  const where = count === 1 && only !== undefined ? t`in ${only.prefix}` : t`in ${counted(count, "network")}`;
+  const where = count === 1 && only !== undefined ? only.prefix : counted(count, "network");
   const number = `${wholeNumber(victims)} ${formFor(victims, "victim|victims")}`;
-  return `${isMore === true ? t`at least ` : ""}${number} ${where}`;
+  return `${isMore === true ? t`at least ` : ""}${number} (${where})`;
 }
 
 /** `3 of 1 000 active`. */

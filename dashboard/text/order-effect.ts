@@ -90,6 +90,7 @@ function passedSentence({ matched, dropped_before: before, hosts }: KnownEffect,
   return isDry ? t`It would count ${rate} to ${to}${kept}.` : t`It would let pass ${rate} to ${to}${kept}.`;
 }
 
-function basisSentence({ headers, seconds }: KnownEffect): string {
+/** The numbers are estimates of these. */
+export function basisSentence({ headers, seconds }: KnownEffect): string {
   return t`By ${counted(headers, "sampled header")} of the last ${counted(Math.round(seconds), "second")}.`;
 }

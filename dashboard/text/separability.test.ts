@@ -9,7 +9,7 @@ test.each([
   [
     "yes",
     { verdict: "yes", users_at_risk: 0, estimated_by: "protocol" },
-    "yes: no user of any host sends what they match",
+    "yes: no user sends such packets",
   ],
   [
     "no",

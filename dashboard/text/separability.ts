@@ -4,7 +4,7 @@ import { t } from "../language.ts";
 import { percent } from "./format/numbers.ts";
 
 const SOURCES = {
-  protocol: t`no user of any host sends what they match`,
+  protocol: t`no user sends such packets`,
   profile: t`by what the host received before the attack`,
   configuration: t`by its services in the configuration`,
   sample: t`by the other packets of now`,

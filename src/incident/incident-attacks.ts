@@ -65,7 +65,8 @@ export class IncidentAttacks {
     const restored = new IncidentAttacks(record.startedAt);
     const lasts = new Set(active.map(({ id }) => id));
     restored.#attacks = record.attacks;
-    restored.#ended = record.ended;
+    // Earlier versions did not write all of it.
+    restored.#ended = { ...NO_SUMS, ...record.ended };
     restored.#peaks = record.peaks;
     restored.#worst = record.worst;
     restored.#lastEndedAt = record.lastEndedAt;
@@ -309,6 +310,7 @@ function grown(counted: Sums, last: Sums, now: Sums): Sums {
     droppedBits: counted.droppedBits + now.droppedBits - last.droppedBits,
     unmeasured: now.unmeasured,
     unaccounted: now.unaccounted,
+    uncounted: now.uncounted,
   };
 }
 
@@ -322,6 +324,7 @@ function plus(a: Sums, b: Sums): Sums {
     droppedBits: a.droppedBits + b.droppedBits,
     unmeasured: a.unmeasured + b.unmeasured,
     unaccounted: a.unaccounted + b.unaccounted,
+    uncounted: a.uncounted + b.uncounted,
   };
 }
 
@@ -329,7 +332,7 @@ function plus(a: Sums, b: Sums): Sums {
 function sumsOf(attack: Attack): Sums {
   const { volume } = attack;
   if (volume === null) return isActive(attack) ? NO_SUMS : UNKNOWN;
-  const { packets, bits, dropped } = volume;
+  const { packets, bits, dropped, notCounted } = volume;
   return {
     packets,
     bits,
@@ -338,6 +341,7 @@ function sumsOf(attack: Attack): Sums {
     droppedBits: Math.min(bits, dropped?.bits ?? 0),
     unmeasured: 0,
     unaccounted: dropped === null ? 1 : 0,
+    uncounted: notCounted === undefined ? 0 : 1,
   };
 }
 

@@ -36,6 +36,8 @@ export interface Sums {
   /** Attacks whose volume, and whose drops, are not known: then the sum is not known either. */
   readonly unmeasured: number;
   readonly unaccounted: number;
+  /** Attacks that lasted while the service did not run: the sums lack that time. */
+  readonly uncounted: number;
 }
 
 export const NO_SUMS: Sums = {
@@ -45,6 +47,7 @@ export const NO_SUMS: Sums = {
   droppedBits: 0,
   unmeasured: 0,
   unaccounted: 0,
+  uncounted: 0,
 };
 
 /** The highest rate of all attacks together. */

@@ -7,7 +7,7 @@ import { classification, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { AttackVolume } from "../detection/attack/attack-volume.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
-import { INCIDENT_QUIET_MS } from "./incident.ts";
+import { INCIDENT_QUIET_MS, type Sums } from "./incident.ts";
 import { INCIDENT_MEMBERS_KEPT } from "./incident-attacks.ts";
 import { NO_WORK } from "./work.ts";
 
@@ -114,6 +114,16 @@ describe("an incident", () => {
     expect(world.only().sums).toMatchObject({ packets: 250, unmeasured: 0, unaccounted: 1 });
     world.end("c", { volume: null });
     expect(world.only().sums).toMatchObject({ packets: 200, unmeasured: 1, unaccounted: 1 });
+  });
+
+  test("says of how many attacks the sums lack a part", () => {
+    const world = new IncidentWorld();
+    const notCounted = [{ fromMs: NOON, toMs: NOON + 1 }];
+    world.start("a", { volume: { ...volume(100, 60), notCounted } });
+    world.start("b", { volume: volume(100, 60) });
+    expect(world.only().sums).toMatchObject({ packets: 200, uncounted: 1 });
+    world.end("a", { volume: { ...volume(100, 60), notCounted } });
+    expect(world.only().sums).toMatchObject({ packets: 200, uncounted: 1 });
   });
 
   test("has the peak of its attacks together, its error, and the worst attack", () => {
@@ -261,11 +271,16 @@ describe("the table", () => {
     later.active.set("a", lasting);
     // It began after the record was written.
     const unwritten = { ...lasting, id: "unwritten", volume: null };
-    later.table.restore([...file.rows.incidents.values()], [lasting, unwritten]);
+    // Earlier versions did not write how many are counted in part.
+    const written = [...file.rows.incidents.values()].map((row) => {
+      const { uncounted: _, ...ended } = row.ended;
+      return { ...row, ended: ended as Sums };
+    });
+    later.table.restore(written, [lasting, unwritten]);
     const restored = later.only();
     expect(restored).toMatchObject({ id, attacks: 4, active: 2, work: { owner: { by: ADMIN } } });
     // The end of the attack that is gone was not seen.
-    expect(restored.sums).toMatchObject({ packets: 15, unmeasured: 1 });
+    expect(restored.sums).toMatchObject({ packets: 15, unmeasured: 1, uncounted: 0 });
     expect(restored.members().find((member) => member.id === "lost")?.endedAt).not.toBeNull();
     expect(restored.members().map((member) => member.id)).toEqual(["a", "lost", "b", "unwritten"]);
     expect(later.end("a")).toBe(id);

@@ -122,6 +122,12 @@ test("a rule for all traffic shows its effect, and is ordered once its name is t
   await again.waitFor({ state: "detached" });
   await dialog.getByLabel("Protocol").selectOption("any");
   await again.fill("everything");
+  // It was typed for another rule than the one that is ordered now, but not for another reason.
+  await dialog.getByLabel("When").selectOption("attacked");
+  await dialog.getByText("Type “everything” again").waitFor();
+  expect(await again.inputValue()).toBe("");
+  await again.fill("everything");
+  await dialog.getByLabel("Reason").fill("ticket 7");
   await dialog.getByRole("button", { name: "Add rule", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
   const { service } = dashboard.world;

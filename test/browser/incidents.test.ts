@@ -33,7 +33,7 @@ test("many victims are one row on the overview, which leads to all of its attack
     if (request.url().endsWith("/series")) read.add(request.url());
   });
   const list = page.getByRole("region", { name: "Incidents in progress: table" });
-  await list.getByRole("row", { name: /^UDP flood on global 1\s000 victims in 4 networks/ }).waitFor();
+  await list.getByRole("row", { name: /^UDP flood on global 1\s000 victims \(4 networks\)/ }).waitFor();
   await page
     .getByRole("link", {
       name: `${CROWD} attacks, ${CROWD} not stopped, worst: Dry run: nothing is announced or dropped`,
@@ -111,7 +111,7 @@ test("an operator takes it, says what it was, and hands it over to the next shif
   await page.getByRole("button", { name: "Add a note" }).click();
   const dialog = page.getByRole("dialog", { name: "Add a note" });
   await dialog.getByLabel("Text").fill("provider called, ticket 7");
-  await dialog.getByLabel("For", { exact: true }).selectOption("The next shift");
+  await dialog.getByLabel("For whom").selectOption("The next shift");
   expect(await opened.violations()).toEqual([]);
   await dialog.getByRole("button", { name: "Add", exact: true }).click();
   const open = notes.getByText("For the next shift", { exact: true });
@@ -178,7 +178,7 @@ test("a customer has a page with what is going on, the days before, and what it 
   await page.getByRole("link", { name: "SYN flood on acme, acme-web" }).click();
   await page.getByRole("link", { name: "acme, acme-web", exact: true }).click();
   await page.getByRole("heading", { name: "acme now" }).waitFor();
-  await page.getByText("Attacks: 1 attack in 1 incident in the last 7 days; none in the 7 days before.").waitFor();
+  await page.getByText("Attacks: 1 (1 incident) in the last 7 days; none in the 7 days before.").waitFor();
   await page
     .getByRole("region", { name: "Now: table" })
     .getByRole("row", { name: /^SYN flood on acme/ })

@@ -79,7 +79,7 @@ describe("under attack", () => {
   });
 });
 
-test("an attack comes and goes by itself, and is read out; a viewer has nothing to act with", async () => {
+test("an attack comes and goes by itself, and is read out; an order that is being typed stays; a viewer has no button", async () => {
   const floods = [{ vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 12, toSeconds: 20 }] as const;
   await browser.inWorld({ capture: { floods, seconds: 60 } }, async (dashboard) => {
     const { page } = await dashboard.open("/", SECRETS.viewer);
@@ -90,7 +90,16 @@ test("an attack comes and goes by itself, and is read out; a viewer has nothing 
     expect(await page.title()).toBe(`(1) ${VICTIM} – Overview – Floodwall`);
     await page.getByText("Dry run: Blackhole").waitFor();
     expect(await page.getByRole("button", { name: /ban/i }).count()).toBe(0);
+    const operator = await dashboard.open();
+    await operator.page
+      .getByRole("button", { name: `Unban ${VICTIM}/32` })
+      .first()
+      .click();
+    const reason = operator.page.getByRole("dialog").getByLabel("Reason");
+    await reason.fill("ticket 7");
     await page.getByText("1 attack ended.").waitFor({ state: "attached" });
     await page.getByRole("link", { name: "1 attack before" }).waitFor();
+    await operator.page.getByText("No attack now").waitFor();
+    expect(await reason.inputValue()).toBe("ticket 7");
   });
 }, 60_000);

@@ -7,7 +7,6 @@ import { type Loaded, useResource } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
 import { t, tx } from "../../language.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
-import { useKeptWhileAsked } from "../../parts/dialog.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -64,11 +63,8 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
   const course = useCourse(attack);
   const sources = useSources(attack);
   const accepted = useAccepted(attack);
-  const { mayBan, advice, banned } = useKeptWhileAsked({
-    mayBan: target !== undefined && attack.active && (accepted === null ? !isSpared(ban) : accepted.ban === null),
-    advice: adviceOf({ attack, ban, accepted }),
-    banned: ban?.state === "active" ? ban : null,
-  });
+  const mayBan = target !== undefined && attack.active && (accepted === null ? !isSpared(ban) : accepted.ban === null);
+  const advice = adviceOf({ attack, ban, accepted });
   return (
     <div class="overview">
       <Panel
@@ -77,9 +73,9 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
         actions={
           <div class="choices">
             <AttackTakeAway attack={attack} course={course} sources={sources} />
-            {banned !== null
-              ? advice.action?.kind !== "unban" && <UnbanButton ban={banned} />
-              : target !== undefined && mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
+            {ban?.state === "active"
+              ? advice.action?.kind !== "unban" && <UnbanButton ban={ban} />
+              : mayBan && advice.action?.kind !== "ban" && <BanButton target={target} />}
           </div>
         }
       >

@@ -127,7 +127,7 @@ const STARTED = momentColumn(t`Detected`, ({ attack }: Row) => attack.started_at
 const ENDED = momentColumn(t`Ended`, ({ attack }: Row) => attack.ended_at);
 
 const COLUMNS: Readonly<Record<Which, readonly Column<Row>[]>> = {
-  active: [...COMMON, ...RATE, EFFECT, sinceColumn(t`For`, ({ attack }) => attack.started_at), STARTED],
+  active: [...COMMON, ...RATE, EFFECT, sinceColumn(t`Duration`, ({ attack }) => attack.started_at, "medium"), STARTED],
   recent: [
     ...COMMON,
     ...SIZE,

@@ -111,6 +111,11 @@ interface Row {
   readonly number: number;
 }
 
+/** The id of an incident says nothing to people. */
+function Target({ event }: Pick<Row, "event">) {
+  return event.action === "incident" ? <AuditAbout event={event} /> : <>{auditTarget(event) || "–"}</>;
+}
+
 const COLUMNS: readonly Column<Row>[] = [
   { key: "time", title: t`Time`, cell: ({ event }) => <Moment at={new Date(eventMs(event)).toISOString()} /> },
   {
@@ -119,7 +124,9 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ event }) => (
       <>
         {AUDIT_ACTIONS[event.action]}
-        <small class="until-medium">{auditTarget(event)}</small>
+        <small class="until-medium">
+          <Target event={event} />
+        </small>
       </>
     ),
   },
@@ -128,7 +135,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: t`Result`,
     cell: ({ event }) => <Badge tone={TONES[event.result]}>{AUDIT_RESULTS[event.result]}</Badge>,
   },
-  { key: "target", title: t`Target`, cell: ({ event }) => auditTarget(event) || "–", width: "medium" },
+  { key: "target", title: t`Target`, cell: Target, width: "medium" },
   { key: "about", title: t`About`, cell: ({ event }) => <AuditAbout event={event} />, width: "wide" },
   { key: "by", title: t`By`, cell: ({ event }) => actorText(event), width: "medium" },
   {

@@ -7,7 +7,7 @@ import { isUnscoped, mayAct, session } from "../../api/session.ts";
 import { t, tx } from "../../language.ts";
 import { Button } from "../../parts/button.tsx";
 import { CommandButton } from "../../parts/command-button.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
+import { Confirm, useDialog } from "../../parts/dialog.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { byText, incidentPath, openHandovers, VERDICTS } from "../../text/incidents.ts";
@@ -126,13 +126,8 @@ const CHOICES: readonly (readonly [Choice, string])[] = [
 ];
 
 function ClassifyButton(props: IncidentActionsProps) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <Button label={t`Classify this incident`} onClick={() => setOpen(true)}>{t`Classify …`}</Button>
-      {isOpen && <ClassifyDialog {...props} onClose={() => setOpen(false)} />}
-    </>
-  );
+  const ask = useDialog((onClose) => <ClassifyDialog {...props} onClose={onClose} />);
+  return <Button label={t`Classify this incident`} onClick={ask}>{t`Classify …`}</Button>;
 }
 
 function ClassifyDialog({ incident, onChanged, onClose }: IncidentActionsProps & { readonly onClose: () => void }) {

@@ -17,6 +17,7 @@ import { amountText } from "../../text/attack-size.ts";
 import { customerOf, customerSteps } from "../../text/customers.ts";
 import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
+import { counted } from "../../text/format/words.ts";
 import {
   attacksText,
   byText,
@@ -75,7 +76,7 @@ interface Props {
 
 function Head({ incident }: Props) {
   const { state, started_at: began, ended_at: ended, owner, acknowledged, classification } = incident;
-  const { worst_attack: worst, peak_sampling_error: error, packets, bits } = incident;
+  const { worst_attack: worst, peak_sampling_error: error, packets, bits, attacks_not_counted: uncounted } = incident;
   const isTenant = !isUnscoped();
   const stopped = stoppedOf(incident);
   const severity = severityText(incident);
@@ -85,7 +86,7 @@ function Head({ incident }: Props) {
         facts={[
           [t`State`, <Badge tone={STATE_WORDS[state].tone}>{STATE_WORDS[state].text}</Badge>],
           [t`Began`, <Moment at={began} />],
-          ended === undefined ? [t`For`, <Since at={began} />] : [t`Last attack ended`, <Moment at={ended} />],
+          ended === undefined ? [t`Duration`, <Since at={began} />] : [t`Last attack ended`, <Moment at={ended} />],
           [t`Customer`, <a href={linkTo(customerSteps(customerOf(incident)))}>{customerText(incident)}</a>],
           [t`Kind`, kindText(incident)],
         ]}
@@ -98,6 +99,9 @@ function Head({ incident }: Props) {
           packets === undefined || bits === undefined
             ? [t`Size`, t`not known of each attack`]
             : [t`Size`, amountText(packets, bits)],
+          uncounted === undefined
+            ? null
+            : [t`Not counted`, t`in part: ${counted(uncounted, "attack")}, while Floodwall did not run`],
           [t`Stopped here`, stopped === undefined ? t`not known of each attack` : percent(stopped)],
           severity === undefined ? null : [t`Severity`, severity],
           worst === undefined ? null : [t`Worst`, <a href={linkTo(["attacks", worst])}>{t`the largest attack`}</a>],
@@ -105,7 +109,7 @@ function Head({ incident }: Props) {
       />
       <Facts
         facts={[
-          [t`Owner`, owner === undefined ? t`none` : <Who deed={owner} isTenant={isTenant} />],
+          [t`Owner`, owner === undefined ? t`nobody` : <Who deed={owner} isTenant={isTenant} />],
           [t`Acknowledged`, acknowledged === undefined ? t`no` : <Who deed={acknowledged} isTenant={isTenant} />],
           classification === undefined
             ? [t`Classified as`, t`not yet`]

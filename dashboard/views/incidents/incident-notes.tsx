@@ -9,7 +9,7 @@ import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
+import { Confirm, useDialog } from "../../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
@@ -62,14 +62,8 @@ function Note({ note }: { readonly note: IncidentNoteWire }) {
 }
 
 function NoteButton(props: IncidentActionsProps) {
-  const [isOpen, setOpen] = useState(false);
-  if (!mayAct()) return null;
-  return (
-    <>
-      <Button label={t`Add a note`} onClick={() => setOpen(true)}>{t`Note …`}</Button>
-      {isOpen && <NoteDialog {...props} onClose={() => setOpen(false)} />}
-    </>
-  );
+  const ask = useDialog((onClose) => <NoteDialog {...props} onClose={onClose} />);
+  return mayAct() ? <Button label={t`Add a note`} onClick={ask}>{t`Note …`}</Button> : null;
 }
 
 const FOR = [
@@ -108,7 +102,7 @@ function NoteDialog({ incident: { id }, onChanged, onClose }: IncidentActionsPro
         fault={fault?.field === "text" ? fault.rule : null}
         isRequired
       />
-      <ChoiceField label={t`For`} value={whom} options={FOR} onChange={setWhom} />
+      <ChoiceField label={t`For whom`} value={whom} options={FOR} onChange={setWhom} />
     </Confirm>
   );
 }

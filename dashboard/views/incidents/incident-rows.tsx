@@ -105,5 +105,5 @@ export const ACTIVE_COLUMNS: readonly Column<Row>[] = [
   TITLE,
   ...SIZE,
   OWNER,
-  sinceColumn(t`For`, ({ started_at }) => started_at),
+  sinceColumn(t`Duration`, ({ started_at }) => started_at),
 ];

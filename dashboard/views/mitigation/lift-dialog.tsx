@@ -8,7 +8,7 @@ import type { BansWire, BanWire } from "../../../src/http/wire/ban.ts";
 import type { SourceBlocksWire, SourceBlockWire } from "../../../src/http/wire/source-block.ts";
 import { type Answer, command } from "../../api/client.ts";
 import { type Look, settle } from "../../api/doubtful-order.ts";
-import { attacks, readBans, tookBan } from "../../api/live.ts";
+import { activeAttacks, readBans, tookBan } from "../../api/live.ts";
 import { lookAt } from "../../api/look.ts";
 import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -74,10 +74,10 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
     else if (phase === "done") onClose();
     else isStopped.current = true;
   };
-  const { value } = attacks;
+  const active = activeAttacks();
   const lifted = measures.flatMap((measure) => (measure.kind === "ban" && !measure.ban.dry_run ? [measure.ban] : []));
-  const hit = phase !== "asking" || value.kind !== "ready" ? null : liftEffect(lifted, value.data.active);
-  const toType = hit === null || value.kind !== "ready" ? null : numberToType(lifted, value.data.active);
+  const hit = phase === "asking" ? liftEffect(lifted, active) : null;
+  const toType = hit === null ? null : numberToType(lifted, active);
   const isTyped = toType === null || typed.trim().replaceAll(/[\s,]/g, "") === String(toType);
   const verb = `${liftVerb(measures)} ${wholeNumber(measures.length)}`;
   return (

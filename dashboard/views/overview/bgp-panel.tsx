@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Neighbor>[] = [
   { key: "routes", title: t`Routes`, cell: ({ advertised }) => advertised, isNumber: true },
   {
     key: "since",
-    title: t`For`,
+    title: t`Duration`,
     cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />),
     width: "medium",
   },

@@ -30,7 +30,13 @@ export function CapturePanel({ capture }: { readonly capture: Capture }) {
       title: t`State`,
       cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{STATE_NAMES[state]}</Badge>,
     },
-    { key: "rate", title: t`Received`, cell: ({ name }) => rateText(flows.get(name)?.pps), isNumber: true },
+    {
+      key: "rate",
+      title: t`Received`,
+      cell: ({ name }) => rateText(flows.get(name)?.pps),
+      isNumber: true,
+      width: "medium",
+    },
     { key: "drops", title: t`Dropped`, cell: ({ name }) => shareText(flows.get(name)?.dropShare), isNumber: true },
   ];
   return (

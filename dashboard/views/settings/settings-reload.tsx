@@ -122,7 +122,8 @@ function Preview({ onRead }: { readonly onRead: () => void }) {
 function Changes({ preview }: { readonly preview: ReloadPreviewWire }) {
   const { changes, needs_restart: needsRestart, ends_bans: ended, ends_bans_count: count } = preview;
   const { announces = [], withdraws = [] } = preview;
-  if (changes.length === 0 && needsRestart.length === 0) return <p>{t`The file is as what is in force.`}</p>;
+  if (changes.length === 0 && needsRestart.length === 0)
+    return <p>{t`Nothing changes: what the file says is in force.`}</p>;
   return (
     <>
       <p>{changes.length === 0 ? t`Nothing changes at once.` : t`It changes:`}</p>

@@ -105,7 +105,7 @@ function Bans({
       <Facts
         facts={[
           [t`Max bans`, wholeNumber(most)],
-          [t`Max share of addresses`, fraction === 0 ? t`none` : percent(fraction)],
+          [t`Max share of addresses`, fraction === 0 ? t`no limit` : percent(fraction)],
         ]}
       />
     </Panel>

@@ -61,6 +61,8 @@ const ROW = {
   dropped_bits: Type.Optional(Count),
   passed_packets: Type.Optional(Count),
   passed_bits: Type.Optional(Count),
+  /** Attacks with times in which the service did not run, which these lack. Absent where there is none. */
+  attacks_not_counted: Type.Optional(Count),
   /** Absent where the capacity of the links is not known. */
   severity: Type.Optional(oneOf("low", "medium", "high", "critical")),
   /** Peak as a fraction of that capacity; absent for tenants. */
@@ -220,6 +222,7 @@ function sumsToWire(sums: Sums) {
     dropped_bits: isAccounted ? droppedBits : null,
     passed_packets: isAccounted ? Math.max(0, packets - droppedPackets) : null,
     passed_bits: isAccounted ? Math.max(0, bits - droppedBits) : null,
+    attacks_not_counted: sums.uncounted === 0 ? null : sums.uncounted,
   };
 }
 
