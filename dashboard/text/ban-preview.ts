@@ -12,7 +12,8 @@ import { movedSentences } from "./wider-prefix.ts";
 const NEIGHBORS_SHOWN = 8;
 
 /** @param nowMs the service's wall clock. */
-export function previewSentences({ ban, refresh, effect, neighbors = [] }: OrderPreviewWire, nowMs: number): string[] {
+export function previewSentences(preview: OrderPreviewWire, nowMs: number): string[] {
+  const { ban, refresh, effect, neighbors = [], replaces_blackhole_of: replaced } = preview;
   if (ban.state === "rejected") {
     const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
     return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
@@ -25,6 +26,9 @@ export function previewSentences({ ban, refresh, effect, neighbors = [] }: Order
       ? t`Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
     ...movedSentences(ban),
+    ...(replaced === undefined
+      ? []
+      : [t`Neighbors that take no longer prefix get it in place of the blackhole for ${replaced.join(", ")}.`]),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [t`Not as planned: ${said(ban.fallback)}.`]),
     ...(refresh

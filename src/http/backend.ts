@@ -377,6 +377,8 @@ export interface BanPreview {
   /** The address has a ban: the command would extend it and make it a manual one. */
   readonly isRefresh: boolean;
   readonly movesWith?: MovedAlong | null;
+  /** Bans whose blackhole of a wider prefix it replaces, the oldest first. */
+  readonly replaces?: readonly Ban[];
 }
 
 export interface BanView extends Dropping {
