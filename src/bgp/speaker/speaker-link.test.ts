@@ -102,7 +102,7 @@ test("what is asked while a connection is replaced is answered by the next one, 
     const own = { listPeers: async () => [], watchPeers: () => new Promise(() => {}), listGlobal, close };
     return own as unknown as SpeakerClient;
   };
-  const asked = () => link.ask(async (client) => client.listGlobal("ipv4") as unknown as Promise<string>);
+  const asked = () => link.ask(async (client) => client.listGlobal("ipv4-unicast") as unknown as Promise<string>);
   link.start();
   opening[0]?.resolve(clientOf("first"));
   await nextTurn();

@@ -201,7 +201,7 @@ export function orderedToWire(
 ): OrderedBanWire {
   const wire = banToWire(ofTenant(view, principal.tenant));
   const isExplained = view.ban.state === "rejected" && !isPlain(order);
-  const remedy = isExplained ? remedyOf(view.ban.reason ?? "", orders.sparedIn(order.prefix)) : null;
+  const remedy = isExplained ? remedyOf(view.ban.reason ?? "", orders.contentsOf(order.prefix)) : null;
   return remedy === null ? wire : { ...wire, remedy };
 }
 
