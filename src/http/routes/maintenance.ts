@@ -14,7 +14,7 @@ import {
   windowCheck,
   windowToWire,
 } from "../wire/maintenance.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { commanderOf, endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/maintenance";
 const AUDIT = { action: "maintenance", targetType: "window" } as const;
@@ -82,8 +82,8 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
       },
     },
     audit: namedAudit(AUDIT),
-    handle: async ({ params }, end) => {
-      const closed = await backend.maintenance.close(params["name"] ?? "");
+    handle: async (call, end) => {
+      const closed = await backend.maintenance.close(call.params["name"] ?? "", commanderOf(call, end));
       if (closed === null) return { kind: "unknown_window" };
       const { order, isSaved } = closed;
       const view = { window: order.window, order, openUntil: null, opensNext: null };

@@ -2,6 +2,8 @@
 import { Type } from "@sinclair/typebox";
 import { ORDER_END_REASON_MAX } from "../../limits.ts";
 import { closedObject } from "../../schema/schema-forms.ts";
+import type { Commander } from "../../system/standing-orders.ts";
+import type { Call } from "../route.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { plainTextFault } from "./plain-text.ts";
 
@@ -22,6 +24,14 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
     return detail === null ? { kind: "fields", fields: { reason } } : { kind: "invalid_body", detail };
   },
 };
+
+/** Whose command it is, for those who are notified of it. */
+export function commanderOf(
+  { principal }: Pick<Call, "principal">,
+  { reason = "" }: Partial<OrderEndReason>,
+): Commander {
+  return { operator: principal.operator, tenant: principal.tenant, reason };
+}
 
 /** The text of the audit row: the ended order, and the caller's reason. @param reason absent: the body was empty */
 export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {
