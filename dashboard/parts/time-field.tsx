@@ -1,7 +1,8 @@
 /** A time in the zone of the browser, typed in the form in which the page shows it. */
 import { useEffect, useState } from "preact/hooks";
+import { nearestTimeOfDay } from "../../src/schema/time-of-day.ts";
 import { t } from "../language.ts";
-import { fromLocalText, localText, nextTimeOfDay } from "../text/audit.ts";
+import { fromLocalText, localText } from "../text/audit.ts";
 import { TextField } from "./field.tsx";
 
 interface TimeFieldProps {
@@ -22,7 +23,8 @@ export function TimeField({ label, time, fault, onChange, isAhead = false, onOdd
   const ms = Date.parse(time ?? "");
   const given = Number.isNaN(ms) ? "" : localText(ms);
   const [typed, setTyped] = useState(given);
-  const parsed = (text: string) => fromLocalText(text) ?? (isAhead ? nextTimeOfDay(text, Date.now()) : null);
+  const parsed = (text: string) =>
+    fromLocalText(text) ?? (isAhead ? (nearestTimeOfDay(text, Date.now(), 1)?.toISOString() ?? null) : null);
   // The value was changed from elsewhere.
   useEffect(() => {
     if (parsed(typed) !== time) setTyped(given);

@@ -1,16 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import {
-  actionOf,
-  actorText,
-  auditCsv,
-  auditPath,
-  auditTarget,
-  eventMs,
-  fromLocalText,
-  localText,
-  nextTimeOfDay,
-} from "./audit.ts";
+import { actionOf, actorText, auditCsv, auditPath, auditTarget, eventMs, fromLocalText, localText } from "./audit.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const ZONE = process.env["TZ"];
@@ -71,17 +61,6 @@ test("times are UTC, whatever the zone of the one who looks", () => {
   for (const text of ["", "nonsense", "2026-02-30 12:00", "2026-03-01 25:00", "1"]) {
     expect(fromLocalText(text), text).toBeNull();
   }
-});
-
-test("a time of day alone is the next such one", () => {
-  expect(nextTimeOfDay("13:00", NOW)).toBe(new Date(NOW + 3_600_000).toISOString());
-  expect(nextTimeOfDay("12:00", NOW)).toBe(new Date(NOW + 86_400_000).toISOString());
-  for (const text of ["", "24:00", "12:60", "1", "2026-03-01 12:00"]) expect(nextTimeOfDay(text, NOW), text).toBeNull();
-});
-
-test("a time of day that today lacks is at its own hour on the next day", () => {
-  process.env["TZ"] = "Europe/Berlin";
-  expect(nextTimeOfDay("02:30", Date.parse("2026-03-29T03:45:00+02:00"))).toBe("2026-03-30T00:30:00.000Z");
 });
 
 test("says who it was", () => {

@@ -1,4 +1,5 @@
 /** The audit trail: query, table and CSV export. Pure. */
+import { wholeTarget } from "../../src/audit/whole-target.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
@@ -58,10 +59,8 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
   return Date.parse(`${time.replace(" ", "T")}Z`);
 }
 
-/** For an order for a prefix, the row's target is its first address, and its reason begins with the prefix. */
 export function auditTarget({ target, target_type: type, reason }: AuditEventWire): string {
-  const length = type === "prefix" && reason.startsWith(target) ? /^\/\d+/.exec(reason.slice(target.length)) : null;
-  return length === null ? target.replace("->", " → ") : `${target}${length[0]}`;
+  return wholeTarget(target, type, reason).replace("->", " → ");
 }
 
 /** The operator, as far as it is known. */
@@ -103,21 +102,6 @@ export function localText(ms: number): string {
 }
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2})?)$/;
-
-const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)$/;
-
-/** The next such time of day in the browser's time zone, RFC 3339; null: not one. */
-export function nextTimeOfDay(text: string, nowMs: number): string | null {
-  const [, hour, minute] = TIME_OF_DAY.exec(text.trim()) ?? [];
-  if (minute === undefined) return null;
-  const time = new Date(nowMs);
-  time.setHours(Number(hour), Number(minute), 0, 0);
-  if (time.getTime() > nowMs) return time.toISOString();
-  time.setDate(time.getDate() + 1);
-  // Today may lack the hour: the clock is set forward.
-  time.setHours(Number(hour), Number(minute), 0, 0);
-  return time.toISOString();
-}
 
 /** RFC 3339; null: not a valid time. */
 export function fromLocalText(text: string): string | null {

@@ -64,6 +64,13 @@ test("lasts longer than ordered while its target is attacked", () => {
   expect(previewSentences(preview(), NOW, [other])).not.toContain(longer);
 });
 
+test("says whose blackhole a divert replaces", () => {
+  const divert = { ...preview({ method: "divert" }), replaces_blackhole_of: ["192.0.2.7/32"] };
+  expect(previewSentences(divert, NOW, [])[1]).toBe(
+    "Neighbors that take no longer prefix get it in place of the blackhole for 192.0.2.7/32.",
+  );
+});
+
 test("says that nothing is announced, that a ban is prolonged, and that it would be refused", () => {
   expect(previewSentences(preview({ dry_run: true }), NOW, [])).toEqual([
     "Dry run: the ban is recorded for 10 min (Blackhole), nothing is announced.",

@@ -15,11 +15,8 @@ import { movedSentences } from "./wider-prefix.ts";
 const NEIGHBORS_SHOWN = 8;
 
 /** @param nowMs the service's wall clock. @param active the attacks in progress. */
-export function previewSentences(
-  { ban, refresh, effect, neighbors = [] }: OrderPreviewWire,
-  nowMs: number,
-  active: readonly AttackWire[],
-): string[] {
+export function previewSentences(preview: OrderPreviewWire, nowMs: number, active: readonly AttackWire[]): string[] {
+  const { ban, refresh, effect, neighbors = [], replaces_blackhole_of: replaced } = preview;
   if (ban.state === "rejected") {
     const reason = ban.reason === undefined ? t`it does not say why` : said(ban.reason);
     return [t`Floodwall would refuse it: ${ban.remedy === undefined ? reason : `${reason}: ${said(ban.remedy)}`}.`];
@@ -33,6 +30,9 @@ export function previewSentences(
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
     ...(isAttacked(ban, active) ? [t`It lasts longer while its target is attacked.`] : []),
     ...movedSentences(ban),
+    ...(replaced === undefined
+      ? []
+      : [t`Neighbors that take no longer prefix get it in place of the blackhole for ${replaced.join(", ")}.`]),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [t`Not as planned: ${said(ban.fallback)}.`]),
     ...(refresh

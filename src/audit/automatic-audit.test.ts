@@ -31,9 +31,10 @@ test("a ban of a prefix is a row of its first address, and says that it is of a 
   const prefix = canonicalPrefix("192.0.2.0/24");
   const wide = { ...active, prefix, target: prefix.address };
   expect(automaticBanEvent({ ban: wide, previous: null }, 5)).toMatchObject({
-    target: "192.0.2.0",
-    targetType: "prefix",
+    ...{ target: "192.0.2.0", targetType: "prefix", reason: "192.0.2.0/24" },
   });
+  const ended = { ...withdrawn, prefix, target: prefix.address };
+  expect(automaticBanEvent({ ban: ended, previous: wide }, 5)?.reason).toBe("192.0.2.0/24: attack ended");
   expect(automaticBanEvent({ ban: active, previous: null }, 5)).toMatchObject({ targetType: "host" });
   // It was recorded when it began: growth is no row.
   expect(automaticBanEvent({ ban: wide, previous: active }, 5)).toBeNull();

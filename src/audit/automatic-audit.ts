@@ -4,7 +4,13 @@
  */
 import { type BanChange, banChangeKind, MANUAL_UNBAN, rungLeft } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { AuditEvent } from "./audit-event.ts";
+
+/** The reason of a row: where it is on a prefix it begins with that, since the target is its first address. */
+export function reasonOn(prefix: Prefix, texts: readonly string[]): string {
+  return [isOneAddress(prefix) ? "" : prefix.text, ...texts].filter((text) => text !== "").join(": ");
+}
 
 const NO_CALLER = { operator: "", role: "", tenant: "" } as const;
 
@@ -24,7 +30,9 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
     result: ban.state,
     target: ban.target,
     targetType: isOneAddress(ban.prefix) ? "host" : "prefix",
-    reason: left === null ? (ban.reason ?? "") : `back from step ${left} to ${ban.step}: ${ban.method}`,
+    reason: reasonOn(ban.prefix, [
+      left === null ? (ban.reason ?? "") : `back from step ${left} to ${ban.step}: ${ban.method}`,
+    ]),
     source: "auto",
     banState: ban.state,
     dryRun: ban.dryRun,

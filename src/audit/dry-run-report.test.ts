@@ -21,12 +21,13 @@ test("has the automatic bans of dry run with their attacks, and what these were 
         event({ wallMs: 90_000, action: "unban", result: "withdrawn" }),
         event({ wallMs: 500_000 }),
         event({ wallMs: 200_000, target: "192.0.2.2" }),
-        event({ wallMs: 210_000, target: "192.0.2.0", targetType: "prefix" }),
+        event({ wallMs: 210_000, target: "192.0.2.0", targetType: "prefix", reason: "192.0.2.0/24" }),
         // None of dry run's own.
         event({ wallMs: 1, dryRun: false }),
         event({ wallMs: 2, source: "api", operator: "noc" }),
         event({ wallMs: 3, result: "rejected" }),
-        event({ wallMs: 4, reason: "back from step 1 to 0: flowspec" }),
+        event({ wallMs: 4, target: "192.0.2.0", targetType: "prefix", reason: "192.0.2.0/24: back from step 1 to 0" }),
+        event({ wallMs: 5, reason: "back from step 1 to 0: flowspec" }),
       ],
       attacks: [
         attack({ id: "a1", target, group: "web", startedAt: 59_500, endedAt: 90_000, incident: "i1" }),
@@ -47,7 +48,7 @@ test("has the automatic bans of dry run with their attacks, and what these were 
   );
   expect(report.rows).toEqual([
     { atMs: 500_000, untilMs: null, target: "192.0.2.1", group: "web", attack: "a2", incident: null, mark: null },
-    { atMs: 210_000, untilMs: null, target: "192.0.2.0", group: "mail", attack: "a3", incident: "i2", mark: "real" },
+    { atMs: 210_000, untilMs: null, target: "192.0.2.0/24", group: "mail", attack: "a3", incident: "i2", mark: "real" },
     { atMs: 200_000, untilMs: null, target: "192.0.2.2", group: null, attack: null, incident: null, mark: null },
     {
       atMs: 60_000,

@@ -5,6 +5,7 @@
 
 import type { Attack } from "../detection/attack/attack.ts";
 import type { AuditEvent } from "./audit-event.ts";
+import { wholeTarget } from "./whole-target.ts";
 
 /** As an operator marked the incident of its attack. */
 type Mark = "real" | "expected" | "false_alarm";
@@ -66,13 +67,15 @@ export function* dryRunReport({
   );
   const byTarget = Map.groupBy(attacks, (attack) => attack.target ?? attack.carpet?.prefix.split("/")[0] ?? "");
   const rows: MarkedBan[] = [];
-  for (const { action, result, reason, wallMs, target } of own) {
-    if (action !== "ban" || result !== "active" || reason !== "") continue;
+  for (const { action, result, reason, wallMs, target, targetType } of own) {
+    const whole = wholeTarget(target, targetType, reason);
+    // A ban that goes back to a milder rung has a row that says so.
+    if (action !== "ban" || result !== "active" || !["", whole].includes(reason)) continue;
     const attack = byTarget.get(target)?.find((each) => isDuring(each, wallMs)) ?? null;
     const incident = attack?.incident ?? null;
     const later = (ends.get(target) ?? []).map((end) => end.wallMs).filter((endMs) => endMs >= wallMs);
     rows.push({
-      ...{ atMs: wallMs, untilMs: later.length === 0 ? null : Math.min(...later), target },
+      ...{ atMs: wallMs, untilMs: later.length === 0 ? null : Math.min(...later), target: whole },
       ...{ group: attack?.group ?? null, attack: attack?.id ?? null, incident },
       mark: incident === null ? null : markOf(incident),
     });

@@ -53,48 +53,53 @@ const NAMES = Object.keys(ROUTES);
 const rules = NAMES.filter((name) => ROUTES[name]?.kind === "flowspec");
 const of = (...words: readonly string[]) => NAMES.filter((name) => words.some((word) => name.includes(word)));
 
+/** Why routes do not get to a neighbor, with their names. */
+type Kept = Readonly<Record<string, readonly string[]>>;
+
+const NO = { blackhole: of("blackhole"), divert: of("divert"), flowspec: rules };
+const takesNo = (...methods: (keyof typeof NO)[]): Kept =>
+  Object.fromEntries(methods.map((method) => [`its policy p takes no ${method} routes`, NO[method]]));
+
 describe("a neighbor", () => {
-  test.each<[string, Partial<NeighborPolicy> | null, Partial<BgpNeighbor>, readonly string[], string]>([
-    ["without a policy", null, {}, [], ""],
-    ["in dry run", null, { dryRun: true }, NAMES, "it is in dry run"],
-    ["for blackholes", { methods: ["blackhole"] }, {}, of("divert"), "its policy p takes no divert routes"],
-    ["for diverts", { methods: ["divert"] }, {}, of("blackhole"), "its policy p takes no blackhole routes"],
-    ["without rules", { methods: ["blackhole", "divert"] }, {}, rules, "its policy p takes no flowspec routes"],
-    ["for rules", { methods: ["flowspec"] }, {}, of("blackhole"), "its policy p takes no blackhole routes"],
-    ...ROUTE_FAMILIES.map((family): [string, Partial<NeighborPolicy>, object, readonly string[], string] => {
+  test.each<[string, Partial<NeighborPolicy> | null, Partial<BgpNeighbor>, Kept]>([
+    ["without a policy", null, {}, {}],
+    ["with one that limits nothing", {}, {}, {}],
+    ["in dry run", null, { dryRun: true }, { "it is in dry run": NAMES }],
+    ["for blackholes", { methods: ["blackhole"] }, {}, takesNo("divert", "flowspec")],
+    ["for diverts", { methods: ["divert"] }, {}, takesNo("blackhole", "flowspec")],
+    ["for rules", { methods: ["flowspec"] }, {}, takesNo("blackhole", "divert")],
+    ["without rules", { methods: ["blackhole", "divert"] }, {}, takesNo("flowspec")],
+    ...ROUTE_FAMILIES.map((family): [string, Partial<NeighborPolicy>, object, Kept] => {
       const [, digit = "", kind = ""] = /^ipv(\d)-(\w+)$/.exec(family) ?? [];
       const kept = NAMES.filter(
         (name) => name.endsWith(digit) && (ROUTES[name]?.kind === "unicast") === (kind === "unicast"),
       );
       const families = ROUTE_FAMILIES.filter((each) => each !== family);
-      return [`without ${family}`, { families }, {}, kept, `its policy p has no IPv${digit} ${kind}`];
+      return [`without ${family}`, { families }, {}, { [`its policy p has no IPv${digit} ${kind}`]: kept }];
     }),
     [
       "that takes prefixes up to /24",
       { lengths: { 4: { from: 8, to: 24 }, 6: { from: 0, to: 128 } } },
       {},
-      ["blackhole 4", "divert 4"],
-      "its policy p takes no /32, only /8-/24",
+      { "its policy p takes no /32, only /8-/24": ["blackhole 4", "divert 4"] },
     ],
     [
       "that takes one length of IPv6",
       { lengths: { 4: { from: 0, to: 32 }, 6: { from: 48, to: 48 } } },
       {},
-      ["blackhole 6", "divert 6"],
-      "its policy p takes no /128, only /48",
+      { "its policy p takes no /128, only /48": ["blackhole 6", "divert 6"] },
     ],
-  ])("%s is kept from its routes alone, with the reason", (_, changes, more, kept, cause) => {
+  ])("%s is kept from its routes alone, with the reason", (_, changes, more, kept) => {
     const made = policies(changes, more);
-    const refusals = Object.entries(ROUTES).flatMap(([name, route]) => {
-      const refusal = made.refusalAt(AT, route);
-      return refusal === null ? [] : [[name, refusal]];
-    });
-    const own = refusals.filter(([, refusal]) => refusal === cause).map(([name]) => name);
-    expect(own).toEqual([...kept]);
-    for (const [name = "", route] of Object.entries(ROUTES)) {
-      const isKept = refusals.some(([refused]) => refused === name);
-      expect(made.marksOf(route).includes(markOf(AT, "policy")), name).toBe(isKept);
-      expect(made.problemOf(route) === null, name).toBe(!isKept);
+    const causes = Object.fromEntries(
+      Object.entries(kept).flatMap(([cause, names]) => names.map((one) => [one, cause])),
+    );
+    for (const [name, route] of Object.entries(ROUTES)) {
+      const cause = causes[name] ?? null;
+      expect(made.refusalAt(AT, route), name).toBe(cause);
+      expect(made.problemOf(route), name).toBe(cause);
+      expect(made.keptFrom(route), name).toEqual(cause === null ? [] : [{ neighbor: AT, cause }]);
+      expect(made.marksOf(route), name).toEqual(cause === null ? [] : [markOf(AT, "policy")]);
     }
   });
 

@@ -1,5 +1,7 @@
 /** Builds the audit row of a call from its result (docs/interface.md#audit-trail). */
 import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
+import { reasonOn } from "../audit/automatic-audit.ts";
+import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { describeRefusal, type Refusal } from "./refusal.ts";
 import type { AuditRule, Call, Outcome, OutcomePart } from "./route.ts";
 
@@ -39,6 +41,8 @@ function rowOf<Fields>(
 ): AuditEvent {
   const { operator, role, tenant } = call.principal;
   const named = ended instanceof Response || ended.kind !== "outcome" ? undefined : ended.target;
+  const prefix = named === undefined ? (rule.prefix?.(fields) ?? null) : null;
+  const end = endOf(ended);
   return {
     wallMs,
     action: rule.action,
@@ -46,10 +50,11 @@ function rowOf<Fields>(
     role,
     tenant: tenant ?? "",
     target: named?.text ?? rule.target(call, fields),
-    targetType: named?.type ?? rule.targetType,
+    targetType: named?.type ?? (prefix !== null && !isOneAddress(prefix) ? "prefix" : rule.targetType),
     source: "api",
     dryRun,
-    ...endOf(ended),
+    ...end,
+    reason: prefix === null ? end.reason : reasonOn(prefix, [end.reason]),
   };
 }
 

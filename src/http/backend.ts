@@ -52,6 +52,7 @@ import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
+import type { Commander } from "../system/standing-orders.ts";
 import type { TargetKind } from "../targets/target-words.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
@@ -150,13 +151,13 @@ export interface Backend extends ClusterSource {
   /** Rejects with a BackendFault when it could not be kept or installed. */
   blockSource(order: BlockRequest): Promise<BlockAnswer>;
   /** Rejects with a BackendFault when that could not be carried out. */
-  unblockSource(pair: Pair): Promise<UnblockAnswer>;
+  unblockSource(pair: Pair, by: Commander): Promise<UnblockAnswer>;
   /** The operator's rules for the data plane. */
   readonly filterRules: Pick<FilterRules, "views" | "remove">;
   /** By the name of the rule; null: none is in the kernel. */
   filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null;
   /** Rejects with a BackendFault when it could not be kept. */
-  orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer>;
+  orderFilterRule(order: RuleOrder, rule: OperatorRule, by: Commander): Promise<RuleOrderAnswer>;
   /** The answer of orderFilterRule() now, and the effect on the last minute's traffic. Changes nothing. */
   filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview;
   /** The same of blockSource(). @param by of a tenant, only the traffic of its hosts counts. */
@@ -377,6 +378,8 @@ export interface BanPreview {
   /** The address has a ban: the command would extend it and make it a manual one. */
   readonly isRefresh: boolean;
   readonly movesWith?: MovedAlong | null;
+  /** Bans whose blackhole of a wider prefix it replaces, the oldest first. */
+  readonly replaces?: readonly Ban[];
 }
 
 export interface BanView extends Dropping {

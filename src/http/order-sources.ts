@@ -6,6 +6,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { DiversionView } from "../mitigation/diversion.ts";
 import type { RuleEffect } from "../mitigation/operator/rule-effect.ts";
 import type { OrderFile } from "../mitigation/order/order-file.ts";
+import type { PrefixContents } from "../mitigation/order/remedies.ts";
 import type { ReceivedServices } from "../mitigation/protection/received-services.ts";
 import type { Prefix } from "../net/prefix.ts";
 
@@ -17,8 +18,8 @@ export type OrderEffect =
 export interface OrderSources {
   /** Templates of the configuration, by name. */
   templates(): ReadonlyMap<string, OrderFile>;
-  /** An entry of `protected_whitelist` within the prefix, that is not all of it; null: there is none. */
-  sparedIn(prefix: Prefix): string | null;
+  /** What is in the prefix of a refused order; of entries of `protected_whitelist` one that is not all of it. */
+  contentsOf(prefix: Prefix): PrefixContents;
   /** The effect of a ban on the traffic of the last minute, as far as the caller may see it. */
   effect(ban: Ban, by: Principal): OrderEffect;
   /** The neighbors that are not to get such a route, and why. */

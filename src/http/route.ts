@@ -2,6 +2,7 @@
 import type { Access, Principal } from "../access/principal.ts";
 import type { AuditAction, AuditResult, AuditTargetType } from "../audit/audit-event.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { FieldCheck } from "./server/fields.ts";
@@ -57,6 +58,8 @@ export interface AuditRule<Fields> {
   readonly targetType: AuditTargetType;
   /** Empty while it is not known: `fields` is null if the call ended before they were read. */
   target(call: Call, fields: Fields | null): string;
+  /** The prefix that it is on; null: it is not known. Default: what it is on is no prefix. */
+  prefix?(fields: Fields | null): Prefix | null;
 }
 
 /** A longer name is none of a rule, a window or a hostgroup, and is shortened in the audit trail. */

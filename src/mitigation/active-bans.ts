@@ -8,6 +8,7 @@ import type { EnclosingPrefixes } from "./circumstances.ts";
 import { CountedBans } from "./counted-bans.ts";
 import { EnclosedBans } from "./enclosed-bans.ts";
 import { type EnclosingRefusal, notAnnounced, OVER_FRACTION } from "./enclosing.ts";
+import { divertedBy } from "./measure.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
 const DIVERTED_ITSELF = "the ban of the prefix itself diverts it";
@@ -104,6 +105,14 @@ export class ActiveBans extends CountedBans<string> {
         (isDropped ? this.#overFraction(prefix, policy) : null),
       nodeOf: (prefix) => this.#enclosed.nodeOf(prefix),
     };
+  }
+
+  /** The bans whose blackhole of a wider prefix is left out once this one diverts that, the oldest first. */
+  replacedBy(ban: Ban): readonly Ban[] {
+    const diverted = ban.measure.kind === "divert" && isReal(ban) ? divertedBy(ban.measure) : null;
+    return diverted === null
+      ? []
+      : this.#enclosed.droppingBans(diverted).filter(({ prefix: { text } }) => text !== ban.prefix.text);
   }
 
   /** A tenant moves the traffic of others only as far as it is theirs. An attack is mitigated as the hostgroup says. */

@@ -53,6 +53,10 @@ describe("a wider prefix that one ban drops and another one diverts", () => {
     bench.engine.tick(15);
     expect(wideRoute(bench)).toMatchObject({ encloses: 32 });
     expect(wideRoute(bench)).not.toHaveProperty("isDivert");
+    // Before it is ordered again, its preview has whose blackhole it would replace.
+    const replacedBy = (target: typeof victim) =>
+      bench.engine.active.replacedBy(bench.engine.preview(plainOrder(target), 20)).map(({ target: of }) => of);
+    expect([replacedBy(other), replacedBy(victim)]).toEqual([[victim], []]);
   });
 
   test("is for the neighbors that take no narrower one, also beside an order for it at some neighbors", async () => {

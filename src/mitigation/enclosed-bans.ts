@@ -102,6 +102,12 @@ export class EnclosedBans {
     return this.#oldest(wider, (ban) => ban.measure.kind === "divert" && isReal(ban) && ban.prefix.text !== own.text);
   }
 
+  /** The bans for whose sake the traffic of the prefix is dropped, the oldest first. */
+  droppingBans(wider: Prefix): Ban[] {
+    const bans = [...(this.#byPrefix.get(wider.text)?.bans.values() ?? [])];
+    return bans.filter((ban) => isDropping(ban) && isReal(ban)).sort((a, b) => (isOlder(a, b) ? -1 : 1));
+  }
+
   /** The scrub node of the oldest ban that diverts the prefix; null: there is none. */
   nodeOf(wider: Prefix): string | null {
     const oldest = this.#oldest(wider, ({ measure }) => measure.kind === "divert" && measure.node !== null);

@@ -120,11 +120,16 @@ function blackholeRoutes({ route, enclosing }: BlackholeMeasure): readonly Route
   return enclosing === undefined ? [route] : [route, enclosing];
 }
 
+/** What is diverted, by a route or by a hook; null: nothing is. */
+export function divertedBy({ route, diversion }: DivertMeasure): Prefix | null {
+  return route?.prefix ?? diversion ?? null;
+}
+
 /** The wider prefix that is announced for the ban, to some neighbors or to all; null: none is. */
 export function enclosingIn(measure: Measure, prefix: Prefix): Prefix | null {
   if (measure.kind === "blackhole") return measure.enclosing?.prefix ?? null;
-  const announced = measure.kind === "divert" ? (measure.route?.prefix ?? measure.diversion) : undefined;
-  return announced !== undefined && announced.length < prefix.length ? announced : null;
+  const announced = measure.kind === "divert" ? divertedBy(measure) : null;
+  return announced !== null && announced.length < prefix.length ? announced : null;
 }
 
 /**

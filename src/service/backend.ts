@@ -53,6 +53,7 @@ import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
+import type { Commander } from "../system/standing-orders.ts";
 import { countStates } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
@@ -263,6 +264,7 @@ export class ServiceBackend implements Backend {
       movesWith: this.#moving.of(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
+      replaces: bans.active.replacedBy(ban),
     };
   }
 
@@ -296,8 +298,8 @@ export class ServiceBackend implements Backend {
     return orKernelFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
   }
 
-  unblockSource(pair: Pair): Promise<UnblockAnswer> {
-    return orKernelFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+  unblockSource(pair: Pair, by: Commander): Promise<UnblockAnswer> {
+    return orKernelFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs, by));
   }
 
   get filterRules(): FilterRules {
@@ -306,8 +308,8 @@ export class ServiceBackend implements Backend {
 
   filterRuleCounts = (): ReadonlyMap<string, RuleCounts> | null => this.#floodwall.dataPlane?.operatorCounts() ?? null;
 
-  orderFilterRule = (order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> =>
-    this.#floodwall.filterRules.order(order, rule);
+  orderFilterRule = (order: RuleOrder, rule: OperatorRule, by: Commander): Promise<RuleOrderAnswer> =>
+    this.#floodwall.filterRules.order(order, rule, by);
 
   filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview {
     return { ...this.filterRules.preview(order, rule), effect: filterRuleEffect(rule, this.#floodwall) };

@@ -2,10 +2,11 @@ import { expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ban } from "../../test/fixtures/views.ts";
 import { forgettingTable } from "../system/record-table.ts";
-import { StandingOrders } from "../system/standing-orders.ts";
+import { type Commander, StandingOrders } from "../system/standing-orders.ts";
 import { banOrderChange, blockSubject, noticed, type OrderedChange, ownedBy } from "./order-changes.ts";
 
 const BLOCK = {
+  operator: "noc",
   source: address("198.51.100.7"),
   victim: address("192.0.2.1"),
   createdAt: 0,
@@ -16,24 +17,32 @@ const BLOCK = {
 test("a standing order is made, changed and ended", async () => {
   const changes: OrderedChange[] = [];
   const observer = { began: () => {}, refused: () => {}, ended: () => {} };
-  const orders = new StandingOrders<typeof BLOCK, never, "expired">({
+  const orders = new StandingOrders<typeof BLOCK, never, "expired" | "unblocked">({
     store: forgettingTable(),
     keyOf: ({ source }) => source,
     times: { endsAt: ({ expiresAt }) => expiresAt, endingAt: (order) => order, longestMs: () => 1000 },
     observer: noticed(observer, blockSubject, (more) => changes.push(...more)),
   });
-  const place = (record: typeof BLOCK) =>
+  const place = (record: typeof BLOCK, by?: Commander) =>
     orders.place<never>({
       decide: () => ({ kind: "begins", key: record.source, record, basis: [] }),
       takeEffect: () => {},
+      ...(by && { by }),
     });
   await place(BLOCK);
   await place({ ...BLOCK, expiresAt: 2000 });
   orders.expire("expired", 3000);
-  expect(changes.map(({ turn, target, end, expiresAt }) => [turn, target, end, expiresAt])).toEqual([
-    ["made", "198.51.100.7->192.0.2.1", "", 1000],
-    ["changed", "198.51.100.7->192.0.2.1", "", 2000],
-    ["ended", "198.51.100.7->192.0.2.1", "expired", 2000],
+  await place(BLOCK, { operator: "eve", tenant: "acme", reason: "" });
+  await orders.endSaved("unblocked", [BLOCK], { operator: "boss", tenant: null, reason: "done" });
+  expect(new Set(changes.map(({ target }) => target))).toEqual(new Set(["198.51.100.7->192.0.2.1"]));
+  expect(
+    changes.map(({ turn, end, expiresAt, operator, by, reason }) => [turn, end, expiresAt, operator, by, reason]),
+  ).toEqual([
+    ["made", "", 1000, "noc", null, "ticket 7"],
+    ["changed", "", 2000, "noc", null, "ticket 7"],
+    ["ended", "expired", 2000, "", null, ""],
+    ["made", "", 1000, "eve", "acme", "ticket 7"],
+    ["ended", "unblocked", 1000, "boss", null, "done"],
   ]);
   const tenancy = { tenantOf: (ip: string) => `tenant of ${ip}`, groupOf: () => "web" };
   expect(changes.map((change) => ownedBy(tenancy, change).tenant)[0]).toBe("tenant of 192.0.2.1");

@@ -9,7 +9,7 @@ import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { OrderChange, OrderTurn } from "../notify/order-notices.ts";
 import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
-import type { OrderObserver } from "../system/standing-orders.ts";
+import type { Commander, OrderObserver } from "../system/standing-orders.ts";
 
 /** An order that changed, and what it is about: a prefix, or what an owner has as a whole. */
 export interface OrderedChange extends Omit<OrderChange, "tenant" | "group"> {
@@ -19,6 +19,7 @@ export interface OrderedChange extends Omit<OrderChange, "tenant" | "group"> {
 export type OnOrders = (changes: readonly OrderedChange[]) => void;
 type Subject = Omit<OrderedChange, "turn" | "end">;
 
+const NO_COMMANDER: Commander = { operator: "", tenant: null, reason: "" };
 const OF_NONE = { tenant: null, group: null } as const;
 
 /** The observer, and after it the listener. */
@@ -29,13 +30,16 @@ export function noticed<R, Refusal, End extends string, Observer extends OrderOb
 ): Observer {
   return {
     ...observer,
-    began(order, before) {
-      observer.began(order, before);
-      onOrders([{ ...subjectOf(order), turn: before === null ? "made" : "changed", end: "" }]);
+    began(order, before, by) {
+      observer.began(order, before, by);
+      const whose = by && { operator: by.operator, by: by.tenant };
+      onOrders([{ ...subjectOf(order), ...whose, turn: before === null ? "made" : "changed", end: "" }]);
     },
-    ended(end, orders) {
-      observer.ended(end, orders);
-      if (orders.length > 0) onOrders(orders.map((order) => ({ ...subjectOf(order), turn: "ended", end })));
+    ended(end, orders, by = NO_COMMANDER) {
+      observer.ended(end, orders, by);
+      const { operator, tenant, reason } = by;
+      const ended = { operator, by: tenant, reason, turn: "ended", end } as const;
+      if (orders.length > 0) onOrders(orders.map((order) => ({ ...subjectOf(order), ...ended })));
     },
   };
 }

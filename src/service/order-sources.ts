@@ -10,9 +10,13 @@ import { banEffect } from "./order-effects.ts";
 export function orderSources(floodwall: Floodwall, tenancy: () => Tenancy): OrderSources {
   return {
     templates: () => new Map(floodwall.config.orderTemplates.map(({ name, order }) => [name, order])),
-    sparedIn: (prefix) => {
-      const entry = overlapping(floodwall.config.whitelist, prefix);
-      return entry !== null && entry !== prefix.text && prefixCovers(prefix, canonicalPrefix(entry)) ? entry : null;
+    contentsOf: (prefix) => {
+      const { whitelist, lookup, hostgroups } = floodwall.config;
+      const entry = overlapping(whitelist, prefix);
+      const isWithin = entry !== null && entry !== prefix.text && prefixCovers(prefix, canonicalPrefix(entry));
+      const inOrder = lookup.groupsIn(prefix).toSorted((a, b) => a - b);
+      const groups = inOrder.flatMap((index) => hostgroups[index]?.name ?? []);
+      return { spared: isWithin ? entry : null, hostgroups: groups };
     },
     effect: (ban, by) => banEffect(ban, floodwall, (host) => tenancy().owns(by, host)),
     keptFrom: (route) => floodwall.announcer?.keptFrom(route) ?? [],

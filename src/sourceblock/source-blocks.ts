@@ -8,7 +8,7 @@ import { ADMINISTRATOR, type Holder, type Room, Shares } from "../access/shares.
 import { SOURCE_BLOCK_SECONDS_MAX } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { RecordTable } from "../system/record-table.ts";
-import { type OrderObserver, type OrderTimes, StandingOrders } from "../system/standing-orders.ts";
+import { type Commander, type OrderObserver, type OrderTimes, StandingOrders } from "../system/standing-orders.ts";
 import type { Decision } from "../system/stored-order.ts";
 import {
   type BlockRefusal,
@@ -171,7 +171,7 @@ export class SourceBlocks {
   }
 
   /** Ends a block for an operator. Rejects with an InstallFault when the kernel refuses: then the block stays. */
-  async unblock(pair: Pair, wallMs: number): Promise<UnblockAnswer> {
+  async unblock(pair: Pair, wallMs: number, by?: Commander): Promise<UnblockAnswer> {
     this.#expire(wallMs);
     if (!this.#policy.hasDataplane) return this.#refused("no_dataplane");
     const block = this.#index.get(pair);
@@ -182,7 +182,7 @@ export class SourceBlocks {
     }
     const view = this.#view(block);
     if (!this.#policy.dryRun) this.#uninstall(block);
-    return { kind: "done", view, isSaved: await this.#orders.endSaved("unblocked", [block]) };
+    return { kind: "done", view, isSaved: await this.#orders.endSaved("unblocked", [block], by) };
   }
 
   /** The block in force; null: none. @param name that of its pair. */

@@ -24,14 +24,24 @@ export interface OrderIndex<R> {
   remove(order: R): void;
 }
 
+/** The caller by whose command an order begins or ends. */
+export interface Commander {
+  readonly operator: string;
+  /** null: an administrator. */
+  readonly tenant: string | null;
+  /** Why it ends; empty: it begins, or it is not said. */
+  readonly reason: string;
+}
+
 export interface OrderObserver<R, Refusal, End> {
   /**
    * In force; on disk, or queued where the tables changed while it was written. @param before the order that it replaces;
-   * null: none.
+   * null: none. @param by absent: the order says it, or it is of another brain.
    */
-  began(order: R, before: R | null): void;
+  began(order: R, before: R | null, by?: Commander): void;
   refused(refusal: Refusal): void;
-  ended(end: End, orders: readonly R[]): void;
+  /** @param by absent: no caller ended them, or one at another brain. */
+  ended(end: End, orders: readonly R[], by?: Commander): void;
 }
 
 interface StandingOrdersOptions<R, Refusal, End> {
@@ -48,6 +58,8 @@ interface Placing<R, Refusal> {
   readonly decide: () => Decision<R, Refusal>;
   /** The effect of the order, which is in the table by then. It may end the order again, and reject. */
   readonly takeEffect: (order: R) => void | Promise<void>;
+  /** Where the order itself does not say whose it is. */
+  readonly by?: Commander;
 }
 
 export class StandingOrders<R, Refusal, End> {
@@ -80,7 +92,7 @@ export class StandingOrders<R, Refusal, End> {
   }
 
   /** Rejects with the error of the store, and then nothing has changed, or with that of `takeEffect`. */
-  async place<Own extends Refusal>({ decide, takeEffect }: Placing<R, Own>): Promise<OrderOutcome<R, Own>> {
+  async place<Own extends Refusal>({ decide, takeEffect, by }: Placing<R, Own>): Promise<OrderOutcome<R, Own>> {
     const { store, observer } = this.#options;
     const outcome = await carryOut<R, Own>({
       table: store,
@@ -90,7 +102,7 @@ export class StandingOrders<R, Refusal, End> {
         const before = this.get(this.#options.keyOf(order));
         this.#put(order);
         await takeEffect(order);
-        observer.began(order, before);
+        observer.began(order, before, by);
       },
     });
     if (outcome.kind === "refused") observer.refused(outcome.refusal);
@@ -115,17 +127,17 @@ export class StandingOrders<R, Refusal, End> {
   }
 
   /** The same for a caller who waits, and by whose command they end: resolves with whether all of it is on disk. */
-  endSaved(end: End, orders: readonly R[]): Promise<boolean> {
+  endSaved(end: End, orders: readonly R[], by?: Commander): Promise<boolean> {
     const { store, keyOf } = this.#options;
     for (const order of orders) store.sharing?.ends(keyOf(order), order);
-    return this.endHere(end, orders);
+    return this.endHere(end, orders, by);
   }
 
   /** The same, when they end at this brain alone: what failed here may hold elsewhere. */
-  async endHere(end: End, orders: readonly R[]): Promise<boolean> {
+  async endHere(end: End, orders: readonly R[], by?: Commander): Promise<boolean> {
     for (const order of orders) this.#remove(order);
     const saved = orders.map((order) => this.#options.store.save(this.#options.keyOf(order), null));
-    this.#options.observer.ended(end, orders);
+    this.#options.observer.ended(end, orders, by);
     return (await Promise.all(saved)).every((isSaved) => isSaved);
   }
 

@@ -11,6 +11,7 @@ thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 hostgroups:
   - { name: web, networks: [203.0.113.0/25], tenant: acme, mitigation: flowspec }
   - { name: mail, networks: [203.0.113.128/25], tenant: acme }
+  - { name: voice, networks: [198.51.100.128/25] }
 ban: { max_active_bans: 6 }
 bgp:
   { speaker: external, grpc: /nowhere/gobgp.sock, local_asn: 64500, router_id: 192.0.2.10, next_hop: 192.0.2.66,
@@ -75,7 +76,12 @@ const BAD: readonly (readonly [name: string, body: object, status: number, says:
   ],
   ["a prefix with own infrastructure", { prefix: "192.0.2.0/25", method: "blackhole" }, 409, "own infrastructure"],
   ["a prefix outside", { prefix: "100.64.0.0/24", method: "blackhole" }, 409, "add it there"],
-  ["a prefix of two hostgroups", { prefix: "203.0.113.0/24", method: "blackhole" }, 409, "protected_whitelist"],
+  [
+    "a prefix of two hostgroups",
+    { prefix: "198.51.100.0/24", method: "blackhole" },
+    409,
+    "it has addresses of global, voice: order the part of each by itself",
+  ],
   ["a prefix that is too wide", { prefix: "2001:db8::/40", method: "blackhole" }, 409, "ban.order_widest_v6"],
   ["a prefix without a method", { prefix: "198.51.100.0/26" }, 409, "needs a method"],
   ["an unknown method", { ip: "198.51.100.7", method: "pray" }, 400, "blackhole"],

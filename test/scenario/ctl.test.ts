@@ -8,7 +8,7 @@ import { manualPage } from "../../src/cli/ctl/help.ts";
 import { plain, short, since } from "../../src/cli/ctl/table.ts";
 import { systemClock } from "../../src/system/clock.ts";
 import { Receiver } from "../fixtures/notify/notify.ts";
-import { freePort, ServiceProcess } from "../fixtures/service.ts";
+import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 
 const CONFIG = `
@@ -17,17 +17,25 @@ networks: [203.0.113.0/24]
 protected_whitelist: [203.0.113.99]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 `;
-const NOTIFY = "notify: { targets: [{ name: noc, webhook: { url_env: HOOK } }] }\n";
+const NOTIFY = `
+notify:
+  targets: [{ name: noc, webhook: { url_env: HOOK } }, { name: desk, webhook: { url_env: DESK } }]
+  routes: [{ events: [order_made, order_ended], targets: [desk] }, { targets: [noc] }]
+`;
 const TOKENS = "tokens: [{ name: noc, token_env: NOC, role: operator }, { name: eye, token_env: EYE, role: viewer }]";
 const SECRETS = { NOC: "noc-secret-0123456789", EYE: "eye-secret-0123456789" };
 
 const undo = new Undo();
-const hook = new Receiver();
-undo.add(() => hook.stop());
+const [hook, desk] = [new Receiver(), new Receiver()];
+undo.add(() => Promise.all([hook.stop(), desk.stop()]));
 let service: ServiceProcess;
 
 beforeAll(async () => {
-  service = await ServiceProcess.start({ config: CONFIG + NOTIFY, api: TOKENS, env: { ...SECRETS, HOOK: hook.url } });
+  service = await ServiceProcess.start({
+    config: CONFIG + NOTIFY,
+    api: TOKENS,
+    env: { ...SECRETS, HOOK: hook.url, DESK: desk.url },
+  });
   undo.add(() => service.remove());
 });
 afterAll(() => undo.all());
@@ -112,7 +120,12 @@ describe("commands that order", () => {
     const opened = await run(["maintenance", "open", "move", "--watch-only", "--for", "2h", "--reason", "ticket 9"]);
     expect(opened.out).toMatch(/move +yes .*ticket 9/);
     expect((await run(["maintenance"])).out).toMatch(/move +yes/);
-    expect((await run(["maintenance", "close", "move"])).out).toBe("the window move is closed");
+    const closed = await run(["maintenance", "close", "move", "--reason", "moved"]);
+    expect(closed.out).toBe("the window move is closed");
+    type Notice = { orders: { type: string; operator?: string; reason?: string; end?: string } };
+    const notices = () => desk.received.map(({ body }) => (JSON.parse(body) as Notice).orders);
+    await eventually(() => notices().some(({ type, end }) => type === "maintenance" && end !== undefined), "no notice");
+    expect(notices()).toContainEqual(expect.objectContaining({ operator: "noc", reason: "moved", end: "closed" }));
     const later = await run(["maintenance", "open", "night", "--quiet", "--for", "2h", "--at", "23:59"]);
     expect(later.out).toMatch(/^opens at \d{4}-.*:59:00Z and closes at \d{4}-.*:59:00Z$/m);
     expect((await run(["maintenance", "close", "night"])).code).toBe(EXIT.done);
@@ -217,7 +230,7 @@ test("notify sends a test to a target, waits for its delivery, and says why it f
     complaint: "floodwall ctl: unknown target of notifications: GET /api/v1/notify/targets lists them",
   });
   const routed = await run(["notify", "routes", "attack_started", "--pps", "5"]);
-  expect(routed.out).toBe("attack_started (critical) goes to noc\nThere are no routes.");
+  expect(routed.out).toMatch(/^attack_started \(critical\) goes to noc\nROUTE .*\nnotify\.routes\[1\] +noc /);
   expect((await run(["notify", "everyone"])).code).toBe(EXIT.usage);
 });
 

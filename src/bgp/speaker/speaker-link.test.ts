@@ -8,17 +8,8 @@ import type { SpeakerClient } from "./speaker-client.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
 import { SpeakerLink } from "./speaker-link.ts";
 
-test("the pauses before a speaker that dies again soon grow up to their bound, and are short again after a minute", async () => {
-  const clock = new ManualClock();
-  let die: (fault: Error) => void = () => {};
-  const client: Partial<SpeakerClient> = {
-    listPeers: async () => [],
-    watchPeers: () =>
-      new Promise((_, reject) => {
-        die = reject;
-      }),
-    close: () => {},
-  };
+/** A link to a speaker that has no neighbors. */
+function linkTo(connect: () => Promise<SpeakerClient>, clock: ManualClock, onUp: () => void = () => {}): SpeakerLink {
   const reconciler: Partial<RouteReconciler> = {
     attach: async () => {},
     detach: () => {},
@@ -33,27 +24,39 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     setDeferring: () => {},
     resend: () => {},
   };
-  let ups = 0;
   const speaker: Partial<Speaker> = {
     policies: ALL_NEIGHBORS,
-    connect: async () => client as SpeakerClient,
+    connect,
     configure: async () => [],
     follow: async () => ({ notifications: [], blameless: [], unsent: [], deferring: [], limits: [], known: [] }),
   };
-  const link = new SpeakerLink({
+  return new SpeakerLink({
     learned: { found: () => {}, takeOthers: () => [] },
     speaker: speaker as Speaker,
     reconciler: reconciler as RouteReconciler,
     clock,
     timers: new ManualTimers(clock),
     times: { pollMs: 1_000, checkMs: 10_000, retryMinMs: 50, retryMaxMs: 5_000 },
-    onUp: () => {
-      ups++;
-    },
+    onUp,
     onDown: () => {},
     onSessions: () => {},
     onNeighborFaults: () => {},
     onNotifications: () => {},
+  });
+}
+
+test("the pauses before a speaker that dies again soon grow up to their bound, and are short again after a minute", async () => {
+  const clock = new ManualClock();
+  let die: (fault: Error) => void = () => {};
+  const watchPeers = () =>
+    new Promise<void>((_, reject) => {
+      die = reject;
+    });
+  const client: Partial<SpeakerClient> = { listPeers: async () => [], watchPeers, close: () => {} };
+  let ups = 0;
+  const connect = async () => client as SpeakerClient;
+  const link = linkTo(connect, clock, () => {
+    ups++;
   });
   link.start();
   await nextTurn();
@@ -77,5 +80,42 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     await nextTurn();
   }
   expect(await diesAndReturns()).toBe(50);
+  await link.stop();
+});
+
+test("what is asked while a connection is replaced is answered by the next one, and by none where the speaker is gone", async () => {
+  const opening: PromiseWithResolvers<SpeakerClient>[] = [];
+  const link = linkTo(() => {
+    opening.push(Promise.withResolvers());
+    return opening.at(-1)?.promise ?? Promise.reject(new Error("none"));
+  }, new ManualClock());
+  const clientOf = (name: string) => {
+    let isClosed = false;
+    const close = () => {
+      isClosed = true;
+    };
+    const listGlobal = async () => {
+      await nextTurn();
+      if (isClosed) throw new SpeakerFault("ListPath", "closed", "unreachable");
+      return name;
+    };
+    const own = { listPeers: async () => [], watchPeers: () => new Promise(() => {}), listGlobal, close };
+    return own as unknown as SpeakerClient;
+  };
+  const asked = () => link.ask(async (client) => client.listGlobal("ipv4-unicast") as unknown as Promise<string>);
+  link.start();
+  opening[0]?.resolve(clientOf("first"));
+  await nextTurn();
+  const during = asked();
+  link.restart();
+  await nextTurn();
+  const meanwhile = asked();
+  opening[1]?.resolve(clientOf("second"));
+  expect(await Promise.all([during, meanwhile])).toEqual(["second", "second"]);
+  link.restart();
+  await nextTurn();
+  const last = asked();
+  opening[2]?.reject(new SpeakerFault("GetBgp", "gone", "unreachable"));
+  expect(await last).toBeNull();
   await link.stop();
 });

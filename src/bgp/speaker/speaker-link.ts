@@ -54,6 +54,8 @@ export class SpeakerLink {
   #running: Promise<void> | null = null;
   #isStopping = false;
   #client: SpeakerClient | null = null;
+  /** The newest attempt to connect; of one that failed null. */
+  #connecting: Promise<SpeakerClient | null> = Promise.resolve(null);
   /** As the last sessions said. */
   #isDeferring = false;
   /** Set by restart(): ends the present connection, as failed if it has a fault. */
@@ -94,10 +96,13 @@ export class SpeakerLink {
     }
   }
 
-  /** Asks the speaker; null: there is no connection, or it fails meanwhile. */
+  /** Asks the speaker, by the next connection where the present one is replaced meanwhile; null: it does not answer. */
   async ask<T>(question: (client: SpeakerClient) => Promise<T>): Promise<T | null> {
-    const client = this.#client;
-    return client === null ? null : question(client).catch(() => null);
+    const present = await this.#connecting;
+    const answer = present === null ? null : await question(present).catch(() => null);
+    if (answer !== null) return answer;
+    const next = await this.#connecting;
+    return next === null || next === present ? null : question(next).catch(() => null);
   }
 
   /** Closes the connection; the speaker keeps running. */
@@ -128,7 +133,9 @@ export class SpeakerLink {
     let upSinceMs: number | null = null;
     const upForMs = () => (upSinceMs === null ? 0 : clock.monotonicMs() - upSinceMs);
     try {
-      this.#client = await speaker.connect();
+      const connecting = speaker.connect();
+      this.#connecting = connecting.catch(() => null);
+      this.#client = await connecting;
       // Before the first pass, and after the speaker knows them: no neighbor is sent what it is not to get.
       reconciler.setPolicies(speaker.policies);
       await reconciler.attach(this.#client);

@@ -108,7 +108,11 @@ function previewed(answer: Json): Answered {
   const verb = ban["method"] === "divert" ? "would divert" : "would drop";
   const said = effect({ ...answer, ...(refusal !== undefined && { refusal }) }, verb);
   const moved = movesWith(ban);
+  const replaced = answer["replaces_blackhole_of"];
   const more = [
+    ...(replaced === undefined
+      ? []
+      : [`replaces the blackhole of ${plain(ban["announced_prefix"])} for ${plain(replaced)}`]),
     ...(moved === null ? [] : [`moves with it: ${moved}`]),
     ...(ban["not_announced"] === undefined ? [] : [plain(ban["not_announced"])]),
   ];

@@ -1,4 +1,5 @@
 /** One command of `floodwall ctl`: everything that help, completion and the manual page say of it is here. */
+import { nearestTimeOfDay } from "../../schema/time-of-day.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Api, Json } from "./api.ts";
 
@@ -83,25 +84,14 @@ interface Written {
 
 function written({ option, text, nowMs, direction }: Written): string {
   if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
-  if (minute !== undefined) return nearest(Number(hour), Number(minute), { nowMs, direction }).toISOString();
+  const time = nearestTimeOfDay(text, nowMs, direction);
+  if (time !== null) return time.toISOString();
   try {
     return new Date(nowMs + direction * secondsOf(option, text) * 1000).toISOString();
   } catch {
     const otherwise = direction > 0 ? "in how long" : "how long ago";
     throw new CtlUsage(`--${option} ${text}: write a time as 2026-03-01T12:00:00Z or 22:00, or ${otherwise} as 2h`);
   }
-}
-
-/** The nearest such time in the zone of this machine, on the side of now that is meant. */
-function nearest(hour: number, minute: number, { nowMs, direction }: Pick<Written, "nowMs" | "direction">): Date {
-  const time = new Date(nowMs);
-  time.setHours(hour, minute, 0, 0);
-  if ((time.getTime() - nowMs) * direction > 0) return time;
-  time.setDate(time.getDate() + direction);
-  // Today may lack the hour: the clock is set forward.
-  time.setHours(hour, minute, 0, 0);
-  return time;
 }
 
 /** `{reason}` of `--reason`. */

@@ -1,4 +1,5 @@
 /** The commands that read. */
+import { wholeTarget } from "../../audit/whole-target.ts";
 import type { Json } from "./api.ts";
 import { type CtlCall, type CtlCommand, CtlUsage, given, momentOf, type Options, secondsOf } from "./command.ts";
 import { movesWith } from "./order-words.ts";
@@ -372,13 +373,18 @@ export const READING: readonly CtlCommand[] = [
       const [action, result] = [given(options, "action"), given(options, "result")];
       const answer = await api.get("/audit", { action, result, ...filtersOf(options, clock) });
       const columns: readonly Column[] = ["event_time", "action", "target", "result", "operator", "reason"].map(
-        (name) => [name === "event_time" ? "TIME (UTC)" : name.toUpperCase(), (event) => event[name]] as const,
+        (name) => [name === "event_time" ? "TIME (UTC)" : name.toUpperCase(), auditCell(name)] as const,
       );
       const none = answer["available"] === false ? "No audit trail is kept: storage is off." : "No entry.";
       yield { answer, text: table(rowsOf(answer, "events"), columns, none) };
     },
   },
 ];
+
+function auditCell(name: string): Column[1] {
+  if (name !== "target") return (event) => event[name];
+  return ({ target, target_type: type, reason }) => wholeTarget(plain(target), plain(type), plain(reason));
+}
 
 function scrubWork(node: Json): string {
   const { refused_bans: refused, active_bans: bans } = node;

@@ -5,7 +5,7 @@
  */
 import { LEVERS_MAX } from "../../limits.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
+import { type Commander, type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
 
@@ -76,7 +76,12 @@ export class Levers {
   }
 
   /** Sets or replaces the lever, once it is on disk. Rejects with the store's error; then nothing has changed. */
-  async set({ name, policy }: Zone, { mode, ttlSeconds, reason }: LeverOrder, nowMs: number): Promise<LeverAnswer> {
+  async set(
+    { name, policy }: Zone,
+    { mode, ttlSeconds, reason }: LeverOrder,
+    nowMs: number,
+    by?: Commander,
+  ): Promise<LeverAnswer> {
     const lever: Lever = { zone: name, mode, untilMs: nowMs + ttlSeconds * 1000, ttlSeconds, reason };
     const outcome = await this.#levers.place({
       decide: () => {
@@ -90,6 +95,7 @@ export class Levers {
         if (unneeded !== null) this.#levers.end("cleared", [unneeded]);
         this.#options.onChange();
       },
+      ...(by && { by }),
     });
     if (outcome.kind === "refused") return outcome;
     return { kind: "set", lever, isSaved: outcome.isSaved };
@@ -99,10 +105,10 @@ export class Levers {
    * At once, whatever the disk does. Resolves with whether it is on disk; with true if the zone has no lever, and then
    * does nothing.
    */
-  async clear(zone: string): Promise<boolean> {
+  async clear(zone: string, by?: Commander): Promise<boolean> {
     const lever = this.#levers.get(zone);
     if (lever === null) return true;
-    const saved = this.#levers.endSaved("cleared", [lever]);
+    const saved = this.#levers.endSaved("cleared", [lever], by);
     this.#options.onChange();
     return saved;
   }

@@ -1,10 +1,12 @@
 /** The bans, and the commands on them (docs/interface.md#ban-command). */
 import type { Tenancy } from "../../access/tenancy.ts";
+import { reasonOn } from "../../audit/automatic-audit.ts";
 import { BAN_REASON_MAX } from "../../limits.ts";
+import { isOneAddress } from "../../mitigation/ban-subject.ts";
 import { type BanOrder, orderText } from "../../mitigation/order/ban-order.ts";
 import { remedyOf } from "../../mitigation/order/remedies.ts";
 import type { IpAddress } from "../../net/address.ts";
-import { addressBits, type Prefix } from "../../net/prefix.ts";
+import type { Prefix } from "../../net/prefix.ts";
 import { MITIGATION_METHODS } from "../attack-list.ts";
 import type { Backend, BanTable, BanView } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
@@ -199,12 +201,12 @@ export function orderedToWire(
 ): OrderedBanWire {
   const wire = banToWire(ofTenant(view, principal.tenant));
   const isExplained = view.ban.state === "rejected" && !isPlain(order);
-  const remedy = isExplained ? remedyOf(view.ban.reason ?? "", orders.sparedIn(order.prefix)) : null;
+  const remedy = isExplained ? remedyOf(view.ban.reason ?? "", orders.contentsOf(order.prefix)) : null;
   return remedy === null ? wire : { ...wire, remedy };
 }
 
 function isPlain(order: BanOrder): boolean {
-  return order.prefix.length === addressBits(order.prefix.family) && orderText(order) === "";
+  return isOneAddress(order.prefix) && orderText(order) === "";
 }
 
 /** The row has the reason of the policy, if there is one, what was ordered, and the caller's reason. */
@@ -219,24 +221,23 @@ export function unbanOutcome({ prefix }: ParsedTarget, { reason = "" }: UnbanFie
 /** @param named what the caller named: an address may stand for the prefix that begins with it. */
 function outcomeOf({ ban }: BanView, named: Prefix, reasons: readonly string[]): OutcomePart {
   const { state, dryRun } = ban;
-  const isOne = named.length === addressBits(named.family);
-  const texts = [isOne ? "" : named.text, ...reasons].filter((text) => text !== "");
   return {
     kind: "outcome",
     result: state,
-    reason: texts.join(": "),
+    reason: reasonOn(named, reasons),
     banState: state,
     dryRun,
-    target: { text: named.address, type: isOne ? "host" : "prefix" },
+    target: { text: named.address, type: isOneAddress(named) ? "host" : "prefix" },
   };
 }
 
 function auditOf(action: "ban" | "unban"): AuditRule<UnbanFields> {
-  return { action, targetType: "host", target: (_, fields) => (fields === null ? "" : addressIn(fields)) };
-}
-
-/** "": none. */
-function addressIn(fields: UnbanFields): string {
-  const target = targetOf(fields);
-  return target.kind === "target" ? target.prefix.address : "";
+  const prefixOf = (fields: UnbanFields | null) => {
+    const target = fields === null ? null : targetOf(fields);
+    return target?.kind === "target" ? target.prefix : null;
+  };
+  return {
+    ...{ action, targetType: "host", prefix: prefixOf },
+    target: (_, fields) => prefixOf(fields)?.address ?? "",
+  };
 }

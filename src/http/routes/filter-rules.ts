@@ -14,7 +14,7 @@ import {
   filterRuleToWire,
 } from "../wire/filter-rule.ts";
 import { FilterRulePreviewWire, filterRulePreviewToWire } from "../wire/order-effect.ts";
-import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
+import { commanderOf, endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/filter-rules";
 const AUDIT = { action: "filter_rule", targetType: "rule" } as const;
@@ -74,9 +74,9 @@ export function orderFilterRuleRoute(backend: Backend, clock: Pick<Clock, "wallM
       },
     },
     audit: namedAudit(AUDIT, (_, fields) => fields?.rule.name ?? ""),
-    handle: async (_, request) => {
+    handle: async (call, request) => {
       const { rule } = request;
-      const answer = await backend.orderFilterRule(orderOf(request, clock.wallMs()), rule);
+      const answer = await backend.orderFilterRule(orderOf(request, clock.wallMs()), rule, commanderOf(call, {}));
       if (answer.kind === "refused") return { kind: "filter_rule_refused", refusal: answer.refusal };
       const settled = await backend.settled(answer.isSaved, "filter_rules", rule.name);
       const response = jsonAnswer(200, filterRuleToWire(answer.view, null, settled));
@@ -128,10 +128,10 @@ export function removeFilterRuleRoute(backend: Backend): CommandRoute<OrderEndRe
       },
     },
     audit: namedAudit(AUDIT),
-    handle: async ({ params }, end) => {
-      const name = params["name"] ?? "";
+    handle: async (call, end) => {
+      const name = call.params["name"] ?? "";
       const view = backend.filterRules.views().find(({ order }) => order?.name === name);
-      const isSaved = await backend.filterRules.remove(name);
+      const isSaved = await backend.filterRules.remove(name, commanderOf(call, end));
       if (isSaved === null) return { kind: "unknown_filter_rule" };
       const settled = await backend.settled(isSaved, "filter_rules", name);
       const response = view === undefined ? {} : filterRuleToWire(view, null, settled);

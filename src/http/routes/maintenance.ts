@@ -14,7 +14,7 @@ import {
   windowCheck,
   windowToWire,
 } from "../wire/maintenance.ts";
-import { endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
+import { commanderOf, endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 
 const PATH = "/api/v1/maintenance";
 const AUDIT = { action: "maintenance", targetType: "window" } as const;
@@ -80,8 +80,8 @@ export function closeWindowRoute(backend: Backend): CommandRoute<OrderEndReason>
       },
     },
     audit: namedAudit(AUDIT),
-    handle: async ({ params }, end) => {
-      const closed = await backend.maintenance.close(params["name"] ?? "");
+    handle: async (call, end) => {
+      const closed = await backend.maintenance.close(call.params["name"] ?? "", commanderOf(call, end));
       if (closed === null) return { kind: "unknown_window" };
       const { order, isSaved } = closed;
       const view = { window: order.window, order, openUntil: null, opensNext: null };

@@ -89,6 +89,17 @@ test("the reason of a ban is kept in the audit trail, beside the policy's #ban-c
   expect((await ask("ban", { ip: ACME_HOST, reason: "x".repeat(200) }))[0]).toBe(200);
 });
 
+test("an order for a prefix is a row of its first address that begins with the prefix, also where it is refused", async () => {
+  server.backend.onUnban = () => null;
+  expect((await ask("unban", { prefix: "192.0.2.8/30" }))[0]).toBe(404);
+  expect((await ask("unban", { prefix: "198.51.100.8/30" }, "tenantOperator"))[0]).toBe(403);
+  const row = { action: "unban", result: "rejected", targetType: "prefix" };
+  expect(server.audited).toMatchObject([
+    { ...row, target: "192.0.2.8", reason: "192.0.2.8/30: no active ban for 192.0.2.8/30" },
+    { ...row, target: "198.51.100.8", reason: expect.stringMatching(/^198\.51\.100\.8\/30: ./) },
+  ]);
+});
+
 test.each([
   ["x".repeat(201), "reason has more than 200 characters"],
   ["a\u202eb", "reason has control characters, or ones that turn the direction of writing"],

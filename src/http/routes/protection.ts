@@ -8,7 +8,7 @@ import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
-import { endedText, type OrderEndReason, orderEndCheck } from "../wire/order-end-reason.ts";
+import { commanderOf, endedText, ORDER_END, type OrderEndReason } from "../wire/order-end-reason.ts";
 import {
   type ProtectionRequest,
   ProtectionsWire,
@@ -96,12 +96,10 @@ export function protectRoute(backend: Backend, clock: Pick<Clock, "wallMs">): Co
 export function unprotectRoute(backend: Backend): CommandRoute<OrderEndReason> {
   return {
     name: "unprotect",
-    method: "DELETE",
+    ...ORDER_END,
     path: PATH,
     access: "operator",
     checkPath: (call) => pathRefusal(backend, call),
-    body: orderEndCheck,
-    isBodyOptional: true,
     about: {
       summary: "Remove the choice for exactly this prefix",
       answers: {
@@ -113,7 +111,7 @@ export function unprotectRoute(backend: Backend): CommandRoute<OrderEndReason> {
     audit: AUDIT,
     handle: (call, end) =>
       onOwnPrefix(backend, call, async (prefix) => {
-        const answer = await backend.protections.remove(prefix, call.principal.tenant);
+        const answer = await backend.protections.remove(prefix, call.principal.tenant, commanderOf(call, end));
         if (answer === null) return { kind: "no_protection" };
         return outcomeOf(backend, call, answer, { result: "cleared", reason: endedText(prefix.text, end) });
       }),

@@ -14,6 +14,7 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { SourceBlockPreviewWire, sourceBlockPreviewToWire } from "../wire/order-effect.ts";
+import { commanderOf } from "../wire/order-end-reason.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 import {
   SourceBlockFields,
@@ -126,7 +127,7 @@ export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields
     audit: auditOf("source_unblock"),
     handle: (call, fields) =>
       onOwnVictim(backend, call, fields, null, async (pair) => {
-        const answer = await backend.unblockSource(pair);
+        const answer = await backend.unblockSource(pair, commanderOf(call, { reason: reasonOf(fields) }));
         if (answer.kind === "done") return outcomeOf(backend, answer, { result: "removed", reason: reasonOf(fields) });
         if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
         return { kind: "source_block_refused", refusal: answer.refusal };

@@ -1,7 +1,12 @@
 /** What a mark of an attack says of thresholds. */
 import { expect, test } from "bun:test";
 import { attack } from "../../../test/fixtures/views.ts";
-import { markedPeak } from "./suggestion.ts";
+import { beginOf, markedPeak } from "./suggestion.ts";
+
+test("seven days are whole ones at each time of the day", () => {
+  for (const time of ["2026-03-08T00:00:00Z", "2026-03-08T12:50:08Z", "2026-03-08T23:59:59Z"])
+    expect(new Date(beginOf(7, Date.parse(time))).toISOString(), time).toBe("2026-03-01T00:00:00.000Z");
+});
 
 test("an attack that ended had at least the threshold that it crossed, whatever its last rates are", () => {
   const calm = { rates: [10, 1, 5], volume: null };

@@ -34,7 +34,7 @@ export function suggestionRoute(
     about: {
       summary: "Thresholds of hostgroups, proposed from the daily peaks of their hosts outside of attacks",
       query: {
-        days: { text: `The last days, 7 to ${DAYS_MAX}; ${DAYS_DEFAULT} by default.`, schema: Type.Integer() },
+        days: { text: `The last whole days, 7 to ${DAYS_MAX}; ${DAYS_DEFAULT} by default.`, schema: Type.Integer() },
         margin: { text: `Over what was seen; ${MARGIN_DEFAULT} by default.`, schema: Type.Number() },
       },
       answers: {
@@ -50,7 +50,7 @@ export function suggestionRoute(
       if (!(margin >= 1 && margin <= MARGIN_MAX))
         return invalidQuery(`margin must be a number from 1 to ${MARGIN_MAX}: ${parameter(query, "margin")}`);
       const toMs = clock.wallMs();
-      const fromMs = toMs - days * DAY_SECONDS * 1000;
+      const fromMs = beginOf(days, toMs);
       const peaks = await backend.trafficPeaks({ fromMs, toMs });
       if (peaks === null) return jsonAnswer(200, suggestionToWire(null, margin));
       const { hostgroups } = backend.configured();
@@ -72,6 +72,12 @@ export function suggestionRoute(
       return jsonAnswer(200, suggestionToWire(await sliced.run(steps), margin, isWhole));
     },
   };
+}
+
+/** The begin of the UTC day this many days ago: these count as a whole, at any time of the day. */
+export function beginOf(days: number, nowMs: number): number {
+  const dayMs = DAY_SECONDS * 1000;
+  return (Math.floor(nowMs / dayMs) - days) * dayMs;
 }
 
 /**

@@ -20,17 +20,26 @@ const neighbors = [
 ];
 const policies = new NeighborPolicies({ speaker: "managed", localAsn: SPEAKER_ASN, neighbors, communitiesAt: [] });
 
-function preview(measure: Measure) {
+function previewOf(measure: Measure, bgp: BgpView | null) {
   const made = { ...ban({ state: "active", prefix: prefix("203.0.113.7/32") }), measure };
-  const bgp = { config: { neighbors }, neighbors: [] } as unknown as BgpView;
-  const wire = orderPreviewToWire({
-    preview: { ban: made, group: null, isRefresh: false },
+  return orderPreviewToWire({
+    preview: { ban: made, group: null, isRefresh: false, replaces: [ban({ prefix: prefix("203.0.113.9/32") })] },
     ban: banToWire({ ban: made, routeState: null }),
     effect: { kind: "unknown", reason: "" },
     ...{ bgp, keptFrom: (route) => policies.keptFrom(route) },
   });
-  return wire.neighbors?.map(({ routes, cause }) => [routes.length, cause]);
 }
+
+const BGP = { config: { neighbors }, neighbors: [] } as unknown as BgpView;
+
+function preview(measure: Measure) {
+  return previewOf(measure, BGP).neighbors?.map(({ routes, cause }) => [routes.length, cause]);
+}
+
+test("the bans of others whose blackhole it replaces are for those who see the neighbors #ban-preview-replaces", () => {
+  expect(previewOf({ kind: "none" }, BGP).replaces_blackhole_of).toEqual(["203.0.113.9/32"]);
+  expect(previewOf({ kind: "none" }, null).replaces_blackhole_of).toBeUndefined();
+});
 
 const NO_SESSION = "no session: unknown";
 

@@ -38,9 +38,17 @@ export const OrderPreviewWire = closedObject({
   hostgroup: Type.Optional(Type.String()),
   refresh: Type.Boolean(),
   effect: OrderEffectWire,
+  /**
+   * The bans whose blackhole of the prefix that it diverts is left out from then on, for the neighbors that take no longer
+   * prefix: the oldest ones. Absent: there is none, or the caller has a tenant.
+   */
+  replaces_blackhole_of: Type.Optional(Type.Array(Type.String())),
   /** Absent: nothing is announced at all, or the caller has a tenant. */
   neighbors: Type.Optional(Type.Array(NeighborPreviewWire)),
 });
+/** Bans that are named; a wider prefix may be dropped for thousands. */
+const REPLACED_SHOWN = 20;
+
 export type OrderPreviewWire = Static<typeof OrderPreviewWire>;
 
 interface OrderPreview {
@@ -53,12 +61,16 @@ interface OrderPreview {
 }
 
 export function orderPreviewToWire({ preview, ban, effect, bgp, keptFrom }: OrderPreview): OrderPreviewWire {
-  const { group, isRefresh } = preview;
+  const { group, isRefresh, replaces = [] } = preview;
   return {
     ban,
     ...(group === null ? {} : { hostgroup: group }),
     refresh: isRefresh,
     effect: effectToWire(effect),
+    ...(bgp !== null &&
+      replaces.length > 0 && {
+        replaces_blackhole_of: replaces.slice(0, REPLACED_SHOWN).map(({ prefix }) => prefix.text),
+      }),
     ...(bgp === null || preview.ban.state === "rejected"
       ? {}
       : { neighbors: neighborsToWire(preview.ban, bgp, keptFrom) }),

@@ -2,6 +2,8 @@
 import { Type } from "@sinclair/typebox";
 import { ORDER_END_REASON_MAX } from "../../limits.ts";
 import { closedObject } from "../../schema/schema-forms.ts";
+import type { Commander } from "../../system/standing-orders.ts";
+import type { Call } from "../route.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { plainTextFault } from "./plain-text.ts";
 
@@ -25,6 +27,14 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
 
 /** The part of a route that ends an order. */
 export const ORDER_END = { method: "DELETE", body: orderEndCheck, isBodyOptional: true } as const;
+
+/** Whose command it is, for those who are notified of it. */
+export function commanderOf(
+  { principal }: Pick<Call, "principal">,
+  { reason = "" }: Partial<OrderEndReason>,
+): Commander {
+  return { operator: principal.operator, tenant: principal.tenant, reason };
+}
 
 /** The text of the audit row: the ended order, and the caller's reason. @param reason absent: the body was empty */
 export function endedText(what: string, { reason = "" }: Partial<OrderEndReason>): string {

@@ -101,7 +101,9 @@ function raisedToWire({ attacks, highest, isBounded, hidesReal }: Raised) {
 function raisedText({ name, direction, raised }: GroupSuggestion): string[] {
   if (raised === null) return [];
   const { pps, mbps, flows_per_sec: flowsPerSec } = trioToWire(raised.highest);
-  const marked = `${raised.attacks} attacks marked as expected or false alarm, of up to ${pps} packets/s, ${mbps} Mbit/s, and at least ${flowsPerSec} flows/s`;
+  // Not kept of an attack: known where it crossed a threshold of them.
+  const flows = flowsPerSec === 0 ? "" : `, and at least ${flowsPerSec} flows/s`;
+  const marked = `${raised.attacks} attacks marked as expected or false alarm, of up to ${pps} packets/s, ${mbps} Mbit/s${flows}`;
   const bound = `; no more than ${RAISED_MAX} times what the history proposes: give such hosts a hostgroup of their own`;
   const real = `; ${raised.hidesReal} attacks marked as real stay below it`;
   return [

@@ -4,7 +4,7 @@
  */
 import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_ORDERS_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
+import { type Commander, type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { isFor, opensNext, openUntil, type Subject, type Window } from "./window.ts";
 
 /** As it is kept. */
@@ -107,10 +107,13 @@ export class MaintenanceWindows {
   }
 
   /** null: no window of this name was ordered. Otherwise whether its end is on disk. */
-  async close(name: string): Promise<{ readonly order: WindowOrder; readonly isSaved: boolean } | null> {
+  async close(
+    name: string,
+    by?: Commander,
+  ): Promise<{ readonly order: WindowOrder; readonly isSaved: boolean } | null> {
     const order = this.#orders.get(name);
     if (order === null) return null;
-    const saved = this.#orders.endSaved("closed", [order]);
+    const saved = this.#orders.endSaved("closed", [order], by);
     this.#update();
     return { order, isSaved: await saved };
   }

@@ -5,7 +5,7 @@
 import { FILTER_RULE_ORDERS_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
 import { type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
+import { type Commander, type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { hiddenRules } from "./hidden-rules.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 
@@ -125,7 +125,7 @@ export class FilterRules {
   }
 
   /** Adds a rule, or replaces the one ordered under its name. Rejects with the store's error: then nothing changed. */
-  async order(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> {
+  async order(order: RuleOrder, rule: OperatorRule, by?: Commander): Promise<RuleOrderAnswer> {
     const outcome = await this.#orders.place({
       decide: () => {
         const refusal = this.#refusal(rule);
@@ -136,6 +136,7 @@ export class FilterRules {
         this.#rules.set(order.name, rule);
         this.#options.onChange();
       },
+      ...(by && { by }),
     });
     if (outcome.kind === "refused") return outcome;
     const view = this.views().find(({ order: one }) => one === order) ?? { rule, order, hiddenBy: null };
@@ -152,11 +153,11 @@ export class FilterRules {
   }
 
   /** null: there is no order of this name. Otherwise resolves with whether its end is on disk. */
-  async remove(name: string): Promise<boolean | null> {
+  async remove(name: string, by?: Commander): Promise<boolean | null> {
     const order = this.#orders.get(name);
     if (order === null) return null;
     this.#rules.delete(name);
-    const saved = this.#orders.endSaved("removed", [order]);
+    const saved = this.#orders.endSaved("removed", [order], by);
     this.#options.onChange();
     return saved;
   }

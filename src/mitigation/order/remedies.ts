@@ -22,11 +22,24 @@ const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {
   [NODES_REFUSE]: "look at the scrub nodes, or order another method",
 };
 
-/**
- * null: the reason says it itself.
- * @param spared an entry of the whitelist within the prefix; null: none, or not known.
- */
-export function remedyOf(reason: string, spared: string | null = null): string | null {
+const NOT_KNOWN: PrefixContents = { spared: null, hostgroups: [] };
+
+/** What is in the prefix of an order. */
+export interface PrefixContents {
+  /** An entry of the whitelist; null: none. */
+  readonly spared: string | null;
+  /** Names of the hostgroups that have addresses in it. */
+  readonly hostgroups: readonly string[];
+}
+
+const GROUPS_NAMED = 8;
+
+/** null: the reason says it itself. */
+export function remedyOf(reason: string, { spared, hostgroups }: PrefixContents = NOT_KNOWN): string | null {
+  if (reason === "prefix spans hostgroups" && hostgroups.length > 0) {
+    const more = hostgroups.length > GROUPS_NAMED ? ", …" : "";
+    return `it has addresses of ${hostgroups.slice(0, GROUPS_NAMED).join(", ")}${more}: order the part of each by itself`;
+  }
   if (reason === "whitelisted" && spared !== null)
     return `${spared} is in protected_whitelist: order prefixes beside it, or remove it there`;
   return isOwnRefusal(reason) ? null : ((REMEDIES as Readonly<Record<string, string>>)[reason] ?? null);

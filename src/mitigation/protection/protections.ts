@@ -7,7 +7,7 @@ import { type Callers, type Holder, NO_TENANTS, type Overrun, type Room, Shares 
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { type OrderObserver, StandingOrders } from "../../system/standing-orders.ts";
+import { type Commander, type OrderObserver, StandingOrders } from "../../system/standing-orders.ts";
 import type { Decision } from "../../system/stored-order.ts";
 import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import {
@@ -176,7 +176,7 @@ export class Protections implements Chosen {
    * Removes the choice for exactly this prefix at once. Resolves with what applies now, and whether it is on disk; null:
    * there is none. @param tenant the caller's, which removes only what its own callers chose; null: any.
    */
-  async remove(prefix: Prefix, tenant: string | null): Promise<ProtectionAnswer | null> {
+  async remove(prefix: Prefix, tenant: string | null, by?: Commander): Promise<ProtectionAnswer | null> {
     const choice = this.choiceOf(prefix);
     if (choice === null) return null;
     if (tenant !== null && choice.tenant !== tenant) {
@@ -185,7 +185,7 @@ export class Protections implements Chosen {
     }
     this.#judged.delete(prefix.text);
     this.#settle();
-    const saved = this.#choices.endSaved("removed", [choice]);
+    const saved = this.#choices.endSaved("removed", [choice], by);
     this.#options.onChange();
     const none = { prefix, group: -1, scrub: null, judged: null, application: null };
     return { kind: "done", view: this.of(prefix) ?? none, isSaved: await saved };

@@ -9,6 +9,7 @@ import type { Refusal } from "../../refusal.ts";
 import type { AuditRule, Call, CommandRoute, Outcome } from "../../route.ts";
 import { jsonAnswer } from "../../server/answer.ts";
 import { type LeverRequest, LeverWire, leverCheck, leverToWire } from "../../wire/edge/lever.ts";
+import { commanderOf } from "../../wire/order-end-reason.ts";
 import type { ZoneAccess } from "../../zone-access.ts";
 
 interface LeverSources {
@@ -91,7 +92,7 @@ async function set(
   const { edge } = sources.backend;
   const zone = edge.nodes.zone(zoneName(call));
   if (zone === null || isForeign(call.principal, zone)) return { kind: "unknown_zone" };
-  const answer = await edge.levers.set(zone, order, clock.wallMs());
+  const answer = await edge.levers.set(zone, order, clock.wallMs(), commanderOf(call, {}));
   if (answer.kind === "refused") return { kind: "lever_refused", refusal: answer.refusal };
   return outcomeOf(sources, call, { result: "set", reason: order.reason, isSaved: answer.isSaved });
 }
@@ -101,7 +102,7 @@ async function clear(sources: LeverSources, call: Call, reason: string): Promise
   const { levers, nodes } = sources.backend.edge;
   const name = zoneName(call);
   if (isForeign(call.principal, nodes.zone(name)) || !isThere(sources, call)) return { kind: "unknown_zone" };
-  const isSaved = await levers.clear(name);
+  const isSaved = await levers.clear(name, commanderOf(call, { reason }));
   return outcomeOf(sources, call, { result: "cleared", reason, isSaved });
 }
 
