@@ -3,8 +3,7 @@ import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, eventMs } from "./audit.ts";
-import { said } from "./service-words.ts";
+import { AUDIT_ACTIONS, AUDIT_RESULTS, actorText, auditReason, auditTarget, eventMs } from "./audit.ts";
 import { entryText, foldedEntries } from "./timeline.ts";
 
 export interface Deed {
@@ -68,12 +67,12 @@ function doerOf({ kind, at, text }: Entry, ban: BanWire | undefined): string {
 }
 
 function deedOfEvent(event: AuditEventWire): Deed {
-  const { action, result, target, reason } = event;
+  const { action, result } = event;
   return {
     atMs: eventMs(event),
     what: `${AUDIT_ACTIONS[action]}: ${AUDIT_RESULTS[result]}`,
     by: actorText(event),
-    target: target.replace("->", " → "),
-    reason: said(reason),
+    target: auditTarget(event),
+    reason: auditReason(event),
   };
 }

@@ -1,14 +1,18 @@
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
-import { actionOf, actorText, auditCsv, auditPath, auditTarget, eventMs, fromLocalText, localText } from "./audit.ts";
+import {
+  actionOf,
+  actorText,
+  auditCsv,
+  auditPath,
+  auditReason,
+  auditTarget,
+  eventMs,
+  fromLocalText,
+  localText,
+} from "./audit.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
-const ZONE = process.env["TZ"];
-
-afterEach(() => {
-  process.env["TZ"] = ZONE ?? "";
-});
-
 const event = (changes: Partial<AuditEventWire> = {}): AuditEventWire => ({
   event_time: "2026-03-01 11:59:00",
   action: "ban",
@@ -44,10 +48,16 @@ test("an action that there is not is none", () => {
   ]);
 });
 
-test("the target of an order for a prefix has its length", () => {
+test("the target of an order for a prefix has its length, and its reason goes without it", () => {
   const prefix = { target: "192.0.2.0", target_type: "prefix" } as const;
   expect(auditTarget(event({ ...prefix, reason: "192.0.2.0/26: flowspec: ticket 7" }))).toBe("192.0.2.0/26");
   expect(auditTarget(event({ ...prefix, reason: "no active ban" }))).toBe("192.0.2.0");
+  const reasons = ["192.0.2.0/26: flowspec: ticket 7", "192.0.2.0/26", "no active ban"];
+  expect(reasons.map((reason) => auditReason(event({ ...prefix, reason })))).toEqual([
+    "flowspec: ticket 7",
+    "",
+    "no active ban",
+  ]);
   expect(auditTarget(event())).toBe("192.0.2.1");
   expect(auditTarget(event({ target: "198.51.100.1->192.0.2.1", target_type: "source" }))).toBe(
     "198.51.100.1 → 192.0.2.1",

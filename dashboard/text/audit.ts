@@ -1,10 +1,11 @@
 /** The audit trail: query, table and CSV export. Pure. */
-import { wholeTarget } from "../../src/audit/whole-target.ts";
+import { reasonAlone, wholeTarget } from "../../src/audit/whole-target.ts";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { formFor, t } from "../language.ts";
 import { csvText } from "./format/csv.ts";
 import { capital } from "./format/words.ts";
 import { ROLES, wordOf } from "./interface-words.ts";
+import { said } from "./service-words.ts";
 import { rangeQuery, type TimeSpan } from "./time-span.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
@@ -61,6 +62,11 @@ export function eventMs({ event_time: time }: AuditEventWire): number {
 
 export function auditTarget({ target, target_type: type, reason }: AuditEventWire): string {
   return wholeTarget(target, type, reason).replace("->", " → ");
+}
+
+/** Beside its target. */
+export function auditReason({ target, target_type: type, reason }: AuditEventWire): string {
+  return said(reasonAlone(target, type, reason));
 }
 
 /** The operator, as far as it is known. */

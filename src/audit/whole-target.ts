@@ -5,3 +5,9 @@ export function wholeTarget(target: string, type: string, reason: string): strin
   const length = type === "prefix" && reason.startsWith(target) ? /^\/\d+/.exec(reason.slice(target.length)) : null;
   return `${target}${length?.[0] ?? ""}`;
 }
+
+/** The reason without the prefix that it begins with. */
+export function reasonAlone(target: string, type: string, reason: string): string {
+  const whole = wholeTarget(target, type, reason);
+  return whole === target ? reason : reason.slice(whole.length).replace(/^: /, "");
+}

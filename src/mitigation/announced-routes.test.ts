@@ -55,7 +55,7 @@ describe("a wider prefix that one ban drops and another one diverts", () => {
     expect(wideRoute(bench)).not.toHaveProperty("isDivert");
     // Before it is ordered again, its preview has whose blackhole it would replace.
     const replacedBy = (target: typeof victim) =>
-      bench.engine.active.replacedBy(bench.engine.preview(plainOrder(target), 20)).map(({ target: of }) => of);
+      bench.engine.operators.replacedBy(bench.engine.preview(plainOrder(target), 20)).map(({ target: of }) => of);
     expect([replacedBy(other), replacedBy(victim)]).toEqual([[victim], []]);
   });
 

@@ -40,7 +40,7 @@ export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans(() => this.#policy.callers);
-  readonly active: ReadonlyMap<string, Ban> & Pick<ActiveBans, "replacedBy"> = this.#active;
+  readonly active: ReadonlyMap<string, Ban> = this.#active;
   /** Refused bans by attack in progress. Each tick requests them again. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;

@@ -264,7 +264,7 @@ export class ServiceBackend implements Backend {
       movesWith: this.#moving.of(ban),
       group: config.hostgroups[config.lookup.group(prefix.address)]?.name ?? null,
       isRefresh: bans.active.has(prefix.text),
-      replaces: bans.active.replacedBy(ban),
+      replaces: bans.operators.replacedBy(ban),
     };
   }
 

@@ -232,7 +232,7 @@ function makeFilterRules({ options, later }: Given): FilterRules {
   return openFilterRules({
     ...options,
     onChange: () => later.get().dataPlane?.rulesChanged(),
-    onEnded: (...ended) => later.get().ordersEnded(rulesEnded(...ended, later.get())),
+    onEnded: (end, orders) => later.get().ordersEnded(rulesEnded(end, orders, later.get())),
     ...onOrders(later),
   });
 }
@@ -263,7 +263,7 @@ function makeSourceBlocks(
     ...{ config, log, limiter, metrics: metrics.sourceBlocks },
     ...{ store: faultingTable(state.table("source_blocks")), installer: dataPlane, slots: slots.shares },
     filterRuleSlots: () => filterRules.places,
-    onEnded: (...ended) => later.get().ordersEnded(blocksEnded(...ended, later.get())),
+    onEnded: (end, orders) => later.get().ordersEnded(blocksEnded(end, orders, later.get())),
     ...onOrders(later),
   });
 }

@@ -22,11 +22,11 @@ import {
   actorText,
   auditCsv,
   auditPath,
+  auditReason,
   auditTarget,
   eventMs,
 } from "../../text/audit.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
-import { said } from "../../text/service-words.ts";
 import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
 
@@ -141,7 +141,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: "reason",
     title: t`Reason`,
-    cell: ({ event }) => <CutText text={said(event.reason)} />,
+    cell: ({ event }) => <CutText text={auditReason(event)} />,
     width: "medium",
   },
   { key: "dry", title: t`Dry run`, cell: ({ event }) => (event.dry_run === 1 ? t`dry run` : "–"), width: "wide" },

@@ -1,5 +1,5 @@
 /** The commands that read. */
-import { wholeTarget } from "../../audit/whole-target.ts";
+import { reasonAlone, wholeTarget } from "../../audit/whole-target.ts";
 import type { Json } from "./api.ts";
 import { type CtlCall, type CtlCommand, CtlUsage, given, momentOf, type Options, secondsOf } from "./command.ts";
 import { movesWith } from "./order-words.ts";
@@ -382,8 +382,9 @@ export const READING: readonly CtlCommand[] = [
 ];
 
 function auditCell(name: string): Column[1] {
-  if (name !== "target") return (event) => event[name];
-  return ({ target, target_type: type, reason }) => wholeTarget(plain(target), plain(type), plain(reason));
+  const shown = { target: wholeTarget, reason: reasonAlone }[name];
+  if (shown === undefined) return (event) => event[name];
+  return ({ target, target_type: type, reason }) => shown(plain(target), plain(type), plain(reason));
 }
 
 function scrubWork(node: Json): string {

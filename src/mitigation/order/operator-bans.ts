@@ -55,6 +55,11 @@ export class OperatorBans {
     return orderedBan(given, maker, wallMs);
   }
 
+  /** See ActiveBans.replacedBy. */
+  replacedBy(ban: Ban): readonly Ban[] {
+    return this.#options.active.replacedBy(ban);
+  }
+
   /** The active ban of the prefix, or of an address the one of the narrowest prefix that begins with it; null: none. */
   inForce(of: IpAddress | Prefix): Ban | null {
     const { active } = this.#options;
