@@ -25,7 +25,7 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
   },
 };
 
-/** Whose command it is, for those who are notified of it. */
+/** The caller, for those who are notified of the command. */
 export function commanderOf(
   { principal }: Pick<Call, "principal">,
   { reason = "" }: Partial<OrderEndReason>,

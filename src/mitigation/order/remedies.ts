@@ -24,7 +24,7 @@ const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {
 
 const NOT_KNOWN: PrefixContents = { spared: null, hostgroups: [] };
 
-/** What is in the prefix of an order. */
+/** The contents of the prefix of an order, as far as remedies name them. */
 export interface PrefixContents {
   /** An entry of the whitelist; null: none. */
   readonly spared: string | null;
