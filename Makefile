@@ -41,7 +41,7 @@ TOOL := $(BUN) run --bun
 FIRST_BUN := build/first-bun
 JOBS := $(shell nproc)
 STAMPS := build/stamps
-DASHBOARD_SOURCES = $(shell find dashboard -type f -not -name '*.test.ts') src/limits.ts src/native/constants.ts
+DASHBOARD_SOURCES = $(shell find dashboard -type f -not -name '*.test.ts') src/limits.ts src/native/constants.ts src/audit/whole-target.ts src/schema/time-of-day.ts
 NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 
 # Debian's packages, by what needs them first: `make start` installs the first three lines.

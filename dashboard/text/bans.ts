@@ -122,10 +122,11 @@ export function calmText(attack: AttackWire | undefined): string | null {
   return t`quiet for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
 }
 
-/** The text by which a search finds a ban: the values that the list shows. */
+/** The text by which a search finds a ban: the values that the list shows, and the reasons of its orders. */
 export function banText(ban: BanWire): string {
   const marks = `${ban.manual ? t`manual operator` : t`automatic detection`} ${ban.dry_run ? t`dry run` : ""}`;
-  return `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`;
+  const { prefix, method, node, order_reason: ordered, end_reason: ended } = ban;
+  return [prefix, methodName(method), node, banWhy(ban), ordered, ended, marks].join(" ");
 }
 
 /** The words of a search, in lower case. */

@@ -169,8 +169,9 @@ export function ownerText(measure: Measure): string {
   }
 }
 
-export function whyText(measure: Measure): string {
-  if (measure.kind === "ban" || measure.kind === "rule") return banWhy(measure.ban);
+function whyText(measure: Measure): string {
+  if (measure.kind === "ban" || measure.kind === "rule")
+    return `${banWhy(measure.ban)} ${measure.ban.order_reason ?? ""}`;
   return measure.kind === "block" ? measure.block.reason : "";
 }
 
@@ -188,7 +189,7 @@ export function begunAt(measure: Measure): string {
 
 const TEXTS = new WeakMap<Measure, string>();
 
-/** The text by which a search finds it: the values that the list shows, in lower case. */
+/** The text by which a search finds it: the values that the list shows, and the reason of its order, in lower case. */
 export function searchText(measure: Measure): string {
   const known = TEXTS.get(measure);
   if (known !== undefined) return known;

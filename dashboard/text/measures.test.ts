@@ -121,9 +121,12 @@ test("who ordered a block is in the audit trail, the last one first", () => {
   expect([...blockOperators([event("")]).values()]).toEqual(["no sign-in"]);
 });
 
-test("is found by what the list shows", () => {
-  const text = searchText(ofBan({ sent_to: ["192.0.2.249"], manual: true, operator: "Noc" }));
-  for (const word of ["192.0.2.1", "blackhole", "announced", "192.0.2.249", "noc"]) expect(text).toContain(word);
+test("is found by what the list shows, and by the reason of its order", () => {
+  const text = searchText(
+    ofBan({ sent_to: ["192.0.2.249"], manual: true, operator: "Noc", order_reason: "Ticket 10" }),
+  );
+  for (const word of ["192.0.2.1", "blackhole", "announced", "192.0.2.249", "noc", "ticket 10"])
+    expect(text).toContain(word);
   const [, ofRule] = measuresOf({ ...none, bans: [ban({ flowspec: [rule] })] });
   expect(searchText(ofRule as Measure)).toContain("192.0.2.1/32");
 });

@@ -1,6 +1,6 @@
-/** What a row of the audit trail is on. Pure, and used by those who show rows. */
+/** The texts by which rows of the audit trail on prefixes are shown, also by the dashboard. Pure, without imports. */
 
-/** Of a row on a prefix the prefix, with which its reason begins; else its target. */
+/** The prefix, with which the reason of a row on one begins; else the target. */
 export function wholeTarget(target: string, type: string, reason: string): string {
   const length = type === "prefix" && reason.startsWith(target) ? /^\/\d+/.exec(reason.slice(target.length)) : null;
   return `${target}${length?.[0] ?? ""}`;

@@ -18,7 +18,7 @@ export type OrderEffect =
 export interface OrderSources {
   /** Templates of the configuration, by name. */
   templates(): ReadonlyMap<string, OrderFile>;
-  /** What is in the prefix of a refused order; of entries of `protected_whitelist` one that is not all of it. */
+  /** For the remedy of a refused order. An entry of `protected_whitelist` that is all of the prefix is not in it. */
   contentsOf(prefix: Prefix): PrefixContents;
   /** The effect of a ban on the traffic of the last minute, as far as the caller may see it. */
   effect(ban: Ban, by: Principal): OrderEffect;

@@ -120,7 +120,7 @@ function blackholeRoutes({ route, enclosing }: BlackholeMeasure): readonly Route
   return enclosing === undefined ? [route] : [route, enclosing];
 }
 
-/** What is diverted, by a route or by a hook; null: nothing is. */
+/** The prefix that is diverted, by a route or by a hook; null: none is. */
 export function divertedBy({ route, diversion }: DivertMeasure): Prefix | null {
   return route?.prefix ?? diversion ?? null;
 }

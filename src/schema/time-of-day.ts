@@ -1,4 +1,7 @@
-/** A time of day that a person writes without a date, as `22:00`: the nearest one in the zone of this machine. */
+/**
+ * A time of day that a person writes without a date, as `22:00`: the nearest one in the zone of this machine. Also used by
+ * the dashboard. Without imports.
+ */
 const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 
 const DAYS = [-1, 0, 1] as const;

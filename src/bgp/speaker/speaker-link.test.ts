@@ -83,7 +83,7 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
   await link.stop();
 });
 
-test("what is asked while a connection is replaced is answered by the next one, and by none where the speaker is gone", async () => {
+test("a question during a change of the connection is answered by the next one, and by none where the speaker is gone", async () => {
   const opening: PromiseWithResolvers<SpeakerClient>[] = [];
   const link = linkTo(() => {
     opening.push(Promise.withResolvers());

@@ -28,7 +28,7 @@ export const orderEndCheck: FieldCheck<OrderEndReason> = {
 /** The part of a route that ends an order. */
 export const ORDER_END = { method: "DELETE", body: orderEndCheck, isBodyOptional: true } as const;
 
-/** Whose command it is, for those who are notified of it. */
+/** The caller, for those who are notified of the command. */
 export function commanderOf(
   { principal }: Pick<Call, "principal">,
   { reason = "" }: Partial<OrderEndReason>,

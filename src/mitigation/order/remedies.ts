@@ -24,7 +24,7 @@ const REMEDIES: Readonly<Record<Exclude<Refusal, SaysItself>, string>> = {
 
 const NOT_KNOWN: PrefixContents = { spared: null, hostgroups: [] };
 
-/** What is in the prefix of an order. */
+/** The contents of the prefix of an order, as far as remedies name them. */
 export interface PrefixContents {
   /** An entry of the whitelist; null: none. */
   readonly spared: string | null;
@@ -37,8 +37,8 @@ const GROUPS_NAMED = 8;
 /** null: the reason says it itself. */
 export function remedyOf(reason: string, { spared, hostgroups }: PrefixContents = NOT_KNOWN): string | null {
   if (reason === "prefix spans hostgroups" && hostgroups.length > 0) {
-    const more = hostgroups.length > GROUPS_NAMED ? ", …" : "";
-    return `it has addresses of ${hostgroups.slice(0, GROUPS_NAMED).join(", ")}${more}: order the part of each by itself`;
+    const names = [...hostgroups.slice(0, GROUPS_NAMED), ...(hostgroups.length > GROUPS_NAMED ? ["…"] : [])].join(", ");
+    return `it has addresses of ${names}: order the part of each by itself`;
   }
   if (reason === "whitelisted" && spared !== null)
     return `${spared} is in protected_whitelist: order prefixes beside it, or remove it there`;
