@@ -103,8 +103,9 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   if (ban.state !== "active") return { kind: "ended" };
   const { expires_at: expiresAt, hold_until: holdUntil } = ban;
   const isHeldShorter = !ban.manual && holdUntil !== undefined && Date.parse(holdUntil) < Date.parse(expiresAt);
-  // An attack that has just ended may still be named.
-  const held = attacksOf(ban, active);
+  // An attack that has just ended may still be named, and of a new ban by hand none is yet.
+  const named = attacksOf(ban, active);
+  const held = ban.manual && named.length === 0 ? active.filter(({ target }) => target === ban.target) : named;
   if (held.length > 0) {
     const calm = held.map(calmText);
     const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));
