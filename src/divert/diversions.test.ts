@@ -356,6 +356,24 @@ test("a tenant takes no more than its share, also of those that are being ended,
   expect(bench.diversions.faultOf(B)).toBeNull();
 });
 
+test("the diversions of a tenant hold up no attack: those of both take turns", async () => {
+  const bench = new Bench();
+  bench.callers = { tenants: 1, tokensOf: () => 1 };
+  const waiting: (() => void)[] = [];
+  bench.answer = () => new Promise((resolve) => waiting.push(() => resolve("done")));
+  bench.diversions.start();
+  const own = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
+  const byTenant = ({ text }: { readonly text: string }) =>
+    text.startsWith("10.") ? { operator: "mallory", tenant: "acme" } : ADMINISTRATOR;
+  bench.want(own, byTenant);
+  await bench.settle();
+  bench.want([...own, A], byTenant);
+  await bench.settle();
+  for (const go of waiting.splice(0, 2)) go();
+  await bench.settle();
+  expect(bench.asked.slice(8).map((request) => request.prefix)).toContain(A.text);
+});
+
 test("ends that take long hold up no begin", async () => {
   const bench = new Bench();
   const many = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));

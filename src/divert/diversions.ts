@@ -288,7 +288,7 @@ export class Diversions implements Diverter {
     const askedMs = clock.monotonicMs();
     try {
       if (hook === null) throw new Error(NO_HOOK_LEFT);
-      const answer = await this.#turns.take(turn, () => {
+      const answer = await this.#turns.take(turn, running.holder.tenant, () => {
         running.sinceMs += clock.monotonicMs() - askedMs;
         const expires_at = action === "end" ? null : this.#wantedUntil(prefix);
         return ask(hook, { action, id, request_id, prefix, dry_run, ...(expires_at !== null && { expires_at }) });

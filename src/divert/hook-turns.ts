@@ -1,4 +1,8 @@
-/** In which order the hook is called: a few requests run at once, and those that end diversions hold up no others. */
+/**
+ * In which order the hook is called: a few requests run at once, those that end diversions hold up no others, and tenants
+ * take turns.
+ */
+import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import type { HookRequest } from "./hook.ts";
 
 /** `check`: whether a confirmed diversion is still there. */
@@ -13,12 +17,17 @@ const TURNS: readonly HookTurn[] = ["begin", "confirm", "end", "check"];
 
 export class HookTurns {
   readonly #running: Record<HookTurn, number> = { begin: 0, confirm: 0, end: 0, check: 0 };
-  readonly #waiting: Record<HookTurn, (() => void)[]> = { begin: [], confirm: [], end: [], check: [] };
+  readonly #waiting: Readonly<Record<HookTurn, FairQueue<() => void>>> = {
+    begin: new FairQueue(),
+    confirm: new FairQueue(),
+    end: new FairQueue(),
+    check: new FairQueue(),
+  };
 
-  /** Calls `ask` when it is its turn. */
-  async take<T>(turn: HookTurn, ask: () => Promise<T>): Promise<T> {
+  /** Calls `ask` when it is its turn. @param tenant that alone wants the diversion. */
+  async take<T>(turn: HookTurn, tenant: Tenant, ask: () => Promise<T>): Promise<T> {
     if (this.#hasPlace(turn)) this.#running[turn]++;
-    else await new Promise<void>((resolve) => this.#waiting[turn].push(resolve));
+    else await new Promise<void>((resolve) => this.#waiting[turn].push(tenant, resolve));
     try {
       return await ask();
     } finally {

@@ -30,6 +30,7 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/notify/name-lookups.ts": ["LOOKUPS_MAX"],
   "src/divert/diversions.ts": ["DIVERSIONS_MAX"],
+  "src/divert/hook-turns.ts": ["ASKED_AT_ONCE", "AT_ONCE_OF"],
 };
 
 const words = (text: string) => text.trim().split(/\s+/);
@@ -66,7 +67,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "nothing is lost over it, for whomever: it is made again, done later or joined, or read otherwise":
     words(`EVENT_QUEUE_BYTES EVENT_RING_BYTES EVENT_KEYS_MAX ZONE_DOCUMENT_BYTES_KEPT ANSWERS_KEPT MILDEST_MAX AT_ONCE
     EXACT_MAX JOINED_PROBLEMS_MAX ORDER_KINDS_MAX PROBLEMS_MAX LIMITER_KEYS_MAX LINES_AT_ONCE LINES_PER_SECOND
-    ENDS_RECORDED_MAX LOGGED_MAX WAITING_SHOWN FAULTS_KEPT ASKED_AT_ONCE AT_ONCE_OF`),
+    ENDS_RECORDED_MAX LOGGED_MAX WAITING_SHOWN FAULTS_KEPT`),
   "another brain fills it with what was within the shares there; over it each brain has its own":
     words(`PENDING_MAX KEPT_MAX RENAMED_MAX ENTRIES_MAX MARKS_MAX ENDED_MAX ENDED_BLOCKS_MAX DONE_MESSAGES_AT_ONCE
     ALIASES_MAX`),

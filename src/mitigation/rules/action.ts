@@ -1,4 +1,4 @@
-/** The action on packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
+/** The action on packets that a rule matches (enum filter_action in addon/abi/rule_abi.h). */
 import { mbpsText } from "../../traffic/rates.ts";
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
