@@ -2,7 +2,6 @@
 import { describe, expect, test } from "bun:test";
 import { Bench, HOOK } from "../../test/fixtures/divert/bench.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { ADMINISTRATOR } from "../access/shares.ts";
 import { DIVERSIONS_MAX } from "./diversions.ts";
 import type { HookAnswer } from "./hook.ts";
 
@@ -336,42 +335,6 @@ test("no more are begun than there is room for, and few calls run at once", asyn
   for (const go of waiting.splice(0)) go();
   await bench.settle();
   expect(most).toBeLessThanOrEqual(8);
-});
-
-test("a tenant takes no more than its share, also of those that are being ended, and attacks have the other half #diversions-share", async () => {
-  const bench = new Bench();
-  bench.callers = { tenants: 2, tokensOf: () => 1 };
-  bench.answer = ({ action }) => (action === "end" ? "not_yet" : "done");
-  bench.diversions.start();
-  const share = DIVERSIONS_MAX / 4;
-  const own = Array.from({ length: 2 * share }, (_, i) => prefix(`10.${i >> 8}.${i & 255}.0/24`));
-  const byTenant = ({ text }: { readonly text: string }) =>
-    text.startsWith("10.") ? { operator: "mallory", tenant: "acme" } : ADMINISTRATOR;
-  bench.want(own.slice(0, share), byTenant);
-  bench.want([...own.slice(share), A], byTenant);
-  await bench.settle();
-  expect(bench.diversions.views()).toHaveLength(share + 1);
-  expect(bench.diversions.stateOf(A).kind).not.toBe("failed");
-  expect(bench.diversions.faultOf(own[share] ?? A)).toContain("your share of the diversions");
-  expect(bench.diversions.faultOf(B)).toBeNull();
-});
-
-test("the diversions of a tenant hold up no attack: those of both take turns", async () => {
-  const bench = new Bench();
-  bench.callers = { tenants: 1, tokensOf: () => 1 };
-  const waiting: (() => void)[] = [];
-  bench.answer = () => new Promise((resolve) => waiting.push(() => resolve("done")));
-  bench.diversions.start();
-  const own = Array.from({ length: 40 }, (_, i) => prefix(`10.0.${i}.0/24`));
-  const byTenant = ({ text }: { readonly text: string }) =>
-    text.startsWith("10.") ? { operator: "mallory", tenant: "acme" } : ADMINISTRATOR;
-  bench.want(own, byTenant);
-  await bench.settle();
-  bench.want([...own, A], byTenant);
-  await bench.settle();
-  for (const go of waiting.splice(0, 2)) go();
-  await bench.settle();
-  expect(bench.asked.slice(8).map((request) => request.prefix)).toContain(A.text);
 });
 
 test("ends that take long hold up no begin", async () => {
