@@ -51,7 +51,8 @@ export function* unheldFollowsScrub(file: File): Generator<Finding> {
     for (const [i, rung] of rungs.entries()) {
       if (rung?.unless_held !== true) continue;
       const before = rungs.slice(0, i).findLast((one) => one === undefined || one.action !== "none");
-      if (i > 0 && (before === undefined || before.action === "scrub" || before.unless_held === true)) continue;
+      const isKnown = before === undefined || before.action === "scrub" || before.unless_held === true;
+      if (i > 0 && isKnown && before?.action !== "divert") continue;
       const rule = "goes after a rung of scrub, of which this machine knows what gets through";
       yield { path: [...path, "escalation", i, "unless_held"], rule };
     }
