@@ -3,9 +3,14 @@ import { DAY_MS, MINUTE_MS } from "../system/now.ts";
 
 const PARTS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
 
+/** Two months: all that is asked for at a time. */
+const MIDNIGHTS_KEPT = 64;
+
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat;
-  /** The latest minute that was looked up, and the offset then: most looks are at the same. */
+  /** The offset at the begin of a UTC day, by the day: it is that of the whole day where the next day begins with it too. */
+  readonly midnights: Map<number, number>;
+  /** The latest minute that was looked up in a day with a change, and the offset then. */
   minute: number;
   offsetMs: number;
 }
@@ -28,9 +33,9 @@ export function isTimeZone(text: string): boolean {
  * daylight saving leaves out is as late as it would be without the change (`compatible` of ECMAScript's Temporal).
  */
 export function wallMsOf(zone: string, local: number): number {
-  const offsetAt = (wallMs: number) => localMs(zone, wallMs) - wallMs;
-  const before = local - offsetAt(local - DAY_MS);
-  const after = local - offsetAt(local + DAY_MS);
+  const offset = (wallMs: number) => localMs(zone, wallMs) - wallMs;
+  const before = local - offset(local - DAY_MS);
+  const after = local - offset(local + DAY_MS);
   const shown = [before, after].filter((wallMs) => localMs(zone, wallMs) === local);
   return shown.length === 0 ? before : Math.min(...shown);
 }
@@ -38,14 +43,35 @@ export function wallMsOf(zone: string, local: number): number {
 /** The date and time there as if they were UTC, ms. */
 export function localMs(zone: string, wallMs: number): number {
   if (zone === "UTC") return wallMs;
-  const minute = Math.floor(wallMs / MINUTE_MS);
-  const clock = clocks.get(zone) ?? { format: formatOf(zone), minute: Number.NaN, offsetMs: 0 };
+  const clock = clocks.get(zone) ?? {
+    format: formatOf(zone),
+    midnights: new Map<number, number>(),
+    minute: Number.NaN,
+    offsetMs: 0,
+  };
   clocks.set(zone, clock);
+  return wallMs + offsetAt(clock, wallMs);
+}
+
+function offsetAt(clock: ZoneClock, wallMs: number): number {
+  const day = Math.floor(wallMs / DAY_MS);
+  const offset = midnightOffset(clock, day);
+  if (offset === midnightOffset(clock, day + 1)) return offset;
+  const minute = Math.floor(wallMs / MINUTE_MS);
   if (clock.minute !== minute) {
     clock.minute = minute;
     clock.offsetMs = shownMs(clock.format, minute * MINUTE_MS) - minute * MINUTE_MS;
   }
-  return wallMs + clock.offsetMs;
+  return clock.offsetMs;
+}
+
+function midnightOffset({ format, midnights }: ZoneClock, day: number): number {
+  const known = midnights.get(day);
+  if (known !== undefined) return known;
+  if (midnights.size === MIDNIGHTS_KEPT) midnights.clear();
+  const offset = shownMs(format, day * DAY_MS) - day * DAY_MS;
+  midnights.set(day, offset);
+  return offset;
 }
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

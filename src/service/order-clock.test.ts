@@ -86,7 +86,11 @@ test("a scheduled window of a brain whose clock differs opens when it says, also
   clock.setWall(new Date(wallMs).toISOString());
   floodwall.maintenance.tick(floodwall.now().wallMs);
   const [view] = floodwall.maintenance.views();
-  expect([view?.openUntil, view?.opensNext, view?.order?.expiresAt]).toEqual([null, fromMs, untilMs]);
+  expect([view?.openUntil, view?.opensNext, view?.order?.expiresAt]).toEqual([
+    null,
+    { atMs: fromMs, untilMs },
+    untilMs,
+  ]);
   cluster.stopOrders();
   await cluster.stop();
 });

@@ -2,7 +2,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { MAINTENANCE_AHEAD_SECONDS_MAX, MAINTENANCE_REASON_MAX, MAINTENANCE_SECONDS_MAX } from "../../limits.ts";
 import type { WindowView } from "../../mitigation/maintenance/maintenance-windows.ts";
-import { openUntil as openUntilAt } from "../../mitigation/maintenance/window.ts";
 import { targetFindings, WINDOW_KEYS, type WindowTargets } from "../../mitigation/maintenance/window-file.ts";
 import { closedObject, integer, oneOf } from "../../schema/schema-forms.ts";
 import { takeShape } from "../../schema/shape.ts";
@@ -89,7 +88,6 @@ export const MaintenancesWire = closedObject({ windows: Type.Array(MaintenanceWi
 export type MaintenancesWire = Static<typeof MaintenancesWire>;
 
 export function windowToWire({ window, order, openUntil, opensNext }: WindowView, settled = SETTLED): MaintenanceWire {
-  const closesNext = opensNext === null ? null : openUntilAt(window, opensNext);
   return {
     name: window.name,
     hostgroups: [...window.hostgroups],
@@ -101,8 +99,7 @@ export function windowToWire({ window, order, openUntil, opensNext }: WindowView
     origin: order === null ? "configuration" : "order",
     open: openUntil !== null,
     ...(openUntil !== null && { until: timestamp(openUntil) }),
-    ...(opensNext !== null && { opens_at: timestamp(opensNext) }),
-    ...(closesNext !== null && { closes_at: timestamp(closesNext) }),
+    ...(opensNext !== null && { opens_at: timestamp(opensNext.atMs), closes_at: timestamp(opensNext.untilMs) }),
     ...(order !== null && order.operator !== "" && { operator: order.operator }),
     ...savedToWire(settled),
   };

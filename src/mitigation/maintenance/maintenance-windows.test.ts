@@ -69,7 +69,7 @@ describe("a window of the configuration", () => {
     expect(openUntil(weekly, at("2026-02-28T23:00:00Z"))).toBe(at("2026-03-01T01:00:00Z"));
     expect(openUntil(weekly, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
     expect(openUntil(weekly, at("2026-03-01T01:00:00Z"))).toBeNull();
-    expect(opensNext(weekly, at("2026-02-28T23:30:00Z"))).toBe(at("2026-03-07T23:00:00Z"));
+    expect(opensNext(weekly, at("2026-02-28T23:30:00Z"))?.atMs).toBe(at("2026-03-07T23:00:00Z"));
   });
 
   test("opens and closes by the clocks of its time zone, over the change to daylight saving", () => {
@@ -77,8 +77,22 @@ describe("a window of the configuration", () => {
     const inBerlin = window({ times: weekend });
     expect(openUntil(inBerlin, at("2026-03-27T22:59:59Z"))).toBeNull();
     expect(openUntil(inBerlin, at("2026-03-27T23:00:00Z"))).toBe(at("2026-03-29T22:00:00Z"));
-    expect(opensNext(inBerlin, at("2026-03-27T23:00:00Z"))).toBe(at("2026-04-03T22:00:00Z"));
+    expect(opensNext(inBerlin, at("2026-03-27T23:00:00Z"))?.atMs).toBe(at("2026-04-03T22:00:00Z"));
     expect(openUntil(inBerlin, at("2026-10-24T22:00:00Z"))).toBe(at("2026-10-25T23:00:00Z"));
+  });
+
+  test.each([
+    ["02:00", 60, "01:00", "02:00"],
+    ["02:30", 30, "01:30", "02:00"],
+    ["01:30", 60, "00:30", "01:30"],
+    ["01:00", 180, "00:00", "02:00"],
+  ])("opens for its time where daylight saving begins: at %s for %d minutes", (begin, minutes, opens, closes) => {
+    const fromMinute = 60 * Number(begin.slice(0, 2)) + Number(begin.slice(3));
+    const sunday = window({ times: { kind: "weekly", zone: "Europe/Berlin", days: [0], fromMinute, minutes } });
+    expect(opensNext(sunday, at("2026-03-28T12:00:00Z"))).toEqual({
+      atMs: at(`2026-03-29T${opens}:00Z`),
+      untilMs: at(`2026-03-29T${closes}:00Z`),
+    });
   });
 
   test("closes at the end of the last of the days that follow each other without a gap", () => {
@@ -86,13 +100,13 @@ describe("a window of the configuration", () => {
     const [saturday, sunday] = [at("2026-02-28T12:00:00Z"), at("2026-03-01T00:00:00Z")];
     for (const wallMs of [saturday, sunday]) {
       expect(openUntil(weekend, wallMs)).toBe(at("2026-03-02T00:00:00Z"));
-      expect(opensNext(weekend, wallMs)).toBe(at("2026-03-07T00:00:00Z"));
+      expect(opensNext(weekend, wallMs)?.atMs).toBe(at("2026-03-07T00:00:00Z"));
     }
     expect(openUntil(weekend, at("2026-03-02T00:00:00Z"))).toBeNull();
-    expect(opensNext(weekend, at("2026-03-02T00:00:00Z"))).toBe(at("2026-03-07T00:00:00Z"));
+    expect(opensNext(weekend, at("2026-03-02T00:00:00Z"))?.atMs).toBe(at("2026-03-07T00:00:00Z"));
     const single = window({ times: { kind: "weekly", zone: "UTC", days: [6], fromMinute: 60, minutes: 1440 } });
     expect(openUntil(single, at("2026-03-01T00:59:59Z"))).toBe(at("2026-03-01T01:00:00Z"));
-    expect(opensNext(single, at("2026-02-28T01:00:00Z"))).toBe(at("2026-03-07T01:00:00Z"));
+    expect(opensNext(single, at("2026-02-28T01:00:00Z"))?.atMs).toBe(at("2026-03-07T01:00:00Z"));
   });
 
   test("is not open all days for all of the day", () => {
@@ -162,7 +176,7 @@ describe("a window that is opened by an order", () => {
     const times = { kind: "once", fromMs: 3000, untilMs: 5000 } as const;
     const first = made([], file);
     const done = await first.windows.open(order("a", { times }));
-    expect(done).toMatchObject({ kind: "done", view: { openUntil: null, opensNext: 3000 } });
+    expect(done).toMatchObject({ kind: "done", view: { openUntil: null, opensNext: { atMs: 3000 } } });
     first.windows.clockStepped(1500);
     first.to(2999);
     expect(first.windows.isWatchOnly(INSIDE)).toBe(false);

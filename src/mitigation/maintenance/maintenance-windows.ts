@@ -35,7 +35,7 @@ export interface WindowView {
   /** null: of the configuration. */
   readonly order: WindowOrder | null;
   readonly openUntil: number | null;
-  readonly opensNext: number | null;
+  readonly opensNext: ReturnType<typeof opensNext>;
 }
 
 type WindowAnswer =

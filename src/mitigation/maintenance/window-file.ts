@@ -48,7 +48,7 @@ export const WindowFile = closedObject({
         ),
         time_zone: described(
           text("timeZone", { default: "UTC" }),
-          "The time zone of `days` and `at`, with its daylight saving.",
+          "The time zone of `days` and `at`. It opens and closes by the clocks there, so that a change of daylight saving within it makes it shorter or longer. Where the change leaves out the time at which it opens, it opens later, and for as long.",
         ),
       }),
     ),

@@ -45,23 +45,31 @@ const periodsByWindow = new WeakMap<Weekly, { readonly today: number; readonly p
 
 /** When it closes, over periods that follow each other without a gap; null: it is not open. */
 export function openUntil({ times }: Window, wallMs: number): number | null {
-  if (times.kind === "once") return times.fromMs <= wallMs && wallMs < times.untilMs ? times.untilMs : null;
+  return coveredUntil(periodsOf(times, wallMs), wallMs);
+}
+
+/** When it opens next, and closes after that; null: never again. While it is open, after that. */
+export function opensNext(window: Window, wallMs: number): { readonly atMs: number; readonly untilMs: number } | null {
+  const periods = periodsOf(window.times, wallMs);
+  const afterMs = coveredUntil(periods, wallMs) ?? wallMs;
+  const atMs = periods.find(([fromMs]) => fromMs > afterMs)?.[0];
+  return atMs === undefined ? null : { atMs, untilMs: coveredUntil(periods, atMs) ?? atMs };
+}
+
+/** The end of the last of those that follow each other from this time on; null: none covers it. */
+function coveredUntil(periods: readonly Period[], wallMs: number): number | null {
   let until: number | null = null;
-  for (const [fromMs, untilMs] of periodsOf(times, wallMs)) {
+  for (const [fromMs, untilMs] of periods) {
     if (fromMs <= (until ?? wallMs) && untilMs > wallMs) until = untilMs;
   }
   return until;
 }
 
-/** When it opens next; null: never again. While it is open, after that. */
-export function opensNext(window: Window, wallMs: number): number | null {
-  const { times } = window;
-  if (times.kind === "once") return times.fromMs > wallMs ? times.fromMs : null;
-  const afterMs = openUntil(window, wallMs) ?? wallMs;
-  return periodsOf(times, wallMs).find(([fromMs]) => fromMs > afterMs)?.[0] ?? null;
+function periodsOf(times: WindowTimes, wallMs: number): readonly Period[] {
+  return times.kind === "once" ? [[times.fromMs, times.untilMs]] : periodsOfWeeks(times, wallMs);
 }
 
-function periodsOf(weekly: Weekly, wallMs: number): readonly Period[] {
+function periodsOfWeeks(weekly: Weekly, wallMs: number): readonly Period[] {
   const today = Math.floor(localMs(weekly.zone, wallMs) / DAY_MS);
   const known = periodsByWindow.get(weekly);
   if (known?.today === today) return known.periods;
@@ -75,7 +83,10 @@ function periodsFrom({ zone, days, fromMinute, minutes }: Weekly, first: number)
   const begins = Array.from({ length: DAYS_AHEAD }, (_, i) => first + i).filter((day) => days.includes(weekday(day)));
   return begins.map((day) => {
     const fromLocal = day * DAY_MS + fromMinute * MINUTE_MS;
-    return [wallMsOf(zone, fromLocal), wallMsOf(zone, fromLocal + minutes * MINUTE_MS)] as const;
+    const [fromMs, untilMs] = [wallMsOf(zone, fromLocal), wallMsOf(zone, fromLocal + minutes * MINUTE_MS)];
+    // Where daylight saving leaves out the begin, it opens later, for as long.
+    const isLeftOut = localMs(zone, fromMs) !== fromLocal;
+    return [fromMs, isLeftOut ? Math.max(untilMs, fromMs + minutes * MINUTE_MS) : untilMs] as const;
   });
 }
 
