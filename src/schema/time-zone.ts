@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS } from "../system/now.ts";
 
 const PARTS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
 
-/** Two months: all that is asked for at a time. */
+/** The days of two months; windows look up half a month. */
 const MIDNIGHTS_KEPT = 64;
 
 interface ZoneClock {

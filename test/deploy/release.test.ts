@@ -40,7 +40,7 @@ test("the key is tried before the build: one that is not there or is younger tha
   const checked = (key: string, time: number) => signer({ key, time, home }).check();
   await checked(RELEASE_KEY, release.time);
   const remedy = "a release is signed at the time of its commit, with a key that was made before it";
-  await expect(checked("nobody@example.net", release.time)).rejects.toThrow(remedy);
+  await expect(checked("absent@example.net", release.time)).rejects.toThrow(remedy);
   await expect(checked(RELEASE_KEY, Date.UTC(2019, 0, 1) / 1000)).rejects.toThrow(
     `the key ${RELEASE_KEY} cannot sign at 20190101T000000: `,
   );

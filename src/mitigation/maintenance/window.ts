@@ -35,7 +35,7 @@ interface Weekly {
 /** Wall clock, ms. */
 type Period = readonly [fromMs: number, untilMs: number];
 
-/** So many days from yesterday on hold each period that can be asked for: a window is open for less than a week. */
+/** From yesterday on. A window is open for less than a week, so that the next period is within two. */
 const DAYS_AHEAD = 16;
 /** 1970-01-01 was a Thursday. */
 const FIRST_DAY = 4;
