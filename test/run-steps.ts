@@ -3,6 +3,7 @@
  * after another one. What computes has a lower priority than what depends on time.
  */
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { Glob } from "bun";
 import type { Repeat } from "./run-repeats.ts";
 import { bunTest, type Counts, doctest, failedTests, isRandom, one } from "./run-report.ts";
@@ -32,6 +33,9 @@ const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 
 const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
+/** What starts Floodwall starts this executable of it. */
+const PROGRAM = "build/test/floodwall";
+const environment = { TEST_PROGRAM: join(process.cwd(), PROGRAM) };
 const lab = [bun, "test/lab/demo/demo.ts", "--once"];
 const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
@@ -48,7 +52,8 @@ const WAITING_FOR_BRAINS = [
   ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts"],
   ...["test/cluster/etcd-lease.test.ts", "test/cluster/etcd-orders.test.ts", "test/cluster/etcd-slots.test.ts"],
 ];
-const notWaiting = [...WAITING, ...WAITING_FOR_BRAINS].map(
+// The first of them is that of bunfig.toml, which these take the place of.
+const notWaiting = ["build/", ...WAITING, ...WAITING_FOR_BRAINS].map(
   (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
 );
 
@@ -67,6 +72,8 @@ const NATIVE_BUILD: Step = {
   ),
   counts: one,
 };
+
+const COMPILED: Step = { name: "Floodwall, compiled", command: [bun, "test/compile-program.ts", PROGRAM], counts: one };
 
 /** One after the other, beside the kernel's. */
 const NATIVE: readonly Step[] = [
@@ -105,26 +112,32 @@ const LABS: readonly Step[] = [
 ];
 
 const BESIDE_OTHERS: readonly Step[] = [
+  COMPILED,
   NATIVE_BUILD,
   {
     name: "TypeScript tests that wait for others",
     command: [...bunTests, "--parallel=1", ...WAITING],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
+    after: COMPILED.name,
   },
   {
     name: "TypeScript tests that wait for brains",
     command: [...bunTests, "--parallel=1", ...WAITING_FOR_BRAINS],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
+    after: COMPILED.name,
   },
   {
     name: "TypeScript tests",
     // Two more than cores: they wait for half of their time.
     command: [...bunTests, `--parallel=${Math.min(4, availableParallelism() + 2)}`, ...notWaiting],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: NATIVE_BUILD.name,
+    after: COMPILED.name,
     isShown: true,
   },
   {

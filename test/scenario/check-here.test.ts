@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Dropping } from "../../src/http/wire/dataplane.ts";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
-import { MAIN } from "../fixtures/replay-command.ts";
+import { FLOODWALL } from "../fixtures/program.ts";
 import { freePort, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { Relay } from "../lab/relay.ts";
@@ -44,7 +44,7 @@ dataplane: { interfaces: [${DEVICE}], pin_path: ${pins.path} }
 function checkHere(config: string) {
   const path = join(directory, "floodwall.yaml");
   writeFileSync(path, config);
-  const command = veth.far.command([process.execPath, MAIN, "check", "--here", path]);
+  const command = veth.far.command([...FLOODWALL, "check", "--here", path]);
   const { exitCode, stdout } = Bun.spawnSync(command);
   const lines = stdout.toString().trimEnd().split("\n");
   const ofMachine = lines.slice(lines.indexOf(`${path}: valid`) + 1);
@@ -94,7 +94,7 @@ describe.skipIf(unavailable !== null)(`on a veth${reason}`, () => {
     ]);
     const path = join(directory, "scrub.yaml");
     writeFileSync(path, `${NODE()}state_dir: ${directory}/state\n`);
-    const agent = new OutputProcess(veth.far.command([process.execPath, MAIN, "scrub", "--config", path]));
+    const agent = new OutputProcess(veth.far.command([...FLOODWALL, "scrub", "--config", path]));
     undo.add(() => agent.remove());
     await agent.says('"about":"interface veth","found":"is down"');
   });
