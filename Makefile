@@ -93,7 +93,6 @@ lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
 	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')
 
 test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
-	@$(MAKE) -C addon --no-print-directory -j$(JOBS) ../build/addon/misbehaving_rates
 	@$(BUN) test/run.ts
 
 conformance: setup

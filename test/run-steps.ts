@@ -73,7 +73,12 @@ const NATIVE_BUILD: Step = {
   counts: one,
 };
 
-const COMPILED: Step = { name: "Floodwall, compiled", command: [bun, "test/compile-program.ts", PROGRAM], counts: one };
+const rates = "make -C addon --no-print-directory ../build/addon/misbehaving_rates";
+const PROGRAMS_BUILD: Step = {
+  name: "programs of the tests: build",
+  command: ["sh", "-c", `${rates} & "$0" test/compile-program.ts ${PROGRAM} && wait $!`, bun],
+  counts: one,
+};
 
 /** One after the other, beside the kernel's. */
 const NATIVE: readonly Step[] = [
@@ -112,7 +117,7 @@ const LABS: readonly Step[] = [
 ];
 
 const BESIDE_OTHERS: readonly Step[] = [
-  COMPILED,
+  PROGRAMS_BUILD,
   NATIVE_BUILD,
   {
     name: "TypeScript tests that wait for others",
@@ -120,7 +125,7 @@ const BESIDE_OTHERS: readonly Step[] = [
     environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: COMPILED.name,
+    after: PROGRAMS_BUILD.name,
   },
   {
     name: "TypeScript tests that wait for brains",
@@ -128,7 +133,7 @@ const BESIDE_OTHERS: readonly Step[] = [
     environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: COMPILED.name,
+    after: PROGRAMS_BUILD.name,
   },
   {
     name: "TypeScript tests",
@@ -137,7 +142,7 @@ const BESIDE_OTHERS: readonly Step[] = [
     environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: COMPILED.name,
+    after: PROGRAMS_BUILD.name,
     isShown: true,
   },
   {
