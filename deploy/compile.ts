@@ -83,7 +83,8 @@ export async function compile(executable: Executable, order: CompileOrder): Prom
     target: "bun",
     sourcemap: "inline",
     metafile: true,
-    ...(isAhead && { bytecode: true, format: "esm" }),
+    format: "esm",
+    bytecode: isAhead,
     plugins: [withAddon(addon)],
     // Else the folder of the tree on the build machine is in it. No module reads its own folder, which is nowhere else.
     define: { __dirname: '"/"', __filename: '"/"' },
