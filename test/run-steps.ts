@@ -3,6 +3,7 @@
  * after another one. What computes has a lower priority than what depends on time.
  */
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { Glob } from "bun";
 import type { Repeat } from "./run-repeats.ts";
 import { bunTest, type Counts, doctest, failedTests, isRandom, one } from "./run-report.ts";
@@ -32,6 +33,9 @@ const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 
 const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
+/** What starts Floodwall starts this executable of it. */
+const PROGRAM = "build/test/floodwall";
+const environment = { TEST_PROGRAM: join(process.cwd(), PROGRAM) };
 const lab = [bun, "test/lab/demo/demo.ts", "--once"];
 const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
@@ -48,7 +52,8 @@ const WAITING_FOR_BRAINS = [
   ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts"],
   ...["test/cluster/etcd-lease.test.ts", "test/cluster/etcd-orders.test.ts", "test/cluster/etcd-slots.test.ts"],
 ];
-const notWaiting = [...WAITING, ...WAITING_FOR_BRAINS].map(
+// The first of them is that of bunfig.toml, which these take the place of.
+const notWaiting = ["build/", ...WAITING, ...WAITING_FOR_BRAINS].map(
   (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
 );
 
@@ -65,6 +70,13 @@ const NATIVE_BUILD: Step = {
     "unit-tsan",
     "fuzz-short",
   ),
+  counts: one,
+};
+
+const rates = "make -C addon --no-print-directory ../build/addon/misbehaving_rates";
+const PROGRAMS_BUILD: Step = {
+  name: "programs of the tests: build",
+  command: ["sh", "-c", `${rates} & "$0" test/compile-program.ts ${PROGRAM} && wait $!`, bun],
   counts: one,
 };
 
@@ -105,26 +117,32 @@ const LABS: readonly Step[] = [
 ];
 
 const BESIDE_OTHERS: readonly Step[] = [
+  PROGRAMS_BUILD,
   NATIVE_BUILD,
   {
     name: "TypeScript tests that wait for others",
     command: [...bunTests, "--parallel=1", ...WAITING],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
+    after: PROGRAMS_BUILD.name,
   },
   {
     name: "TypeScript tests that wait for brains",
     command: [...bunTests, "--parallel=1", ...WAITING_FOR_BRAINS],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
+    after: PROGRAMS_BUILD.name,
   },
   {
     name: "TypeScript tests",
     // Two more than cores: they wait for half of their time.
     command: [...bunTests, `--parallel=${Math.min(4, availableParallelism() + 2)}`, ...notWaiting],
+    environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: NATIVE_BUILD.name,
+    after: PROGRAMS_BUILD.name,
     isShown: true,
   },
   {

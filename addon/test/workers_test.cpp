@@ -13,7 +13,7 @@ using namespace floodwall::test;
 
 namespace {
 
-constexpr std::uint32_t kHosts = 3000;
+constexpr std::uint32_t kCountedHosts = 3000;
 constexpr std::uint64_t kMs = 1'000'000;
 /// TSan makes all of it many times slower, and finds a race that has done no harm yet.
 #ifdef __SANITIZE_THREAD__
@@ -26,15 +26,15 @@ constexpr int kFewer = 1;
 std::vector<std::uint64_t> work(Shard& shard, std::uint64_t seed, const std::atomic<bool>& isOver) {
   std::mt19937_64 random(seed);
   std::vector<Bytes> bytes;
-  for (std::uint32_t i = 0; i < kHosts; i++) bytes.push_back(udpFrame(kForeign, kProtected + i));
-  std::vector<std::uint64_t> sent(kHosts);
+  for (std::uint32_t i = 0; i < kCountedHosts; i++) bytes.push_back(udpFrame(kForeign, kProtected + i));
+  std::vector<std::uint64_t> sent(kCountedHosts);
   std::vector<Frame> frames;
   shard.leaveIdle();
   while (!isOver.load(std::memory_order_relaxed)) {
     frames.clear();
     for (std::size_t i = random() % 200; i != 0; i--) {
       // Few hosts often, many seldom.
-      const std::size_t host = random() % (random() % 2 == 0 ? 10 : kHosts);
+      const std::size_t host = random() % (random() % 2 == 0 ? 10 : kCountedHosts);
       frames.push_back(frameOf(bytes[host]));
       sent[host]++;
     }
@@ -101,7 +101,7 @@ TEST_CASE("counts of two workers add up exactly while folds, readers and changes
 
   Columns columns(1);
   std::uint64_t all = 0;
-  for (std::uint32_t host = 0; host < kHosts; host++) {
+  for (std::uint32_t host = 0; host < kCountedHosts; host++) {
     const std::uint64_t expected = sent[0][host] + sent[1][host];
     all += expected;
     if (expected == 0) continue;

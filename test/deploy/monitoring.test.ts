@@ -7,7 +7,7 @@ import { filledMetrics } from "../fixtures/metrics.ts";
 
 const DEPLOY = join(import.meta.dir, "../../deploy");
 const RULES = join(DEPLOY, "prometheus/floodwall.rules.yml");
-const RULE_TESTS = join(DEPLOY, "prometheus/floodwall.rules.test.yml");
+const RULE_TESTS = ["rules", "rules.day"].map((name) => join(DEPLOY, `prometheus/floodwall.${name}.test.yml`));
 
 interface Rule {
   readonly alert: string;
@@ -31,9 +31,8 @@ const dashboard = JSON.parse(readFileSync(join(DEPLOY, "grafana/floodwall.json")
 const targets = dashboard.panels.flatMap((panel) => panel.targets ?? []);
 type Series = Readonly<{ series: string }>;
 type Case = Readonly<{ alertname: string; exp_alerts: readonly unknown[] }>;
-const ruleTests = (
-  parse(readFileSync(RULE_TESTS, "utf8")) as { tests: { input_series: Series[]; alert_rule_test: Case[] }[] }
-).tests;
+type Group = Readonly<{ input_series: readonly Series[]; alert_rule_test: readonly Case[] }>;
+const ruleTests = RULE_TESTS.flatMap((file) => (parse(readFileSync(file, "utf8")) as { tests: Group[] }).tests);
 /** What the tests of the alerts pretend that the service exposes. */
 const series = ruleTests.flatMap((group) => group.input_series.map((input) => input.series));
 const expressions = [...rules.map(({ expr }) => expr), ...targets.map(({ expr }) => expr), ...series];
@@ -128,10 +127,10 @@ const promtool = Bun.which("promtool");
 const skipped = promtool === null ? " (skipped: promtool is not installed)" : "";
 
 test.skipIf(promtool === null).each([
-  ["check", RULES],
+  ["check", [RULES]],
   ["test", RULE_TESTS],
-])(`promtool %s rules${skipped}`, async (command, file) => {
-  const run = Bun.spawn([promtool ?? "", command, "rules", file], { stdout: "pipe", stderr: "pipe" });
+])(`promtool %s rules${skipped}`, async (command, files) => {
+  const run = Bun.spawn([promtool ?? "", command, "rules", ...files], { stdout: "pipe", stderr: "pipe" });
   const output = `${await run.stdout.text()}${await run.stderr.text()}`;
   expect({ code: await run.exited, output }).toMatchObject({ code: 0, output: expect.stringContaining("SUCCESS") });
 });

@@ -47,6 +47,18 @@ async function keptOf(service: ServiceProcess, id: string): Promise<Kept["kept_p
   return (await service.get<Kept>(`/api/v1/attacks/${id}/sources`)).body.kept_packets;
 }
 
+/** Resolves when no more packets are kept: samples come some time after the flood. */
+async function allKept(service: ServiceProcess, id: string): Promise<void> {
+  let before: unknown = null;
+  const isSame = async () => {
+    const now = await keptOf(service, id);
+    const same = Bun.deepEquals(before, now);
+    before = now;
+    return same;
+  };
+  await eventually(isSame, "packets are kept on and on", 20_000, 500);
+}
+
 /** The headers in the file; null: there is none. */
 async function packetsOf(service: ServiceProcess, id: string, outcome: PacketOutcome | null): Promise<PacketHeader[]> {
   const query = outcome === null ? "" : `?outcome=${outcome}`;
@@ -74,6 +86,7 @@ describe.skipIf(unavailable !== null)(`packets of an attack by what became of th
       sendFrom(attacker, { ...common, profile: "ack", src: USER, pps: THRESHOLD_PPS, cpu: 1 }),
     ]);
     const id = await attackId(service);
+    await allKept(service, id);
     const dropped = await packetsOf(service, id, "dropped");
     expect(dropped.filter(({ source }) => !source.startsWith("198.18."))).toEqual([]);
     expect(dropped.length).toBeGreaterThan(100);

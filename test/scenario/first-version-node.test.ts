@@ -30,7 +30,7 @@ const API =
   "tokens: [{ name: node, token_env: AGENT, role: agent, node: s1 }, { name: noc, token_env: NOC, role: viewer }]";
 
 interface RuleDocument {
-  readonly bans: readonly { readonly flowspec?: readonly RuleWire[] }[];
+  readonly bans: readonly { readonly target: string; readonly flowspec?: readonly RuleWire[] }[];
 }
 
 const scene = new Scenario();
@@ -64,9 +64,10 @@ function startService(): Promise<ServiceProcess> {
   return scene.start(CONFIG + capture, { api: API, env: { AGENT: "agent's", NOC: "viewer's" } });
 }
 
+/** Those of the victim of SYNs first: which of the two floods is banned first is chance. */
 async function rulesOf(service: ServiceProcess): Promise<readonly (readonly object[])[]> {
   const { body } = await service.get<RuleDocument>("/api/v1/dataplane/rules?node=s1", "agent's");
-  return body.bans.map(({ flowspec }) => flowspec ?? []);
+  return body.bans.toSorted((a, b) => a.target.localeCompare(b.target)).map(({ flowspec }) => flowspec ?? []);
 }
 
 async function report(service: ServiceProcess, content: object): Promise<void> {

@@ -14,7 +14,7 @@ import { eventually, OutputProcess, type ServiceProcess } from "../fixtures/serv
 
 const SOURCE = join(import.meta.dir, "../fixtures/storage/slow-disk.c");
 const HANGING_FILES = join(import.meta.dir, "../fixtures/storage/hanging-files.ts");
-const FSYNC_MS = 3000;
+const FSYNC_MS = 2000;
 const START_MS = 1_700_000_000_000;
 const FRAME = ethernet(ip({ src: "198.51.100.7", dst: "203.0.113.9" }, udp()));
 const scene = new PeeredScenario();
@@ -46,7 +46,7 @@ const ban = (service: ServiceProcess, i: number) => service.post("/api/v1/ban", 
 const unban = (service: ServiceProcess, i: number) => service.post("/api/v1/unban", { ip: `203.0.113.${i}` });
 const prefixes = async () => (await scene.bird.prefixes()).join();
 
-test("while fsync takes 3 s, a flood is banned, an unban withdraws its route, and orders wait for the disk together", async () => {
+test("while fsync takes 2 s, a flood is banned, an unban withdraws its route, and orders wait for the disk together", async () => {
   const flood = evenly(new Array<Uint8Array>(40_000).fill(FRAME), { startMs: START_MS + 5000, stepMs: 0.3 });
   const { service, slow } = await started(scene.capture(evenly([FRAME], { startMs: START_MS }), flood));
   expect((await ban(service, 1)).status).toBe(200);

@@ -5,7 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configWith } from "../fixtures/config/parsed-config.ts";
 import { netflow9Data, netflow9Template } from "../fixtures/flows/flow-datagrams.ts";
-import { floodwall, MAIN } from "../fixtures/replay-command.ts";
+import { FLOODWALL } from "../fixtures/program.ts";
+import { floodwall } from "../fixtures/replay-command.ts";
 import { eventually, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
 import { DatagramSender, freeUdpPort, netflow5, netflow9WithoutTemplate } from "../fixtures/telemetry/datagrams.ts";
 import { Undo } from "../fixtures/undo.ts";
@@ -37,7 +38,7 @@ test("floodwall telemetry says what it understands of each exporter, and lines t
   const port = await freeUdpPort();
   const [first, second] = [await senderAt("127.0.0.1"), await senderAt("127.0.0.2")];
   const listen = ["--listen", `127.0.0.1:${port}`, "--seconds", "2"];
-  const command = new OutputProcess([process.execPath, MAIN, "telemetry", ...listen, "--json"]);
+  const command = new OutputProcess([...FLOODWALL, "telemetry", ...listen, "--json"]);
   undo.add(() => command.remove());
   await command.says(`listening at 127.0.0.1:${port}`);
   for (let i = 0; i < 10; i++) {

@@ -12,7 +12,7 @@ import { OffsetClock } from "../../fixtures/cluster/offset-clock.ts";
 import { BpfDirectory } from "../../fixtures/dataplane/bpf-directory.ts";
 import { makeCertificates } from "../../fixtures/etcd/etcd-certificates.ts";
 import { EtcdMember, type EtcdMembers, type EtcdPlace } from "../../fixtures/etcd/etcd-cluster.ts";
-import { MAIN } from "../../fixtures/replay-command.ts";
+import { FLOODWALL } from "../../fixtures/program.ts";
 import { type Answer, eventually, OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
 import { Undo } from "../../fixtures/undo.ts";
 import type { Namespace } from "../namespaces.ts";
@@ -265,7 +265,7 @@ export class ClusterWorld {
     const config = join(this.directory, `${name}.yaml`);
     const brains = this.brains.map((brain) => `http://${brain.place.address}:${brain.port}`);
     writeFileSync(config, nodeConfig({ name, brains, pins: pins.path, directory: join(this.directory, name) }));
-    const command = place.namespace.command([process.execPath, MAIN, "scrub", "--config", config]);
+    const command = place.namespace.command([...FLOODWALL, "scrub", "--config", config]);
     const agent = new OutputProcess(command, SECRETS);
     this.undo.add(() => agent.remove());
     await agent.says("floodwall scrub is up");

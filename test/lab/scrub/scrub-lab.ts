@@ -8,7 +8,7 @@ import { type PinnedFilter, readPinnedStatus } from "../../../src/dataplane/kern
 import { type Bird, startBird } from "../../fixtures/bgp/bird.ts";
 import { BpfDirectory } from "../../fixtures/dataplane/bpf-directory.ts";
 import { PATIENCE } from "../../fixtures/patience.ts";
-import { MAIN } from "../../fixtures/replay-command.ts";
+import { FLOODWALL } from "../../fixtures/program.ts";
 import { OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
 import type { Undo } from "../../fixtures/undo.ts";
 import { Namespaces } from "../namespaces.ts";
@@ -169,7 +169,7 @@ report_interval_seconds: 1
 state_dir: ${join(directory, NODE)}
 `,
   );
-  const command = places.node.command([process.execPath, MAIN, "scrub", "--config", config]);
+  const command = places.node.command([...FLOODWALL, "scrub", "--config", config]);
   const startAgent = async () => {
     const agent = new OutputProcess(command, SECRETS);
     undo.add(() => agent.remove());

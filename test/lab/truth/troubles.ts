@@ -12,7 +12,7 @@ const SILENT_MS = 6000;
 /** Amid a flood, so that the page has much that is green. A frozen service goes on in the end. */
 export async function showSilence(stage: Stage, world: World, page: Page, how: "frozen" | "killed"): Promise<void> {
   const target = how === "frozen" ? "203.0.113.70" : "203.0.113.71";
-  const flood = { profile: "udp", target, sources: 100, pps: 2 * THRESHOLD_PPS, seconds: 10 } as const;
+  const flood = { profile: "udp", target, sources: 100, pps: 2 * THRESHOLD_PPS, seconds: 8 } as const;
   const sending = world.send(flood);
   await eventually(async () => (await greensOf(page)).length > 1, "nothing is green", 10_000, EVERY_MS);
   await eventually(async () => /attack: Route at/.test(await situationOf(page)), "no route is shown", 10_000, EVERY_MS);
