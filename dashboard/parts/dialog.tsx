@@ -28,7 +28,7 @@ let askers = 0;
 
 /**
  * Opens a dialog that stays when its button moves or goes, and closes with its view.
- * @param dialog is drawn again with the button, as long as that is there
+ * @param dialog rendered again with the button, as long as that is there
  */
 export function useDialog(dialog: (onClose: () => void) => ComponentChildren): () => void {
   const [asker] = useState(() => ++askers);

@@ -4,10 +4,10 @@ import { actionText, matchText } from "./rule.ts";
 const discard = { action: "discard" } as const;
 
 test.each([
-  [{ dst: "192.0.2.1/32", ...discard }, "any protocol, to 192.0.2.1/32"],
+  [{ dst: "192.0.2.1/32", ...discard }, "any protocol, to 192.0.2.1"],
   [
     { dst: "192.0.2.1/32", proto: 17, src_port: 53, packet_length: { min: 1000, max: 1500 }, ...discard },
-    "UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1/32",
+    "UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1",
   ],
   [
     { proto: 6, tcp_flags: 2, tcp_flags_unset: 16, src: "198.51.100.0/24", ...discard },
@@ -22,7 +22,7 @@ test.each([
       ],
       ...discard,
     },
-    "protocols 2 to 5, UDP, to 192.0.2.1/32",
+    "protocols 2 to 5, UDP, to 192.0.2.1",
   ],
   [
     {
@@ -35,7 +35,7 @@ test.each([
       fragment: true,
       ...discard,
     },
-    "UDP, to ports 0, 80 to 90, fragments, to 192.0.2.1/32",
+    "UDP, to ports 0, 80 to 90, fragments, to 192.0.2.1",
   ],
 ])("%j", (rule, text) => {
   expect(matchText(rule)).toBe(text);

@@ -4,7 +4,7 @@ import { t } from "../language.ts";
 import { bitRate } from "./format/numbers.ts";
 import { protocolName, tcpFlagNames } from "./format/words.ts";
 
-/** `UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1/32`. */
+/** `UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1`. */
 export function matchText(rule: RuleWire): string {
   const { src, dst, tcp_flags: flags, tcp_flags_unset: unset, fragment, packet_length: length } = rule;
   const parts = [
@@ -15,7 +15,7 @@ export function matchText(rule: RuleWire): string {
     [fragment === undefined ? "" : fragment ? t`fragments` : t`no fragments`],
     [length === undefined ? "" : t`${rangeText(length.min, length.max)} bytes`],
     [src === undefined ? "" : t`from ${src}`],
-    [dst === undefined ? t`to anyone` : t`to ${dst}`],
+    [dst === undefined ? t`to anyone` : t`to ${dst.replace(/\/(32|128)$/, "")}`],
   ];
   return parts
     .map((part) => part.filter((word) => word !== "").join(" "))

@@ -101,11 +101,13 @@ describe("incidents", () => {
     const id = attacked("1");
     attacked("2");
     over("1", { volume: { ...size, dropped } });
-    over("2", { volume: { ...size, peakBps: 8e6, peakError: 0.1, dropped: null } });
+    const notCounted = [{ fromMs: 0, toMs: 1 }];
+    over("2", { volume: { ...size, peakBps: 8e6, peakError: 0.1, dropped: null, notCounted } });
     const incident = await shown(id);
     expect([...Value.Errors(IncidentWire, incident)]).toEqual([]);
     expect(incident).toMatchObject({ attacks: 2, victims: 2, prefixes: [{ prefix: "203.0.113.0/24", victims: 2 }] });
     expect(incident).toMatchObject({ packets: 200, bits: 2e5, peak_pps: 900, peak_mbps: 9, worst_attack: "a1" });
+    expect(incident.attacks_not_counted).toBe(1);
     // Of one attack it is not known what was dropped.
     expect(incident).not.toHaveProperty("dropped_packets");
     expect(incident).not.toHaveProperty("passed_packets");

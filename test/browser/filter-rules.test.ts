@@ -124,7 +124,7 @@ test("a rule for all traffic shows its effect, and is ordered once its name is t
   await again.fill("everything");
   // It was typed for another rule than the one that is ordered now, but not for another reason.
   await dialog.getByLabel("When").selectOption("attacked");
-  await dialog.getByText("Type “everything” again").waitFor();
+  await dialog.getByText("Type “everything” again").first().waitFor();
   expect(await again.inputValue()).toBe("");
   await again.fill("everything");
   await dialog.getByLabel("Reason").fill("ticket 7");
