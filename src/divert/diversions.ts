@@ -86,7 +86,7 @@ export class Diversions implements Diverter {
   readonly #options: DiversionsOptions;
   /** By prefix. */
   readonly #running = new Map<string, Running>();
-  /** Of those. */
+  /** By their holders. */
   readonly #shares: Shares;
   /** By prefix. */
   #wanted: ReadonlyMap<string, WantedDiversion> = new Map();
