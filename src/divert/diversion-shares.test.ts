@@ -39,7 +39,7 @@ test("a tenant takes no more than its share, also of those that are being ended,
   await bench.settle();
   const file = diversionFile(undo.folder("diversion-shares"));
   await file.save(bench.disk);
-  const next = shared(file.load(expect.unreachable));
+  const next = shared(file.load((error) => expect.unreachable(error)));
   next.want([...own.slice(share), A], byTenant);
   next.diversions.start();
   await next.settle();
