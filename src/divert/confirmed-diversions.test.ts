@@ -68,14 +68,14 @@ describe("a diversion", () => {
     await bench.settle();
     bench.answer = ({ action }) => (action === "confirm" ? "not_yet" : "done");
     await bench.pass(65);
-    expect(bench.diversions.faultOf(A)).toContain("does not confirm it any more");
+    expect(bench.faultOf(A)).toContain("does not confirm it any more");
     bench.want([]);
     await bench.settle();
     expect(bench.actions).toEqual(["begin", "confirm", "confirm", "confirm", "end"]);
     await bench.pass(59);
-    expect(bench.diversions.faultOf(A)).not.toBeNull();
+    expect(bench.faultOf(A)).not.toBeNull();
     await bench.pass(1);
-    expect(bench.diversions.faultOf(A)).toBeNull();
+    expect(bench.faultOf(A)).toBeNull();
   });
 
   test("is lost until it is diverted again, also when it cannot be begun again #hook-lost", async () => {

@@ -1,4 +1,7 @@
-/** Prefixes that the hook does not divert: why, and until when their bans act otherwise. Bounded; the oldest go first. */
+/**
+ * Prefixes that the hook does not divert: why, and until when their bans act otherwise. Bounded: the oldest go first, so
+ * that the hook is called for them sooner.
+ */
 import type { DiversionFault } from "../mitigation/diversion.ts";
 
 const FAULTS_KEPT = 4096;

@@ -12,7 +12,7 @@ export function diversionFile(stateDir: string): StoredList<Diversion> {
 }
 
 function isDiversion(value: unknown): value is Diversion {
-  const { id, requestId, prefix, isDryRun, phase, since, attempts, error, begunAt, isLost } = (value ??
+  const { id, requestId, prefix, isDryRun, phase, since, attempts, error, begunAt, isLost, holder } = (value ??
     {}) as Partial<Diversion>;
   const areTexts = [id, requestId, prefix].every((text) => typeof text === "string");
   const isKnown = DIVERSION_PHASES.some((known) => known === phase) && parsePrefix(prefix ?? "") !== null;
@@ -22,6 +22,7 @@ function isDiversion(value: unknown): value is Diversion {
     isKnown &&
     [isDryRun, isLost].every((mark) => mark === undefined || mark === true) &&
     (begunAt === undefined || Number.isFinite(begunAt)) &&
+    (holder === undefined || [holder?.operator, holder?.tenant].every((text) => typeof text === "string")) &&
     areNumbers &&
     (error === null || typeof error === "string")
   );

@@ -97,7 +97,7 @@ describe("a diversion", () => {
     bench.want([A, B]);
     await bench.settle();
     await bench.pass(3);
-    expect(bench.diversions.faultOf(B)).toContain("it has not begun it, and confirm_seconds is 0");
+    expect(bench.faultOf(B)).toContain("it has not begun it, and confirm_seconds is 0");
   });
 
   test("that waits to be confirmed is begun again where a reload leaves nothing to be confirmed", async () => {
@@ -176,7 +176,7 @@ describe("a diversion", () => {
     await bench.pass(300);
     expect(confirms).toBeGreaterThan(20);
     expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
-    expect(bench.diversions.faultOf(A)).toBeNull();
+    expect(bench.faultOf(A)).toBeNull();
   });
 
   test("is not concerned by steps of the wall clock", async () => {
@@ -189,10 +189,10 @@ describe("a diversion", () => {
     await bench.pass(30);
     expect(bench.diversions.views()).toMatchObject([{ phase: "confirming" }]);
     await bench.pass(40);
-    expect(bench.diversions.faultOf(A)).not.toBeNull();
+    expect(bench.faultOf(A)).not.toBeNull();
     bench.clock.setWall("2026-03-01T12:00:00.000Z");
     await bench.pass(300);
-    expect(bench.diversions.faultOf(A)).toBeNull();
+    expect(bench.faultOf(A)).toBeNull();
   });
 
   test("that fails is ended, and the hook is left alone for a while; attempts have one id", async () => {
@@ -208,7 +208,7 @@ describe("a diversion", () => {
     expect(bench.actions).toEqual(["begin", "begin"]);
     expect(new Set(bench.asked.map(({ request_id }) => request_id)).size).toBe(1);
     const cause = "the scrubbing hook does not divert 203.0.113.0/24: the hook answered 500";
-    expect(bench.diversions.faultOf(A)).toBe(cause);
+    expect(bench.faultOf(A)).toBe(cause);
     expect(bench.diversions.stateOf(A)).toEqual({ kind: "failed", cause });
     bench.want([]);
     await bench.settle();
@@ -217,7 +217,7 @@ describe("a diversion", () => {
     await bench.settle();
     expect(bench.actions).toHaveLength(3);
     await bench.pass(300);
-    expect(bench.diversions.faultOf(A)).toBeNull();
+    expect(bench.faultOf(A)).toBeNull();
     bench.answer = () => "done";
     bench.want([A]);
     await bench.settle();
@@ -230,8 +230,8 @@ describe("a diversion", () => {
     bench.diversions.start();
     bench.want([A, B]);
     await bench.pass(65);
-    expect(bench.diversions.faultOf(A)).toContain("not confirmed within 60 s");
-    expect(bench.diversions.faultOf(B)).toContain("not confirmed within 60 s");
+    expect(bench.faultOf(A)).toContain("not confirmed within 60 s");
+    expect(bench.faultOf(B)).toContain("not confirmed within 60 s");
   });
 
   test("is ended again and again until the hook has ended it, and may be wanted again meanwhile", async () => {

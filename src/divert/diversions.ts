@@ -2,7 +2,7 @@
  * Owns the diversions by a hook: begins those that bans want, calls it until each is confirmed, and ends those that no ban wants
  * any more. Each step is on disk before the hook is called, and ending goes on until the hook has ended it, over restarts.
  */
-import { ADMINISTRATOR, type Callers, type Holder, type Room, Shares } from "../access/shares.ts";
+import { ADMINISTRATOR, type Callers, type Holder, type Overrun, type Room, Shares } from "../access/shares.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type {
   Diversion,
@@ -42,8 +42,6 @@ interface DiversionsOptions {
 export const DIVERSIONS_MAX = 2048;
 /** Half is for attacks and the administrator. */
 const ROOM: Room = { capacity: DIVERSIONS_MAX, reserve: DIVERSIONS_MAX / 2 };
-/** A ban beyond the share of its tenant acts otherwise for this time. */
-const OVER_SHARE_MS = 60_000;
 /** After a failed request: doubled each time. */
 const RETRY_MIN_MS = 1000;
 const RETRY_MAX_MS = 60_000;
@@ -57,10 +55,11 @@ const LOST_FOR_MS = 60_000;
 const IDLE_MS = 60_000;
 const LOGGED_EACH = 10;
 const ASKING: readonly DiversionPhase[] = ["beginning", "ending"];
-const TOO_MANY = "too many diversions by the scrubbing hook are in progress";
-const OVER_SHARE = "your share of the diversions by the scrubbing hook is taken: unban others that you ordered";
+const OVERRUNS: Readonly<Record<Overrun, string>> = {
+  full: "too many diversions by the scrubbing hook are in progress",
+  over_share: "your share of the diversions by the scrubbing hook is taken: unban others that you ordered",
+};
 const NO_HOOK_LEFT = "scrubbing.hook is not configured any more: nothing can end it";
-
 const NOT_BEGUN = "it has not begun it, and confirm_seconds is 0";
 const LOST = "the scrubbing center had the traffic, and the hook does not confirm it any more";
 
@@ -87,6 +86,8 @@ export class Diversions implements Diverter {
   readonly #options: DiversionsOptions;
   /** By prefix. */
   readonly #running = new Map<string, Running>();
+  /** By their holders. */
+  readonly #shares: Shares;
   /** By prefix. */
   #wanted: ReadonlyMap<string, WantedDiversion> = new Map();
   readonly #faults: DiversionFaults;
@@ -99,19 +100,25 @@ export class Diversions implements Diverter {
   constructor(options: DiversionsOptions, stored: readonly Diversion[]) {
     this.#options = options;
     this.#faults = new DiversionFaults(() => options.clock.monotonicMs());
-    for (const diversion of stored) this.#running.set(diversion.prefix, this.#made(diversion, true, ADMINISTRATOR));
+    this.#shares = new Shares(options.callers);
+    for (const { holder = ADMINISTRATOR, ...diversion } of stored) this.#added(diversion, true, holder);
   }
 
   views(): readonly DiversionView[] {
-    return [...this.#running.values()].map(({ diversion }) => {
+    return [...this.#running.values()].map(({ diversion, holder }) => {
       const bans = this.#wanted.get(diversion.prefix)?.bans ?? [];
-      return { ...diversion, bans, wantedUntil: this.#options.expiryOf(bans) };
+      const held = holder.tenant !== null && { holder };
+      return { ...diversion, ...held, bans, wantedUntil: this.#options.expiryOf(bans) };
     });
   }
 
   want(diversions: readonly WantedDiversion[]): void {
     this.#wanted = new Map(diversions.map((wanted) => [wanted.prefix.text, wanted]));
-    for (const [text, running] of this.#running) running.holder = this.#wanted.get(text)?.holder ?? running.holder;
+    for (const [text, running] of this.#running) {
+      this.#shares.giveBack(running.holder);
+      running.holder = this.#wanted.get(text)?.holder ?? running.holder;
+      this.#shares.take(running.holder);
+    }
     if (this.#isStarted) this.#beginWanted();
   }
 
@@ -123,23 +130,12 @@ export class Diversions implements Diverter {
   }
 
   #beginWanted(): void {
-    const { callers, newId, clock } = this.#options;
-    const shares = new Shares(callers);
-    for (const { holder } of this.#running.values()) shares.take(holder);
-    for (const [text, { holder }] of this.#wanted) {
-      if (this.#running.has(text) || this.#faults.of(text) !== null) continue;
-      const overrun = shares.refusal(holder, ROOM);
-      if (overrun === "over_share") {
-        const untilMs = clock.monotonicMs() + OVER_SHARE_MS;
-        this.#faults.set({ prefix: text, cause: OVER_SHARE, untilMs, isLost: false });
-      }
-      if (overrun !== null) continue;
-      shares.take(holder);
+    const { newId, clock } = this.#options;
+    for (const [text, { prefix, holder }] of this.#wanted) {
+      if (this.#running.has(text) || this.faultOf(prefix, holder) !== null) continue;
       const dryRun = this.#options.hook()?.isDryRun === true ? { isDryRun: true as const } : {};
       const begun: Begun = { id: newId(), prefix: text, ...dryRun, begunAt: clock.wallMs() };
-      const running = this.#made(this.#entered(begun, "beginning"), false, holder);
-      this.#running.set(text, running);
-      this.#go(running);
+      this.#go(this.#added(this.#entered(begun, "beginning"), false, holder));
     }
     // The others wait on: a route that changes does not shorten the pause after a failed request.
     for (const running of this.#running.values()) if (this.#isTurning(running)) running.pause.end();
@@ -152,9 +148,9 @@ export class Diversions implements Diverter {
     return isWanted === (phase === "ending");
   }
 
-  faultOf({ text }: Prefix): string | null {
-    const isBeyond = !this.#running.has(text) && this.#running.size >= DIVERSIONS_MAX;
-    return this.#faults.of(text)?.cause ?? (isBeyond ? TOO_MANY : null);
+  faultOf({ text }: Prefix, holder: Holder): string | null {
+    const overrun = this.#running.has(text) ? null : this.#shares.refusal(holder, ROOM);
+    return this.#faults.of(text)?.cause ?? (overrun && OVERRUNS[overrun]);
   }
 
   isLost({ text }: Prefix): boolean {
@@ -164,7 +160,7 @@ export class Diversions implements Diverter {
   faults = (): readonly DiversionFault[] => this.#faults.all();
 
   stateOf(prefix: Prefix): RouteState {
-    const cause = this.faultOf(prefix);
+    const cause = this.faultOf(prefix, ADMINISTRATOR);
     if (cause !== null) return { kind: "failed", cause };
     const { phase = null, isDryRun = false } = this.#running.get(prefix.text)?.diversion ?? {};
     // In dry run the traffic is not diverted: what was announced before stays.
@@ -177,12 +173,15 @@ export class Diversions implements Diverter {
     for (const { pause } of this.#running.values()) pause.end();
   }
 
-  #made(diversion: Diversion, isSaved: boolean, holder: Holder): Running {
+  #added(diversion: Diversion, isSaved: boolean, holder: Holder): Running {
     const { clock, timers } = this.#options;
     const agoMs = Math.max(0, clock.wallMs() - diversion.since);
     const now = clock.monotonicMs();
     const times = { sinceMs: now - agoMs, checkedMs: now, againMs: now };
-    return { diversion, holder, isSaved, pause: new Pause(timers), denials: 0, ...times };
+    const running = { diversion, holder, isSaved, pause: new Pause(timers), denials: 0, ...times };
+    this.#running.set(diversion.prefix, running);
+    this.#shares.take(holder);
+    return running;
   }
 
   #go(running: Running): void {
@@ -273,6 +272,7 @@ export class Diversions implements Diverter {
     if (answer !== "done") return false;
     const { prefix, id } = running.diversion;
     this.#running.delete(prefix);
+    this.#shares.giveBack(running.holder);
     this.#options.log.info({ prefix, id }, "the hook has ended the diversion");
     await this.#writes.now().catch(() => {});
     // Wanted again meanwhile.

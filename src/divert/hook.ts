@@ -30,6 +30,9 @@ interface HookSurroundings {
   readonly timers: Pick<Timers, "after">;
 }
 
+/** Its message is shown to callers. */
+class HookFault extends Error {}
+
 /** EX_TEMPFAIL of sysexits.h. */
 const NOT_YET_CODE = 75;
 const NOT_YET_STATUS = 202;
@@ -49,7 +52,7 @@ export async function askHook(
     const secret = target.secretEnv === null ? null : secretOf(environment, target.secretEnv);
     return await posted(url, request, { secret, unixSeconds: Math.floor(wallMs() / 1000), signal });
   } catch (cause) {
-    if (signal.aborted) throw new Error(`no answer within ${timeoutSeconds} s`, { cause });
+    if (signal.aborted) throw new HookFault(`no answer within ${timeoutSeconds} s`, { cause });
     throw cause;
   } finally {
     cancel();
@@ -63,7 +66,7 @@ function lineOf(request: HookRequest): string {
 function codeAnswer(code: number): HookAnswer {
   if (code === 0) return "done";
   if (code === NOT_YET_CODE) return "not_yet";
-  throw new Error(`the program ended with code ${code}`);
+  throw new HookFault(`the program ended with code ${code}`);
 }
 
 interface Posting {
@@ -83,10 +86,10 @@ async function posted(url: URL, request: HookRequest, { secret, unixSeconds, sig
     },
     ...{ body, signal, redirect: "manual", keepalive: false, decompress: false },
   }).catch((cause: unknown) => {
-    throw new Error(`the request failed: ${codeOf(cause)}`);
+    throw new HookFault(`the request failed: ${codeOf(cause)}`);
   });
   await response.body?.cancel().catch(() => {});
-  if (!response.ok) throw new Error(`the hook answered ${response.status}`);
+  if (!response.ok) throw new HookFault(`the hook answered ${response.status}`);
   return response.status === NOT_YET_STATUS ? "not_yet" : "done";
 }
 

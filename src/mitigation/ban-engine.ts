@@ -24,8 +24,9 @@ import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected, withForeignTimes } from "./new-ban.ts";
-import { type BanOrder, hasTerms } from "./order/ban-order.ts";
+import { hasTerms } from "./order/ban-order.ts";
 import { OperatorBans } from "./order/operator-bans.ts";
+import type { OrderGiven } from "./order/ordered-ban.ts";
 import { planOf } from "./plan.ts";
 import { answering } from "./planned-rules.ts";
 import { areBanned, type MitigationPolicy, termsFor, termsOfBan } from "./policy.ts";
@@ -67,7 +68,7 @@ export class BanEngine {
     this.operators = new OperatorBans({
       ...{ table: this.#unsaved, active: this.#active, attacks: this.#attacks, admission: this.#admission },
       ...{ policy: () => this.#policy, clockSteps: () => this.#clockSteps },
-      newBan: (order, wallMs) => this.#newBan(order.prefix, null, wallMs, order),
+      newBan: (order, by, wallMs) => this.#newBan(order.prefix, null, wallMs, { order, by }),
       replanned: (ban, wallMs) => this.#replanned(ban, wallMs),
       takeEffect: (ban, previous) => {
         this.#put(ban, previous);
@@ -389,11 +390,11 @@ export class BanEngine {
     announce(this.#options, this.#active.values());
   }
 
-  #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, order?: BanOrder): Ban {
+  #newBan(prefix: Prefix, attack: Attack | null, wallMs: number, { order, by }: Partial<OrderGiven> = {}): Ban {
     const dryRun = order?.isDryRun === true || isVirtualAtFirst(prefix, attack, this.#policy);
     const made = { prefix, ...(order && hasTerms(order.terms) && { ordered: order.terms }) };
     const terms = termsOfBan(this.#policy, made);
     const [circumstances, last] = [this.#circumstances(attack === null ? [] : [attack.id]), this.#ended.lastOf(prefix)];
-    return newBan({ id: this.#options.newId(), ...made, attack, dryRun, last, terms, circumstances }, wallMs);
+    return newBan({ id: this.#options.newId(), ...made, by, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

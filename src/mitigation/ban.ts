@@ -227,15 +227,15 @@ function takenOver(ban: Ban, { attack, escalation }: Extract<BanEvent, { kind: "
   };
 }
 
-/** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */
-function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
+/** Sets the operator who ordered it last and the tenant whose share it takes. */
+function orderedBy(ban: Ban, by: Holder): Ban {
   const { operator: _, tenant: __, ...others } = ban;
-  return {
-    ...others,
-    manual: true,
-    ...(operator === "" ? {} : { operator }),
-    ...(tenant !== null && { tenant }),
-  };
+  return { ...others, manual: true, ...orderer(by) };
+}
+
+/** @param by the operator is empty on an open API */
+export function orderer({ operator, tenant }: Holder): Pick<Ban, "operator" | "tenant"> {
+  return { ...(operator !== "" && { operator }), ...(tenant !== null && { tenant }) };
 }
 
 /** Whether it is on a rung that only watches. */
@@ -249,7 +249,7 @@ export function isReal({ state, dryRun }: Pick<Ban, "state" | "dryRun">): boolea
 }
 
 /** The holder whose share the ban takes; null: no share, as no caller ordered it. */
-export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
+export function holderOf({ manual, operator, tenant }: Pick<Ban, "manual" | "operator" | "tenant">): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
 }
 

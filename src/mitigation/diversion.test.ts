@@ -1,6 +1,7 @@
 /** Bans that a hook diverts. */
 import { describe, expect, test } from "bun:test";
 import { attackOn, harness, policy, started, terms, under, victim } from "../../test/fixtures/mitigation/ban-engine.ts";
+import type { Holder } from "../access/shares.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RouteState } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
@@ -20,6 +21,8 @@ function byHook(overrides: Parameters<typeof under>[0]) {
   return { ...under(overrides), isHooked: true };
 }
 
+const acme: Holder = { operator: "mallory", tenant: "acme" };
+
 class FakeDiverter implements Diverter {
   wanted: readonly string[] = [];
   fault: string | null = null;
@@ -28,8 +31,10 @@ class FakeDiverter implements Diverter {
     this.wanted = diversions.map(({ prefix }) => prefix.text);
   }
   isLostNow = false;
-  faultOf(): string | null {
-    return this.fault;
+  /** Of tenants alone. */
+  overrun: string | null = null;
+  faultOf(_: Prefix, { tenant }: Holder): string | null {
+    return tenant === null ? this.fault : (this.fault ?? this.overrun);
   }
   isLost(): boolean {
     return this.isLostNow;
@@ -83,6 +88,21 @@ describe("a ban that a hook diverts", () => {
       engine.tick(2000);
       expect(diversions.wanted).toEqual([WIDE]);
     }
+  });
+
+  test("acts otherwise beyond the share of its tenant, until an attack keeps it in force too #diversions-share", async () => {
+    const diversions = new FakeDiverter();
+    const { engine } = harness(byHook(hooked), { diversions });
+    diversions.overrun = "your share is taken";
+    const divertOnly = { ...plainOrder(victim), terms: { method: "divert" } } as const;
+    const reason = `order: ${diversions.overrun}`;
+    expect((await engine.ban(divertOnly, () => 0, acme)).ban).toMatchObject({ state: "rejected", reason });
+    const { ban } = await engine.ban(plainOrder(victim), () => 0, acme);
+    expect(ban).toMatchObject({ method: "blackhole", fallback: diversions.overrun });
+    engine.attacksChanged([started(attackOn(victim))], 1000);
+    engine.tick(2000);
+    expect(engine.active.get(HOST)).toMatchObject({ method: "divert", fallback: null });
+    expect(diversions.wanted).toEqual([WIDE]);
   });
 
   test("acts otherwise once its diversion is lost, and is diverted still where nothing takes its place #hook-lost", () => {

@@ -31,6 +31,8 @@ export interface Diversion {
   readonly begunAt?: number;
   /** It was confirmed, and then was not any more: it is requested again. Absent: false. */
   readonly isLost?: true;
+  /** The tenant's caller that wants it, or did last; absent: the administrator. */
+  readonly holder?: Holder;
 }
 
 /** As callers see it. */
@@ -59,8 +61,8 @@ export interface WantedDiversion {
 
 /** The part of the hook that bans know. */
 export interface DiversionSource {
-  /** Why the prefix is not diverted by it for now; null: it is, or may be. */
-  faultOf(prefix: Prefix): string | null;
+  /** Why the prefix is not diverted by it for now; null: it is, or may be. @param holder see diverterOf */
+  faultOf(prefix: Prefix, holder: Holder): string | null;
   /** Whether that is since it was diverted and is not any more: where nothing takes its place it is to be begun again. */
   isLost(prefix: Prefix): boolean;
   stateOf(prefix: Prefix): RouteState;
@@ -79,11 +81,16 @@ export const NO_HOOK: Diverter = {
   want: () => {},
 };
 
+/** The caller whose share a ban's diversion takes; the administrator, where attacks keep the ban in force. */
+export function diverterOf(ban: Pick<Ban, "heldBy" | "manual" | "operator" | "tenant">): Holder {
+  return ban.heldBy.length > 0 ? ADMINISTRATOR : (holderOf(ban) ?? ADMINISTRATOR);
+}
+
 /** The prefixes that bans want diverted by the hook, each once, also until another measure has taken its place. */
 export function wantedDiversions(bans: Iterable<Ban>): readonly WantedDiversion[] {
   const wanted = new Map<string, { readonly prefix: Prefix; readonly bans: string[]; holder: Holder }>();
   for (const ban of bans) {
-    const holder = ban.heldBy.length > 0 ? ADMINISTRATOR : (holderOf(ban) ?? ADMINISTRATOR);
+    const holder = diverterOf(ban);
     const prefixes = [wantedDiversion(ban), ban.retiringDiversion ?? null];
     for (const prefix of prefixes) {
       if (prefix === null) continue;

@@ -1,8 +1,9 @@
 /** Makes new bans, for an attack or an operator, and checks the start time of stored ones. Pure. */
+import type { Holder } from "../access/shares.ts";
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
-import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
+import { type Ban, hasNoScrubTarget, next, noTargetOf, orderer } from "./ban.ts";
 import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { methodOf } from "./escalation.ts";
 import type { ForeignBans } from "./foreign-bans.ts";
@@ -19,6 +20,8 @@ interface NewBan {
   readonly dryRun: boolean;
   /** The terms of the operator. */
   readonly ordered?: OrderedTerms;
+  /** The caller whose share it takes; undefined: an attack causes it. */
+  readonly by: Holder | undefined;
   /** The last ended ban of the prefix. */
   readonly last: Ban | null;
   readonly terms: BanTerms;
@@ -26,14 +29,16 @@ interface NewBan {
 }
 
 export function newBan(
-  { id, prefix, attack, dryRun, ordered, last, terms, circumstances }: NewBan,
+  { id, prefix, attack, dryRun, ordered, by, last, terms, circumstances }: NewBan,
   wallMs: number,
 ): Ban {
   const manual = attack === null;
   const nothingYet = { step: 0, method: methodOf(terms.ladder, 0), measure: NO_MEASURE, fallback: null };
   const attackId = attack?.id ?? null;
+  const given = ordered && { ordered };
+  const heldBy = attack === null ? [] : [attack.id];
   const plan = planOf(
-    { prefix, manual, dryRun, countedFrom: wallMs, attackId, ...(ordered && { ordered }), ...nothingYet },
+    { prefix, manual, dryRun, countedFrom: wallMs, attackId, heldBy, ...given, ...(by && orderer(by)), ...nothingYet },
     terms,
     circumstances,
     wallMs,
@@ -46,9 +51,9 @@ export function newBan(
     state: "active",
     dryRun,
     manual,
-    ...(ordered && { ordered }),
+    ...given,
     attackId,
-    heldBy: attack === null ? [] : [attack.id],
+    heldBy,
     metric: attack?.metric ?? null,
     rate: attack === null ? 0 : attackRate(attack),
     threshold: attack?.threshold ?? 0,

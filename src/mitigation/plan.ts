@@ -8,6 +8,7 @@ import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
+import { diverterOf } from "./diversion.ts";
 import { enclosingOf } from "./enclosing.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
@@ -26,7 +27,8 @@ import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubConfig } from "./scrub/scrub-config.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
-type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId" | "ordered"> & Plan;
+type PlannedBan = Plan &
+  Pick<Ban, "prefix" | "manual" | "operator" | "tenant" | "dryRun" | "countedFrom" | "attackId" | "heldBy" | "ordered">;
 
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -175,7 +177,8 @@ function notDiverted(
   const wider = enclosingOf(prefix, divert?.enclosing);
   const refusal = wider === null ? null : enclosing.refusalOf(wider, ban, false);
   if (refusal !== null || !isHooked) return refusal;
-  return isBegunAgain && diversions.isLost(wider ?? prefix) ? null : diversions.faultOf(wider ?? prefix);
+  if (isBegunAgain && diversions.isLost(wider ?? prefix)) return null;
+  return diversions.faultOf(wider ?? prefix, diverterOf(ban));
 }
 
 type Scrubber = { readonly route: UnicastRoute | null; readonly node: string | null };

@@ -20,7 +20,10 @@ function tableOf(name: StateTable): string {
   return `CREATE TABLE ${name} (${columns.join(", ")}, PRIMARY KEY (${keys.join(", ")})) STRICT, WITHOUT ROWID;`;
 }
 
-/** The migration from the version in the key to the next. Runs in a transaction of the caller. */
+/**
+ * The migration from the version in the key to the next. Runs in a transaction of the caller. Each makes its tables with
+ * the columns of today: a later one that adds a column must first look whether the table has it.
+ */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
   2: (db) => db.run(tablesOf("source_blocks")),

@@ -21,7 +21,7 @@ interface OperatorBansOptions {
   readonly policy: () => MitigationPolicy;
   /** How often the wall clock was set. */
   readonly clockSteps: () => number;
-  readonly newBan: (order: BanOrder, wallMs: number) => Ban;
+  readonly newBan: (order: BanOrder, by: Holder, wallMs: number) => Ban;
   readonly replanned: (ban: Ban, wallMs: number) => Ban;
   /** Resolves when its routes are wanted. */
   readonly takeEffect: (ban: Ban, previous: Ban | null) => Promise<void>;
@@ -51,7 +51,7 @@ export class OperatorBans {
     const { prefix } = order;
     const [admission, share] = [admissions.ofOperator(order, by), admissions.shareOf(prefix, by)];
     const given = { order, by: share, admission, existing: active.get(prefix.text) ?? null, policy: policy() };
-    const maker = { newBan: () => newBan(order, wallMs), replanned: (ban: Ban) => replanned(ban, wallMs) };
+    const maker = { newBan: () => newBan(order, share, wallMs), replanned: (ban: Ban) => replanned(ban, wallMs) };
     return orderedBan(given, maker, wallMs);
   }
 

@@ -9,7 +9,7 @@ import { refusalOf, rejected } from "../new-ban.ts";
 import { type MitigationPolicy, termsOfBan } from "../policy.ts";
 import { type BanOrder, hasTerms } from "./ban-order.ts";
 
-interface OrderGiven {
+export interface OrderGiven {
   readonly order: BanOrder;
   /** The holder whose share it takes. */
   readonly by: Holder;
