@@ -229,10 +229,13 @@ function takenOver(ban: Ban, { attack, escalation }: Extract<BanEvent, { kind: "
 
 /** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */
 function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
-  const { operator: _, tenant: __, ...others } = ban;
+  const { operator: _, tenant: before, orderReason, ...others } = ban;
+  // A reload may give the prefix to another tenant, who does not see the words of the one before.
+  const isOfAnother = tenant !== null && before !== undefined && before !== tenant;
   return {
     ...others,
     manual: true,
+    ...(orderReason !== undefined && !isOfAnother && { orderReason }),
     ...(operator === "" ? {} : { operator }),
     ...(tenant !== null && { tenant }),
   };
