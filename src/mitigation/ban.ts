@@ -42,8 +42,8 @@ export interface Ban {
   readonly reordered?: number;
   /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
   readonly isVirtualOrder?: true;
-  /** The operator who ended it, and the reason. Absent: the service did. */
-  readonly endedBy?: { readonly operator: string; readonly reason: string };
+  /** The operator who ended it, why, and the tenant of that operator, absent: not known. Absent: the service ended it. */
+  readonly endedBy?: { readonly operator: string; readonly reason: string; readonly tenant?: string | null };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
   /** The attack that caused it, or took it over; null for a manual ban. */
