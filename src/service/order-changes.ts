@@ -43,7 +43,7 @@ export function noticed<R, Refusal, End extends string, Observer extends OrderOb
   };
 }
 
-/** Of the caller who ended it. */
+/** The name, tenant and reason of the caller who ended an order. */
 function wordsOf({ operator, tenant = null, reason }: NonNullable<Ban["endedBy"]>) {
   return { operator, by: tenant, reason };
 }

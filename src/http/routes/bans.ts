@@ -229,7 +229,7 @@ function outcomeOf({ ban }: BanView, named: Prefix, reasons: readonly string[]):
   };
 }
 
-/** Of a command on several targets, which is refused for this one. */
+/** The part for a target for which a command on several is refused. */
 export function refusedOutcome({ prefix }: ParsedTarget, refusal: Refusal): OutcomePart {
   const reason = reasonOn(prefix, [describeRefusal(refusal).error]);
   return { kind: "outcome", result: "rejected", reason, target: rowTarget(prefix) };
