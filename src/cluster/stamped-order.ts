@@ -30,7 +30,8 @@ export function stampedName({ table, key }: Pick<StampedOrder, "table" | "key">)
 /** The operator who ended a ban is known. */
 export function endedByOf(record: unknown): EndedBy {
   const by = typeof record === "object" && record !== null && "endedBy" in record ? record.endedBy : null;
-  return (by as EndedBy | null | undefined) ?? { operator: "", reason: "" };
+  const { operator = "", reason = "" } = (by as EndedBy | null | undefined) ?? {};
+  return { operator, reason };
 }
 
 /** Tables whose owners move the times of their orders when the wall clock is set. */

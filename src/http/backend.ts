@@ -137,10 +137,7 @@ export interface Backend extends ClusterSource {
   /** The prefix of the ban that unban() would end now; null: none is active. */
   bannedPrefix(target: IpAddress | Prefix): Prefix | null;
   /** The withdrawn ban, of an address the one of the narrowest prefix that begins with it; null: none is active. */
-  unban(
-    target: IpAddress | Prefix,
-    by: { readonly operator: string; readonly reason: string },
-  ): Promise<BanView | null>;
+  unban(target: IpAddress | Prefix, by: Commander): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
   /** The refusal that blockSource() would answer now; null: none. @param source null: whatever the source is */

@@ -213,6 +213,12 @@ describe("an active ban", () => {
     expect(by("", by("noc"))).not.toHaveProperty("operator");
   });
 
+  test("keeps why it was ordered, but not for a tenant whose prefix was another's before", () => {
+    const made = ban({ manual: true, tenant: "acme", orderReason: "ticket 7" });
+    const by = (tenant: string | null) => next(made, refreshed({ by: { operator: "noc", tenant } }), 0).orderReason;
+    expect([by("acme"), by(null), by("other")]).toEqual(["ticket 7", "ticket 7", undefined]);
+  });
+
   test("keeps its start and becomes the operator's when refreshed", () => {
     expect(next(ban({ startedAt: 5 }), refreshed(), 60_000)).toMatchObject({
       startedAt: 5,

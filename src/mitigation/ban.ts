@@ -42,8 +42,8 @@ export interface Ban {
   readonly reordered?: number;
   /** Ordered in dry run: it becomes real by another order, or by the terms of an attack. Absent: false. */
   readonly isVirtualOrder?: true;
-  /** The operator who ended it, and the reason. Absent: the service did. */
-  readonly endedBy?: { readonly operator: string; readonly reason: string };
+  /** The operator who ended it, why, and the tenant of that operator, absent: not known. Absent: the service ended it. */
+  readonly endedBy?: { readonly operator: string; readonly reason: string; readonly tenant?: string | null };
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
   /** The attack that caused it, or took it over; null for a manual ban. */
@@ -229,8 +229,11 @@ function takenOver(ban: Ban, { attack, escalation }: Extract<BanEvent, { kind: "
 
 /** Sets the operator who ordered it last and the tenant whose share it takes. */
 function orderedBy(ban: Ban, by: Holder): Ban {
-  const { operator: _, tenant: __, ...others } = ban;
-  return { ...others, manual: true, ...orderer(by) };
+  const { operator: _, tenant: before, orderReason, ...others } = ban;
+  // A reload may give the prefix to another tenant, who does not see the words of the one before.
+  const isOfAnother = by.tenant !== null && before !== undefined && before !== by.tenant;
+  const kept = orderReason === undefined || isOfAnother ? {} : { orderReason };
+  return { ...others, manual: true, ...kept, ...orderer(by) };
 }
 
 /** @param by the operator is empty on an open API */

@@ -243,6 +243,11 @@ test("orders, one and many", () => {
     "a->b, c->d and 238 more",
     "2026-03-01 12:01:00 UTC",
   ]);
+  const heads = [true, false].map((isReasonOfOrder) => {
+    const end = isReasonOfOrder ? "expired" : "removed";
+    return text(orderEvent({ end, isReasonOfOrder }, "order_ended"))[0];
+  });
+  expect(heads).toEqual(["Filter rule r1, ordered by noc, ended: expired", "Filter rule r1 ended by noc: removed"]);
 });
 
 test("an attack that is not held, and a ban whose search found no rules", () => {

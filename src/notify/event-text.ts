@@ -322,17 +322,20 @@ const ORDER_NOUNS = {
   maintenance: ["Maintenance window", "maintenance windows"],
 } as const;
 
-/** `Filter rule r1 was ordered by noc`, `240 source blocks ended: expired`. */
+/** `Filter rule r1 was ordered by noc`, `Filter rule r1 ended by noc: removed`, `240 source blocks ended: expired`. */
 function describeOrders({ kind, orders, atMs }: OrderEvent): EventText {
-  const { type, count, targets, operator, reason, end, expiresAt } = orders;
+  const { type, count, targets, operator, reason, isReasonOfOrder, end, expiresAt } = orders;
   const [one, many] = ORDER_NOUNS[type];
+  const what = count === 1 ? `${one} ${targets[0] ?? ""}` : `${numberText(count)} ${many}`;
   const turn = { order_made: "ordered", order_changed: "changed", order_ended: "ended" }[kind];
   const verb = kind === "order_ended" ? turn : `${count === 1 ? "was" : "were"} ${turn}`;
   const by = operator === "" ? "" : ` by ${operator}`;
   const why = end === "" ? "" : `: ${end.replaceAll("_", " ")}`;
+  const done =
+    kind === "order_ended" && isReasonOfOrder && by !== "" ? `, ordered${by}, ${verb}${why}` : ` ${verb}${by}${why}`;
   const more = count > targets.length ? ` and ${numberText(count - targets.length)} more` : "";
   return {
-    headline: `${count === 1 ? `${one} ${targets[0] ?? ""}` : `${numberText(count)} ${many}`} ${verb}${by}${why}`,
+    headline: `${what}${done}`,
     details: [
       ...(count === 1 ? [] : [`${targets.join(", ")}${more}`]),
       ...(reason === "" ? [] : [`Reason: ${reason}`]),

@@ -19,8 +19,10 @@ export interface OrderChange {
   /** Empty: not known, or not said. */
   readonly operator: string;
   readonly reason: string;
-  /** The tenant that ordered it; null: an administrator, or not known. */
+  /** The tenant of the operator; null: an administrator, or not known. */
   readonly by: Tenant;
+  /** `operator`, `by` and `reason` are those of the order; false: of the caller who ended it. */
+  readonly isReasonOfOrder: boolean;
   /** Why it ended, as in `expired`; empty: it is in force. */
   readonly end: string;
   /** Wall clock, ms; null: it stays until it is removed. */
@@ -40,6 +42,7 @@ export interface Orders {
   readonly by: Tenant;
   /** The reason of the first. */
   readonly reason: string;
+  readonly isReasonOfOrder: boolean;
   readonly end: string;
   readonly expiresAt: number | null;
 }
@@ -139,8 +142,7 @@ export class OrderNotices {
   #notify(id: string, orders: NonNullable<Gathered["orders"]>): void {
     const { first, targets, count } = orders;
     this.#table.queue(id, null);
-    const { type, operator, by, reason, end, expiresAt, tenant, group } = first;
-    const { notify } = this.#options;
-    notify(first.turn, { type, count, targets, operator, by, reason, end, expiresAt }, { tenant, group });
+    const { turn, target: _, tenant, group, ...common } = first;
+    this.#options.notify(turn, { ...common, count, targets }, { tenant, group });
   }
 }

@@ -72,3 +72,16 @@ test("names and reasons of orders are the tenant's own; those of source blocks a
   expect(orders({ type: "protection", by: "acme" })).toEqual(["noc", "ticket 7"]);
   expect(orders({ type: "source_block" })).toEqual([undefined, "ticket 7"]);
 });
+
+test("the words of a caller who ended an order are shown to the tenant of that caller alone", () => {
+  const ended = (changes: Parameters<typeof orderEvent>[0]) => {
+    const event = { ...orderEvent({ reason: "acme does not pay", ...changes }, "order_ended"), tenant: "acme" };
+    return JSON.stringify(wireOf(event)) + textOf(event);
+  };
+  for (const type of ["source_block", "lever", "ban"] as const) {
+    const by = (tenant: string | null) => ended({ type, end: "cleared", isReasonOfOrder: false, by: tenant });
+    for (const others of [null, "other"]) expect(by(others)).not.toMatch(/noc|does not pay/);
+    expect(by("acme")).toMatch(/noc.*does not pay/);
+  }
+  expect(ended({ type: "lever", end: "expired" })).toContain("does not pay");
+});

@@ -4,7 +4,7 @@ import { namelessBan } from "../http/wire/ban.ts";
 import type { NotifyEvent } from "./event.ts";
 import type { Orders, OrderType } from "./order-notices.ts";
 
-/** Their reasons the API shows to the tenants of the victim or the zone, also where others ordered them. */
+/** The API shows to the tenants of the victim or the zone why others ordered them, but not why others ended them. */
 const REASON_SHOWN: ReadonlySet<OrderType> = new Set<OrderType>(["source_block", "lever"]);
 
 /**
@@ -37,5 +37,6 @@ export function eventOfTenant(event: NotifyEvent, tenant: string): NotifyEvent {
 
 function ordersOfTenant(orders: Orders, tenant: string): Orders {
   if (orders.by === tenant) return orders;
-  return { ...orders, operator: "", reason: REASON_SHOWN.has(orders.type) ? orders.reason : "" };
+  const isShown = orders.isReasonOfOrder && REASON_SHOWN.has(orders.type);
+  return { ...orders, operator: "", reason: isShown ? orders.reason : "" };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ban } from "../../test/fixtures/views.ts";
 import { forgettingTable } from "../system/record-table.ts";
-import { type Commander, StandingOrders } from "../system/standing-orders.ts";
+import { type Commander, type OrderObserver, StandingOrders } from "../system/standing-orders.ts";
 import { banOrderChange, blockSubject, noticed, type OrderedChange, ownedBy } from "./order-changes.ts";
 
 const BLOCK = {
@@ -16,7 +16,11 @@ const BLOCK = {
 
 test("a standing order is made, changed and ended", async () => {
   const changes: OrderedChange[] = [];
-  const observer = { began: () => {}, refused: () => {}, ended: () => {} };
+  const endedBy: unknown[] = [];
+  const observer: OrderObserver<typeof BLOCK, never, "expired" | "unblocked"> = {
+    ...{ began: () => {}, refused: () => {} },
+    ended: (_end, _orders, by) => endedBy.push(by?.operator),
+  };
   const orders = new StandingOrders<typeof BLOCK, never, "expired" | "unblocked">({
     store: forgettingTable(),
     keyOf: ({ source }) => source,
@@ -40,22 +44,22 @@ test("a standing order is made, changed and ended", async () => {
   ).toEqual([
     ["made", "", 1000, "noc", null, "ticket 7"],
     ["changed", "", 2000, "noc", null, "ticket 7"],
-    ["ended", "expired", 2000, "", null, ""],
+    ["ended", "expired", 2000, "noc", null, "ticket 7"],
     ["made", "", 1000, "eve", "acme", "ticket 7"],
     ["ended", "unblocked", 1000, "boss", null, "done"],
   ]);
+  expect(changes.map(({ isReasonOfOrder }) => isReasonOfOrder)).toEqual([true, true, true, true, false]);
+  expect(endedBy).toEqual([undefined, "boss"]);
   const tenancy = { tenantOf: (ip: string) => `tenant of ${ip}`, groupOf: () => "web" };
   expect(changes.map((change) => ownedBy(tenancy, change).tenant)[0]).toBe("tenant of 192.0.2.1");
 });
 
 test("a ban by hand is an order, one of an attack is none", () => {
-  const manual = ban({ manual: true, attackId: null, operator: "noc", orderReason: "ticket 7" });
-  const withdrawn = ban({
-    ...manual,
-    state: "withdrawn",
-    reason: "manual unban",
-    endedBy: { operator: "boss", reason: "done" },
-  });
+  const ordered = { operator: "noc", orderReason: "ticket 7", tenant: "acme" };
+  const manual = ban({ manual: true, attackId: null, ...ordered });
+  const over = ban({ ...manual, state: "withdrawn", reason: "ttl expired" });
+  const unbanned = (tenant: string | null) =>
+    ban({ ...over, reason: "manual unban", endedBy: { operator: "boss", reason: "done", tenant } });
   const turns = [
     banOrderChange({ ban: ban({ manual: false }), previous: null }),
     banOrderChange({ ban: manual, previous: null }),
@@ -63,19 +67,25 @@ test("a ban by hand is an order, one of an attack is none", () => {
     banOrderChange({ ban: { ...manual, expiresAt: manual.expiresAt + 1 }, previous: manual }),
     banOrderChange({ ban: { ...manual, reordered: 1 }, previous: manual }),
     banOrderChange({ ban: ban({ manual: false }), previous: manual }),
-    banOrderChange({ ban: withdrawn, previous: manual }),
-    banOrderChange({ ban: withdrawn, previous: withdrawn }),
+    banOrderChange({ ban: over, previous: manual }),
+    banOrderChange({ ban: unbanned(null), previous: manual }),
+    banOrderChange({ ban: unbanned("acme"), previous: manual }),
+    banOrderChange({ ban: over, previous: over }),
     banOrderChange({ ban: { ...manual, state: "rejected" }, previous: null }),
   ];
-  expect(turns.map((change) => change && [change.turn, change.operator, change.reason, change.end])).toEqual([
-    null,
-    ["made", "noc", "ticket 7", ""],
-    null,
-    null,
-    ["changed", "noc", "ticket 7", ""],
-    ["ended", "", "", "taken over by an attack"],
-    ["ended", "boss", "done", "manual unban"],
-    null,
-    null,
-  ]);
+  expect(turns.map((change) => change && [change.turn, change.operator, change.by, change.reason, change.end])).toEqual(
+    [
+      null,
+      ["made", "noc", "acme", "ticket 7", ""],
+      null,
+      null,
+      ["changed", "noc", "acme", "ticket 7", ""],
+      ["ended", "noc", "acme", "ticket 7", "taken over by an attack"],
+      ["ended", "noc", "acme", "ticket 7", "ttl expired"],
+      ["ended", "boss", null, "done", "manual unban"],
+      ["ended", "boss", "acme", "done", "manual unban"],
+      null,
+      null,
+    ],
+  );
 });

@@ -9,7 +9,7 @@ import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import type { OrderChange, OrderTurn } from "../notify/order-notices.ts";
 import { pairName, type SourceBlock } from "../sourceblock/source-block.ts";
-import type { Commander, OrderObserver } from "../system/standing-orders.ts";
+import type { OrderObserver } from "../system/standing-orders.ts";
 
 /** An order that changed, and what it is about: a prefix, or what an owner has as a whole. */
 export interface OrderedChange extends Omit<OrderChange, "tenant" | "group"> {
@@ -17,9 +17,8 @@ export interface OrderedChange extends Omit<OrderChange, "tenant" | "group"> {
 }
 
 export type OnOrders = (changes: readonly OrderedChange[]) => void;
-type Subject = Omit<OrderedChange, "turn" | "end">;
+type Subject = Omit<OrderedChange, "turn" | "end" | "isReasonOfOrder">;
 
-const NO_COMMANDER: Commander = { operator: "", tenant: null, reason: "" };
 const OF_NONE = { tenant: null, group: null } as const;
 
 /** The observer, and after it the listener. */
@@ -33,15 +32,20 @@ export function noticed<R, Refusal, End extends string, Observer extends OrderOb
     began(order, before, by) {
       observer.began(order, before, by);
       const whose = by && { operator: by.operator, by: by.tenant };
-      onOrders([{ ...subjectOf(order), ...whose, turn: before === null ? "made" : "changed", end: "" }]);
+      const began = { turn: before === null ? "made" : "changed", end: "", isReasonOfOrder: true } as const;
+      onOrders([{ ...subjectOf(order), ...whose, ...began }]);
     },
-    ended(end, orders, by = NO_COMMANDER) {
+    ended(end, orders, by) {
       observer.ended(end, orders, by);
-      const { operator, tenant, reason } = by;
-      const ended = { operator, by: tenant, reason, turn: "ended", end } as const;
+      const ended = { ...(by && wordsOf(by)), turn: "ended", end, isReasonOfOrder: by === undefined } as const;
       if (orders.length > 0) onOrders(orders.map((order) => ({ ...subjectOf(order), ...ended })));
     },
   };
+}
+
+/** The name, tenant and reason of the caller who ended an order. */
+function wordsOf({ operator, tenant = null, reason }: NonNullable<Ban["endedBy"]>) {
+  return { operator, by: tenant, reason };
 }
 
 export function blockSubject(block: SourceBlock): Subject {
@@ -72,14 +76,14 @@ export function banOrderChange({ ban, previous }: BanChange): OrderedChange | nu
   if (ban.state === "rejected") return null;
   const turn = turnOf(ban, previous);
   if (turn === null) return null;
-  const { target, prefix, operator = "", orderReason = "", expiresAt, endedBy } = ban;
-  const isEnded = turn === "ended";
+  const { target, prefix, expiresAt, endedBy } = ban;
+  // A ban that its attack took over has the order no more.
+  const { operator = "", tenant: by = null, orderReason: reason = "" } = ban.manual ? ban : (previous ?? ban);
   return {
     ...{ type: "ban", turn, target: isOneAddress(prefix) ? target : prefix.text, expiresAt, about: prefix },
-    by: isEnded ? null : (ban.tenant ?? null),
-    operator: isEnded ? (endedBy?.operator ?? "") : operator,
-    reason: isEnded ? (endedBy?.reason ?? "") : orderReason,
-    end: isEnded ? (ban.manual ? (ban.reason ?? "by policy") : TAKEN_OVER) : "",
+    ...(endedBy === undefined ? { operator, by, reason } : wordsOf(endedBy)),
+    isReasonOfOrder: endedBy === undefined,
+    end: turn === "ended" ? (ban.manual ? (ban.reason ?? "by policy") : TAKEN_OVER) : "",
   };
 }
 

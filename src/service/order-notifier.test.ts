@@ -6,7 +6,8 @@ import type { OrderedChange } from "./order-changes.ts";
 import { isNotifiedHere } from "./order-notifier.ts";
 
 const ended = (target: string, end: string): OrderedChange => ({
-  ...{ turn: "ended", type: "lever", target, operator: "", reason: "", by: null, end, expiresAt: NOON },
+  ...{ turn: "ended", type: "lever", target, operator: "", reason: "", by: null, end, isReasonOfOrder: true },
+  expiresAt: NOON,
   about: { tenant: null, group: null },
 });
 

@@ -4,6 +4,7 @@ import { BackendFault } from "../../src/http/backend.ts";
 import type { AuditedAnswer, CommandRoute } from "../../src/http/route.ts";
 import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { hostPrefix } from "../../src/net/prefix.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
@@ -69,6 +70,10 @@ describe("audited calls #audited-calls", () => {
   });
 
   const [rejected, error] = [{ result: "rejected" }, { result: "error", target: "" }];
+  const WIDE = JSON.stringify({ prefix: "198.51.100.0/24" });
+  const wide = { ...rejected, target: "198.51.100.0", targetType: "prefix" };
+  const FOREIGN_PREFIX = { ...wide, action: "ban", reason: "198.51.100.0/24: target is outside your tenant" };
+  const NO_BAN_OF_PREFIX = { ...wide, action: "unban", reason: "198.51.100.0/24: no active ban for 198.51.100.0/24" };
   const foreign = { ...rejected, target: OTHER_HOST, tenant: "acme", reason: "target is outside your tenant" };
   test.each<[string, Caller, string, string, number, object]>([
     ["a role that may not", "viewer", "ban", OWN, 403, { ...rejected, target: "", operator: "viewer" }],
@@ -80,8 +85,11 @@ describe("audited calls #audited-calls", () => {
     ["a bad address", "operator", "ban", target("x"), 400, { ...error, reason: "invalid ip: x" }],
     ["a body for a reload", "operator", RELOAD, '{"x":1}', 400, { ...error, action: "config_reload" }],
     ["a foreign target", "tenantOperator", "ban", target(OTHER_HOST), 403, foreign],
+    ["a foreign prefix among many", "tenantOperator", "bans", `{"ban":[${OWN},${WIDE}]}`, 403, FOREIGN_PREFIX],
+    ["no ban of a prefix among many", "operator", "bans", `{"ban":[${OWN}],"unban":[${WIDE}]}`, 404, NO_BAN_OF_PREFIX],
     ["no ban", "operator", "unban", OWN, 404, { ...rejected, target: ACME_HOST, dryRun: true }],
   ])("%s is one row", async (_, caller, path, body, status, row) => {
+    server.backend.bannedPrefix = (of) => (typeof of === "string" ? hostPrefix(of) : null);
     expect(await order(path, body, caller)).toBe(status);
     expect(server.audited).toEqual([expect.objectContaining({ reason: expect.stringMatching(/./), ...row })]);
   });

@@ -182,6 +182,16 @@ test("a preview of a divert says what moves with it", async () => {
   expect(text).toContain("would divert");
 });
 
+test("a preview of a divert of the wider prefix itself says of what the blackhole is replaced", async () => {
+  const ban = { ...{ state: "active", method: "divert", prefix: "203.0.113.0/24" }, route: "203.0.113.0/24 to scrub1" };
+  const effect = { available: false, reason: "no traffic" };
+  const answer = { ban, refresh: false, effect, replaces_blackhole_of: ["203.0.113.7/32"] };
+  const { text } = await run(["ban", "203.0.113.0/24", "--method", "divert", "--preview"], {
+    "POST /bans/preview": answer,
+  });
+  expect(text).toContain("replaces the blackhole of 203.0.113.0/24 for 203.0.113.7/32");
+});
+
 test("an attack is printed with its timeline", async () => {
   const { text, code } = await run(["attack", "a1"], {
     "GET /attacks/a1": { id: "a1" },

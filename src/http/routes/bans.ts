@@ -12,8 +12,8 @@ import type { Backend, BanTable, BanView } from "../backend.ts";
 import { during, type Filters, filterOf, isFault, named, within, word } from "../filters.ts";
 import { ListReader } from "../list-reader.ts";
 import { type ListViewing, ListViews, TOO_MANY_PAGES } from "../list-views.ts";
-import type { Refusal } from "../refusal.ts";
-import type { AuditRule, Call, CommandRoute, OutcomePart, ReadRoute } from "../route.ts";
+import { describeRefusal, type Refusal } from "../refusal.ts";
+import type { AuditRule, AuditTarget, Call, CommandRoute, OutcomePart, ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { sortedBans } from "../sorted-bans.ts";
@@ -28,6 +28,7 @@ import {
   UnbanFields,
   UnbanRequest,
 } from "../wire/ban-order.ts";
+import { commanderOf } from "../wire/order-end-reason.ts";
 import { plainTextFault } from "../wire/plain-text.ts";
 
 export function bansRoute(backend: Backend, viewing: ListViewing): ReadRoute {
@@ -138,14 +139,11 @@ export function endedOf({ prefix, isAddress }: ParsedTarget): IpAddress | Prefix
 
 export function unban(
   backend: Backend,
-  { principal }: Call,
+  call: Call,
   target: ParsedTarget,
   { reason = "" }: UnbanFields,
 ): Promise<BanView | null> {
-  return backend.unban(endedOf(target), {
-    operator: principal.operator,
-    reason: reason.toWellFormed(),
-  });
+  return backend.unban(endedOf(target), commanderOf(call, { reason: reason.toWellFormed() }));
 }
 
 /** The tenant is checked before the table of bans: a foreign target gets the same answer with and without a ban. */
@@ -227,8 +225,18 @@ function outcomeOf({ ban }: BanView, named: Prefix, reasons: readonly string[]):
     reason: reasonOn(named, reasons),
     banState: state,
     dryRun,
-    target: { text: named.address, type: isOneAddress(named) ? "host" : "prefix" },
+    target: rowTarget(named),
   };
+}
+
+/** The part for a target for which a command on several is refused. */
+export function refusedOutcome({ prefix }: ParsedTarget, refusal: Refusal): OutcomePart {
+  const reason = reasonOn(prefix, [describeRefusal(refusal).error]);
+  return { kind: "outcome", result: "rejected", reason, target: rowTarget(prefix) };
+}
+
+function rowTarget(named: Prefix): AuditTarget {
+  return { text: named.address, type: isOneAddress(named) ? "host" : "prefix" };
 }
 
 function auditOf(action: "ban" | "unban"): AuditRule<UnbanFields> {

@@ -4,7 +4,7 @@ import { ORDERS_AT_ONCE_MAX } from "../../limits.ts";
 import type { BanOrder } from "../../mitigation/order/ban-order.ts";
 import { closedObject } from "../../schema/schema-forms.ts";
 import type { Backend, BanView } from "../backend.ts";
-import type { Refusal } from "../refusal.ts";
+import { type Refusal, refuse } from "../refusal.ts";
 import type { Call, CommandRoute, Outcome, OutcomePart } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
@@ -14,10 +14,21 @@ import {
   BanRequest,
   type ParsedOrder,
   type ParsedTarget,
+  targetOf,
   UnbanFields,
   UnbanRequest,
 } from "../wire/ban-order.ts";
-import { banOutcome, endedOf, namedText, orderedToWire, orderIn, unban, unbanIn, unbanOutcome } from "./bans.ts";
+import {
+  banOutcome,
+  endedOf,
+  namedText,
+  orderedToWire,
+  orderIn,
+  refusedOutcome,
+  unban,
+  unbanIn,
+  unbanOutcome,
+} from "./bans.ts";
 
 const ManyFields = closedObject({
   ban: Type.Optional(Type.Array(BanFields, { maxItems: ORDERS_AT_ONCE_MAX })),
@@ -64,17 +75,17 @@ interface Read {
   readonly unbans: readonly ParsedTarget[];
 }
 
-function readAll(backend: Backend, call: Call, { ban = [], unban: ended = [] }: ManyFields): Read | Refusal {
+function readAll(backend: Backend, call: Call, { ban = [], unban: ended = [] }: ManyFields): Read | Refusal | Outcome {
   const bans: ParsedOrder[] = [];
   const unbans: ParsedTarget[] = [];
   for (const [i, fields] of ban.entries()) {
     const parsed = orderIn(backend, call, fields);
-    if (parsed.kind !== "order") return placed(parsed, `ban.${i}`);
+    if (parsed.kind !== "order") return refusedOne(parsed, fields, { action: "ban", i });
     bans.push(parsed);
   }
   for (const [i, fields] of ended.entries()) {
     const target = unbanIn(backend, call, fields);
-    if (target.kind !== "target") return placed(target, `unban.${i}`);
+    if (target.kind !== "target") return refusedOne(target, fields, { action: "unban", i });
     unbans.push(target);
   }
   const targets = [...bans.map(({ order }) => order.prefix.text), ...unbans.map(({ prefix }) => prefix.text)];
@@ -90,16 +101,30 @@ function readAll(backend: Backend, call: Call, { ban = [], unban: ended = [] }: 
   return { kind: "read", bans, unbans };
 }
 
-/** Which of them is wrong. */
-function placed(refusal: Refusal, at: string): Refusal {
-  return refusal.kind === "invalid_body" ? { ...refusal, detail: `${at}: ${refusal.detail}` } : refusal;
+/** With which of them is wrong; the audit row of one that is not the caller's is on it. */
+function refusedOne(
+  refusal: Refusal,
+  fields: UnbanFields,
+  { action, i }: { readonly action: "ban" | "unban"; readonly i: number },
+): Refusal | Outcome {
+  if (refusal.kind === "invalid_body") return { ...refusal, detail: `${action}.${i}: ${refusal.detail}` };
+  const target = targetOf(fields);
+  if (refusal.kind !== "foreign_target" || target.kind !== "target") return refusal;
+  return outcomeOf(refuse(refusal), [{ ...refusedOutcome(target, refusal), action }]);
 }
 
 /** null: none would be refused, with the others in force. */
 function refusedBefore(backend: Backend, call: Call, { bans, unbans }: Read): Outcome | Refusal | null {
-  const ended = unbans.map((target) => ({ name: namedText(target), of: backend.bannedPrefix(endedOf(target)) }));
+  const ended = unbans.map((target) => ({
+    target,
+    name: namedText(target),
+    of: backend.bannedPrefix(endedOf(target)),
+  }));
   const missing = ended.find(({ of }) => of === null);
-  if (missing !== undefined) return { kind: "no_active_ban", target: missing.name };
+  if (missing !== undefined) {
+    const refusal = { kind: "no_active_ban", target: missing.name } as const;
+    return outcomeOf(refuse(refusal), [{ ...refusedOutcome(missing.target, refusal), action: "unban" }]);
+  }
   const named = [
     ...bans.map(({ order: { prefix } }) => ({ name: prefix.text, of: prefix.text })),
     ...ended.map(({ name, of }) => ({ name, of: of?.text ?? name })),
