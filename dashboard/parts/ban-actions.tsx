@@ -173,5 +173,5 @@ function bannedLook(ip: string): Look {
 function bannedText(ban: BanWire): string {
   const until = momentText(Date.parse(ban.expires_at), Date.now());
   const text = t`${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? t`, dry run` : ""}).`;
-  return isAttacked(ban, activeAttacks()) ? `${text} ${t`It lasts longer while its target is attacked.`}` : text;
+  return isAttacked(ban, activeAttacks()) ? `${text} ${t`The ban lasts longer while its target is attacked.`}` : text;
 }

@@ -112,7 +112,7 @@ function previewed(answer: Json): Answered {
   const more = [
     ...(replaced === undefined
       ? []
-      : [`replaces the blackhole of ${plain(ban["announced_prefix"])} for ${plain(replaced)}`]),
+      : [`replaces the blackhole of ${plain(ban["announced_prefix"] ?? ban["prefix"])} for ${plain(replaced)}`]),
     ...(moved === null ? [] : [`moves with it: ${moved}`]),
     ...(ban["not_announced"] === undefined ? [] : [plain(ban["not_announced"])]),
   ];
