@@ -169,9 +169,8 @@ export function ownerText(measure: Measure): string {
   }
 }
 
-function whyText(measure: Measure): string {
-  if (measure.kind === "ban" || measure.kind === "rule")
-    return `${banWhy(measure.ban)} ${measure.ban.order_reason ?? ""}`;
+export function whyText(measure: Measure): string {
+  if (measure.kind === "ban" || measure.kind === "rule") return banWhy(measure.ban);
   return measure.kind === "block" ? measure.block.reason : "";
 }
 
@@ -195,7 +194,8 @@ export function searchText(measure: Measure): string {
   if (known !== undefined) return known;
   const address = measure.kind === "rule" ? measure.ban.prefix : "";
   const parts = [measureSubject(measure), address, MEASURE_KINDS[measure.kind], wantedText(measure)];
-  const rest = [stateWord(measure).text, holderText(measure), ownerText(measure), whyText(measure)];
+  const ordered = "ban" in measure ? measure.ban.order_reason : "";
+  const rest = [stateWord(measure).text, holderText(measure), ownerText(measure), whyText(measure), ordered];
   const text = [...parts, ...rest].join(" ").toLowerCase();
   TEXTS.set(measure, text);
   return text;
