@@ -13,6 +13,7 @@ import { Badge } from "./parts/badge.tsx";
 import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
 import { OpenDialog } from "./parts/dialog.tsx";
+import { focusView } from "./parts/focus-view.ts";
 import { Icon } from "./parts/icon.tsx";
 import { LanguageChoice } from "./parts/language-choice.tsx";
 import { now } from "./parts/moment.tsx";
@@ -195,8 +196,4 @@ function useTitle(view: View | undefined): void {
     if (shown.current !== null && shown.current !== view) focusView({ preventScroll: true });
     shown.current = view;
   }, [view]);
-}
-
-function focusView(options?: FocusOptions): void {
-  document.querySelector<HTMLElement>("main h1")?.focus(options);
 }

@@ -4,11 +4,11 @@ import { t } from "../language.ts";
 import { type Answer, read } from "./client.ts";
 
 /** @param isThere whether the list still has what the order made. */
-export async function ifStill<List>(
+export async function ifStill<List, T>(
   path: string,
   isThere: (list: List) => boolean,
-  act: () => Promise<Answer<unknown>>,
-): Promise<Answer<unknown>> {
+  act: () => Promise<Answer<T>>,
+): Promise<Answer<T>> {
   const answer = await read<List>(path);
   if (answer.kind !== "answer") return answer;
   if (isThere(answer.data)) return act();

@@ -224,13 +224,13 @@ export function startLive(): () => void {
   };
 }
 
-/** After an order whose result is not known from its answer. */
 /** The attacks in progress, as far as they are known. */
 export function activeAttacks(): readonly AttackWire[] {
   const { value } = attacks;
   return value.kind === "ready" ? value.data.active : [];
 }
 
+/** After an order whose result is not known from its answer. */
 export function readBans(): void {
   void live?.readBans();
 }

@@ -2,12 +2,12 @@
 import { useRef, useState } from "preact/hooks";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
-import { command, read } from "../api/client.ts";
+import { type Answer, command, read } from "../api/client.ts";
 import type { Look } from "../api/doubtful-order.ts";
 import { ifStill } from "../api/if-still.ts";
 import { activeAttacks, bans, readBans, tookBan } from "../api/live.ts";
 import { lookAt } from "../api/look.ts";
-import { isUnscoped, mayAct } from "../api/session.ts";
+import { isUnscoped } from "../api/session.ts";
 import { t } from "../language.ts";
 import { banOrder, EMPTY_BAN } from "../text/ban-order.ts";
 import { isAttacked } from "../text/ban-preview.ts";
@@ -17,16 +17,15 @@ import { looksLikeAddress } from "../text/format/address.ts";
 import { momentText } from "../text/format/times.ts";
 import { methodName } from "../text/format/words.ts";
 import { liftEffect } from "../text/lift-effect.ts";
-import { isBannedByHand, isLifted } from "../text/order-proof.ts";
+import { inForce, isBannedByHand } from "../text/order-proof.ts";
 import { useConfirmedBan } from "./ban-preview.tsx";
 import { BanTerms } from "./ban-terms.tsx";
-import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
-import { CommandButton } from "./command-button.tsx";
-import { Confirm, useDialog } from "./dialog.tsx";
+import { DialogButton } from "./command-button.tsx";
+import { Confirm } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
-import { givenReason, ReasonField } from "./reason-field.tsx";
+import { type GivenReason, givenReason, ReasonField } from "./reason-field.tsx";
 
 interface BanButtonProps {
   /** The address to ban; absent: the dialog asks for it. */
@@ -34,12 +33,12 @@ interface BanButtonProps {
 }
 
 export function BanButton({ target }: BanButtonProps) {
-  const ask = useDialog((onClose) => <BanDialog {...(target !== undefined && { target })} onClose={onClose} />);
-  if (!mayAct()) return null;
   return (
-    <Button label={t`Ban ${target ?? t`an address`}`} onClick={ask}>
-      {target === undefined ? t`Ban an address …` : t`Ban …`}
-    </Button>
+    <DialogButton
+      label={t`Ban ${target ?? t`an address`}`}
+      text={target === undefined ? t`Ban an address …` : t`Ban …`}
+      dialog={(onClose) => <BanDialog {...(target !== undefined && { target })} onClose={onClose} />}
+    />
   );
 }
 
@@ -106,30 +105,56 @@ function BanDialog({ target, onClose }: BanButtonProps & { readonly onClose: () 
 
 export function UnbanButton({ ban }: { readonly ban: BanWire }) {
   if (ban.state !== "active") return null;
-  const { target, prefix, manual } = ban;
-  const hit = ban.dry_run ? null : liftEffect([ban], activeAttacks());
   return (
-    <CommandButton<BanWire>
-      label={t`Unban ${prefix}`}
+    <DialogButton
+      label={t`Unban ${ban.prefix}`}
       text={t`Unban …`}
-      title={t`Unban ${prefix}?`}
+      dialog={(onClose) => <UnbanDialog ban={ban} onClose={onClose} />}
+    />
+  );
+}
+
+function UnbanDialog({ ban: shown, onClose }: { readonly ban: BanWire; readonly onClose: () => void }) {
+  // Its button may have another ban by now.
+  const [asked] = useState(shown);
+  const { value } = bans;
+  const ban = value.kind === "ready" ? inForce(asked, value.data) : asked;
+  const hit = ban === undefined || ban.dry_run ? null : liftEffect([ban], activeAttacks());
+  return (
+    <Confirm<BanWire>
+      title={t`Unban ${asked.prefix}?`}
       verb={t`Unban`}
       isDangerous
+      isWrong={ban === undefined}
       asksReason
-      act={(given) => command("/api/v1/unban", { ip: target, ...given })}
-      look={lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => isLifted(ban, all))}
+      act={(given) => unban(asked, given)}
+      look={lookAt<BansWire>("/api/v1/bans", ({ bans: all }) => inForce(asked, all) === undefined)}
       onFound={readBans}
       onDone={(lifted) => {
         tookBan(lifted);
         showOutcome(t`The ban of ${banSubject(lifted)} is lifted.`);
       }}
+      onClose={onClose}
     >
       {hit !== null && <Callout tone="warn" title={hit} />}
-      <p>
-        {ban.dry_run ? t`Dry run: nothing was announced. The ban ends.` : t`Its traffic flows as before the ban.`}
-        {manual ? "" : t` The current attack does not ban it again; the next attack does.`}
-      </p>
-    </CommandButton>
+      {ban === undefined ? (
+        <Callout tone="warn" title={t`This ban is not in force any more.`} />
+      ) : (
+        <p>
+          {ban.dry_run ? t`Dry run: nothing was announced. The ban ends.` : t`Its traffic flows as before the ban.`}
+          {ban.manual ? "" : t` The current attack does not ban it again; the next attack does.`}
+        </p>
+      )}
+    </Confirm>
+  );
+}
+
+/** Ends this ban alone: its prefix may have another one by now. */
+function unban(ban: BanWire, given: GivenReason): Promise<Answer<BanWire>> {
+  return ifStill<BansWire, BanWire>(
+    `/api/v1/bans?target=${encodeURIComponent(ban.prefix)}`,
+    ({ bans: all }) => inForce(ban, all) !== undefined,
+    () => command("/api/v1/unban", { prefix: ban.prefix, ...given }),
   );
 }
 
@@ -146,18 +171,9 @@ function activePrefixes(): ReadonlySet<string> {
 function undoOf(ban: BanWire): Undo {
   return {
     label: t`Undo the ban of ${banSubject(ban)}`,
-    act: () =>
-      ifStill<BansWire>(
-        "/api/v1/bans",
-        ({ bans: all }) => all.some((other) => isSame(other, ban)),
-        () => command("/api/v1/unban", { ip: ban.target, reason: "undo of the ban" }),
-      ),
+    act: () => unban(ban, { reason: "undo of the ban" }),
     onDone: readBans,
   };
-}
-
-function isSame(a: BanWire, b: BanWire): boolean {
-  return a.state === "active" && a.manual && a.prefix === b.prefix && a.started_at === b.started_at;
 }
 
 /** The preview has the address as the service writes it. */
@@ -173,5 +189,5 @@ function bannedLook(ip: string): Look {
 function bannedText(ban: BanWire): string {
   const until = momentText(Date.parse(ban.expires_at), Date.now());
   const text = t`${banSubject(ban)} is banned until ${until} (${methodName(ban.method)}${ban.dry_run ? t`, dry run` : ""}).`;
-  return isAttacked(ban, activeAttacks()) ? `${text} ${t`It lasts longer while its target is attacked.`}` : text;
+  return isAttacked(ban, activeAttacks()) ? `${text} ${t`The ban lasts longer while its target is attacked.`}` : text;
 }

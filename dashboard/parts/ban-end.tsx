@@ -1,4 +1,4 @@
-/** When a ban ends: a time, when its attack has been quiet for a while, or after that. */
+/** When a ban ends: a time, when its attack has been quiet for a while, or the later of a time and that. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { activeAttacks } from "../api/live.ts";
 import { t, tx } from "../language.ts";
@@ -24,7 +24,7 @@ export function BanEnds({ ban, isShort }: BanEndsProps) {
         </>
       );
     case "outlasts":
-      return <>{isShort === true ? t`after the attack` : t`stays while the attack lasts, and for a time after it`}</>;
+      return <>{tx`in ${<Until at={end.at} />} or later, after the attack`}</>;
     case "at":
       return <>{tx`in ${<Until at={end.at} />}`}</>;
     default:

@@ -9,6 +9,7 @@ import { place } from "../router.ts";
 import { failureText } from "../text/failure.ts";
 import { Button } from "./button.tsx";
 import { Callout } from "./callout.tsx";
+import { focusView } from "./focus-view.ts";
 import { showOutcome } from "./outcome.tsx";
 import { type GivenReason, givenReason, ReasonField } from "./reason-field.tsx";
 
@@ -26,48 +27,65 @@ interface Asked {
 const asked = signal<Asked | null>(null);
 let askers = 0;
 
-/**
- * Opens a dialog that stays when its button moves or goes, and closes with its view.
- * @param dialog rendered again with the button, as long as that is there
- */
-export function useDialog(dialog: (onClose: () => void) => ComponentChildren): () => void {
-  const [asker] = useState(() => ++askers);
-  const isOpen = () => asked.peek()?.asker === asker;
+export type DialogOf = (onClose: () => void) => ComponentChildren;
+
+/** Shows a dialog in place of the one that is open. It closes with its view. */
+export function showDialog(dialog: DialogOf, asker = ++askers): void {
   const close = () => {
-    if (isOpen()) asked.value = null;
+    if (isOpen(asker)) asked.value = null;
   };
-  const show = () => {
-    asked.value = { asker, dialog: dialog(close) };
-  };
+  asked.value = { asker, dialog: dialog(close) };
+}
+
+function isOpen(asker: number): boolean {
+  return asked.peek()?.asker === asker;
+}
+
+/**
+ * Opens a dialog that stays when its button moves or goes.
+ * @param dialog a component with the state of its fields; drawn with the button, as long as that is there
+ */
+export function useDialog(dialog: DialogOf): () => void {
+  const [asker] = useState(() => ++askers);
+  const show = () => showDialog(dialog, asker);
   useLayoutEffect(() => {
-    if (isOpen()) show();
+    if (isOpen(asker)) show();
   });
   return show;
+}
+
+function closeAny(): void {
+  asked.value = null;
 }
 
 /** The dialog that a button of the view opened. */
 export function OpenDialog() {
   const view = place.value.steps.join("/");
-  useEffect(
-    () => () => {
-      asked.value = null;
-    },
-    [view],
-  );
+  // Before the next view takes the focus. Also one of an order that was answered after the sign-out.
+  useLayoutEffect(() => {
+    closeAny();
+    return closeAny;
+  }, [view]);
   const { value } = asked;
   return value === null ? null : <Fragment key={value.asker}>{value.dialog}</Fragment>;
 }
+
+/** Lists show the effect of an order after at most 100 ms. */
+const LISTS_MS = 200;
 
 /** Open while it is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
+    const { current: dialog } = element;
+    dialog?.showModal();
     return () => {
-      // The dialog leaves the page before the browser could restore the focus.
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      // Gives the focus back to the button that opened it. That may go as well, with what it was for.
+      dialog?.close();
+      setTimeout(() => {
+        if (document.activeElement === document.body) focusView({ preventScroll: true });
+      }, LISTS_MS);
     };
   }, []);
   return (

@@ -4,7 +4,6 @@ import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../src/limit
 import { type Answer, command, read } from "../api/client.ts";
 import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
-import { mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import {
@@ -24,9 +23,8 @@ import {
 } from "../text/filter-rules.ts";
 import { momentText } from "../text/format/times.ts";
 import { nameAgainText, needsName } from "../text/order-effect.ts";
-import { Button } from "./button.tsx";
-import { CommandButton } from "./command-button.tsx";
-import { Confirm, useDialog } from "./dialog.tsx";
+import { CommandButton, DialogButton } from "./command-button.tsx";
+import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField, type TextFieldProps } from "./field.tsx";
 import { RuleEffect, useRulePreview, useTypedFor } from "./order-effect.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
@@ -38,9 +36,13 @@ interface OrderRuleProps {
 }
 
 export function OrderRuleButton(props: OrderRuleProps) {
-  const ask = useDialog((onClose) => <OrderRuleDialog {...props} onClose={onClose} />);
-  if (!mayAct()) return null;
-  return <Button label={t`Add rule to the filter rules`} onClick={ask}>{t`Add rule …`}</Button>;
+  return (
+    <DialogButton
+      label={t`Add rule to the filter rules`}
+      text={t`Add rule …`}
+      dialog={(onClose) => <OrderRuleDialog {...props} onClose={onClose} />}
+    />
+  );
 }
 
 const ACTIONS = [
@@ -158,7 +160,7 @@ function undoOf({ name, created_at: at }: FilterRuleWire, onDone: () => void): U
   return {
     label: t`Undo the rule ${name}`,
     act: () =>
-      ifStill<FilterRulesWire>(
+      ifStill<FilterRulesWire, unknown>(
         FILTER_RULES_PATH,
         ({ rules }) => rules.some((rule) => rule.name === name && rule.created_at === at),
         () => command(filterRulePath(name), { reason: "undo of the order" }, "DELETE"),

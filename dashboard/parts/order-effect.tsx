@@ -66,7 +66,7 @@ export function useAnswer<T>(key: string | null, ask: () => Promise<Answer<T>>):
   return { shown: key !== null && shown?.key === key ? shown.answer : null, ask: askNow };
 }
 
-/** A text that is typed to confirm one order: another one needs its own. @param key of the order */
+/** The confirmation that is typed for one order: another one needs its own. @param key of the order */
 export function useTypedFor(key: string): { readonly again: string; readonly setAgain: (text: string) => void } {
   const [typed, setTyped] = useState({ key, text: "" });
   return { again: typed.key === key ? typed.text : "", setAgain: (text) => setTyped({ key, text }) };

@@ -8,7 +8,6 @@ import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
 import { command } from "../api/client.ts";
 import { lookAt } from "../api/look.ts";
 import { useResource } from "../api/resource.ts";
-import { mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
@@ -28,8 +27,8 @@ import {
   whenText,
 } from "../text/protection.ts";
 import { Button } from "./button.tsx";
-import { CommandButton } from "./command-button.tsx";
-import { Confirm, Dialog, useDialog } from "./dialog.tsx";
+import { CommandButton, DialogButton } from "./command-button.tsx";
+import { Confirm, Dialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
 import { Facts } from "./panel.tsx";
@@ -44,16 +43,13 @@ interface ProtectButtonProps {
 }
 
 export function ProtectButton(props: ProtectButtonProps) {
-  const ask = useDialog((onClose) => <ProtectDialog {...props} onClose={onClose} />);
   const { prefix } = props;
-  if (!mayAct()) return null;
   return (
-    <Button
+    <DialogButton
       label={prefix === undefined ? t`Set profile of a prefix` : t`Change the protection of ${prefix}`}
-      onClick={ask}
-    >
-      {prefix === undefined ? t`Set profile …` : t`Change …`}
-    </Button>
+      text={prefix === undefined ? t`Set profile …` : t`Change …`}
+      dialog={(onClose) => <ProtectDialog {...props} onClose={onClose} />}
+    />
   );
 }
 

@@ -8,8 +8,8 @@ import { lookAt } from "../api/look.ts";
 import { t } from "../language.ts";
 import { momentText } from "../text/format/times.ts";
 import { Button } from "./button.tsx";
-import { CommandButton } from "./command-button.tsx";
-import { Dialog } from "./dialog.tsx";
+import { DialogButton } from "./command-button.tsx";
+import { Confirm, Dialog, showDialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 
 interface ShareButtonProps {
@@ -25,36 +25,41 @@ const TIMES = [
   ["2592000", t`30 days`],
 ] as const;
 
-export function ShareButton({ kind, of }: ShareButtonProps) {
+export function ShareButton(props: ShareButtonProps) {
   const { links } = useSharedLinks();
-  const [seconds, setSeconds] = useState<(typeof TIMES)[number][0]>("86400");
-  const [reason, setReason] = useState("");
-  const [made, setMade] = useState<NewSharedLinkWire | null>(null);
   if (links?.allowed !== true) return null;
   return (
-    <>
-      <CommandButton<NewSharedLinkWire>
-        label={t`Share a link`}
-        text={t`Share …`}
-        title={t`Share a link?`}
-        verb={t`Make link`}
-        act={() =>
-          command(SHARED_LINKS_PATH, {
-            [kind]: of,
-            ttl_seconds: Number(seconds),
-            ...(reason.trim() !== "" && { reason: reason.trim() }),
-          })
-        }
-        // Its secret would not be known: a link that was not answered is ended in the settings.
-        look={lookAt<SharedLinksWire>(SHARED_LINKS_PATH, () => false)}
-        onDone={setMade}
-      >
-        <p>{t`With the link people see this without signing in, as its customer sees it: no names, notes, routers or exporters of yours. It can be ended in the settings.`}</p>
-        <ChoiceField label={t`For`} value={seconds} options={TIMES} onChange={setSeconds} />
-        <TextField label={t`Reason`} value={reason} onInput={setReason} maxLength={SHARED_LINK_REASON_MAX} />
-      </CommandButton>
-      {made !== null && <Made link={made} onClose={() => setMade(null)} />}
-    </>
+    <DialogButton
+      label={t`Share a link`}
+      text={t`Share …`}
+      dialog={(onClose) => <ShareDialog {...props} onClose={onClose} />}
+    />
+  );
+}
+
+function ShareDialog({ kind, of, onClose }: ShareButtonProps & { readonly onClose: () => void }) {
+  const [seconds, setSeconds] = useState<(typeof TIMES)[number][0]>("86400");
+  const [reason, setReason] = useState("");
+  return (
+    <Confirm<NewSharedLinkWire>
+      title={t`Share a link?`}
+      verb={t`Make link`}
+      act={() =>
+        command(SHARED_LINKS_PATH, {
+          [kind]: of,
+          ttl_seconds: Number(seconds),
+          ...(reason.trim() !== "" && { reason: reason.trim() }),
+        })
+      }
+      // Its secret would not be known: a link that was not answered is ended in the settings.
+      look={lookAt<SharedLinksWire>(SHARED_LINKS_PATH, () => false)}
+      onDone={(link) => showDialog((close) => <Made link={link} onClose={close} />)}
+      onClose={onClose}
+    >
+      <p>{t`With the link people see this without signing in, as its customer sees it: no names, notes, routers or exporters of yours. It can be ended in the settings.`}</p>
+      <ChoiceField label={t`For`} value={seconds} options={TIMES} onChange={setSeconds} />
+      <TextField label={t`Reason`} value={reason} onInput={setReason} maxLength={SHARED_LINK_REASON_MAX} />
+    </Confirm>
   );
 }
 

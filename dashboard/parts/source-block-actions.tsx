@@ -8,14 +8,12 @@ import { command, read } from "../api/client.ts";
 import { serviceNow } from "../api/contact.ts";
 import { ifStill } from "../api/if-still.ts";
 import { lookAt } from "../api/look.ts";
-import { mayAct } from "../api/session.ts";
 import { t } from "../language.ts";
 import { type FieldFault, fieldFault } from "../text/failure.ts";
 import { duration, momentText } from "../text/format/times.ts";
 import { isBlocked, isUnblocked } from "../text/order-proof.ts";
-import { Button } from "./button.tsx";
-import { CommandButton } from "./command-button.tsx";
-import { Confirm, useDialog } from "./dialog.tsx";
+import { CommandButton, DialogButton } from "./command-button.tsx";
+import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { BlockEffect } from "./order-effect.tsx";
 import { showOutcome, type Undo } from "./outcome.tsx";
@@ -28,13 +26,13 @@ interface BlockButtonProps {
 }
 
 export function BlockButton({ source = "", victim = "", onChanged }: BlockButtonProps) {
-  const ask = useDialog((onClose) => <BlockDialog {...{ source, victim, onChanged, onClose }} />);
-  if (!mayAct()) return null;
   const isKnown = source !== "";
   return (
-    <Button label={isKnown ? t`Block ${source}` : t`Block a source`} onClick={ask}>
-      {isKnown ? t`Block …` : t`Block a source …`}
-    </Button>
+    <DialogButton
+      label={isKnown ? t`Block ${source}` : t`Block a source`}
+      text={isKnown ? t`Block …` : t`Block a source …`}
+      dialog={(onClose) => <BlockDialog {...{ source, victim, onChanged, onClose }} />}
+    />
   );
 }
 
@@ -185,7 +183,7 @@ function undoOfBlock({ source, victim, created_at: at }: SourceBlockWire, onDone
   return {
     label: t`Undo the block of ${source}`,
     act: () =>
-      ifStill<SourceBlocksWire>(
+      ifStill<SourceBlocksWire, unknown>(
         SOURCES_PATH,
         ({ sources }) =>
           sources.some((each) => each.source === source && each.victim === victim && each.created_at === at),

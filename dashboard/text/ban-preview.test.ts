@@ -52,12 +52,14 @@ test("says what comes later", () => {
     previewSentences(preview({ method: "flowspec", escalation: [...escalation], escalation_step: 0 }), NOW, [])[1],
   ).toBe("While the ban lasts: Blackhole after 5 min.");
   const late = [escalation[0], { after_seconds: 600, action: "blackhole" as const }];
-  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW, [])).toHaveLength(3);
+  expect(previewSentences(preview({ method: "flowspec", escalation: late, escalation_step: 0 }), NOW, [])).toHaveLength(
+    3,
+  );
 });
 
 test("lasts longer than ordered while its target is attacked", () => {
   const attack = { target: "192.0.2.1", direction: "incoming" } as AttackWire;
-  const longer = "It lasts longer while its target is attacked.";
+  const longer = "The ban lasts longer while its target is attacked.";
   expect(previewSentences(preview(), NOW, [attack])).toContain(longer);
   expect(previewSentences(preview({ dry_run: true }), NOW, [attack])).toContain(longer);
   const other = { ...attack, target: "192.0.2.2" };
@@ -65,9 +67,16 @@ test("lasts longer than ordered while its target is attacked", () => {
 });
 
 test("says whose blackhole a divert replaces", () => {
-  const divert = { ...preview({ method: "divert" }), replaces_blackhole_of: ["192.0.2.7/32"] };
-  expect(previewSentences(divert, NOW, [])[1]).toBe(
-    "Neighbors that take no longer prefix get it in place of the blackhole for 192.0.2.7/32.",
+  const hosts = Array.from({ length: 9 }, (_, index) => `192.0.2.${index}/32`);
+  const sentence = (replaces_blackhole_of: string[], announced: Partial<OrderPreviewWire["ban"]>) =>
+    previewSentences({ ...preview({ method: "divert", ...announced }), replaces_blackhole_of }, NOW, []).find((text) =>
+      text.startsWith("Neighbors"),
+    );
+  expect(sentence(hosts.slice(0, 1), { announced_prefix: "192.0.2.0/24" })).toBe(
+    "Neighbors that take only wider prefixes divert 192.0.2.0/24, where they dropped it for 192.0.2.0/32.",
+  );
+  expect(sentence(hosts, { prefix: "192.0.2.0/24" })).toBe(
+    `Neighbors that take only wider prefixes divert 192.0.2.0/24, where they dropped it for ${hosts.slice(0, 8).join(", ")} ….`,
   );
 });
 

@@ -13,6 +13,8 @@ import { said } from "./service-words.ts";
 import { movedSentences } from "./wider-prefix.ts";
 
 const NEIGHBORS_SHOWN = 8;
+/** Fewer than the service names. */
+const REPLACED_SHOWN = 8;
 
 /** @param nowMs the service's wall clock. @param active the attacks in progress. */
 export function previewSentences(preview: OrderPreviewWire, nowMs: number, active: readonly AttackWire[]): string[] {
@@ -28,11 +30,9 @@ export function previewSentences(preview: OrderPreviewWire, nowMs: number, activ
     ban.dry_run
       ? t`Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
       : t`${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
-    ...(isAttacked(ban, active) ? [t`It lasts longer while its target is attacked.`] : []),
+    ...(isAttacked(ban, active) ? [t`The ban lasts longer while its target is attacked.`] : []),
     ...movedSentences(ban),
-    ...(replaced === undefined
-      ? []
-      : [t`Neighbors that take no longer prefix get it in place of the blackhole for ${replaced.join(", ")}.`]),
+    ...(replaced === undefined ? [] : [replacesText(ban, replaced)]),
     ...(ahead.length === 0 ? [] : [t`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [t`Not as planned: ${said(ban.fallback)}.`]),
     ...(refresh
@@ -54,6 +54,13 @@ export function previewSentences(preview: OrderPreviewWire, nowMs: number, activ
 export function isAttacked(ban: BanWire, active: readonly AttackWire[]): boolean {
   const bans = [ban];
   return active.some((attack) => banOf(attack, bans) !== undefined);
+}
+
+function replacesText({ announced_prefix: wider, prefix }: BanWire, replaced: readonly string[]): string {
+  const more = replaced.length > REPLACED_SHOWN ? " …" : "";
+  const diverted = wider ?? prefix;
+  const dropped = replaced.slice(0, REPLACED_SHOWN).join(", ") + more;
+  return t`Neighbors that take only wider prefixes divert ${diverted}, where they dropped it for ${dropped}.`;
 }
 
 function neighborSentences(neighbors: NonNullable<OrderPreviewWire["neighbors"]>): string[] {

@@ -41,6 +41,7 @@ test("the next step is the first rung that has not come", () => {
 describe("the end of a ban", () => {
   const attack = { id: "a1", active: true, ends_after_seconds: 30, target: "192.0.2.9" } as AttackWire;
   const lasting = { attacks: ["a1"] };
+  const OUTLASTS = { kind: "outlasts", at: "2026-03-01T12:10:00Z" } as const;
   test.each([
     ["expires when nothing renews it", ban(), { kind: "at", at: "2026-03-01T12:10:00Z" }],
     ["is renewed while its attack lasts", ban(lasting), { kind: "renewed", calm: null, ofSeconds: 30 }],
@@ -54,8 +55,12 @@ describe("the end of a ban", () => {
       ban({ hold_until: "2026-03-01T12:05:00Z", manual: true }),
       { kind: "at", at: "2026-03-01T12:10:00Z" },
     ],
-    ["of a manual ban comes some time after its attack", ban({ ...lasting, manual: true }), { kind: "outlasts" }],
-    ["of a manual ban that names no attack yet", ban({ manual: true, target: "192.0.2.9" }), { kind: "outlasts" }],
+    [
+      "of a manual ban comes some time after its attack, and not before its own time",
+      ban({ ...lasting, manual: true }),
+      OUTLASTS,
+    ],
+    ["of a manual ban that names no attack yet", ban({ manual: true, target: "192.0.2.9" }), OUTLASTS],
     ["has come", ban({ state: "withdrawn", withdrawn_at: "2026-03-01T12:01:00Z" }), { kind: "ended" }],
     ["of a refused ban has come", ban({ state: "rejected" }), { kind: "ended" }],
   ] as const)("%s", (_, its, expected) => {

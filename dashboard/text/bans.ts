@@ -85,8 +85,8 @@ type BanEnd =
   | { readonly kind: "at"; readonly at: string }
   /** `ofSeconds`: how long its attacks must be quiet. */
   | { readonly kind: "renewed"; readonly calm: string | null; readonly ofSeconds: number }
-  /** Some time after its attacks. */
-  | { readonly kind: "outlasts" }
+  /** At this time, or some time after its attacks. */
+  | { readonly kind: "outlasts"; readonly at: string }
   | { readonly kind: "ended" };
 
 const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
@@ -109,7 +109,8 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   if (held.length > 0) {
     const calm = held.map(calmText);
     const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));
-    if (calm.includes(null)) return ban.manual ? { kind: "outlasts" } : { kind: "renewed", calm: null, ofSeconds };
+    if (calm.includes(null))
+      return ban.manual ? { kind: "outlasts", at: expiresAt } : { kind: "renewed", calm: null, ofSeconds };
     // It stays when its attacks are over.
     if (ban.manual || isHeldShorter) return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
     return { kind: "renewed", calm: calm[0] ?? null, ofSeconds };

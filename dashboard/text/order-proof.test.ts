@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { banWire as ban } from "../../test/fixtures/ban-wire.ts";
-import { isAudited, isBannedByHand, isBlocked, isLifted, isUnblocked } from "./order-proof.ts";
+import { inForce, isAudited, isBannedByHand, isBlocked, isUnblocked } from "./order-proof.ts";
 
 test("a ban by hand is proved by a manual ban in force, not by the ban of an attack", () => {
   expect(isBannedByHand("192.0.2.1", [ban({ manual: true })])).toBe(true);
@@ -10,10 +10,12 @@ test("a ban by hand is proved by a manual ban in force, not by the ban of an att
   expect(isBannedByHand("192.0.2.2", [ban({ manual: true })])).toBe(false);
 });
 
-test("a ban is lifted when that one is in force no more", () => {
-  expect(isLifted(ban(), [ban()])).toBe(false);
-  expect(isLifted(ban(), [ban({ state: "withdrawn" })])).toBe(true);
-  expect(isLifted(ban(), [ban({ started_at: "2026-03-01T13:00:00Z" })])).toBe(true);
+test("a ban is itself while it is in force: not another one of its prefix, nor itself with another prefix", () => {
+  const extended = ban({ manual: true });
+  expect(inForce(ban(), [extended])).toBe(extended);
+  expect(inForce(ban(), [ban({ state: "withdrawn" })])).toBeUndefined();
+  expect(inForce(ban(), [ban({ started_at: "2026-03-01T13:00:00Z" })])).toBeUndefined();
+  expect(inForce(ban(), [ban({ prefix: "192.0.2.0/24" })])).toBeUndefined();
 });
 
 test("a block is proved by one that ends as ordered", () => {

@@ -9,9 +9,9 @@ export function isBannedByHand(target: string, bans: readonly BanWire[]): boolea
   return bans.some((ban) => ban.target === target && ban.state === "active" && ban.manual);
 }
 
-/** The ban is in force no more. */
-export function isLifted({ prefix, started_at: began }: BanWire, bans: readonly BanWire[]): boolean {
-  return !bans.some((ban) => ban.prefix === prefix && ban.started_at === began && ban.state === "active");
+/** The ban as it is now; undefined: it is in force no more. */
+export function inForce({ prefix, started_at: began }: BanWire, bans: readonly BanWire[]): BanWire | undefined {
+  return bans.find((ban) => ban.prefix === prefix && ban.started_at === began && ban.state === "active");
 }
 
 type Pair = Pick<SourceBlockWire, "source" | "victim">;

@@ -6,11 +6,7 @@ const ban = (separability: BanWire["separability"], flowspec = [{ action: "disca
   ({ separability, flowspec }) as BanWire;
 
 test.each([
-  [
-    "yes",
-    { verdict: "yes", users_at_risk: 0, estimated_by: "protocol" },
-    "yes: no user sends such packets",
-  ],
+  ["yes", { verdict: "yes", users_at_risk: 0, estimated_by: "protocol" }, "yes: no user sends such packets"],
   [
     "no",
     { verdict: "no", users_at_risk: 0.127, estimated_by: "profile" },

@@ -115,6 +115,22 @@ test("thresholds of a hostgroup are changed over the configuration, and taken ba
   await page.getByText("by noc").waitFor({ state: "detached" });
 });
 
+test("an open dialog orders what its fields show, also after the hostgroup was changed elsewhere", async () => {
+  const { service } = dashboard.world;
+  const path = "/api/v1/hostgroups/acme-web/settings";
+  const { page } = await dashboard.open("/settings/acme-web");
+  await page.getByRole("button", { name: "Change the settings of acme-web" }).click();
+  const dialog = page.getByRole("dialog", { name: "Change the settings of acme-web" });
+  await dialog.getByLabel("Packets, per second").fill("5000");
+  await service.order("PUT", path, { thresholds: { pps: 8000 } }, SECRETS.operator);
+  await service.post("/api/v1/config/reload", {}, SECRETS.operator);
+  await page.getByText("8.00 kpps", { exact: true }).waitFor();
+  await dialog.getByLabel("Packets, per second").fill("50000");
+  await dialog.getByRole("button", { name: "Change", exact: true }).click();
+  await page.getByText("50.0 kpps", { exact: true }).waitFor();
+  await service.order("DELETE", path, {}, SECRETS.operator);
+});
+
 test("a tenant has its own hostgroups, its session and its theme, and nothing to reload", async () => {
   const { page } = await dashboard.open("/settings", SECRETS.tenantOperator);
   await page.getByRole("row", { name: /^acme-web/ }).waitFor();

@@ -217,6 +217,13 @@ test("by the keyboard alone: past the navigation, to a dialog, out of it, and ba
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await focused()).toContain("Ban an address");
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Mitigation" }).click();
+  await page.getByRole("button", { name: "Ban an address" }).first().click();
+  await page.getByRole("dialog", { name: "Ban an address" }).waitFor();
+  await page.goBack();
+  // The view before is announced.
+  await page.locator("h1:focus", { hasText: "Overview" }).waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
 });
 
 test("without a stream of events left it says so, and reads again and again", async () => {

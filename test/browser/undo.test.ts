@@ -73,6 +73,36 @@ test("a ban can be undone for a minute; neither one that refreshed another, nor 
   expect(await page.getByRole("button", { name: /^Undo / }).count()).toBe(0);
 });
 
+test("an unban ends the ban that its dialog names: no narrower one, and none that began since", async () => {
+  const inForce = async () => {
+    const { bans } = await read<{ bans: { prefix: string; state: string }[] }>("/api/v1/bans");
+    return bans.flatMap(({ prefix, state }) => (state === "active" ? [prefix] : []));
+  };
+  const wide = "203.0.113.0/28";
+  const { page } = await dashboard.open("/mitigation");
+  const dialog = page.getByRole("dialog");
+  const ask = (prefix: string) =>
+    page
+      .getByRole("button", { name: `Unban ${prefix}` })
+      .first()
+      .click();
+  for (const target of [{ prefix: wide, method: "scrub" }, { ip: "203.0.113.0" }])
+    await order("POST", "/api/v1/ban", target);
+  await ask(wide);
+  await dialog.getByRole("button", { name: "Unban" }).click();
+  await page.getByText(`The ban of ${wide} is lifted.`).waitFor();
+  expect(await inForce()).toEqual(["203.0.113.0/32"]);
+  // The button that had it is gone.
+  await page.locator("h1:focus").waitFor();
+
+  await ask("203.0.113.0/32");
+  await order("POST", "/api/v1/unban", { ip: "203.0.113.0" });
+  await order("POST", "/api/v1/ban", { ip: "203.0.113.0" });
+  await dialog.getByText("This ban is not in force any more.").waitFor();
+  expect(await dialog.getByRole("button", { name: "Unban" }).isDisabled()).toBe(true);
+  expect(await inForce()).toEqual(["203.0.113.0/32"]);
+});
+
 test("a source block can be undone, and so can its end, with the time and the reason that it had", async () => {
   const path = "/api/v1/dataplane/sources";
   const blocks = async () => (await read<{ sources: { expires_at: string; reason: string }[] }>(path)).sources;

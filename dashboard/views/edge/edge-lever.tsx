@@ -11,7 +11,8 @@ import { lookAt } from "../../api/look.ts";
 import { t, tx } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
-import { CommandButton } from "../../parts/command-button.tsx";
+import { CommandButton, DialogButton } from "../../parts/command-button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { ChoiceField, Segments, TextField } from "../../parts/field.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { showOutcome, type Undo } from "../../parts/outcome.tsx";
@@ -39,7 +40,13 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       title={t`Challenge`}
       actions={
         <div class="choices">
-          {zone.mode === "decide" && <SetLever zone={zone} onDone={onDone} onFound={onChanged} />}
+          {zone.mode === "decide" && (
+            <DialogButton
+              label={t`Challenge visitors of ${zone.zone}`}
+              text={t`Challenge …`}
+              dialog={(onClose) => <LeverDialog {...{ zone, onDone, onFound: onChanged, onClose }} />}
+            />
+          )}
           {override !== undefined && <ClearLever zone={zone} onDone={onDone} onFound={onChanged} />}
         </div>
       }
@@ -95,15 +102,13 @@ const MODES = [
   ["auto", t`When it is busy`],
 ] as const;
 
-function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
+function LeverDialog({ zone, onDone, onFound, onClose }: LeverButtonProps & { readonly onClose: () => void }) {
   const [mode, setMode] = useState<LeverMode>("manual");
   const [seconds, setSeconds] = useState<LeverSeconds>("3600");
   const [reason, setReason] = useState("");
   const order = { mode, ttl_seconds: Number(seconds), reason: reason.trim() };
   return (
-    <CommandButton<Lever>
-      label={t`Challenge visitors of ${zone.zone}`}
-      text={t`Challenge …`}
+    <Confirm<Lever>
       title={t`Challenge visitors of ${zone.zone}?`}
       verb={t`Challenge`}
       isDangerous
@@ -113,8 +118,10 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
       onDone={(lever) => {
         onDone(lever);
         // An override that replaced another has no inverse: that had another end.
-        if (zone.override === undefined) showOutcome(t`The challenge of ${zone.zone} is set.`, undoOf(zone, onFound));
+        const undo = zone.override === undefined ? undoOf(zone, onFound) : null;
+        showOutcome(t`The challenge of ${zone.zone} is set.`, undo);
       }}
+      onClose={onClose}
     >
       <Segments label={t`Challenge`} value={mode} options={MODES} onChange={setMode} />
       <ChoiceField label={t`For`} value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
@@ -127,7 +134,7 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
       />
       <p>{leverEffect(mode, zone)}</p>
       <p class="muted">{t`Afterwards its file applies again.`}</p>
-    </CommandButton>
+    </Confirm>
   );
 }
 

@@ -5,9 +5,8 @@ import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
 import { isUnscoped, mayAct, session } from "../../api/session.ts";
 import { t, tx } from "../../language.ts";
-import { Button } from "../../parts/button.tsx";
-import { CommandButton } from "../../parts/command-button.tsx";
-import { Confirm, useDialog } from "../../parts/dialog.tsx";
+import { CommandButton, DialogButton } from "../../parts/command-button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { byText, incidentPath, openHandovers, VERDICTS } from "../../text/incidents.ts";
@@ -126,8 +125,13 @@ const CHOICES: readonly (readonly [Choice, string])[] = [
 ];
 
 function ClassifyButton(props: IncidentActionsProps) {
-  const ask = useDialog((onClose) => <ClassifyDialog {...props} onClose={onClose} />);
-  return <Button label={t`Classify this incident`} onClick={ask}>{t`Classify …`}</Button>;
+  return (
+    <DialogButton
+      label={t`Classify this incident`}
+      text={t`Classify …`}
+      dialog={(onClose) => <ClassifyDialog {...props} onClose={onClose} />}
+    />
+  );
 }
 
 function ClassifyDialog({ incident, onChanged, onClose }: IncidentActionsProps & { readonly onClose: () => void }) {

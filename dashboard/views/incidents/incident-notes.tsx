@@ -4,12 +4,12 @@ import type { IncidentWire } from "../../../src/http/wire/incident.ts";
 import { INCIDENT_NOTE_MAX } from "../../../src/limits.ts";
 import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
-import { isUnscoped, mayAct } from "../../api/session.ts";
+import { isUnscoped } from "../../api/session.ts";
 import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
-import { Confirm, useDialog } from "../../parts/dialog.tsx";
+import { DialogButton } from "../../parts/command-button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
@@ -62,8 +62,13 @@ function Note({ note }: { readonly note: IncidentNoteWire }) {
 }
 
 function NoteButton(props: IncidentActionsProps) {
-  const ask = useDialog((onClose) => <NoteDialog {...props} onClose={onClose} />);
-  return mayAct() ? <Button label={t`Add a note`} onClick={ask}>{t`Note …`}</Button> : null;
+  return (
+    <DialogButton
+      label={t`Add a note`}
+      text={t`Note …`}
+      dialog={(onClose) => <NoteDialog {...props} onClose={onClose} />}
+    />
+  );
 }
 
 const FOR = [

@@ -22,7 +22,7 @@ import { failureText } from "../../text/failure.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { liftEffect, numberToType } from "../../text/lift-effect.ts";
 import { liftVerb, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
-import { isLifted, isUnblocked } from "../../text/order-proof.ts";
+import { inForce, isUnblocked } from "../../text/order-proof.ts";
 
 /** Orders that are sent at once: each waits for the disk of the service. */
 const AT_ONCE = 4;
@@ -187,11 +187,11 @@ async function lift(measure: Measure, given: GivenReason, onDoubt: () => void): 
   }
   if (measure.kind !== "ban") return { tone: "warn", text: t`ends with its ban` };
   const { ban } = measure;
-  const answer = await command<BanWire>("/api/v1/unban", { ip: ban.target, ...given });
+  const answer = await command<BanWire>("/api/v1/unban", { prefix: ban.prefix, ...given });
   if (answer.kind === "answer") tookBan(answer.data);
   if (answer.kind !== "unreachable") return resultOf(answer);
   return doubtful(
-    lookAt<BansWire>("/api/v1/bans", ({ bans }) => isLifted(ban, bans)),
+    lookAt<BansWire>("/api/v1/bans", ({ bans }) => inForce(ban, bans) === undefined),
     onDoubt,
   );
 }

@@ -11,8 +11,9 @@ import { t } from "../../language.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { momentColumn, textColumn } from "../../parts/columns.tsx";
-import { CommandButton } from "../../parts/command-button.tsx";
+import { CommandButton, DialogButton } from "../../parts/command-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -42,7 +43,11 @@ export function Maintenance({ title, choice }: MaintenanceProps) {
   const actions = (
     <div class="panel-actions">
       {choice}
-      <OpenButton onChanged={onChanged} />
+      <DialogButton
+        label={t`Open a maintenance window`}
+        text={t`Open a maintenance window …`}
+        dialog={(onClose) => <WindowDialog onChanged={onChanged} onClose={onClose} />}
+      />
     </div>
   );
   return (
@@ -93,7 +98,12 @@ function closeColumn(onChanged: () => void): Column<MaintenanceWire> {
 const TEXT_FIELDS = ["name", "hostgroups", "prefixes", "reason"] as const;
 const FIELDS = [...TEXT_FIELDS, "opens_at"] as const;
 
-function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
+interface WindowDialogProps {
+  readonly onChanged: () => void;
+  readonly onClose: () => void;
+}
+
+function WindowDialog({ onChanged, onClose }: WindowDialogProps) {
   const [form, setForm] = useState(EMPTY_WINDOW);
   const [fault, setFault] = useState<FieldFault | null>(null);
   const [isTimeOdd, setTimeOdd] = useState(false);
@@ -113,9 +123,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
   );
   const name = form.name.trim();
   return (
-    <CommandButton<MaintenanceWire>
-      label={t`Open a maintenance window`}
-      text={t`Open a maintenance window …`}
+    <Confirm<MaintenanceWire>
       title={t`Open a maintenance window`}
       verb={t`Open`}
       isDangerous
@@ -131,10 +139,10 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
         return FIELDS.some((key) => key === found?.field);
       }}
       onDone={(window) => {
-        setForm(EMPTY_WINDOW);
         onChanged();
         showOutcome(windowTimes(window, serviceNow()), null);
       }}
+      onClose={onClose}
     >
       {text("name", t`Name`, "move")}
       <ChoiceField
@@ -165,7 +173,7 @@ function OpenButton({ onChanged }: { readonly onChanged: () => void }) {
       {text("reason", t`Reason`, t`ticket 7`, MAINTENANCE_REASON_MAX)}
       <p>{t`Without hostgroups and prefixes it is for all. It closes by itself, and may be closed before.`}</p>
       <p>{t`Without a time it opens at once. One for each week is written into maintenance of the configuration.`}</p>
-    </CommandButton>
+    </Confirm>
   );
 }
 

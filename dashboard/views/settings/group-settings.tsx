@@ -6,7 +6,8 @@ import { command } from "../../api/client.ts";
 import { lookAt } from "../../api/look.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { t } from "../../language.ts";
-import { CommandButton } from "../../parts/command-button.tsx";
+import { CommandButton, DialogButton } from "../../parts/command-button.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { showOutcome } from "../../parts/outcome.tsx";
 import {
@@ -28,20 +29,22 @@ export function GroupSettingsButtons({ group, onChanged }: GroupProps) {
   if (!isUnscoped()) return null;
   return (
     <div class="panel-actions">
-      <SetButton key={JSON.stringify(group)} group={group} onChanged={onChanged} />
+      <DialogButton
+        label={t`Change the settings of ${group.name}`}
+        text={t`Change …`}
+        dialog={(onClose) => <SetDialog {...{ group, onChanged, onClose }} />}
+      />
       {group.settings !== undefined && <ResetButton group={group} settings={group.settings} onChanged={onChanged} />}
     </div>
   );
 }
 
-function SetButton({ group, onChanged }: GroupProps) {
+function SetDialog({ group, onChanged, onClose }: GroupProps & { readonly onClose: () => void }) {
   const { name } = group;
   const [form, setForm] = useState(() => settingsForm(group));
   const order = settingsOrder(form);
   return (
-    <CommandButton<SettingsAnswerWire>
-      label={t`Change the settings of ${name}`}
-      text={t`Change …`}
+    <Confirm<SettingsAnswerWire>
       title={t`Change the settings of ${name}`}
       verb={t`Change`}
       isDangerous
@@ -54,9 +57,10 @@ function SetButton({ group, onChanged }: GroupProps) {
       look={lookAt<ConfiguredWire>("/api/v1/config", (configured) => isSet(name, order, configured))}
       onFound={onChanged}
       onDone={(answer) => changed(answer, onChanged)}
+      onClose={onClose}
     >
       <Fields group={group} form={form} onChange={(changes) => setForm((was) => ({ ...was, ...changes }))} />
-    </CommandButton>
+    </Confirm>
   );
 }
 
