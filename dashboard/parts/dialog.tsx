@@ -78,11 +78,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const { current: dialog } = element;
-    dialog?.showModal();
+    const before = document.activeElement;
+    element.current?.showModal();
     return () => {
-      // Gives the focus back to the button that opened it. That may go as well, with what it was for.
-      dialog?.close();
+      // The dialog leaves the page before the browser could restore the focus.
+      if (before instanceof HTMLElement) before.focus();
+      // Its button may go as well, with what it was for.
       setTimeout(() => {
         if (document.activeElement === document.body) focusView({ preventScroll: true });
       }, LISTS_MS);
