@@ -37,13 +37,18 @@ beforeAll(async () => {
 afterAll(() => undo.all());
 
 test("the key is tried before the build: one that is not there or is younger than the commit is named with the remedy", async () => {
-  const checked = (key: string, time: number) => signer({ key, time, home }).check();
-  await checked(RELEASE_KEY, release.time);
+  const refusal = (key: string, time: number) =>
+    signer({ key, time, home })
+      .check()
+      .then(
+        () => null,
+        ({ message }: Error) => message,
+      );
+  expect(await refusal(RELEASE_KEY, release.time)).toBeNull();
   const remedy = "a release is signed at the time of its commit, with a key that was made before it";
-  await expect(checked("absent@example.net", release.time)).rejects.toThrow(remedy);
-  await expect(checked(RELEASE_KEY, Date.UTC(2019, 0, 1) / 1000)).rejects.toThrow(
-    `the key ${RELEASE_KEY} cannot sign at 20190101T000000: `,
-  );
+  expect(await refusal("absent@example.net", release.time)).toContain(remedy);
+  const younger = await refusal(RELEASE_KEY, Date.UTC(2019, 0, 1) / 1000);
+  expect(younger).toStartWith(`the key ${RELEASE_KEY} cannot sign at 20190101T000000: `);
 });
 
 test("has packages and an image for both processors, repositories, checksums, bills of materials and notes", () => {

@@ -148,7 +148,8 @@ export class Promises {
     promise(leftMs <= longestMs + 1000 || !isClockKnown, `expires only in ${leftMs / 1000} s`);
     promise(!isWhitelisted(policy, target), "is whitelisted and banned");
     promise(isInNetworks(policy, target), "is foreign and banned");
-    promise(dryRun === policy.isDryRun, "is not as dry_run says");
+    // A ban that was ordered in dry run never becomes real without a new order.
+    promise(dryRun === policy.isDryRun || (dryRun && manual), "is not as dry_run says");
     const attacks = new Map([...process.floodwall.detector.active.values()].map((attack) => [attack.id, attack]));
     for (const id of heldBy) {
       const attack = attacks.get(id);
