@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXECUTABLES } from "../../deploy/compile.ts";
+import { FLOODWALL } from "../fixtures/program.ts";
 import { datagram, flood } from "../fixtures/replay-command.ts";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
@@ -38,8 +39,8 @@ const executable = () => join(files, "usr/bin/floodwall");
 const run = (...command: string[]) => runCommand(command, { cwd: "/" });
 
 test("the service runs from it: answers, keeps history in its thread, reads its configuration in another", async () => {
-  // In place of Bun and main.ts, which come first.
-  const runner = ["sh", "-ec", `shift 2; exec ${executable()} "$@"`, "sh"];
+  // In place of the command that starts Floodwall here, which comes first.
+  const runner = ["sh", "-ec", `shift ${FLOODWALL.length}; exec ${executable()} "$@"`, "sh"];
   const service = await ServiceProcess.start({ config: CONFIG, runner });
   undo.add(() => service.remove());
   expect((await service.get("/api/v1/status")).status).toBe(200);
@@ -59,7 +60,7 @@ test("the service of it reads an identity provider, so that people can sign in",
   await provider.start();
   undo.add(() => provider.stop());
   const oidc = `{ issuer: "${provider.issuer}", client_id: f, public_url: "http://127.0.0.1:9", roles: [{ value: a, role: viewer }] }`;
-  const runner = ["sh", "-ec", `shift 2; exec ${executable()} "$@"`, "sh"];
+  const runner = ["sh", "-ec", `shift ${FLOODWALL.length}; exec ${executable()} "$@"`, "sh"];
   const service = await ServiceProcess.start({ config: CONFIG, runner, api: `token_env: TOKEN, oidc: ${oidc}` });
   undo.add(() => service.remove());
   const ways = async () => (await service.get<{ provider: { available: boolean } }>("/api/v1/sign-in")).body;

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PeeredScenario } from "../fixtures/bgp/peered-scenario.ts";
+import { FLOODWALL } from "../fixtures/program.ts";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
@@ -18,8 +19,8 @@ const undo = new Undo();
 const scene = new PeeredScenario();
 const folder = undo.folder("upgrade");
 const options = (name: string) => ({
-  // In place of Bun and main.ts, which come first.
-  runner: ["sh", "-ec", `shift 2; exec ${join(folder, name)}/usr/bin/floodwall "$@"`, "sh"],
+  // In place of the command that starts Floodwall here, which comes first.
+  runner: ["sh", "-ec", `shift ${FLOODWALL.length}; exec ${join(folder, name)}/usr/bin/floodwall "$@"`, "sh"],
 });
 
 beforeAll(() => {
