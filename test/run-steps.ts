@@ -57,6 +57,13 @@ const notWaiting = ["build/", ...WAITING, ...WAITING_FOR_BRAINS].map(
   (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
 );
 
+const rates = "make -C addon --no-print-directory ../build/addon/misbehaving_rates";
+const PROGRAMS_BUILD: Step = {
+  name: "programs of the tests: build",
+  command: ["sh", "-c", `${rates} & "$0" test/compile-program.ts ${PROGRAM} && wait $!`, bun],
+  counts: one,
+};
+
 const NATIVE_BUILD: Step = {
   name: "native tests: build",
   command: lowPriority(
@@ -71,13 +78,7 @@ const NATIVE_BUILD: Step = {
     "fuzz-short",
   ),
   counts: one,
-};
-
-const rates = "make -C addon --no-print-directory ../build/addon/misbehaving_rates";
-const PROGRAMS_BUILD: Step = {
-  name: "programs of the tests: build",
-  command: ["sh", "-c", `${rates} & "$0" test/compile-program.ts ${PROGRAM} && wait $!`, bun],
-  counts: one,
+  after: PROGRAMS_BUILD.name,
 };
 
 /** One after the other, beside the kernel's. */
@@ -142,7 +143,8 @@ const BESIDE_OTHERS: readonly Step[] = [
     environment,
     counts: bunTest,
     again: failedFilesAgain,
-    after: PROGRAMS_BUILD.name,
+    // Else its four processes leave the build nothing, and all that is native comes after them.
+    after: NATIVE_BUILD.name,
     isShown: true,
   },
   {
