@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { capacityMpps, lineRateMpps, sizingTable } from "./sizing.ts";
 
 test("line rates are those of Ethernet", () => {
@@ -14,4 +16,11 @@ test("two cores of a machine do not capture, and a packet's costs add up on each
 test("a link is filled, or the share is given", () => {
   const [, , eight] = sizingTable({ receiving: 50, counting: 50 });
   expect(eight).toBe("| 8 | 42 | all | all | all | 28 % | all | all |");
+});
+
+test("the page has the table of its costs", () => {
+  const page = readFileSync(join(import.meta.dir, "../docs/sizing.md"), "utf8");
+  const cost = (name: string) => Number(new RegExp(`^\\| ${name} \\| (\\d+)`, "m").exec(page)?.[1]);
+  const [, , ...rows] = sizingTable({ receiving: cost("receiving"), counting: cost("counting") });
+  expect(rows.filter((row) => !page.includes(row))).toEqual([]);
 });

@@ -55,7 +55,7 @@ export class Wire {
     return { arrived: sent.packets - sent.device_drops, seconds: sent.duration_ns / 1e9 };
   }
 
-  /** Frames that arrived at all queues since the wire was made. Of senders that run at once, each counts all of them. */
+  /** Frames that arrived at all queues since the wire was made. If senders run at once, each counts the frames of all. */
   arrived(): number {
     return this.counted("xdp_packets");
   }

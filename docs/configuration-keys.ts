@@ -1,6 +1,5 @@
 /** The keys of a configuration file as its schema has them, in the words of the reference. It knows nothing of the page. */
-import { FORMAT_PREFIX } from "../src/schema/schema-forms.ts";
-import { TEXT_FORMS, type TextForm } from "../src/schema/text-forms.ts";
+import { formText } from "./configuration-forms.ts";
 
 export interface ReferenceKey {
   /** As in the file, lists as `networks[]`. */
@@ -128,7 +127,7 @@ function allowedIn(schema: ReferenceSchema): string {
     case "number":
       return numberBounds(schema);
     case "string":
-      return schema.format === undefined ? (schema.minLength === 1 ? "not empty" : "") : formRule(schema.format);
+      return schema.format === undefined ? (schema.minLength === 1 ? "not empty" : "") : formText(schema.format);
     default:
       return "";
   }
@@ -155,16 +154,4 @@ function listBounds({ minItems, maxItems, items = {} }: ReferenceSchema): string
 function numberBounds({ minimum, exclusiveMinimum, maximum }: ReferenceSchema): string {
   if (exclusiveMinimum !== undefined) return `greater than ${exclusiveMinimum}`;
   return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
-}
-
-/** Texts that break the rules of a form which allows more than one kind; of all others the empty text does. */
-const REFUSED: Partial<Readonly<Record<TextForm, readonly string[]>>> = {
-  addressOrPrefix: ["", "/"],
-  httpServer: ["http://host/path"],
-};
-
-/** As the loader would print it. */
-function formRule(format: string): string {
-  const form = format.slice(FORMAT_PREFIX.length) as TextForm;
-  return (REFUSED[form] ?? [""]).map((text) => (TEXT_FORMS[form](text) ?? "").replace(/^must be /, "")).join(", or ");
 }

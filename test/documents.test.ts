@@ -5,6 +5,8 @@ import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
 import { AMPLIFIERS } from "../src/detection/attack/vector.ts";
+import { HostSpread } from "../src/detection/carpet/host-spread.ts";
+import { normalDeviate } from "../src/detection/certainty/sampling.ts";
 import { DOUBTFUL_TARGETS_MAX } from "../src/detection/certainty/suspicion.ts";
 import { DIVERSIONS_MAX } from "../src/divert/diversions.ts";
 import * as limits from "../src/limits.ts";
@@ -14,7 +16,7 @@ import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
 import { TRAFFIC_ROWS_MAX } from "../src/service/traffic-recorder.ts";
 import { STATE_WAIT_MS } from "../src/storage/state-store.ts";
 import { filledMetrics } from "./fixtures/metrics.ts";
-import { sourceFiles } from "./source-tree.ts";
+import { isTest, sourceFiles } from "./source-tree.ts";
 
 const PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
 
@@ -99,12 +101,79 @@ test("the interface has the services that amplify with their ports, in their ord
   expect(services).toEqual(Object.entries(AMPLIFIERS));
 });
 
+const textOf = (path: string) => files.find((file) => file.path === path)?.text ?? "";
+
+test("every target of make and every bench in the documents exists", () => {
+  const targets = new Set([...textOf("Makefile").matchAll(/^([a-z][a-z-]*):/gm)].map(([, name]) => name));
+  const present = documents.filter(({ path }) => path !== "CHANGELOG.md").map(({ text }) => text);
+  const blocks = present.flatMap((text) => [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block));
+  const inText = present.flatMap((text) => [...text.matchAll(/`make\s+([a-z][a-z-]*)/g)]);
+  const named = [...inText, ...blocks.flatMap((block) => [...block.matchAll(/^make ([a-z][a-z-]*)/gm)])];
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.flatMap(([, name = ""]) => (targets.has(name) ? [] : [name]))).toEqual([]);
+  const benches = present.flatMap((text) => [...text.matchAll(/BENCH=([a-z-]+)/g)].map(([, name = ""]) => name));
+  const run = textOf("bench/run.ts");
+  expect(benches.filter((name) => !new RegExp(`\\b${name}\\b`).test(run))).toEqual([]);
+});
+
+/** Texts of which the code has the parts in several places. */
+const COMPOSED = /^(?:request body|report) exceeds |^state must be one of /;
+
+test("every error text in the interface is in the code, apart from its values", () => {
+  const page = textOf("docs/interface.md");
+  const [, table = ""] = /### Error texts\n(.*?)\n## /s.exec(page) ?? [];
+  const cells = table.split("\n").filter((line) => line.startsWith("| `"));
+  const inTable = cells.flatMap((line) => [...(line.split(" | ")[0] ?? "").matchAll(/`([^`]+)`/g)]);
+  const texts = [...inTable, ...page.matchAll(/\b[45]\d\d\s`([^`]+)`/g)].map(([, text = ""]) =>
+    text.replace(/\s+/g, " "),
+  );
+  expect(texts.length).toBeGreaterThan(100);
+  const product = files.filter((file) => file.path.startsWith("src/") && !isTest(file));
+  const code = product.map(({ text }) => text.replace(/\s+/g, " ")).join("\n");
+  const partsOf = (text: string) => text.split(/<[^>]+>|[\d,]*\d|…/).map((part) => part.replace(/^\W+|\W+$/g, ""));
+  const isInCode = (text: string) => partsOf(text).every((part) => code.includes(part));
+  expect(texts.filter((text) => !COMPOSED.test(text) && !isInCode(text))).toEqual([]);
+});
+
+test("the pages of measurements have the rows of the lab and of the bench", () => {
+  const rowsOf = (page: string) => [...textOf(page).matchAll(/^\| ([^|]+?) \|/gm)].map(([, name = ""]) => name);
+  const trials = [...textOf("test/lab/scrub/trials.ts").matchAll(/\bname: "([^"]+)"/g)].map(([, name = ""]) => name);
+  expect(trials.length).toBeGreaterThan(20);
+  const attacks = rowsOf("docs/operations/measured-attacks.md");
+  expect(trials.filter((name) => !attacks.includes(name))).toEqual([]);
+  const bench = textOf("bench/native_xdp/packet_times.cpp");
+  const times = rowsOf("docs/packet-path.md").filter((name) => /^(?:Filter|Inline), /.test(name));
+  const cases = times.map((name) => `"${name.replace(/^./, (first) => first.toLowerCase())}"`);
+  expect(cases).not.toBeEmpty();
+  expect(cases.filter((name) => !bench.includes(name))).toEqual([]);
+});
+
+/** How long the samples of a prefix are added up until they show that it has this number of hosts. */
+function windowsUntilSpread(hosts: number, samples: number): number {
+  const spread = new HostSpread(1);
+  const [sum, squares] = [samples * 100, samples * 100 ** 2];
+  const window = { sum, squares, variance: 100 * sum };
+  const isOver = (pass: number) => spread.isOver(hosts, "", window, { nowMs: 1000 * pass, windowMs: 1000 });
+  for (let pass = 1; pass < 2000; pass++) if (isOver(pass)) return pass;
+  return Number.POSITIVE_INFINITY;
+}
+
+const leastSamples = (hosts: number) => {
+  let samples = 1;
+  while (!Number.isFinite(windowsUntilSpread(hosts, samples))) samples++;
+  return samples;
+};
+const deviateIn = (seconds: number) => normalDeviate(0.025 / (10 * seconds)).toFixed(1);
+
 /** Numbers that operators plan with. Those that a test of the API meets are not repeated here. */
 test.each([
   ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
   ["detection.md", `In one tick at most ${SCREENED_ROWS_MAX} hosts`],
   ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
   ["sampling.md", `and ${DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
+  ["sampling.md", `${deviateIn(10)} in ten seconds, ${deviateIn(300)} in five minutes, ${deviateIn(3600)} in an hour`],
+  ["sampling.md", `after ${windowsUntilSpread(50, 30)} windows for 50 hosts, after ${windowsUntilSpread(1000, 30)}`],
+  ["sampling.md", `1000 hosts need at least ${leastSamples(1000)} samples`],
   ["detection.md", `of up to ${PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
   ["interface.md", `has not taken it within ${STATE_WAIT_MS / 1000} s`],
   ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],

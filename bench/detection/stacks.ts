@@ -106,7 +106,7 @@ export async function openFastNetMon(): Promise<Stack> {
   }
 }
 
-/** @param flags of chrt(1). What the process starts later gets the usual scheduling. */
+/** @param flags of chrt(1). Processes that it starts later get the usual scheduling. */
 function setScheduler(flags: readonly string[], pid: number): void {
   const { exitCode, stderr } = Bun.spawnSync(["chrt", "--reset-on-fork", ...flags, String(pid)], { stderr: "pipe" });
   if (exitCode !== 0) throw new Error(`chrt: ${stderr.toString()}`);

@@ -40,7 +40,7 @@ export const ApiSection = described(
     ),
     tokens: described(
       list(Token, TOKENS_MAX),
-      "Who may call the API. While there is no token, everyone who reaches the API may do everything.",
+      "The tokens that callers of the API must have. While there is none, everyone who reaches the API may do everything.",
     ),
     env_file: described(
       Type.Optional(text("absolutePath")),
@@ -51,7 +51,7 @@ export const ApiSection = described(
         closedObject({
           cert_file: described(
             text("absolutePath"),
-            "PEM with the certificate, followed by those that lead to its authority. Read again within 5 s of a change.",
+            "PEM with the certificate, followed by those that lead to its authority. It is read again within 5 s of a change.",
           ),
           key_file: described(text("absolutePath"), "PEM with the private key, without a passphrase."),
         }),

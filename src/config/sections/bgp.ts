@@ -31,7 +31,7 @@ const PREPEND_MAX = 10;
 const CHANGES_KEYS = {
   communities: described(
     Type.Optional(Type.Array(text("community"), { maxItems: COMMUNITIES_MAX })),
-    "In place of those of the routes: standard, large, and extended ones with `rt:` or `soo:`. An order's own communities stay.",
+    "The communities there, in place of those of the routes: standard, large, and extended ones with `rt:` or `soo:`. An order's own communities stay.",
     { ifAbsent: "those of the routes" },
   ),
   next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop.", { ifAbsent: "that of the routes" }),
@@ -43,7 +43,7 @@ const CHANGES_KEYS = {
 const FLOWSPEC_KEYS = {
   communities: described(
     Type.Optional(Type.Array(text("community"), { maxItems: COMMUNITIES_MAX })),
-    "In place of the standard and large ones of the rules.",
+    "The communities there, in place of the standard and large ones of the rules.",
     { ifAbsent: "those of the rules" },
   ),
   match: described(
@@ -64,7 +64,7 @@ const FLOWSPEC_KEYS = {
 
 const Policy = closedObject({
   name: described(text("policyName"), "The name by which neighbors refer to it. Each may be used once."),
-  description: described(Type.Optional(text("description")), "What it is, for people."),
+  description: described(Type.Optional(text("description")), "A description for people."),
   families: described(
     Type.Optional(Type.Array(oneOf(...ROUTE_FAMILIES), { minItems: 1, maxItems: ROUTE_FAMILIES.length })),
     "The address families that its sessions offer. A change ends these sessions for a moment.",
@@ -80,10 +80,13 @@ const Policy = closedObject({
     "The lengths of IPv4 prefixes that it takes as blackhole or divert, such as `24-32`.",
     { ifAbsent: "any" },
   ),
-  ipv6_lengths: described(Type.Optional(text("range128")), "The same of IPv6 prefixes.", { ifAbsent: "any" }),
-  blackhole: described(defaultedObject(CHANGES_KEYS), "How blackholes differ there."),
-  divert: described(defaultedObject(CHANGES_KEYS), "How diverts differ there."),
-  flowspec: described(defaultedObject(FLOWSPEC_KEYS), "What FlowSpec rules it takes, and how they differ there."),
+  ipv6_lengths: described(Type.Optional(text("range128")), "The same for IPv6 prefixes.", { ifAbsent: "any" }),
+  blackhole: described(defaultedObject(CHANGES_KEYS), "Values of blackhole routes there."),
+  divert: described(defaultedObject(CHANGES_KEYS), "Values of divert routes there."),
+  flowspec: described(
+    defaultedObject(FLOWSPEC_KEYS),
+    "Bounds of the FlowSpec rules that it takes, and their communities there.",
+  ),
 });
 type PolicyFile = Static<typeof Policy>;
 
@@ -95,7 +98,7 @@ const Neighbor = closedObject({
     Type.Optional(text("neighborName")),
     "The name by which the dashboard shows it, beside its address. A change keeps the session.",
   ),
-  description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
+  description: described(Type.Optional(text("description")), "A description for people, shown beside the name."),
   remote_asn: described(Asn, "The AS number of the neighbor."),
   port: described(integer(1, 0xffff, 179), "The TCP port of the neighbor."),
   password_env: described(
@@ -119,7 +122,7 @@ const Neighbor = closedObject({
   }),
   gtsm_hops: described(
     Type.Optional(integer(1, 254)),
-    "GTSM (RFC 5082): packets that came by more than this number of hops are dropped; 1 for a neighbor on the link. The neighbor must do the same. It goes without `multihop_ttl`.",
+    "GTSM (RFC 5082): packets that came by more than this number of hops are dropped; 1 for a neighbor on the link. The neighbor must do the same. Not allowed with `multihop_ttl`.",
   ),
   long_lived_seconds: described(
     Type.Optional(integer(1, 0xff_ffff)),
@@ -181,7 +184,7 @@ export const BgpSection = described(
     ),
     policies: described(
       list(Policy, POLICIES_MAX),
-      "What neighbors take and how routes differ there. Neighbors name a policy; several may have the same one. With the managed speaker only.",
+      "The routes that neighbors take, and other values that these have there. A neighbor names its policy; several may have the same one. With the managed speaker only.",
     ),
   }),
   "The BGP speaker that announces routes. Without this section nothing is announced.",

@@ -16,10 +16,10 @@ const WHAT =
 
 export const DECAPSULATE = described(
   kinds,
-  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here, nor do the tags that mirrors and taps add: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Any host that can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
+  `The headers that are removed, so that the packet inside is counted: ${WHAT}. VLAN tags and the tags of mirrors and taps, up to eight, are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Any host that can send to the end of a tunnel chooses the address that its packets count to, so name only what this link carries.`,
 );
 
-export const FILE_DECAPSULATE = described(kinds, "The same as `interfaces[].decapsulate`, of `pcap_file`.");
+export const FILE_DECAPSULATE = described(kinds, "The same as `capture.interfaces[].decapsulate`, for `pcap_file`.");
 
 export const VXLAN_PORTS = described(
   { ...list(integer(1, 65_535), VXLAN_PORTS_MAX, { atLeastOne: true }), uniqueItems: true, default: [VXLAN_PORT] },
@@ -32,19 +32,19 @@ export const CaptureTunnels = described(
       address: described(text("address"), "An address of this machine, to which the mirrored frames are sent."),
       from: described(
         list(text("prefix"), TUNNEL_SENDERS_MAX, { atLeastOne: true }),
-        "Where they may come from. Packets of other senders are counted as refused, and not read.",
+        "The senders of the frames. Packets of other senders are counted as refused, and not read.",
       ),
       decapsulate: described(
         { ...kinds, default: [...MIRRORS] },
-        "What the frames are taken out of, `gre` or `erspan` among it; see `interfaces[].decapsulate`.",
+        "The headers that are removed, at least `gre` or `erspan`; see `capture.interfaces[].decapsulate`.",
       ),
       sampling_rate: described(
         integer(1, SAMPLING_RATE_MAX, 1),
-        "Of a mirror that copies one frame in this number: each frame counts as this number.",
+        "The sampling rate of a mirror that copies one frame in this number: each frame counts as this number.",
       ),
       receive_buffer_mb: described(
         integer(1, 512, 64),
-        "What the kernel keeps of them until they are counted, in MiB. More is lost, and counted as dropped.",
+        "The receive buffer of the socket, MiB. Frames that do not fit are lost, and counted as dropped.",
       ),
       cpus: described(
         list(integer(0, 1023), 1),
@@ -53,5 +53,5 @@ export const CaptureTunnels = described(
     }),
     CAPTURE_TUNNELS_MAX,
   ),
-  "Mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. They are received beside all other traffic, up to about a million packets a second each; beyond that, mirror to an interface of its own and set its `decapsulate`.",
+  "Mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. A tunnel takes up to about a million packets a second; beyond that, mirror to an interface of its own and set its `decapsulate`.",
 );

@@ -57,16 +57,16 @@ const Interface = closedObject({
   decapsulate: DECAPSULATE,
   sampling_rate: described(
     Type.Optional(integer(1, SAMPLING_RATE_MAX)),
-    "Of a mirror that copies one frame in this number: each frame counts as this number. Not allowed in inline mode.",
+    "The sampling rate of a mirror that copies one frame in this number: each frame counts as this number. Not allowed in inline mode.",
     { valueIfAbsent: 1 },
   ),
   external: described(
     Type.Boolean({ default: false }),
-    "Whether all its frames come from other networks: an interface on the Internet side of an inline box, or a mirror of what a port to a transit receives. Packets that name one of your hosts as their source are then no outgoing traffic of it, wherever they go.",
+    "Whether all its frames come from other networks: an interface on the Internet side of an inline box, or a mirror of frames that a port to a transit receives. Packets with one of your hosts as their source are then not counted as outgoing traffic of it.",
   ),
   external_macs: described(
     { ...list(text("macAddress"), EXTERNAL_SENDERS_MAX), uniqueItems: true },
-    "The same of frames with one of these source MAC addresses: of the routers of transits, peers and exchanges, on a mirror of both directions of a port. Not allowed in inline mode or with `external`.",
+    "The same for frames with one of these source MAC addresses: those of the routers of transits, peers and exchanges, on a mirror of both directions of a port. Not allowed in inline mode or with `external`.",
   ),
 });
 
@@ -74,7 +74,7 @@ export const Capture = described(
   closedObject({
     interfaces: described(
       Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
-      "The interfaces that packets come from. One of `interfaces`, `tunnels` and `pcap_file` is required; `pcap_file` excludes the others. Beside `telemetry` none is.",
+      "The interfaces that packets come from. One of `interfaces`, `tunnels` and `pcap_file` is required; `pcap_file` excludes the others. With `telemetry` all may be absent.",
     ),
     tunnels: CaptureTunnels,
     pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),

@@ -10,7 +10,7 @@ export const CarpetSection = described(
   closedObject({
     prefix_v4: described(
       integer(8, 32, 24),
-      "The length of the IPv4 prefixes whose hosts are added up, those of each hostgroup apart. A smaller network counts as a whole.",
+      "The length of the IPv4 prefixes whose hosts are added up, separately for each hostgroup. A smaller network counts as a whole.",
     ),
     prefix_v6: described(integer(16, 52, 48), "The same for IPv6."),
     min_hosts: described(
@@ -24,11 +24,11 @@ export const CarpetSection = described(
     ),
     mitigation: described(
       Type.Unsafe<Action>({ ...oneOf("none", "scrub", "flowspec", "divert", "blackhole"), default: "none" }),
-      "What is done for the whole prefix; `none` only raises the attack, and `scrub` does as the prefix's hostgroup says. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist` or one that the service itself needs.",
+      "The action for the whole prefix; `none` only raises the attack, and `scrub` filters as the prefix's hostgroup says. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist` or one that the service itself needs.",
     ),
     widest_v4: described(
       Type.Optional(integer(8, 32)),
-      "With a mitigation, no attack on IPv4 is wider than this prefix length: a wider flood is several attacks. At most `prefix_v4`.",
+      "With a mitigation, no attack on IPv4 is wider than this length: a wider flood is several attacks. At most `prefix_v4`.",
       { ifAbsent: "4 less than `prefix_v4`, at least 8" },
     ),
     widest_v6: described(Type.Optional(integer(16, 52)), "The same for IPv6. At most `prefix_v6`.", {

@@ -23,7 +23,7 @@ const Etcd = closedObject({
   ),
   prefix: described(
     text("etcdPrefix", { default: "/floodwall/" }),
-    "What all keys of this cluster begin with. Every brain of a cluster has the same; two clusters on one etcd need two.",
+    "The prefix of all keys of this cluster. All brains of a cluster have the same one; clusters on one etcd have different ones.",
   ),
   authority: described(
     Type.Optional(text("absolutePath")),
@@ -32,17 +32,20 @@ const Etcd = closedObject({
   ),
   certificate: described(
     Type.Optional(text("absolutePath")),
-    "PEM with a client certificate, for an etcd that demands one. Without a common name (CN): etcd's gateway refuses one that has it. Goes with `key`. Read again within a minute of a change, as `authority` and `key` are.",
+    "PEM with a client certificate, for an etcd that demands one. It must not have a common name (CN), which etcd's gateway refuses. Only with `key`. All three files are read again within a minute of a change.",
   ),
-  key: described(Type.Optional(text("absolutePath")), "PEM with its private key, without a passphrase."),
+  key: described(
+    Type.Optional(text("absolutePath")),
+    "PEM with the private key of `certificate`, without a passphrase.",
+  ),
   user: described(
     Type.Optional(text("etcdUser")),
-    "The etcd user, with a role that has `readwrite` on all keys under `prefix`. Needed where etcd has authentication on.",
+    "The etcd user, with a role that has `readwrite` on all keys under `prefix`. Required if etcd has authentication on.",
   ),
   password_env: described(Type.Optional(text("variableName")), "The environment variable with the password of `user`."),
   password_file: described(
     Type.Optional(text("absolutePath")),
-    "A file whose first line is the password, in place of `password_env`. Read at each sign-in.",
+    "A file whose first line is the password, in place of `password_env`. It is read at each sign-in.",
   ),
 });
 
@@ -54,13 +57,13 @@ export const ClusterSection = described(
     ),
     listen: described(
       text("socketAddress"),
-      "The address and port of this machine that the other brains connect to. Only brains with a certificate of `authority` get through. Of two brains the one with the lower name connects to the other.",
+      "The address and port of this machine that the other brains connect to. Only brains with a certificate of `authority` can connect. Between two brains, the one whose name sorts first connects to the other.",
     ),
     certificate: described(
       text("absolutePath"),
-      "PEM with the certificate of this brain, by which it is both server and client. Read again within a minute of a change.",
+      "PEM with the certificate of this brain, by which it is both server and client. It is read again within a minute of a change.",
     ),
-    key: described(text("absolutePath"), "PEM with its private key, without a passphrase."),
+    key: described(text("absolutePath"), "PEM with the private key of `certificate`, without a passphrase."),
     authority: described(
       text("absolutePath"),
       "PEM with the certificate of the authority that signed those of all brains: one of your own, which signs for nothing else.",
@@ -70,7 +73,7 @@ export const ClusterSection = described(
       "An etcd, 3.4 or later, that keeps orders, the lease of notifications, the slots of certificates and the masters of clearance keys for all brains. Three members on three machines outlive the loss of one.",
       { ifAbsent: "the brains have only each other" },
     ),
-    brains: described(list(Brain, OTHER_BRAINS_MAX, { atLeastOne: true }), "The other brains, without this one."),
+    brains: described(list(Brain, OTHER_BRAINS_MAX, { atLeastOne: true }), "The other brains of the cluster."),
   }),
   "A cluster: two or more Floodwalls that see the same traffic, each with its own sessions to the routers. Orders of operators reach all of them. [A pair](operations/pair.md) has the steps.",
   {

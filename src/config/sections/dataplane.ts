@@ -37,22 +37,22 @@ const FILTER_KEYS = {
   ),
   on_exit: described(
     Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
-    "What happens to blocks and rules when the process ends: `keep` leaves each in force until it expires, `detach` lets all packets pass.",
+    "Whether blocks and rules outlive the process: `keep` leaves each in force until it expires, `detach` lets all packets pass.",
   ),
   ...FORWARD_KEYS,
   allowlist: described(
     list(text("addressOrPrefix"), ALLOWLIST_MAX),
-    "Sources whose packets are never dropped here. With `decapsulate` of an inline interface, what is inside of a tunnel's packets is judged by its own addresses.",
+    "Sources whose packets are never dropped here. With `decapsulate` of an inline interface, a packet inside of a tunnel is judged by its own addresses.",
   ),
   limits: described(
     defaultedObject({
       max_dynamic_rules: described(
         integer(8, DYNAMIC_RULES_MAX, 4096),
-        "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
+        "The number of rules in the kernel: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
       ),
       max_sources: described(
         integer(1024, FILTER_SOURCES_MAX, 262_144),
-        "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
+        "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table, sources that were seen once make room first, then those that have not sent for longest. Half of it is kept for sources that were learned before an attack, if there are as many.",
       ),
     }),
     "Bounds of the tables in the kernel.",

@@ -15,7 +15,7 @@ export const HookSection = described(
     ),
     secret_env: described(
       Type.Optional(text("variableName")),
-      "The environment variable with the key that signs each of these, as those of a webhook of `notify`. Without it they are not signed.",
+      "The environment variable with the key that signs each request to the URL, like those of `notify.webhook`. Without it they are not signed.",
     ),
     timeout_seconds: described(integer(1, 300, 30), "How long one request may take."),
     attempts: described(
@@ -24,22 +24,22 @@ export const HookSection = described(
     ),
     confirm_seconds: described(
       integer(0, 3600, 900),
-      "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it, and the answer that it has not yet counts as a failed attempt.",
+      "How long a diversion may take until the hook confirms it. 0: it is confirmed when the hook has begun it; if the hook answers that it has not begun yet, that is a failed attempt.",
     ),
     confirm_every_seconds: described(
       integer(0, 86_400, 60),
-      "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: its bans go on to their next rung, or to `ban.fallback`, and want it again a minute later; where they have neither, the hook is called to begin it again at once. 0, or `confirm_seconds: 0`: never.",
+      "How often a diversion that was confirmed is confirmed again. If the hook answers twice in a row that it is not diverted, it is lost: its bans go on to their next rung, or to `ban.fallback`, and want it again a minute later; if they have neither, the hook is called to begin it again at once. 0, or `confirm_seconds: 0`: never.",
     ),
     retry_after_seconds: described(
       integer(10, 86_400, 600),
-      "How long no request to divert the same prefix is made after that failed.",
+      "The time after a failure in which no request to divert the same prefix is made.",
     ),
     dry_run: described(
       boolean(false),
-      "Whether requests have `dry_run: true`, by which a hook does nothing and answers as if: what it would divert is not diverted, and its bans stay `pending`. Bans in dry run never call the hook.",
+      "Whether requests have `dry_run: true`, upon which a hook answers without diverting anything: its bans stay `pending`. Bans in dry run never call the hook.",
     ),
   }),
-  "What diverts traffic to a scrubbing center that is controlled by an interface of its own, in place of a route or beside it: with it a next hop is not required. It goes without `nodes` and without `cluster`.",
+  "A program or web service that diverts traffic to a scrubbing center by an interface of that center, in place of a route or beside it. With it no next hop is required. Not allowed with `nodes` or `cluster`.",
   { examples: [{ command: "/etc/floodwall/divert", confirm_seconds: 600 }] },
 );
 

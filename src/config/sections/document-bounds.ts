@@ -26,7 +26,7 @@ export const DocumentBoundsSection = described(
       "The number of rules in one document; it also bounds the memory that reading a document takes.",
     ),
   }),
-  "What the node accepts from the service, so that a service in wrong hands cannot have other traffic dropped here. A document beyond a bound is refused as a whole and reported; the last good one stays in force until its bans expire.",
+  "Bounds of the documents that the node accepts, so that an attacker who controls the service cannot make it drop other traffic. A document beyond a bound is refused as a whole and reported; the last good one stays in force until its bans expire.",
   {
     examples: [
       {

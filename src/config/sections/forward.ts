@@ -25,7 +25,7 @@ const BYTES = { ip: { 4: 20, 6: 40 }, gre: 4, greKey: 4, vxlan: 8 + 8 + 14, tcp:
 const TunnelFile = closedObject({
   networks: described(
     list(text("prefix"), TUNNEL_NETWORKS_MAX, { atLeastOne: true }),
-    "Destinations whose packets go into the tunnel. Of several tunnels and the networks of the machine the longest prefix decides.",
+    "Destinations whose packets go into the tunnel. The longest prefix among all tunnels and the networks of the machine decides.",
   ),
   type: described(
     oneOf(...TUNNEL_KINDS),
@@ -38,7 +38,7 @@ const TunnelFile = closedObject({
   remote: described(text("address"), "The address of the far end, of the same family as `local`."),
   mtu: described(
     Type.Optional(integer(TUNNEL_MTU_MIN, TUNNEL_MTU_MAX)),
-    "The length of the longest packet inside, bytes, without outer headers. What is longer is answered with an ICMP error, or dropped if it may be fragmented.",
+    "The length of the longest packet inside, bytes, without outer headers. A longer packet is answered with an ICMP error, or dropped if it may be fragmented.",
     { ifAbsent: "1500 less the outer headers: 1476 for `gre` over IPv4, 1480 for `ipip`, 1450 for `vxlan`" },
   ),
   mss: described(

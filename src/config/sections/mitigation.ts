@@ -42,11 +42,11 @@ const RungFile = closedObject({
   ),
   action: described(
     ActionKey,
-    "What is done from then on; never milder than the rung before that acts. `none` only watches; a ban there takes no place of `max_active_bans`. One rung must act.",
+    "The action from then on, never milder than that of an earlier rung. `none` only watches; a ban on such a rung does not count for `max_active_bans`. At least one rung must act.",
   ),
   unless_held: described(
     Type.Optional(Type.Boolean()),
-    "Whether the rung begins only while the attack is not held: more than its threshold has been getting through what this machine drops for five seconds, on the rung before. After a rung that scrubs here.",
+    "Whether the rung begins only while the attack is not held: on the rung before, more than its threshold has passed this machine for five seconds. Only after a rung that scrubs on this machine.",
     { ifAbsent: "false: it begins by time alone" },
   ),
 });
@@ -57,7 +57,7 @@ type FlowspecAction = "discard" | "rate_limit" | "redirect" | "mark";
 const FLOWSPEC_KEYS = {
   action: described(
     Type.Unsafe<FlowspecAction>({ ...oneOf("discard", "rate_limit", "redirect", "mark"), default: "discard" }),
-    "What routers do with packets that match a rule: discard all of them, limit their rate, send them elsewhere, or mark them. Scrub nodes and this machine discard where routers redirect, mark, or limit packets.",
+    "The action of routers for packets that match a rule: discard all of them, limit their rate, send them elsewhere, or mark them. Scrub nodes and this machine discard where routers redirect, mark, or limit packets.",
   ),
   rate_mbps: described(
     Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
@@ -88,7 +88,7 @@ const FLOWSPEC_KEYS = {
 
 const DryRunDirections = Type.Array(oneOf("incoming", "outgoing"), { uniqueItems: true, maxItems: 2 });
 const DRY_RUN_DIRECTIONS =
-  "Directions of attacks whose bans are in dry run: recorded and not announced. Of bans by hand those of `incoming`. With `dry_run` all are.";
+  "Directions of attacks whose bans are in dry run: recorded and not announced. Bans by hand count as `incoming`. With `dry_run` all bans are in dry run.";
 
 const BAN_KEYS = {
   order_methods: described(
@@ -106,11 +106,11 @@ const BAN_KEYS = {
   ),
   fallback: described(
     Type.Unsafe<Action>({ ...ActionKey, default: "blackhole" }),
-    "What is done where the method fails or is not available, such as FlowSpec where no neighbor accepts it. It has no effect in dry run.",
+    "The action if the method fails or is not available, such as FlowSpec if no neighbor accepts it. It has no effect in dry run.",
   ),
   cooldown_seconds: described(
     integer(0, BAN_SECONDS_MAX, 0),
-    "How long after an operator's unban no attack bans the address again. The attack that it was banned for never does.",
+    "The time after an operator's unban in which no attack bans the address again. The attack that it was banned for never does.",
   ),
   repeat_window_seconds: described(
     integer(0, BAN_SECONDS_MAX, 600),
@@ -126,19 +126,19 @@ const BAN_KEYS = {
   ),
   deescalate_after_seconds: described(
     integer(0, BAN_SECONDS_MAX, 0),
-    "How long nothing above the thresholds must have come in before a ban goes back from a rung with `unless_held` to the one before. It is climbed again if the attack is not held there, and each time that it was, the next way back takes twice as long. Less than `unban_hysteresis_seconds` to act before the attack is over. 0: a ban stays on its rung.",
+    "How long nothing above the thresholds must have come in before a ban goes back from a rung with `unless_held` to the one before. If the attack is not held there, the ban returns to the rung, and the next time before it goes back is twice as long. Set it below `unban_hysteresis_seconds`, or the attack is over first. 0: a ban stays on its rung.",
   ),
 };
 
 const FlowspecSection = described(
   defaultedObject(FLOWSPEC_KEYS),
-  "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
+  "The rules of FlowSpec bans. Floodwall finds their match fields from the packets of the attack.",
   { examples: [{ action: "rate_limit", rate_mbps: 50, source_anchored: true }] },
 );
 
 const ScrubSection = described(
   defaultedObject(SCRUB_KEYS),
-  "What the method `scrub` does on this machine beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
+  "The filter of the method `scrub` on this machine, beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
   {
     examples: [
       { profile: "web", tcp: "reset" },
@@ -155,7 +155,7 @@ const BanSection = described(
       "The number of bans that may be active at once. Then the ban of an attack replaces an automatic one whose attack is calm or smaller; other bans are refused.",
     ),
     order_widest_v4: described(integer(8, 32, 24), "The length of the widest IPv4 prefix that may be banned by hand."),
-    order_widest_v6: described(integer(16, 128, 48), "The same of an IPv6 prefix."),
+    order_widest_v6: described(integer(16, 128, 48), "The same for an IPv6 prefix."),
     max_banned_fraction: described(
       Type.Number({ minimum: 0, maximum: 1, default: 0 }),
       "The fraction of all addresses in `networks`, for each family, that may be banned at once; beyond it, bans are replaced or refused as with `max_active_bans`. 0 sets no such bound.",
@@ -168,11 +168,11 @@ const BanSection = described(
 export const MITIGATION_KEYS = {
   mitigation: described(
     Type.Unsafe<Method>({ ...MethodKey, default: "blackhole" }),
-    "What a ban does: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center, `scrub` filters it on this machine as the section `scrub` says.",
+    "The method of bans: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center, `scrub` filters it on this machine as the section `scrub` says.",
   ),
   escalation: described(
     Type.Optional(list(RungFile, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
-    "A ladder of actions in place of the one in `mitigation`: a ban that lasts goes from rung to rung.",
+    "A ladder of actions in place of `mitigation`: a ban that lasts goes from rung to rung.",
     {
       ifAbsent: "one rung, as `mitigation` says",
       examples: [
@@ -194,7 +194,7 @@ export const MITIGATION_KEYS = {
 export const GROUP_MITIGATION_KEYS = {
   mitigation: described(
     Type.Optional(MethodKey),
-    "What a ban of the group does. It also takes the place of a top-level `escalation`.",
+    "The method of the group's bans. It also takes the place of a top-level `escalation`.",
     { ifAbsent: "inherited" },
   ),
   escalation: described(

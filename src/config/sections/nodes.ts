@@ -24,7 +24,7 @@ const NEXT_HOP_KEYS = {
 
 const ScrubNode = closedObject({
   name: described(text("nodeName"), "The name of the node, unique among the scrub nodes."),
-  description: described(Type.Optional(text("description")), "What it is, for people: shown beside the name."),
+  description: described(Type.Optional(text("description")), "A description for people, shown beside the name."),
   ...NEXT_HOP_KEYS,
   capacity_mbps: described(
     Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
@@ -55,14 +55,14 @@ export const ScrubbingSection = described(
         ...oneOf("withdraw", "blackhole", "flowspec"),
         default: "withdraw",
       }),
-      "What happens to diverted bans while no node is alive: they end (`withdraw`), and come back with a node, or they use another method.",
+      "The fate of diverted bans while no node is alive: they end (`withdraw`) and come back with a node, or they use another method.",
     ),
     stale_after_seconds: described(
       integer(1, STALE_SECONDS_MAX, STALE_AFTER_SECONDS),
       "A node that has not polled for this long is considered lost.",
     ),
   }),
-  "Where diverted traffic goes. At least one next hop, here or of a node, or a `hook`, is required where something diverts.",
+  "Where diverted traffic goes. At least one next hop, here or of a node, or a `hook`, is required if a method or rung diverts.",
   {
     examples: [
       {

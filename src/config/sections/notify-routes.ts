@@ -54,7 +54,7 @@ const KEYS = {
   ),
   targets: described(
     Type.Optional(Type.Array(text("targetName"), { maxItems: NOTIFY_TARGETS_MAX })),
-    "The targets that get these events. An empty list: none gets them.",
+    "The targets that get these events. With an empty list no target does.",
     { ifAbsent: "those of the route around it; required where there is none" },
   ),
   continue: described(boolean(false), "Whether the routes below it, in the same list, are read for these events too."),
@@ -70,7 +70,7 @@ const KEYS = {
   ),
   quiet: described(
     Type.Optional(Type.Array(QuietTime, { maxItems: QUIET_TIMES_MAX })),
-    "When it sends nothing but the ends of what its targets know of. An attack or a fault that begins in a quiet time and lasts longer is sent afterwards, a ban is not.",
+    "Times in which it sends only the ends of events that its targets have received. An attack or a fault that begins in a quiet time and lasts longer is sent afterwards, a ban is not.",
     { ifAbsent: "that of the route around it, or none" },
   ),
 };

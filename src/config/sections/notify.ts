@@ -75,11 +75,11 @@ const Email = closedObject({
   to: described(list(text("mailAddress"), NOTIFY_RECIPIENTS_MAX, { atLeastOne: true }), "The recipients."),
   username_env: described(
     Type.Optional(text("variableName")),
-    "The environment variable with the user name. Goes with `password_env`.",
+    "The environment variable with the user name. Only with `password_env`.",
   ),
   password_env: described(
     Type.Optional(text("variableName")),
-    "The environment variable with the password. Goes with `username_env`.",
+    "The environment variable with the password. Only with `username_env`.",
   ),
 });
 const Exec = closedObject({
@@ -157,7 +157,7 @@ export const NotifySection = described(
     ),
     routes: described(
       Type.Optional(Type.Array(Route, { maxItems: NOTIFY_ROUTES_MAX })),
-      "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all hold takes the event, and within it the first of its own `routes` that does, if there is one. An event that none takes goes to no target.",
+      "Which events go to which targets, as a tree of at most 256 routes. Routes are read from the first on; the first whose conditions all match takes the event, and within it the first of its own `routes` that matches. An event that no route takes goes to no target.",
       { ifAbsent: "each event but those of orders goes to all targets" },
     ),
     time_zone: described(
@@ -172,7 +172,7 @@ export const NotifySection = described(
       "Where people reach the dashboard: messages have links to the page of the attack.",
     ),
   }),
-  "Who is notified of attacks, bans, caps that are reached, lost BGP sessions and lost state. URLs and secrets are in environment variables, which are read at each delivery.",
+  "The receivers of notifications about attacks, bans, faults and orders. URLs and secrets are in environment variables, which are read at each delivery.",
   {
     examples: [
       {

@@ -9,10 +9,10 @@ const SIGN_IN_ROLES_MAX = 1000;
 const Role = closedObject({
   claim: described(
     text("claimName", { default: "groups" }),
-    "The claim that is looked at; inside of others with dots: `realm_access.roles`.",
+    "The name of the claim; one inside of others with dots: `realm_access.roles`.",
   ),
-  value: described(text("description"), "The value that the claim has, or that is in its list, to the character."),
-  role: described(oneOf("viewer", "operator"), "The rights, as of a token."),
+  value: described(text("description"), "The exact value of the claim, or of an item of its list."),
+  role: described(oneOf("viewer", "operator"), "The rights, as those of a token."),
   tenant: described(Type.Optional(text("tenantName")), "Limits the users to what belongs to this tenant."),
 });
 
@@ -35,7 +35,7 @@ export const OidcSection = closedObject({
   name: described(text("providerName", { default: "single sign-on" }), "The name of the provider, for the button."),
   scopes: described(
     Type.Array(text("scopeName"), { maxItems: 20, default: ["openid", "profile"] }),
-    "The scopes of the request to the provider. `openid` must be one of them; that which gives groups is the provider's, often `groups`.",
+    "The scopes of the request to the provider. `openid` must be one of them. The provider defines the one that gives groups, often `groups`.",
   ),
   name_claim: described(
     text("claimName", { default: "preferred_username" }),
@@ -43,7 +43,7 @@ export const OidcSection = closedObject({
   ),
   roles: described(
     list(Role, SIGN_IN_ROLES_MAX, { atLeastOne: true }),
-    "Who may sign in, and as what: the first line that fits a user counts. A user whom none fits is refused. A change holds for those who are signed in already.",
+    "The roles of users by a claim of theirs: the first item that fits a user counts. A user without a fitting item is refused. A change also affects users who are signed in.",
   ),
   session_hours: described(integer(1, 168, 12), "After this time a user must sign in again."),
 });

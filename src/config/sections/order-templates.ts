@@ -13,7 +13,7 @@ const TemplateFile = closedObject({
 
 export const OrderTemplates = described(
   list(TemplateFile, ORDER_TEMPLATES_MAX),
-  "Bans by hand that are ordered by name, with `template` in the order. What the order says itself goes before.",
+  "Templates for bans by hand: `template` in an order names one. The other fields of the order take precedence.",
   {
     examples: [
       [{ name: "scrub-center", method: "divert", communities: ["64500:2"], ttl_seconds: 3600 }],

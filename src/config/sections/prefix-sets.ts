@@ -33,12 +33,12 @@ const PrefixSet = closedObject({
     "The shortest length of an IPv4 prefix in the file: one that is wider, and not within `bogons`, makes the file unusable.",
     { ifAbsent: "8, with `mmdb` 6" },
   ),
-  shortest_prefix6: described(Type.Optional(integer(1, 128)), "The same of an IPv6 prefix.", {
+  shortest_prefix6: described(Type.Optional(integer(1, 128)), "The same for an IPv6 prefix.", {
     ifAbsent: "16, with `mmdb` 12",
   }),
   max_change_percent: described(
     integer(1, 100, 50),
-    "A newer file is refused if it has, against the one in use, this much fewer or more prefixes, or covers this much fewer or more addresses, as a part of the larger. Changes by at most 16 prefixes that cover at most a /16, or an IPv6 /32, always pass. 100 switches it off.",
+    "A newer file is refused if its number of prefixes, or of addresses in them, differs by more than this from that of the file in use, in percent of the larger number. Changes by at most 16 prefixes that cover at most a /16, or an IPv6 /32, always pass. 100 switches it off.",
   ),
   max_users_percent: described(
     integer(0, 100, 10),
@@ -46,7 +46,7 @@ const PrefixSet = closedObject({
   ),
   accept: described(
     Type.Optional(text("sha256")),
-    "The SHA-256 of a file that is used although it changed by more than `max_change_percent` or `max_users_percent`: the word of the operator. The error that refuses a file has it.",
+    "The SHA-256 of a file that is used although it changed by more than `max_change_percent` or `max_users_percent`. The error that refuses a file has it.",
   ),
 });
 

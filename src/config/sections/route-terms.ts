@@ -40,17 +40,17 @@ export const TERMS_KEYS = {
 const ANNOUNCE_V4 = integer(8, 32);
 const ANNOUNCE_V6 = integer(16, 128);
 const MOVES_ALL =
-  "Not announced where an address of `protected_whitelist`, or one that the service itself needs, is in it: then the ban goes on to its next rung, or to `ban.fallback`.";
+  "If an address of `protected_whitelist`, or one that the service itself needs, is in it, it is not announced, and the ban goes on to its next rung, or to `ban.fallback`.";
 
 /** Keys of `bgp` that hostgroups have, too, described with the section. */
 export const BLACKHOLE_KEYS = {
   communities_at: TERMS_KEYS.communities_at,
   announce_v4: described(
     Type.Optional(ANNOUNCE_V4),
-    "The length of the IPv4 prefix that is announced as a blackhole for a ban within it, to the neighbors whose policy takes no prefix as long as that of the ban (`ipv4_lengths`), such as 24. All of its traffic is dropped there. Not announced where an address of `protected_whitelist`, or one that the service itself needs, is in it: these neighbors get nothing then. With the managed speaker only.",
+    "The length of the IPv4 prefix that is announced as a blackhole for a ban within it, to the neighbors whose policy takes no prefix as long as that of the ban (`ipv4_lengths`), such as 24. All of its traffic is dropped there. If an address of `protected_whitelist`, or one that the service itself needs, is in it, these neighbors get nothing. With the managed speaker only.",
     { ifAbsent: "these neighbors get nothing" },
   ),
-  announce_v6: described(Type.Optional(ANNOUNCE_V6), "The same of IPv6, such as 48.", {
+  announce_v6: described(Type.Optional(ANNOUNCE_V6), "The same for IPv6, such as 48.", {
     ifAbsent: "these neighbors get nothing",
   }),
 };
@@ -63,7 +63,7 @@ export const DIVERT_KEYS = {
     `The length of the IPv4 prefix that is announced in place of a longer one of a ban, such as 24 where the scrubbing center is reached through the internet, which takes no longer ones. Bans within one such prefix share its route, which stays until the last of them ends. All of its traffic is diverted. ${MOVES_ALL}`,
     { ifAbsent: "the prefix of the ban is announced" },
   ),
-  announce_v6: described(Type.Optional(ANNOUNCE_V6), "The same of IPv6, such as 48.", {
+  announce_v6: described(Type.Optional(ANNOUNCE_V6), "The same for IPv6, such as 48.", {
     ifAbsent: "the prefix of the ban is announced",
   }),
 };

@@ -57,10 +57,10 @@ const Detection = described(
       defaultedObject({
         confidence: described(
           Type.Number({ minimum: CONFIDENCE_MIN, maximum: CONFIDENCE_MAX, default: CONFIDENCE_DEFAULT }),
-          "The probability with which such a rate must be above a threshold to start an attack, in each judgement. [Sampled traffic](sampling.md) has the false alarms and the times to detect of each value.",
+          "The probability with which such a rate must be above a threshold to start an attack, in each judgement.",
         ),
       }),
-      "Of rates that are estimated from sampled packets. Rates of traffic that is not sampled are exact.",
+      "How rates of [sampled traffic](sampling.md), which are estimates, are judged.",
     ),
   }),
   "How rates are measured and judged.",
@@ -81,11 +81,11 @@ export const Group = closedObject({
   ),
   contacts: described(
     list(text("description"), CONTACTS_MAX),
-    "Whom to call about the group, for people: shown beside it to callers without a tenant.",
+    "Contacts for the group, shown beside it to callers without a tenant.",
   ),
   networks: described(
     list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
-    "The prefixes of the group, inside the top-level `networks` and in no other group. Of nested prefixes the longest decides.",
+    "The prefixes of the group, inside the top-level `networks` and in no other group. An address belongs to the group with the longest prefix.",
   ),
   calculation: described(
     Type.Unsafe<"per_host" | "total">({ ...oneOf("per_host", "total"), default: "per_host" }),
@@ -153,7 +153,7 @@ export const ConfigFile = described(
     ),
     include: described(
       Type.Optional(Type.Union([text("path"), list(text("path"), INCLUDES_MAX, { atLeastOne: true })])),
-      "Files that are a hostgroup each, with the keys of one: a customer a file. In the name of a file `*` stands for any text (`customers/*.yaml`). Relative to this file; at most 4096 files of 1 MiB, and 16 MiB together. They are read at each reload, which is refused while one has an error.",
+      "Files with the keys of one hostgroup each: one file for each customer. In the name of a file `*` stands for any text (`customers/*.yaml`). Relative to this file; at most 4096 files of 1 MiB, and 16 MiB together. They are read at each reload, which is refused while one has an error.",
       { examples: ["customers/*.yaml"] },
     ),
     ...MITIGATION_KEYS,
@@ -173,10 +173,7 @@ export const ConfigFile = described(
     edge: Type.Optional(EdgeSection),
     notify: Type.Optional(NotifySection),
     update_check: UpdateCheckSection,
-    tenant: described(
-      Type.Optional(text("tenantName")),
-      "The tenant that all addresses belong to which are in no hostgroup.",
-    ),
+    tenant: described(Type.Optional(text("tenantName")), "The tenant of all addresses that are in no hostgroup."),
     api: ApiSection,
     cluster: Type.Optional(ClusterSection),
   }),

@@ -47,27 +47,27 @@ const mbps = (most: number) => zeroOr(0.001, most);
 const OF_PROFILES = {
   tcp: described(
     Type.Optional(oneOf("off", "transparent", "reset")),
-    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again; where the attack gets through so, the ban goes on with `reset`. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
+    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again; if the attack passes in this way, the ban goes on with `reset`. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` asks for no proof.",
     { ifAbsent: "as the profile says, else `transparent`" },
   ),
   dns: described(
     Type.Optional(oneOf("off", "truncate")),
-    "What is done with DNS queries of unknown sources. `truncate` answers that they should ask by TCP, where they prove their address. For victims that serve DNS over UDP and TCP.",
+    "How unknown sources of DNS queries prove their address. `truncate` answers that they should ask by TCP. For victims that serve DNS over UDP and TCP.",
     { ifAbsent: "as the profile says, else `off`" },
   ),
   answers: described(
     Type.Optional(oneOf("any", "asked")),
-    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
+    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all such answers. Use it only if the traffic of both directions comes in by `dataplane.interfaces`.",
     { ifAbsent: "as the profile says, else `any`" },
   ),
   learned_mbps: described(
     Type.Optional(mbps(1e6)),
-    "What the sources may send, all together, that had TCP connections to the victim before the attack and have not proved their address since. To a prefix that is scrubbed as a whole as much for each of its addresses, of a hundred at most. 0 sets no limit.",
+    "The traffic that may pass from all sources together that had TCP connections to the victim before the attack and have not proved their address since. For a prefix that is scrubbed as a whole this is multiplied by its addresses, by a hundred at most. 0 sets no limit.",
     { ifAbsent: "as the profile says, else 100" },
   ),
   source_packets_per_second: described(
     Type.Optional(rate),
-    "What each source may send. Excess packets are dropped; a source that sends 20 times its limit is dropped entirely. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
+    "The packets that each source may send. Excess packets are dropped; a source that sends 20 times its limit is dropped entirely. 0 sets no limit. If sources prove their address, the default bounds the traffic of a guessed proof, which takes about 2^30 guesses: with 10 million guesses a second, one source passes every 107 seconds. Raise it if few sources send much, such as the proxies of a CDN.",
     { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
   ),
   source_mbps: described(Type.Optional(mbps(1e9)), "The same in megabits per second.", {
@@ -83,17 +83,17 @@ const OF_PROFILES = {
     "How much of an IPv4 address is one source for these limits: 32 for each address, 24 for all 256 together.",
     { ifAbsent: "as the profile says, else 32" },
   ),
-  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
+  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same for an IPv6 address.", {
     ifAbsent: "as the profile says, else 64",
   }),
   blocked_sets: described(
     Type.Optional(list(text("setName"), PREFIX_SETS_MAX)),
-    "Sets of `prefix_sets` whose sources are dropped while a victim is scrubbed. No effect on scrub nodes, which have no such sets.",
+    "Sets of `prefix_sets` whose sources are dropped while a victim is scrubbed. No effect on scrub nodes, which have sets of their own.",
     { ifAbsent: "as the profile says, else none" },
   ),
   services: described(
     Type.Optional(list(ServiceFile, SCRUB_SERVICES_MAX, { atLeastOne: true })),
-    "What the victim is there for; while it is scrubbed, all else is dropped, but for what rules of the attack with `flowspec.action: rate_limit` let pass. Name also what its work depends on: answers of resolvers, `icmp` for errors and echo.",
+    "The services of the victim. While it is scrubbed, all other traffic is dropped, except packets that rules of the attack with `flowspec.action: rate_limit` let pass. Name also traffic that the services depend on: answers of resolvers, `icmp` for errors and echo.",
     { ifAbsent: "as the profile says, else all traffic" },
   ),
 };
@@ -101,7 +101,7 @@ const OF_PROFILES = {
 export const SCRUB_KEYS = {
   profile: described(
     Type.Optional(text("profileName")),
-    `What kind of victims these are: one of ${Object.keys(PROFILES).join(", ")}, or one of \`scrub_profiles\`. The other keys take precedence over it. In a hostgroup it replaces the top-level \`scrub\` as a whole.`,
+    `The kind of victims: one of ${Object.keys(PROFILES).join(", ")}, or one of \`scrub_profiles\`. The other keys take precedence over it. In a hostgroup it replaces the top-level \`scrub\` as a whole.`,
     { ifAbsent: "none" },
   ),
   ...OF_PROFILES,
@@ -117,7 +117,7 @@ export const SCRUB_KEYS = {
   ),
   dry_run: described(
     Type.Optional(Type.Boolean()),
-    "Whether what would be dropped and answered is only counted, by the kernel: bans then have `would_drop_packets`.",
+    "Whether the kernel only counts the packets that it would drop or answer: bans then have `would_drop_packets`.",
     { ifAbsent: "false" },
   ),
   selectable_profiles: described(

@@ -46,7 +46,7 @@ export const StorageSection = described(
     retention_days: described(integer(1, 3660, 30), "How long history is kept."),
     max_bytes: described(
       Type.Optional(integer(HISTORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)),
-      "The size of traffic and edge history, in bytes: of the SQLite file, before which is reached the oldest history is removed; or of their tables on the ClickHouse server, over which the oldest day of the largest table is removed. Not allowed with driver `none`.",
+      "The size of traffic and edge history, in bytes. Before the SQLite file reaches it, the oldest history is removed; on a ClickHouse server the oldest day of the largest table is removed when the tables exceed it. Not allowed with driver `none`.",
       { ifAbsent: "50 GB in SQLite, 1 TB in ClickHouse" },
     ),
     traffic_interval_seconds: described(

@@ -45,7 +45,7 @@ const Listen = closedObject({
   ),
   receive_buffer_mb: described(
     integer(1, RECEIVE_BUFFER_MAX / MIB, 64),
-    "The receive buffer of each thread's socket, MiB. It must hold what all exporters send at one moment; what does not fit is lost and counted.",
+    "The receive buffer of each thread's socket, MiB. It must have room for the datagrams that all exporters send at one moment; others are lost and counted.",
   ),
   cpus: described(
     list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
@@ -78,12 +78,12 @@ const FASTEST_INTERFACE_MBPS = 1_600_000;
 const Exporter = closedObject({
   address: described(
     text("addressOrPrefix"),
-    "The source address of its datagrams, or a prefix for all exporters within. Of several the longest decides. Datagrams of others are dropped and counted.",
+    "The source address of its datagrams, or a prefix for all exporters within. The longest matching prefix decides. Datagrams of others are dropped and counted.",
   ),
   name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
   sampling_rate: described(
     Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
-    "One packet in this number is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
+    "The sampling rate (one packet in this number), in place of the one that the exporter reports. Only for exporters that report none, or a wrong one.",
     { ifAbsent: "what the exporter says" },
   ),
   fastest_interface_mbps: described(
@@ -97,7 +97,7 @@ const Exporter = closedObject({
   ),
   interfaces: described(
     Type.Optional(Interfaces),
-    "Which interfaces lead where, each a number (`17`), a range (`10-19`) or a name with `*` (`et-0/0/*`).",
+    "The interfaces to other networks and to your own, each a number (`17`), a range (`10-19`) or a name with `*` (`et-0/0/*`).",
     { ifAbsent: "all interfaces count" },
   ),
   site: described(
@@ -106,7 +106,7 @@ const Exporter = closedObject({
   ),
   decapsulate: described(
     list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
-    "What is taken apart in the sampled headers of this exporter, so that the packet within counts.",
+    "Headers that are removed from the sampled packets of this exporter, so that the packet inside counts. The values are those of `capture.interfaces[].decapsulate`.",
   ),
   silent_after_seconds: described(
     integer(5, SILENT_SECONDS_MAX, 60),
@@ -122,10 +122,10 @@ export const TelemetrySection = described(
     ),
     exporters: described(
       list(Exporter, EXPORTER_RULES_MAX, { atLeastOne: true }),
-      "Who may send. UDP source addresses can be forged: let only your routers reach these ports.",
+      "The routers and switches that may send. UDP source addresses can be forged: let only your routers reach these ports.",
     ),
   }),
-  "Flow telemetry: sFlow v5, NetFlow v5, v9 and IPFIX from routers, in place of packets or beside them (docs/operations/flow-telemetry.md). `floodwall telemetry` listens for a minute and prints the lines for the exporters that it hears.",
+  "Flow telemetry: sFlow v5, NetFlow v5, v9 and IPFIX from routers, in place of packets or beside them; see [flow telemetry](operations/flow-telemetry.md). `floodwall telemetry` listens for a minute and prints the lines for the exporters that send.",
   {
     examples: [
       {

@@ -80,7 +80,7 @@ const Policy = defaultedObject({
   ),
   failure_mode: described(
     Type.Unsafe<ZonePolicy["failureMode"]>({ ...oneOf("open", "closed"), default: "open" }),
-    "What happens to requests that cannot be checked: `open` passes them on, `closed` refuses them.",
+    "The decision about requests that cannot be checked: `open` passes them on, `closed` refuses them.",
   ),
   challenge: described(
     Type.Unsafe<ZonePolicy["challenge"]>({ ...oneOf("auto", "manual", "off"), default: "off" }),
@@ -130,7 +130,7 @@ const ZoneEntry = closedObject({
   ),
   tls: described(Tls, "Connections of visitors."),
   acme: described(Acme, "Where the certificate comes from."),
-  policy: described(Policy, "What nodes do with requests."),
+  policy: described(Policy, "How nodes decide on requests."),
   extra_directives_file: described(
     Type.Optional(text("absolutePath")),
     "A file on the node with further directives for its reverse proxy.",

@@ -28,7 +28,7 @@ export const WINDOW_KEYS = {
   quiet: described(boolean(false), "Whether attacks and bans there cause no notifications."),
   threshold_factor: described(
     Type.Number({ minimum: 1, maximum: 1000, default: 1 }),
-    "By what the thresholds of hosts and hostgroups are multiplied for new attacks.",
+    "The factor by which the thresholds of hosts and hostgroups are multiplied for new attacks.",
   ),
   reason: described(Type.Optional(Type.String({ maxLength: MAINTENANCE_REASON_MAX })), "Why, in words for people."),
 };
@@ -44,11 +44,11 @@ export const WindowFile = closedObject({
         at: described(Type.String({ pattern: "^([01]\\d|2[0-3]):[0-5]\\d$" }), "When it opens, as `02:00`."),
         minutes: described(
           integer(1, MINUTES_MAX),
-          "How long it is open; with all days below 1440, so that it closes.",
+          "How long it is open; below 1440 if all days are listed, so that it closes.",
         ),
         time_zone: described(
           text("timeZone", { default: "UTC" }),
-          "The time zone of `days` and `at`. It opens and closes by the clocks there, so that a change of daylight saving within it makes it shorter or longer. Where the change leaves out the time at which it opens, it opens later, and for as long.",
+          "The time zone of `days` and `at`. It opens and closes by the clocks there, so that a change of daylight saving within it makes it shorter or longer. If the change leaves out the time at which it opens, it opens later, for the same number of minutes.",
         ),
       }),
     ),

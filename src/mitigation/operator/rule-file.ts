@@ -50,7 +50,7 @@ export const FilterRuleFile = closedObject({
   name: described(text("ruleName"), "The name of the rule, unique among all of them."),
   action: described(
     oneOf("drop", "pass", "limit"),
-    "What is done with packets that match: `drop` them; let them `pass`, whatever the rules that follow and those of bans say; or `limit` them to a rate, where the rules that follow decide about what is within it.",
+    "The action for packets that match: `drop` them; let them `pass`, whatever the rules that follow and those of bans say; or `limit` them to a rate: the rules that follow decide about packets within it.",
   ),
   when: described(
     Type.Optional(oneOf("always", "attacked")),
@@ -59,7 +59,7 @@ export const FilterRuleFile = closedObject({
   ),
   destinations: described(
     list(text("addressOrPrefix"), FILTER_RULE_DESTINATIONS_MAX),
-    "The destinations that it is for, within `networks`, on a scrub node `bounds.networks`. An empty list is all of these.",
+    "The destinations that it is for, within `networks` (on a scrub node `bounds.networks`). An empty list is all of these.",
   ),
   source: described(Type.Optional(text("addressOrPrefix")), "The prefix that the source lies in."),
   source_sets: described(
@@ -85,7 +85,7 @@ export const FilterRuleFile = closedObject({
     list(text("range65535"), LENGTH_RANGES_MAX),
     "Lengths of the IP packet with its headers, in bytes, each as `468` or `1200-1500`.",
   ),
-  ttl: described(Type.Optional(text("range255")), "The TTL, or of IPv6 the hop limit, as `1-5`."),
+  ttl: described(Type.Optional(text("range255")), "The TTL, or the hop limit of IPv6, as `1-5`."),
   dscp: described(list(integer(0, 63), 64), "Code points of differentiated services."),
   tcp_window: described(
     Type.Optional(text("range65535")),
@@ -102,13 +102,13 @@ export const FilterRuleFile = closedObject({
       closedObject({
         offset: described(integer(0, PAYLOAD_BYTES_MAX - 1, 0), "Where the bytes begin, from the payload's start."),
         bytes: described(text("hexBytes"), "The bytes as hexadecimal digits, such as `ffffffff 54`."),
-        mask: described(Type.Optional(text("hexBytes")), "Which bits of them are compared; as long as `bytes`.", {
+        mask: described(Type.Optional(text("hexBytes")), "The bits of `bytes` that are compared, with as many bytes.", {
           ifAbsent: "all bits",
         }),
       }),
       PATTERNS_MAX,
     ),
-    `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. Of several patterns one must match.`,
+    `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. If there are several patterns, one must match.`,
   ),
   handshake: described(
     Type.Optional(oneOf("tls", "quic")),
@@ -118,7 +118,7 @@ export const FilterRuleFile = closedObject({
   mbps: rate("With `limit`, the megabits that may pass in a second."),
   per: described(
     Type.Optional(oneOf("all", "source")),
-    "With `limit`, whether the rate is for all packets that match together, or for each source; of a source that sends twenty times as much nothing passes.",
+    "With `limit`, whether the rate is for all packets that match together, or for each source; a source that sends 20 times as much is dropped entirely.",
     { valueIfAbsent: "all" },
   ),
   source_ipv4_length: described(
@@ -126,10 +126,10 @@ export const FilterRuleFile = closedObject({
     "With `per: source`, how much of an IPv4 address is one source.",
     { valueIfAbsent: 32 },
   ),
-  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
+  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same for an IPv6 address.", {
     valueIfAbsent: 64,
   }),
-  dry_run: described(boolean(false), "Whether what it would do is only counted."),
+  dry_run: described(boolean(false), "Whether the effect of the rule is only counted."),
 });
 export type FilterRuleFile = Static<typeof FilterRuleFile>;
 
