@@ -111,18 +111,14 @@ function percent(runs: readonly Run[]): string {
 /** Each run has its own process. Ours runs between its two rivals. */
 async function measure(count: number): Promise<Runs> {
   const runs: Runs = { ours: [], bare: [], fastNetMon: [], sourceAlone: [] };
-  const wire = new Wire();
-  try {
-    for (let run = 0; run < count; run++) {
-      runs.sourceAlone.push(await runDrop(wire));
-      runs.bare.push(await runSocket(wire, [BARE_RECEIVER, DEVICE]));
-      runs.ours.push(await runSocket(wire, workerCommand(WORKER)));
-      runs.fastNetMon.push(await runFastNetMon(wire));
-    }
-    return runs;
-  } finally {
-    wire.close();
+  using wire = new Wire();
+  for (let run = 0; run < count; run++) {
+    runs.sourceAlone.push(await runDrop(wire));
+    runs.bare.push(await runSocket(wire, [BARE_RECEIVER, DEVICE]));
+    runs.ours.push(await runSocket(wire, workerCommand(WORKER)));
+    runs.fastNetMon.push(await runFastNetMon(wire));
   }
+  return runs;
 }
 
 async function runDrop(wire: Wire): Promise<number> {

@@ -58,17 +58,13 @@ export const dataplane: Bench = {
 async function rates(runs: number): Promise<Measurement[]> {
   const ours: Record<Case, number[]> = { oneRule: [], rules: [], fewPairs: [], pairs: [], inVain: [] };
   const rivals: Record<Rival, number[]> = { drop: [], hash: [], lpm: [] };
-  const wire = new Wire();
-  try {
-    for (let run = 0; run < runs; run++) {
-      rivals.hash.push(await runList(wire, XDP_HASH_BLOCK));
-      rivals.lpm.push(await runList(wire, XDP_LPM_BLOCK));
-      rivals.drop.push(await runDrop(wire));
-      const rateOf = await runOurs(wire);
-      for (const name of Object.keys(CASES) as Case[]) ours[name].push(rateOf[name]);
-    }
-  } finally {
-    wire.close();
+  using wire = new Wire();
+  for (let run = 0; run < runs; run++) {
+    rivals.hash.push(await runList(wire, XDP_HASH_BLOCK));
+    rivals.lpm.push(await runList(wire, XDP_LPM_BLOCK));
+    rivals.drop.push(await runDrop(wire));
+    const rateOf = await runOurs(wire);
+    for (const name of Object.keys(CASES) as Case[]) ours[name].push(rateOf[name]);
   }
   return measurements(ours, rivals);
 }

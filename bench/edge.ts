@@ -3,11 +3,11 @@
  * own: the time from a reload until the last node has its document, the answer times of reports, and other costs. No
  * published figures are known.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mayConnect } from "../test/fixtures/http/crowd-process.ts";
 import { eventually, freePort, ServiceProcess } from "../test/fixtures/service.ts";
+import { TemporaryFolder } from "../test/fixtures/temporary-folder.ts";
 import { EdgeSimProcess } from "./edge-sim/edge-sim-process.ts";
 import { FleetConfig, type FleetShape } from "./edge-sim/fleet-config.ts";
 import type { LoopWatch } from "./loop-watch.ts";
@@ -74,31 +74,27 @@ interface Fleet {
 }
 
 async function withFleet(shape: FleetShape, windowSeconds: number, measure: Measure): Promise<Measurement[]> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-edge-${process.pid}-`));
+  using directory = new TemporaryFolder("bench-edge");
   const config = new FleetConfig(shape);
   const watchPort = await freePort();
+  config.writeTo(directory.path);
+  const service = await ServiceProcess.start({
+    config: config.text(directory.at("zones.yaml")),
+    api: config.tokens(),
+    env: { ...config.secrets(), BUN_OPTIONS: `--preload=${WATCH}`, LOOP_WATCH_PORT: String(watchPort) },
+  });
   try {
-    config.writeTo(directory);
-    const service = await ServiceProcess.start({
-      config: config.text(join(directory, "zones.yaml")),
-      api: config.tokens(),
-      env: { ...config.secrets(), BUN_OPTIONS: `--preload=${WATCH}`, LOOP_WATCH_PORT: String(watchPort) },
-    });
+    const sim = await EdgeSimProcess.play({ directory: directory.path, port: service.port, windowSeconds });
     try {
-      const sim = await EdgeSimProcess.play({ directory, port: service.port, windowSeconds });
-      try {
-        const loop = async (path = "/") =>
-          (await (await fetch(`http://127.0.0.1:${watchPort}${path}`)).json()) as LoopWatch;
-        await allReceived(sim, shape.nodes);
-        return await measure({ config, directory, service, sim, loop }, aboutText(shape));
-      } finally {
-        await sim.end();
-      }
+      const loop = async (path = "/") =>
+        (await (await fetch(`http://127.0.0.1:${watchPort}${path}`)).json()) as LoopWatch;
+      await allReceived(sim, shape.nodes);
+      return await measure({ config, directory: directory.path, service, sim, loop }, aboutText(shape));
     } finally {
-      await service.remove();
+      await sim.end();
     }
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    await service.remove();
   }
 }
 

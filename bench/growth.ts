@@ -133,17 +133,13 @@ function percent(share: number): string {
 }
 
 async function measure(shape: Shape, count: number): Promise<Run[]> {
-  const wire = new Wire(shape.queues);
-  try {
-    const runs: Run[] = [];
-    for (let run = 0; run < count; run++) {
-      const dropNs = await runDrop(wire, shape);
-      runs.push({ dropNs, ...(await runOurs(wire, shape)) });
-    }
-    return runs;
-  } finally {
-    wire.close();
+  using wire = new Wire(shape.queues);
+  const runs: Run[] = [];
+  for (let run = 0; run < count; run++) {
+    const dropNs = await runDrop(wire, shape);
+    runs.push({ dropNs, ...(await runOurs(wire, shape)) });
   }
+  return runs;
 }
 
 interface Flooded {

@@ -2,12 +2,11 @@
  * How long does it take to read 100,000 hosts, and how does it delay other requests? The real service with hosts from a
  * generated capture; another process requests /healthz all the time.
  */
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SNAPSHOT_MS } from "../src/http/hosts/hosts-snapshots.ts";
 import { eventually, ServiceProcess } from "../test/fixtures/service.ts";
+import { TemporaryFolder } from "../test/fixtures/temporary-folder.ts";
 import { HOST_NETWORK, writeHostCapture } from "./host-capture.ts";
 import type { Probes } from "./http-prober.ts";
 import { type Bench, figure } from "./measurement.ts";
@@ -28,14 +27,10 @@ interface Run {
 export const hostsRead: Bench = {
   question: `GET /api/v1/hosts, ${HOSTS.toLocaleString("en-US")} hosts`,
   async run() {
-    const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-hosts-${process.pid}-`));
-    try {
-      const capture = join(directory, "hosts.pcap");
-      writeHostCapture(capture, { hosts: HOSTS });
-      return measurements(await readings(capture));
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    using directory = new TemporaryFolder("bench-hosts");
+    const capture = directory.at("hosts.pcap");
+    writeHostCapture(capture, { hosts: HOSTS });
+    return measurements(await readings(capture));
   },
 };
 

@@ -52,15 +52,11 @@ export const inlineRate: Bench = {
 /** All variants in turn, since machines drift. */
 async function measure(runs: number): Promise<Measurement[]> {
   const [ours, hash, drop]: [OurRates[], Rates[], number[]] = [[], [], []];
-  const wire = new Wire();
-  try {
-    for (let run = 0; run < runs; run++) {
-      hash.push(await runHash(wire));
-      drop.push(await runDrop(wire));
-      ours.push(await runOurs(wire));
-    }
-  } finally {
-    wire.close();
+  using wire = new Wire();
+  for (let run = 0; run < runs; run++) {
+    hash.push(await runHash(wire));
+    drop.push(await runDrop(wire));
+    ours.push(await runOurs(wire));
   }
   return measurements(ours, hash, drop);
 }

@@ -2,9 +2,8 @@
  * Where does the time of an AF_XDP worker go? Its stages by the time stamp counter at several rates, how often it
  * rests, and how many buffers it finds then. The measured addon is built for this (native_xdp/stage_clock.cpp).
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { TemporaryFolder } from "../test/fixtures/temporary-folder.ts";
 import { namespacesUnavailable } from "../test/lab/namespaces.ts";
 import { buildRivals, CountingProcess, STAGES_ADDON, workerCommand } from "./counting-process.ts";
 import { type Bench, figure, type Measurement } from "./measurement.ts";
@@ -48,12 +47,8 @@ export const packetStages: Bench = {
     buildRivals();
     if (!existsSync(STAGES_ADDON)) return { skipped: "only x86 has the time stamp counter" };
     const rows: Measurement[] = [];
-    const wire = new Wire();
-    try {
-      for (const pps of RATES_PPS) rows.push(measurement(pps, await measure(wire, pps, isQuick ? 1 : RUNS)));
-    } finally {
-      wire.close();
-    }
+    using wire = new Wire();
+    for (const pps of RATES_PPS) rows.push(measurement(pps, await measure(wire, pps, isQuick ? 1 : RUNS)));
     return rows;
   },
 };
@@ -99,14 +94,10 @@ function foundText(runs: readonly Run[]): string {
 }
 
 async function measure(wire: Wire, pps: number, count: number): Promise<Run[]> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-stages-${process.pid}-`));
-  try {
-    const runs: Run[] = [];
-    for (let run = 0; run < count; run++) runs.push(await runOnce(wire, pps, join(directory, `run-${run}`)));
-    return runs;
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  using directory = new TemporaryFolder("bench-stages");
+  const runs: Run[] = [];
+  for (let run = 0; run < count; run++) runs.push(await runOnce(wire, pps, directory.at(`run-${run}`)));
+  return runs;
 }
 
 async function runOnce(wire: Wire, pps: number, path: string): Promise<Run> {

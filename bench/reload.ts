@@ -1,9 +1,7 @@
 /**
  * For how long does a reload block the event loop? Compared with reading and checking the same file on the event loop.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { loadConfigOrThrow } from "../src/config/load/load.ts";
 import { loadAddon } from "../src/dataplane/addon.ts";
 import { openLog } from "../src/observability/log.ts";
@@ -14,6 +12,7 @@ import { systemClock } from "../src/system/clock.ts";
 import { processEnvironment } from "../src/system/environment.ts";
 import { systemTimers } from "../src/system/timers.ts";
 import { localStore } from "../test/fixtures/storage/memory-state.ts";
+import { TemporaryFolder } from "../test/fixtures/temporary-folder.ts";
 import { type Bench, figure, type Measurement } from "./measurement.ts";
 
 const RUNS = 7;
@@ -32,29 +31,25 @@ export const reload: Bench = {
 };
 
 async function measure({ prefixes, targetMs }: (typeof SIZES)[number]): Promise<Measurement> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-${process.pid}-`));
-  try {
-    const path = join(directory, "floodwall.yaml");
-    writeFileSync(path, configText(prefixes, directory));
-    const ours: number[] = [];
-    const rival: number[] = [];
-    const floodwall = floodwallOn(path);
-    // Not in turns: the rival's garbage would be collected during our measurement.
-    for (let run = 0; run < RUNS; run++) ours.push(await holdUpMs(() => reloaded(floodwall)));
-    for (let run = 0; run < RUNS; run++) rival.push(await holdUpMs(async () => void loadConfigOrThrow(path)));
-    await floodwall.stop();
-    const mine = figure("Floodwall, in a thread of its own", ours);
-    return {
-      question: `reload with ${prefixes.toLocaleString("en-US")} prefixes: longest hold-up of the event loop`,
-      unit: "ms",
-      ours: mine,
-      rival: figure("the same file on the event loop", rival),
-      target: `≤ ${targetMs} ms`,
-      isMet: mine.median <= targetMs,
-    };
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  using directory = new TemporaryFolder("bench");
+  const path = directory.at("floodwall.yaml");
+  writeFileSync(path, configText(prefixes, directory.path));
+  const ours: number[] = [];
+  const rival: number[] = [];
+  const floodwall = floodwallOn(path);
+  // Not in turns: the rival's garbage would be collected during our measurement.
+  for (let run = 0; run < RUNS; run++) ours.push(await holdUpMs(() => reloaded(floodwall)));
+  for (let run = 0; run < RUNS; run++) rival.push(await holdUpMs(async () => void loadConfigOrThrow(path)));
+  await floodwall.stop();
+  const mine = figure("Floodwall, in a thread of its own", ours);
+  return {
+    question: `reload with ${prefixes.toLocaleString("en-US")} prefixes: longest hold-up of the event loop`,
+    unit: "ms",
+    ours: mine,
+    rival: figure("the same file on the event loop", rival),
+    target: `≤ ${targetMs} ms`,
+    isMet: mine.median <= targetMs,
+  };
 }
 
 /** Half of them are networks, the other half are in a hundred hostgroups. */

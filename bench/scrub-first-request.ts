@@ -40,27 +40,23 @@ export const scrubFirstRequest: Bench = {
 };
 
 async function timesOf(way: Way): Promise<number[]> {
-  const undo = new Undo();
-  try {
-    const lab = await makeBoxLab(undo, { scrub: `{ ${WAYS[way]} }` });
-    lab.victim.run(["ip", "route", "add", "local", VICTIMS, "dev", "lo"]);
-    lab.box.run(["ip", "route", "add", VICTIMS, "via", VICTIM]);
-    await echo(lab.victim, PORT);
-    if (way !== "none") await eventually(async () => (await dropping(lab)).rules > 0, "no standing rules");
-    const addresses = [...Array.from({ length: WARM_UP }, () => VICTIM), ...NEW];
-    const client = Bun.spawn(lab.client.command([process.execPath, CLIENT, String(PORT), ...addresses]), {
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "inherit",
-    });
-    const all = JSON.parse(await new Response(client.stdout).text()) as number[];
-    const { verdicts } = await dropping(lab);
-    const answered = verdicts[way === "reset" ? "answer_syn_ack" : "answer_ack"]?.packets ?? 0;
-    if (answered < NEW.length !== (way === "none")) throw new Error(`${answered} SYN were answered: ${way}`);
-    return all.slice(WARM_UP);
-  } finally {
-    await undo.all();
-  }
+  await using undo = new Undo();
+  const lab = await makeBoxLab(undo, { scrub: `{ ${WAYS[way]} }` });
+  lab.victim.run(["ip", "route", "add", "local", VICTIMS, "dev", "lo"]);
+  lab.box.run(["ip", "route", "add", VICTIMS, "via", VICTIM]);
+  await echo(lab.victim, PORT);
+  if (way !== "none") await eventually(async () => (await dropping(lab)).rules > 0, "no standing rules");
+  const addresses = [...Array.from({ length: WARM_UP }, () => VICTIM), ...NEW];
+  const client = Bun.spawn(lab.client.command([process.execPath, CLIENT, String(PORT), ...addresses]), {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const all = JSON.parse(await new Response(client.stdout).text()) as number[];
+  const { verdicts } = await dropping(lab);
+  const answered = verdicts[way === "reset" ? "answer_syn_ack" : "answer_ack"]?.packets ?? 0;
+  if (answered < NEW.length !== (way === "none")) throw new Error(`${answered} SYN were answered: ${way}`);
+  return all.slice(WARM_UP);
 }
 
 interface Dropping {

@@ -57,13 +57,9 @@ export const scrub: Bench = {
     if (unavailable !== null) return { skipped: unavailable };
     buildRivals();
     const rates: Rates = { transparent: [], reset: [], dropped: [], bareTx: [], bareDrop: [], synproxy: [] };
-    const wire = new Wire();
-    try {
-      wire.attachFar(XDP_DROP);
-      for (let run = 0; run < (isQuick ? 1 : RUNS); run++) await measureAll(wire, rates);
-    } finally {
-      wire.close();
-    }
+    using wire = new Wire();
+    wire.attachFar(XDP_DROP);
+    for (let run = 0; run < (isQuick ? 1 : RUNS); run++) await measureAll(wire, rates);
     return measurements(rates);
   },
 };

@@ -3,13 +3,11 @@
  * over its threshold? And with all hosts active and baselines on: how long, how many of the ticks run, and how much
  * memory does a host take? The whole service without its listener, on a generated capture.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { ACTIVE_ATTACKS_MAX } from "../src/limits.ts";
 import { SCREENED_ROWS_MAX } from "../src/native/constants.ts";
 import { Metrics } from "../src/observability/metrics.ts";
 import { eventually } from "../test/fixtures/service.ts";
+import { TemporaryFolder } from "../test/fixtures/temporary-folder.ts";
 import { bareFloodwall } from "./bare-floodwall.ts";
 import { bytesPerHost, costs, type Row, TICK_SHARE_MIN, tickShareOf } from "./detection/cost.ts";
 import { HOST_NETWORK, writeHostCapture } from "./host-capture.ts";
@@ -32,20 +30,16 @@ const ACTIVE = [
 export const tick: Bench = {
   question: "event loop busy for one tick with 1,000,000 tracked hosts",
   async run({ isQuick }) {
-    const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-tick-${process.pid}-`));
-    try {
-      const capture = join(directory, "hosts.pcap");
-      const seconds = (RUNS * RUN_MS) / 1000 + 15;
-      writeHostCapture(capture, { hosts: HOSTS, busy: { hosts: SCREENED_ROWS_MAX, pps: BUSY_PPS, seconds } });
-      const measurements: Measurement[] = [measurement(await ticks(directory, capture))];
-      for (const { hosts, hostBytesMax } of ACTIVE) {
-        const rows = await costs({ hosts, modes: ["baselines"], isQuick });
-        measurements.push(...rows.flatMap((row) => activeMeasurements(row, hostBytesMax)));
-      }
-      return measurements;
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
+    using directory = new TemporaryFolder("bench-tick");
+    const capture = directory.at("hosts.pcap");
+    const seconds = (RUNS * RUN_MS) / 1000 + 15;
+    writeHostCapture(capture, { hosts: HOSTS, busy: { hosts: SCREENED_ROWS_MAX, pps: BUSY_PPS, seconds } });
+    const measurements: Measurement[] = [measurement(await ticks(directory.path, capture))];
+    for (const { hosts, hostBytesMax } of ACTIVE) {
+      const rows = await costs({ hosts, modes: ["baselines"], isQuick });
+      measurements.push(...rows.flatMap((row) => activeMeasurements(row, hostBytesMax)));
     }
+    return measurements;
   },
 };
 

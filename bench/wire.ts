@@ -88,4 +88,8 @@ export class Wire {
   close(): void {
     this.#namespaces.close();
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }

@@ -5,10 +5,10 @@
  * BRAIN=brain1, or brain2, in the environment runs the tests of whole services alone, each service as this brain of a
  * running pair (fixtures/cluster/companion.ts), and exits 1 when a test fails.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BRAIN } from "./fixtures/cluster/companion.ts";
+import { TemporaryFolder } from "./fixtures/temporary-folder.ts";
 import { ROOT, sourceFiles } from "./source-tree.ts";
 import { tagsOf, topicsOf, writtenTags } from "./statements.ts";
 
@@ -53,29 +53,25 @@ function passedOf(some: readonly Case[]): number {
 }
 
 async function runTests(): Promise<Case[]> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-conformance-${process.pid}-`));
-  const report = join(directory, "report.xml");
-  try {
-    const options = ["--isolate", "--timeout", "60000", "--reporter=junit", `--reporter-outfile=${report}`];
-    const files = sourceFiles("src", "test", "dashboard").filter(
-      ({ path, text }) => path.endsWith(".test.ts") && (BRAIN === null ? isTagged(text) : startsServices(path, text)),
-    );
-    const paths = files.map(({ path }) => `./${path}`);
-    const child = Bun.spawn([process.execPath, "test", ...paths, ...options], {
-      ...{ cwd: ROOT, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
-    });
-    const output = await new Response(child.stderr).text();
-    const code = await child.exited;
-    const found = casesOf(readFileSync(report, "utf8"));
-    // What fails outside of a test, such as a file that does not load, is in no report.
-    if (code !== 0 && !found.some(({ outcome }) => outcome === "failed")) {
-      console.log(output);
-      process.exit(1);
-    }
-    return found;
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  using directory = new TemporaryFolder("conformance");
+  const report = directory.at("report.xml");
+  const options = ["--isolate", "--timeout", "60000", "--reporter=junit", `--reporter-outfile=${report}`];
+  const files = sourceFiles("src", "test", "dashboard").filter(
+    ({ path, text }) => path.endsWith(".test.ts") && (BRAIN === null ? isTagged(text) : startsServices(path, text)),
+  );
+  const paths = files.map(({ path }) => `./${path}`);
+  const child = Bun.spawn([process.execPath, "test", ...paths, ...options], {
+    ...{ cwd: ROOT, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+  });
+  const output = await new Response(child.stderr).text();
+  const code = await child.exited;
+  const found = casesOf(readFileSync(report, "utf8"));
+  // What fails outside of a test, such as a file that does not load, is in no report.
+  if (code !== 0 && !found.some(({ outcome }) => outcome === "failed")) {
+    console.log(output);
+    process.exit(1);
   }
+  return found;
 }
 
 /** Services in processes of their own: those inside of a test run on a clock that it sets. */

@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +15,15 @@ namespace floodwall::binding {
 
 /// A count as JavaScript has numbers. Exact up to 2^53: 285 years at a billion packets a second.
 [[nodiscard]] inline double numberOf(std::uint64_t count) { return static_cast<double>(count); }
+
+/// Each count under its name.
+template <std::size_t kCounts>
+[[nodiscard]] Napi::Object namedCounts(const Napi::Env& env, const std::array<const char*, kCounts>& names,
+                                       const std::array<std::uint64_t, kCounts>& counts) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kCounts; i++) object.Set(names[i], numberOf(counts[i]));
+  return object;
+}
 
 /// The argument at `index` as an object; `name` is what the error calls it.
 [[nodiscard]] Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);

@@ -32,12 +32,6 @@ Napi::Array protocolsArray(const Napi::Env& env, const FlowExporterStatus& flow)
   return protocols;
 }
 
-Napi::Object leftOutObject(const Napi::Env& env, const ExporterStatus& exporter) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kLeftOuts; i++) object.Set(kLeftOutNames[i], numberOf(exporter.leftOut[i]));
-  return object;
-}
-
 Napi::Array traitsArray(const Napi::Env& env, const FlowExporterStatus& flow) {
   Napi::Array traits = Napi::Array::New(env);
   for (std::size_t i = 0; i < kFlowTraits; i++) {
@@ -52,20 +46,6 @@ Napi::Array vendorsArray(const Napi::Env& env, const FlowExporterStatus& flow) {
     if (vendor != 0) vendors.Set(vendors.Length(), vendor);
   }
   return vendors;
-}
-
-Napi::Object notForUsObject(const Napi::Env& env, const FlowExporterStatus& flow) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kNotForUs; i++) object.Set(kNotForUsNames[i], numberOf(flow.counts.notForUs[i]));
-  return object;
-}
-
-Napi::Object byKindObject(const Napi::Env& env, const FlowExporterStatus& flow) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kUndecodedKinds; i++) {
-    object.Set(kUndecodedKindNames[i], numberOf(flow.undecodedByKind[i]));
-  }
-  return object;
 }
 
 bool isForTemplate(UndecodedKind kind) {
@@ -163,13 +143,13 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   object.Set("protocols", protocolsArray(env, flow));
   setCounts(object, exporter);
   object.Set("counted", numberOf(exporter.counted));
-  object.Set("leftOut", leftOutObject(env, exporter));
+  object.Set("leftOut", namedCounts(env, kLeftOutNames, exporter.leftOut));
   object.Set("traits", traitsArray(env, flow));
   object.Set("vendors", vendorsArray(env, flow));
   object.Set("reportIntervalMs", exporter.reportIntervalMs);
-  object.Set("notForUs", notForUsObject(env, flow));
+  object.Set("notForUs", namedCounts(env, kNotForUsNames, flow.counts.notForUs));
   object.Set("isActive", exporter.isActive);
-  object.Set("undecodedByKind", byKindObject(env, flow));
+  object.Set("undecodedByKind", namedCounts(env, kUndecodedKindNames, flow.undecodedByKind));
   object.Set("undecoded", undecodedArray(env, flow, false));
   object.Set("missingTemplates", undecodedArray(env, flow, true));
   const auto ofKind = [&](UndecodedKind kind) { return flow.undecodedByKind.at(static_cast<std::size_t>(kind)); };

@@ -12,24 +12,6 @@
 namespace floodwall::binding {
 namespace {
 
-Napi::Object parseErrorsObject(const Napi::Env& env, const ShardStats& shard) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kParseErrors; i++) object.Set(kParseErrorNames[i], numberOf(shard.parseErrors[i]));
-  return object;
-}
-
-Napi::Object encapsulatedObject(const Napi::Env& env, const ShardStats& shard) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kEncapsulations; i++) object.Set(kEncapsulationNames[i], numberOf(shard.encapsulated[i]));
-  return object;
-}
-
-Napi::Object notIpObject(const Napi::Env& env, const ShardStats& shard) {
-  Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kNotIpKinds; i++) object.Set(kNotIpKindNames[i], numberOf(shard.notIp[i]));
-  return object;
-}
-
 /// "0x0806"; of an LLC frame "llc_0x42".
 std::string etherTypeName(std::uint16_t type) {
   std::array<char, 16> text{};
@@ -59,9 +41,9 @@ Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   object.Set("countedPackets", numberOf(queue.shard.countedPackets));
   object.Set("untrackedPackets", numberOf(queue.shard.untrackedPackets));
   object.Set("foreignPackets", numberOf(queue.shard.foreignPackets));
-  object.Set("parseErrors", parseErrorsObject(env, queue.shard));
-  object.Set("encapsulated", encapsulatedObject(env, queue.shard));
-  object.Set("notIp", notIpObject(env, queue.shard));
+  object.Set("parseErrors", namedCounts(env, kParseErrorNames, queue.shard.parseErrors));
+  object.Set("encapsulated", namedCounts(env, kEncapsulationNames, queue.shard.encapsulated));
+  object.Set("notIp", namedCounts(env, kNotIpKindNames, queue.shard.notIp));
   object.Set("etherTypes", etherTypesObject(env, queue.shard));
   object.Set("droppedRingFull", numberOf(queue.droppedRingFull));
   object.Set("droppedFillEmpty", numberOf(queue.droppedFillEmpty));

@@ -2,11 +2,10 @@
  * What does detection cost at 10,000, 100,000 and 1,000,000 active hosts: a tick, the event loop and memory, with
  * thresholds alone, with baselines, and with carpet detection as well? Compared with FastNetMon's memory for a /16.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SCREENED_ROWS_MAX } from "../../src/native/constants.ts";
 import { outputOf } from "../../test/fixtures/child-output.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { fastNetMonUnavailable } from "../fastnetmon.ts";
 import { HOST_NETWORK } from "../host-capture.ts";
 import { type Bench, figure, type Measurement, percentile } from "../measurement.ts";
@@ -58,30 +57,26 @@ export interface CostsOptions {
 /** The cost of the service with this number of hosts, each of which gets packets in every second. */
 export async function costs({ hosts, modes, isQuick }: CostsOptions): Promise<Row[]> {
   const length = isQuick ? LENGTHS.quick : LENGTHS.whole;
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-detection-${process.pid}-`));
-  try {
-    const capture = join(directory, "hosts.pcap");
-    const busy = Math.min(hosts / 10, SCREENED_ROWS_MAX);
-    const seconds = FILL_SECONDS + (SETTLE_MS + length.runs * length.runMs) / 1000;
-    writeSteadyCapture(capture, { hosts, busy, seconds });
-    const rows: Row[] = [];
-    for (const mode of modes) {
-      const isLearning = mode !== "thresholds";
-      const config = configOf(capture, hosts, mode);
-      const amounts = { hosts, screened: isLearning ? busy : 0, learned: isLearning ? hosts : 0 };
-      const cost = await costOf({
-        config,
-        directory: join(directory, mode),
-        settleMs: SETTLE_MS,
-        ...amounts,
-        ...length,
-      });
-      rows.push({ hosts, mode, cost });
-    }
-    return rows;
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  using directory = new TemporaryFolder("bench-detection");
+  const capture = directory.at("hosts.pcap");
+  const busy = Math.min(hosts / 10, SCREENED_ROWS_MAX);
+  const seconds = FILL_SECONDS + (SETTLE_MS + length.runs * length.runMs) / 1000;
+  writeSteadyCapture(capture, { hosts, busy, seconds });
+  const rows: Row[] = [];
+  for (const mode of modes) {
+    const isLearning = mode !== "thresholds";
+    const config = configOf(capture, hosts, mode);
+    const amounts = { hosts, screened: isLearning ? busy : 0, learned: isLearning ? hosts : 0 };
+    const cost = await costOf({
+      config,
+      directory: directory.at(mode),
+      settleMs: SETTLE_MS,
+      ...amounts,
+      ...length,
+    });
+    rows.push({ hosts, mode, cost });
   }
+  return rows;
 }
 
 async function costOf(order: CostOrder): Promise<Cost> {

@@ -24,17 +24,13 @@ export async function fastNetMonMemory(): Promise<RivalMemory | null> {
 }
 
 async function residentBytes(network: string, hosts: number): Promise<number> {
-  const wire = new Wire();
+  using wire = new Wire();
+  wire.attach(XDP_PASS);
+  const rival = await FastNetMon.start({ namespace: wire.box, interface: DEVICE, network, thresholdPps: 1e9 });
   try {
-    wire.attach(XDP_PASS);
-    const rival = await FastNetMon.start({ namespace: wire.box, interface: DEVICE, network, thresholdPps: 1e9 });
-    try {
-      await wire.flood({ target: "10.1.0.0", hosts, sources: 1000, pps: PPS, seconds: SECONDS });
-      return rival.residentBytes();
-    } finally {
-      await rival.stop();
-    }
+    await wire.flood({ target: "10.1.0.0", hosts, sources: 1000, pps: PPS, seconds: SECONDS });
+    return rival.residentBytes();
   } finally {
-    wire.close();
+    await rival.stop();
   }
 }

@@ -6,12 +6,11 @@
  * SHAPE: --nodes 20 --zones 50 --groups 4 --seed 1   PLAY: --seconds 60 (0: until it is interrupted) --orders 1 --window 10
  * Driven, it reads commands, one a line, and answers each with a line of JSON: summary, mark, delivery, reset.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { systemTimers } from "../../src/system/timers.ts";
 import { ServiceProcess } from "../../test/fixtures/service.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { percentile } from "../measurement.ts";
 import { Fleet, type FleetSummary } from "./fleet.ts";
 import { FleetConfig, type FleetShape } from "./fleet-config.ts";
@@ -41,22 +40,18 @@ else {
 }
 
 async function run(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), `floodwall-edge-sim-${process.pid}-`));
+  using folder = new TemporaryFolder("edge-sim");
   const config = new FleetConfig(shapeAsked());
+  config.writeTo(folder.path);
+  const service = await ServiceProcess.start({
+    config: config.text(folder.at("zones.yaml")),
+    api: config.tokens(),
+    env: config.secrets(),
+  });
   try {
-    config.writeTo(folder);
-    const service = await ServiceProcess.start({
-      config: config.text(join(folder, "zones.yaml")),
-      api: config.tokens(),
-      env: config.secrets(),
-    });
-    try {
-      await play(folder, new URL(`http://127.0.0.1:${service.port}`));
-    } finally {
-      await service.remove();
-    }
+    await play(folder.path, new URL(`http://127.0.0.1:${service.port}`));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    await service.remove();
   }
 }
 

@@ -51,21 +51,17 @@ interface Run {
 }
 
 async function run(traffic: Omit<RecordTraffic, "port" | "totals">, receiveBuffer: number): Promise<Run> {
-  const undo = new Undo();
+  await using undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
-  try {
-    const namespace = namespaces.add("collector");
-    const options = { port: PORT, networks: [NETWORK], exporters: [EXPORTERS], receiveBuffer, keepsTotals: false };
-    const collector = await Collector.start(namespace, options, COUNTER);
-    undo.add(() => collector.stop());
-    const before = await collector.counts();
-    const totals = join(undo.folder("totals"), "totals");
-    await sendRecords(namespace, { ...traffic, port: PORT, totals }, SENDER);
-    return { before, after: await collector.counts(), sent: readTotals(totals).exporters };
-  } finally {
-    await undo.all();
-  }
+  const namespace = namespaces.add("collector");
+  const options = { port: PORT, networks: [NETWORK], exporters: [EXPORTERS], receiveBuffer, keepsTotals: false };
+  const collector = await Collector.start(namespace, options, COUNTER);
+  undo.add(() => collector.stop());
+  const before = await collector.counts();
+  const totals = join(undo.folder("totals"), "totals");
+  await sendRecords(namespace, { ...traffic, port: PORT, totals }, SENDER);
+  return { before, after: await collector.counts(), sent: readTotals(totals).exporters };
 }
 
 async function burst(text: string, receiveBuffer: number): Promise<Measurement[]> {

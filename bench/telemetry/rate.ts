@@ -66,13 +66,9 @@ export const telemetryRate: Bench = {
     const unavailable = namespacesUnavailable() ?? receiversUnavailable();
     if (unavailable !== null) return { skipped: unavailable };
     buildRecordSender();
-    const undo = new Undo();
-    try {
-      grantReceiveBuffers(undo, RECEIVE_BUFFER);
-      return await measureAll(isQuick ? LENGTHS.quick : LENGTHS.whole);
-    } finally {
-      await undo.all();
-    }
+    await using undo = new Undo();
+    grantReceiveBuffers(undo, RECEIVE_BUFFER);
+    return await measureAll(isQuick ? LENGTHS.quick : LENGTHS.whole);
   },
 };
 
@@ -132,23 +128,19 @@ export async function measure(
   { name, per }: (typeof PROTOCOLS)[number],
   steps: number,
 ): Promise<Run> {
-  const undo = new Undo();
+  await using undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
-  try {
-    const namespace = namespaces.add("collector");
-    const receiver = await kind.start({ namespace, protocol: name, undo });
-    undo.add(() => receiver.stop());
-    const traffic = { protocol: name, port: PORT, exporters: EXPORTERS, per } as const;
-    // Templates, and what is made at the first record.
-    const first = await sent(namespace, { ...traffic, rate: 50_000, seconds: 0.5 });
-    const flood = await floodCost(namespace, receiver, traffic);
-    const accounted = await accountedOf(receiver, [first, flood.trial], per);
-    const held = await rateHeld(namespace, traffic, 1e9 / flood.ns, steps);
-    return { ns: flood.ns, offered: flood.offered, held, accounted };
-  } finally {
-    await undo.all();
-  }
+  const namespace = namespaces.add("collector");
+  const receiver = await kind.start({ namespace, protocol: name, undo });
+  undo.add(() => receiver.stop());
+  const traffic = { protocol: name, port: PORT, exporters: EXPORTERS, per } as const;
+  // Templates, and what is made at the first record.
+  const first = await sent(namespace, { ...traffic, rate: 50_000, seconds: 0.5 });
+  const flood = await floodCost(namespace, receiver, traffic);
+  const accounted = await accountedOf(receiver, [first, flood.trial], per);
+  const held = await rateHeld(namespace, traffic, 1e9 / flood.ns, steps);
+  return { ns: flood.ns, offered: flood.offered, held, accounted };
 }
 
 interface Trial {

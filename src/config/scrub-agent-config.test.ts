@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultyFiles } from "../../test/fixtures/config/fault-table.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { describeProblem } from "../schema/problem.ts";
 import { checkConfig } from "./check.ts";
 import { readConfigFile } from "./load/read-file.ts";
@@ -227,38 +227,34 @@ describe("what is perhaps unintended:", () => {
 
 test("floodwall check knows it by its keys, and says what it says of the service's", () => {
   const environment = { read: () => null, readFile: () => ({ kind: "invalid" as const, problems: [] }) };
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-scrub-${process.pid}-`));
-  const file = join(directory, "scrub.yaml");
+  using directory = new TemporaryFolder("scrub");
+  const file = directory.at("scrub.yaml");
   const check = (text: string) => {
     writeFileSync(file, text);
     return checkConfig(file, environment);
   };
-  try {
-    expect(check(MINIMAL.replace("eth1", "eth1, eth1"))).toEqual({
-      lines: [
-        `${file}:3: dataplane.interfaces[1]: eth1 is there already, as dataplane.interfaces[0]: remove one of them`,
-        `${file}: 1 error`,
-      ],
-      exitCode: 1,
-      checked: null,
-    });
-    const nodeFileFindings = () => [{ path: ["prefix_sets", 0, "file"], rule: "absent" }];
-    writeFileSync(file, `${MINIMAL}prefix_sets: [{name: drop, file: /drop}]\n`);
-    expect(checkConfig(file, { ...environment, nodeFileFindings })).toMatchObject({
-      lines: [`${file}:4: prefix_sets[0].file: absent`, `${file}: 1 error`],
-      exitCode: 1,
-    });
-    expect(check(MINIMAL)).toMatchObject({
-      lines: [
-        `${file}:1: dry_run: warning: is true: the rule document is followed, nothing is dropped`,
-        `${file}:1: bounds: warning: has no networks: an attacker who controls the service can have packets to every destination dropped here`,
-        `${file}:2: controller: warning: has no token_env: only a service without tokens answers`,
-        `${file}: valid`,
-      ],
-      exitCode: 0,
-      checked: { role: "scrub", config: { node: "scrub1" } },
-    });
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  expect(check(MINIMAL.replace("eth1", "eth1, eth1"))).toEqual({
+    lines: [
+      `${file}:3: dataplane.interfaces[1]: eth1 is there already, as dataplane.interfaces[0]: remove one of them`,
+      `${file}: 1 error`,
+    ],
+    exitCode: 1,
+    checked: null,
+  });
+  const nodeFileFindings = () => [{ path: ["prefix_sets", 0, "file"], rule: "absent" }];
+  writeFileSync(file, `${MINIMAL}prefix_sets: [{name: drop, file: /drop}]\n`);
+  expect(checkConfig(file, { ...environment, nodeFileFindings })).toMatchObject({
+    lines: [`${file}:4: prefix_sets[0].file: absent`, `${file}: 1 error`],
+    exitCode: 1,
+  });
+  expect(check(MINIMAL)).toMatchObject({
+    lines: [
+      `${file}:1: dry_run: warning: is true: the rule document is followed, nothing is dropped`,
+      `${file}:1: bounds: warning: has no networks: an attacker who controls the service can have packets to every destination dropped here`,
+      `${file}:2: controller: warning: has no token_env: only a service without tokens answers`,
+      `${file}: valid`,
+    ],
+    exitCode: 0,
+    checked: { role: "scrub", config: { node: "scrub1" } },
+  });
 });

@@ -1,11 +1,12 @@
 /** The addon takes the most that the configuration's schema lets through; one more is refused by both in plain words. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
 import { ACTIVE_ATTACKS_MAX, DYNAMIC_RULES_MAX, HOST_IDLE_MS, HOSTGROUPS_MAX, PREFIXES_MAX } from "../limits.ts";
-import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
+import { wideRule } from "../mitigation/rules/rule.ts";
 import {
   CPU_NUMBER_MAX,
   FILTER_ENTRIES_MAX,
@@ -30,7 +31,7 @@ import { openKernelFilter } from "./kernel-filter.ts";
 import type { Engine, EngineOptions } from "./native.d.ts";
 
 /** Only against a hang: tables at their bounds take a while on a busy machine. */
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const OPTIONS: EngineOptions = {
   maxHosts: 1024,
   windowMs: 1000,
@@ -106,20 +107,16 @@ describe("the engine", () => {
     expect(problemsOf(`detection: {${key}: ${value}}`)).toContainEqual(expect.stringContaining(refusal));
   });
 
-  test(
-    "takes all prefixes and hostgroups that can be configured, and watches all attacked hosts",
-    async () => {
-      const engine = openEngine({});
-      const groups = HOSTGROUPS_MAX + 1;
-      engine.setNetworks(networks(PREFIXES_MAX, groups));
-      engine.setScreens(new Float64Array(groups * 2 * METRICS.length));
-      engine.setWatched(networks(ACTIVE_ATTACKS_MAX, 1).addresses);
-      const { screened } = await engine.tick();
-      expect(screened).toBe(ACTIVE_ATTACKS_MAX);
-      expect(ACTIVE_ATTACKS_MAX).toBeLessThan(SCREENED_ROWS_MAX);
-    },
-    TIMEOUT_MS,
-  );
+  test("takes all prefixes and hostgroups that can be configured, and watches all attacked hosts", async () => {
+    const engine = openEngine({});
+    const groups = HOSTGROUPS_MAX + 1;
+    engine.setNetworks(networks(PREFIXES_MAX, groups));
+    engine.setScreens(new Float64Array(groups * 2 * METRICS.length));
+    engine.setWatched(networks(ACTIVE_ATTACKS_MAX, 1).addresses);
+    const { screened } = await engine.tick();
+    expect(screened).toBe(ACTIVE_ATTACKS_MAX);
+    expect(ACTIVE_ATTACKS_MAX).toBeLessThan(SCREENED_ROWS_MAX);
+  });
 
   test("refuses tables beyond its bounds, and names them", () => {
     const engine = openEngine({});
@@ -160,20 +157,16 @@ describe.skipIf(bpfUnavailable !== null)(`the filter${skipped}`, () => {
     return filter;
   }
 
-  test(
-    "opens with as many rules and pairs as can be configured",
-    () => {
-      const entries = (count: number) =>
-        problemsOf(`dataplane: {interfaces: [eth1], limits: {max_dynamic_rules: ${count}}}\nban: {max_active_bans: 1}`);
-      expect(entries(DYNAMIC_RULES_MAX)).toEqual([]);
-      expect(openFilter(DYNAMIC_RULES_MAX).status()).toMatchObject({ maxPairs: DYNAMIC_RULES_MAX, pairs: 0 });
-      expect(entries(DYNAMIC_RULES_MAX + 1)).toContainEqual(expect.stringContaining(`to ${DYNAMIC_RULES_MAX}, not`));
-      expect(() => openFilter(FILTER_ENTRIES_MAX + 1)).toThrow(
-        new RangeError(`maxPairs must be from 1 to ${FILTER_ENTRIES_MAX}`),
-      );
-    },
-    TIMEOUT_MS,
-  );
+  test("opens with as many rules and pairs as can be configured", () => {
+    const entries = (count: number) =>
+      problemsOf(`dataplane: {interfaces: [eth1], limits: {max_dynamic_rules: ${count}}}\nban: {max_active_bans: 1}`);
+    expect(entries(DYNAMIC_RULES_MAX)).toEqual([]);
+    expect(openFilter(DYNAMIC_RULES_MAX).status()).toMatchObject({ maxPairs: DYNAMIC_RULES_MAX, pairs: 0 });
+    expect(entries(DYNAMIC_RULES_MAX + 1)).toContainEqual(expect.stringContaining(`to ${DYNAMIC_RULES_MAX}, not`));
+    expect(() => openFilter(FILTER_ENTRIES_MAX + 1)).toThrow(
+      new RangeError(`maxPairs must be from 1 to ${FILTER_ENTRIES_MAX}`),
+    );
+  });
 
   test("holds as many rules for one destination as detection may ask for, and refuses one more", () => {
     const filter = openFilter(1024);

@@ -1,14 +1,12 @@
 /** The data plane over a fake kernel. With the real one: src/dataplane/filter-attachment.test.ts. */
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
@@ -248,18 +246,14 @@ describe("the data plane", () => {
   });
 
   test("in dry run the filter of an earlier process is removed, unless another process owns it", () => {
-    const directory = mkdtempSync(join(tmpdir(), "floodwall-pins-"));
-    try {
-      const config = edited(CONFIG, "dry_run: false", "dry_run: true");
-      const there = { ...config, dataplane: { ...(config.dataplane as DataplaneConfig), pinPath: directory } };
-      make(there).start();
-      expect(kernel.calls).toEqual([]);
-      kernel.pinned = "healthy";
-      make(there).start();
-      expect(kernel.calls).toEqual(["open", "attach", "close detach"]);
-    } finally {
-      rmSync(directory, { recursive: true });
-    }
+    using directory = new TemporaryFolder("pins");
+    const config = edited(CONFIG, "dry_run: false", "dry_run: true");
+    const there = { ...config, dataplane: { ...(config.dataplane as DataplaneConfig), pinPath: directory.path } };
+    make(there).start();
+    expect(kernel.calls).toEqual([]);
+    kernel.pinned = "healthy";
+    make(there).start();
+    expect(kernel.calls).toEqual(["open", "attach", "close detach"]);
   });
 });
 

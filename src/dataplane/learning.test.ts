@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { knownOf } from "../../test/fixtures/baselines.ts";
 import { pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { folder } from "../../test/fixtures/folders.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
@@ -17,12 +17,11 @@ const HOST = addressToBytes(address("10.0.0.1"));
 const SECOND = { nowSeconds: 1, seconds: 1, hour: 0, intoSeconds: 1, idleSeconds: 0, windowMs: 1000 };
 
 const native = loadAddon();
-let directory = "";
+const directory = folder("learning");
 let engine: Engine;
 let rates: LearnedRates;
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-learning-${process.pid}-`));
   const path = join(directory, "one.pcap");
   const frame = ethernet(ip({ src: "192.0.2.1", dst: "10.0.0.1" }, udp({ sourcePort: 1, destinationPort: 2 })));
   writeFileSync(path, pcapBytes([{ frame, atNs: 1_700_000_000_000_000_000n }], { precision: "nano" }));
@@ -33,10 +32,7 @@ beforeAll(() => {
   engine.setNetworks(networksOf(["10.0.0.0/24"]));
   engine.openReplay(path).advance();
 });
-afterAll(() => {
-  engine.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => engine.close());
 
 function opened(): LearnedRates {
   rates = native.openBaselines({ capacity: 16, directions: 1 });

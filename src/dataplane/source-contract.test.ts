@@ -1,14 +1,12 @@
 /** The common contract of all sources: the same frames give the same counts. */
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
 import { DEVICE, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { describeLive, skipped, VethCapture, WARM_UP_HOST } from "../../test/fixtures/dataplane/veth-capture.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/packets/mixed-traffic.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import type { SourceOptions, SourceStatus } from "./native.d.ts";
 
 const afXdp = { kind: "af_xdp", interface: DEVICE, queues: null, zeroCopy: "auto", cpus: [] } as const;
@@ -50,10 +48,10 @@ async function expectSameCounts(capture: PacketProcess, before?: SourceStatus): 
 
 describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
   test("counts every frame to its host and class", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "floodwall-contract-"));
+    using directory = new TemporaryFolder("contract");
     const capture = new PacketProcess();
     try {
-      const path = join(directory, "mixed.pcap");
+      const path = directory.at("mixed.pcap");
       await Bun.write(path, pcapBytes(evenly(MIXED_FRAMES)));
       await capture.ask("setNetworks", NETWORKS);
       await capture.open({ kind: "pcap_file", path, pace });
@@ -61,7 +59,6 @@ describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
       await capture.until(({ state }) => state === "ended");
     } finally {
       await capture.kill();
-      rmSync(directory, { recursive: true });
     }
   });
 });

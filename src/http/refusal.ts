@@ -23,25 +23,9 @@ import { TENANT_TARGETS_MAX, TENANT_TARGETS_PER_TENANT, type TenantTargetRefusal
 import { jsonAnswer } from "./server/answer.ts";
 
 export type Refusal =
-  | { readonly kind: "unknown_path" }
-  /** On an open API: Host or Origin names another machine. */
-  | { readonly kind: "foreign_host" }
-  /** With the cookie of a signed-in browser: not from the dashboard's own page. */
-  | { readonly kind: "foreign_page" }
-  | { readonly kind: "no_browser_session" }
-  | { readonly kind: "unknown_browser_session" }
-  /** Missing, unknown or ambiguous: the caller does not learn which. */
-  | { readonly kind: "no_valid_token" }
-  | { readonly kind: "insufficient_role" }
-  | { readonly kind: "unscoped_only" }
-  | { readonly kind: "other_node" }
-  | { readonly kind: "starting" }
-  | { readonly kind: "wrong_media_type" }
-  /** An escape in the path or the query is invalid, or not UTF-8. */
-  | { readonly kind: "invalid_url" }
+  | { readonly kind: keyof typeof FIXED }
   /** `what`: the name of the body in the interface. */
   | { readonly kind: "body_too_large"; readonly limitBytes: number; readonly what?: "report" }
-  | { readonly kind: "body_cut_short" }
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
   | { readonly kind: "invalid_ip"; readonly text: string }
@@ -49,64 +33,21 @@ export type Refusal =
   | { readonly kind: "invalid_prefix"; readonly text: string; readonly rule: string }
   /** A parameter of the query, and what is wrong with it. */
   | { readonly kind: "invalid_query"; readonly detail: string }
-  /** A target outside of the caller's tenant, whether it exists or not. */
-  | { readonly kind: "foreign_target" }
   | { readonly kind: "no_active_ban"; readonly target: string }
   | { readonly kind: "source_block_refused"; readonly refusal: BlockRefusal }
-  | { readonly kind: "no_source_block" }
   | { readonly kind: "protection_refused"; readonly refusal: ProtectionRefusal }
-  /** Nothing was chosen for the prefix. */
-  | { readonly kind: "no_protection" }
-  /** The prefix is in no network, or in several hostgroups. */
-  | { readonly kind: "not_one_hostgroup" }
-  /** There is none with this id, or it belongs to another tenant. */
-  | { readonly kind: "unknown_attack" }
-  /** There is none with this id, or it belongs to another tenant. */
-  | { readonly kind: "unknown_incident" }
-  | { readonly kind: "unknown_notify_target" }
   | { readonly kind: "notify_target_refused"; readonly refusal: TenantTargetRefusal }
-  | { readonly kind: "unknown_hostgroup" }
-  | { readonly kind: "no_group_settings" }
-  /** The subject of a share does not exist, or is another tenant's. */
-  | { readonly kind: "unknown_subject" }
-  | { readonly kind: "unknown_shared_link" }
   | { readonly kind: "shared_link_refused"; readonly refusal: Overrun | "not_allowed" }
   | { readonly kind: "incident_refused"; readonly refusal: WorkRefusal }
-  /** The attack is known, but no packets of it are kept. */
-  | { readonly kind: "no_packets" }
-  /** None with the requested outcome. */
-  | { readonly kind: "no_packets_of_outcome" }
-  | { readonly kind: "unknown_scrub_node" }
-  | { readonly kind: "unknown_edge_node" }
-  | { readonly kind: "unknown_zone" }
-  /** The zones file could not be used at the start, and none was kept: a node keeps the document that it has. */
-  | { readonly kind: "zones_unknown" }
-  /** Reading a zone of another tenant, whether it exists or not. */
-  | { readonly kind: "foreign_zone" }
-  /** A zone of another tenant, without owner, or unknown: the caller cannot distinguish these. */
-  | { readonly kind: "foreign_lever" }
-  /** On an open API no caller can prove to be a node. */
-  | { readonly kind: "node_needs_token" }
   | { readonly kind: "lever_refused"; readonly refusal: LeverRefusal }
   | { readonly kind: "filter_rule_refused"; readonly refusal: RuleOrderRefusal }
-  | { readonly kind: "unknown_filter_rule" }
   | { readonly kind: "maintenance_refused"; readonly refusal: WindowRefusal }
-  | { readonly kind: "unknown_window" }
-  /** The brains of a cluster cannot agree on them for now. */
-  | { readonly kind: "slots_unavailable" }
   | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The environment failed; the message is suitable for callers. */
   | { readonly kind: "fault"; readonly message: string }
-  | { readonly kind: "history_fault" }
-  /** A bug: the answer has no details. */
-  | { readonly kind: "bug" }
-  | { readonly kind: "stopping" }
   /** In progress at once, of the caller's tenant or token. */
-  | { readonly kind: "too_many_of_share"; readonly what: "orders" | "history" | "streams" | "pages" }
-  | { readonly kind: "too_many_holds" }
-  | { readonly kind: "too_many_streams" }
-  | { readonly kind: "too_many_pages" };
+  | { readonly kind: "too_many_of_share"; readonly what: keyof typeof OF_SHARE };
 
 export function invalidBody(detail: string) {
   return { kind: "invalid_body", detail } as const;
@@ -213,13 +154,6 @@ export function refuse(refusal: Refusal): Response {
   return answer;
 }
 
-const TOO_MANY = {
-  // Texts of the interface, also for the scrub nodes' channel.
-  too_many_holds: "too many concurrent zone holds",
-  too_many_streams: "too many event streams",
-  too_many_pages: "too many pages at once",
-};
-
 const OF_SHARE = {
   orders: "your share of orders at once is taken: wait for those in progress",
   history: "your share of requests to the history at once is taken: wait for those in progress",
@@ -234,16 +168,22 @@ const SHARED_LINK_REFUSALS = {
 };
 
 const FORBIDDEN = {
+  /** On an open API. */
   foreign_host: "Host or Origin names another machine: use localhost, or configure a token",
+  /** With the cookie of a signed-in browser. */
   foreign_page: "a signed-in browser may send this from the dashboard's own page only: see api.oidc.public_url",
   insufficient_role: "this token's role may not perform this action",
   unscoped_only: "restricted to unscoped tokens",
   other_node: "this token is bound to another node",
+  /** Whether it exists or not. */
   foreign_target: "target is outside your tenant",
+  /** Reading a zone, whether it exists or not. */
   foreign_zone: "zone is outside your tenant",
 };
 
+/** Resources of another tenant are absent, too. */
 const ABSENT = {
+  unknown_path: "not found",
   no_source_block: "no such source block",
   no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
   no_packets_of_outcome:
@@ -253,6 +193,7 @@ const ABSENT = {
   unknown_notify_target: "unknown target of notifications: GET /api/v1/notify/targets lists them",
   unknown_hostgroup: "unknown hostgroup",
   no_group_settings: "nothing is set for this hostgroup",
+  /** The subject of a share. */
   unknown_subject: "unknown attack, incident, tenant or hostgroup",
   unknown_shared_link: "unknown shared link",
   unknown_browser_session: "no such browser is signed in",
@@ -263,48 +204,68 @@ const ABSENT = {
   unknown_window: "no window of this name was ordered",
   unknown_filter_rule: "no rule of this name was ordered",
   unknown_zone: "unknown zone",
-  // The caller cannot distinguish them.
+  /** A zone of another tenant, without owner, or unknown: the caller cannot distinguish these. */
   foreign_lever: "unknown zone",
 };
 
-function isAbsent(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof ABSENT } {
-  return Object.hasOwn(ABSENT, refusal.kind);
-}
-
-function isForbidden(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof FORBIDDEN } {
-  return Object.hasOwn(FORBIDDEN, refusal.kind);
-}
-
-const SLOTS_UNAVAILABLE = "the etcd of the cluster, which keeps the slots, cannot be reached: request it again later";
 const UNAVAILABLE = {
   starting: "the service is starting",
+  /** The file could not be used at the start, and none was kept. */
   zones_unknown: "the zones file cannot be used: correct it and reload; nodes keep their last document",
   stopping: "the service is stopping",
 };
 
-function isUnavailable(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof UNAVAILABLE } {
-  return Object.hasOwn(UNAVAILABLE, refusal.kind);
+/** For all callers together; texts of the interface, also for the scrub nodes' channel. */
+const TOO_MANY = {
+  too_many_holds: "too many concurrent zone holds",
+  too_many_streams: "too many event streams",
+  too_many_pages: "too many pages at once",
+};
+
+/** Those with one text. */
+const FIXED = {
+  ...withStatus(403, FORBIDDEN),
+  ...withStatus(404, ABSENT),
+  ...withStatus(429, TOO_MANY, 1),
+  ...withStatus(503, UNAVAILABLE),
+  /** An escape in the path or the query. */
+  invalid_url: { status: 400, error: "invalid URL: an escape is broken or not UTF-8" },
+  body_cut_short: { status: 400, error: "request body ended early" },
+  /** Missing, unknown or ambiguous: the caller does not learn which. */
+  no_valid_token: { status: 401, error: "missing or invalid bearer token" },
+  /** On an open API no caller can prove to be a node. */
+  node_needs_token: { status: 401, error: "node identity needs an API token" },
+  no_browser_session: { status: 409, error: "this caller has a token: only a signed-in browser can sign out" },
+  wrong_media_type: { status: 415, error: "Content-Type must be application/json" },
+  /** A bug: the answer has no details. */
+  bug: { status: 500, error: "internal error" },
+  history_fault: { status: 502, error: "the history cannot be read" },
+  slots_unavailable: {
+    status: 503,
+    error: "the etcd of the cluster, which keeps the slots, cannot be reached: request it again later",
+    retryAfterSeconds: SLOT_RETRY_SECONDS_MAX,
+  },
+};
+
+function withStatus<Kind extends string>(
+  status: number,
+  texts: Readonly<Record<Kind, string>>,
+  retryAfterSeconds?: number,
+): Record<Kind, Description> {
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  const described = Object.entries<string>(texts).map(([kind, error]) => [kind, { status, error, ...retry }]);
+  return Object.fromEntries(described) as Record<Kind, Description>;
+}
+
+function isFixed(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof FIXED } {
+  return Object.hasOwn(FIXED, refusal.kind);
 }
 
 export function describeRefusal(refusal: Refusal): Description {
-  if (isAbsent(refusal)) return { status: 404, error: ABSENT[refusal.kind] };
-  if (isForbidden(refusal)) return { status: 403, error: FORBIDDEN[refusal.kind] };
-  if (isUnavailable(refusal)) return { status: 503, error: UNAVAILABLE[refusal.kind] };
+  if (isFixed(refusal)) return FIXED[refusal.kind];
   switch (refusal.kind) {
-    case "unknown_path":
-      return { status: 404, error: "not found" };
-    case "no_valid_token":
-      return { status: 401, error: "missing or invalid bearer token" };
-    case "no_browser_session":
-      return { status: 409, error: "this caller has a token: only a signed-in browser can sign out" };
-    case "wrong_media_type":
-      return { status: 415, error: "Content-Type must be application/json" };
-    case "invalid_url":
-      return { status: 400, error: "invalid URL: an escape is broken or not UTF-8" };
     case "body_too_large":
       return { status: 413, error: `${refusal.what ?? "request body"} exceeds ${refusal.limitBytes / 1024} KiB` };
-    case "body_cut_short":
-      return { status: 400, error: "request body ended early" };
     case "invalid_body":
       return { status: 400, error: `invalid JSON body: ${echo(refusal.detail)}` };
     case "invalid_ip":
@@ -325,32 +286,20 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 409, error: SHARED_LINK_REFUSALS[refusal.refusal] };
     case "incident_refused":
       return { status: 409, error: INCIDENT_REFUSALS[refusal.refusal] };
-    case "node_needs_token":
-      return { status: 401, error: "node identity needs an API token" };
     case "filter_rule_refused":
       return { status: 409, error: FILTER_RULE_REFUSALS[refusal.refusal] };
     case "maintenance_refused":
       return { status: 409, error: WINDOW_REFUSALS[refusal.refusal] };
     case "lever_refused":
       return { status: 409, error: LEVER_REFUSALS[refusal.refusal] };
-    case "slots_unavailable":
-      return { status: 503, error: SLOTS_UNAVAILABLE, retryAfterSeconds: SLOT_RETRY_SECONDS_MAX };
     case "challenge_refused":
       return CHALLENGE_REFUSALS[refusal.refusal];
     case "invalid_config":
       return { status: 400, error: problemText(refusal.problems) };
     case "fault":
       return { status: 503, error: refusal.message };
-    case "history_fault":
-      return { status: 502, error: "the history cannot be read" };
-    case "bug":
-      return { status: 500, error: "internal error" };
     case "too_many_of_share":
       return { status: 429, error: OF_SHARE[refusal.what], retryAfterSeconds: 1 };
-    case "too_many_holds":
-    case "too_many_streams":
-    case "too_many_pages":
-      return { status: 429, error: TOO_MANY[refusal.kind], retryAfterSeconds: 1 };
     default:
       return refusal satisfies never;
   }

@@ -56,6 +56,13 @@ export function step(query: URLSearchParams, { fromMs, toMs }: TimeRange): Step 
   return { kind: "step", stepSeconds };
 }
 
+export function steppedRange(query: URLSearchParams, nowMs: number): (TimeRange & Omit<Step, "kind">) | InvalidQuery {
+  const range = timeRange(query, nowMs);
+  if (range.kind !== "range") return range;
+  const stepped = step(query, range);
+  return stepped.kind === "step" ? { ...range, stepSeconds: stepped.stepSeconds } : stepped;
+}
+
 export function bucketCount(fromMs: number, toMs: number, stepSeconds: number): number {
   return Math.ceil(toMs / (stepSeconds * 1000)) - Math.floor(fromMs / (stepSeconds * 1000));
 }

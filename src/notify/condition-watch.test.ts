@@ -11,7 +11,7 @@ function setup() {
 
 const losing = (found: string | null): ConditionReading => ({ kind: "capture_losing", name: "eth0", found });
 const lost = (name: string, found: string | null): ConditionReading => ({ kind: "scrub_node_lost", name, found });
-const { beginsAfterMs, endsAfterMs } = CONDITIONS.capture_losing;
+const { beginsAfterMs = 0, endsAfterMs = 0 } = CONDITIONS.capture_losing;
 
 test("a condition begins once it has lasted, and is not repeated", () => {
   const at = setup();

@@ -58,7 +58,7 @@ export class ConditionWatch {
   #next(key: string, reading: ConditionReading, monotonicMs: number): ConditionChange | null {
     const { kind, name, found, isUnknown = false } = reading;
     if (isUnknown) return null;
-    const { beginsAfterMs, endsAfterMs } = CONDITIONS[kind];
+    const { beginsAfterMs = 0, endsAfterMs = 0 } = CONDITIONS[kind];
     const known = this.#known.get(key) ?? { reading, sinceMs: null, isNotified: false, isRepeated: false };
     const isTurning = known.isNotified === (found === null);
     if (!isTurning) {

@@ -4,23 +4,7 @@
  */
 import type { Severity } from "../targets/target-words.ts";
 
-/** Kinds of events, by the begin. */
-export const CONDITION_KINDS = [
-  "scrub_node_lost",
-  "edge_node_lost",
-  "edge_node_fault",
-  "capture_lost",
-  "capture_losing",
-  "speaker_down",
-  "disk_nearly_full",
-  "diversion_begun",
-  "diversion_confirmed",
-  "diversion_lost",
-  "diversion_failed",
-  "diversion_stuck",
-] as const;
-export type ConditionKind = (typeof CONDITION_KINDS)[number];
-
+/** Kinds of events: that of the end by that of the begin. */
 export const CONDITION_ENDS = {
   scrub_node_lost: "scrub_node_found",
   edge_node_lost: "edge_node_found",
@@ -34,8 +18,10 @@ export const CONDITION_ENDS = {
   diversion_lost: "diversion_lost_over",
   diversion_failed: "diversion_failed_over",
   diversion_stuck: "diversion_stuck_over",
-} as const satisfies Readonly<Record<ConditionKind, string>>;
+} as const;
+export type ConditionKind = keyof typeof CONDITION_ENDS;
 export type ConditionEnd = (typeof CONDITION_ENDS)[ConditionKind];
+export const CONDITION_KINDS = Object.keys(CONDITION_ENDS) as readonly ConditionKind[];
 
 /** One part, and what is wrong with it. */
 export interface Condition {
@@ -58,9 +44,9 @@ interface ConditionTraits {
   readonly view: string;
   /** Counted, at the begin and at the end: one, and many. */
   readonly nouns: readonly [begin: readonly [string, string], end: readonly [string, string]];
-  /** How long it must last to begin, and how long it must be absent to end, ms. */
-  readonly beginsAfterMs: number;
-  readonly endsAfterMs: number;
+  /** How long it must last to begin, and how long it must be absent to end, ms. Absent: 0. */
+  readonly beginsAfterMs?: number;
+  readonly endsAfterMs?: number;
 }
 
 export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
@@ -76,8 +62,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["lost scrub node", "lost scrub nodes"],
       ["scrub node that polls again", "scrub nodes that poll again"],
     ],
-    beginsAfterMs: 0,
-    endsAfterMs: 0,
   },
   edge_node_lost: {
     severity: "critical",
@@ -91,8 +75,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["lost edge node", "lost edge nodes"],
       ["edge node that polls again", "edge nodes that poll again"],
     ],
-    beginsAfterMs: 0,
-    endsAfterMs: 0,
   },
   edge_node_fault: {
     severity: "critical",
@@ -107,7 +89,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["edge node whose fault is over", "edge nodes whose fault is over"],
     ],
     beginsAfterMs: 30_000,
-    endsAfterMs: 0,
   },
   capture_lost: {
     severity: "critical",
@@ -152,7 +133,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["BGP speaker that answers again", "BGP speakers that answer again"],
     ],
     beginsAfterMs: 10_000,
-    endsAfterMs: 0,
   },
   disk_nearly_full: {
     severity: "critical",
@@ -166,7 +146,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["disk that is nearly full", "disks that are nearly full"],
       ["disk that has room again", "disks that have room again"],
     ],
-    beginsAfterMs: 0,
     endsAfterMs: 300_000,
   },
   diversion_begun: {
@@ -181,8 +160,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["diversion that is requested", "diversions that are requested"],
       ["diversion that has ended", "diversions that have ended"],
     ],
-    beginsAfterMs: 0,
-    endsAfterMs: 0,
   },
   diversion_confirmed: {
     severity: "info",
@@ -196,8 +173,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["confirmed diversion", "confirmed diversions"],
       ["diversion that is not confirmed any more", "diversions that are not confirmed any more"],
     ],
-    beginsAfterMs: 0,
-    endsAfterMs: 0,
   },
   diversion_lost: {
     severity: "critical",
@@ -212,8 +187,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["lost diversion", "lost diversions"],
       ["diversion that is not lost any more", "diversions that are not lost any more"],
     ],
-    beginsAfterMs: 0,
-    endsAfterMs: 0,
   },
   diversion_failed: {
     severity: "critical",
@@ -227,7 +200,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["failed diversion", "failed diversions"],
       ["diversion that is not failed any more", "diversions that are not failed any more"],
     ],
-    beginsAfterMs: 0,
     endsAfterMs: 60_000,
   },
   diversion_stuck: {
@@ -243,7 +215,6 @@ export const CONDITIONS: Readonly<Record<ConditionKind, ConditionTraits>> = {
       ["diversion that has ended", "diversions that have ended"],
     ],
     beginsAfterMs: 300_000,
-    endsAfterMs: 0,
   },
 };
 

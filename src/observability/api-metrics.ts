@@ -11,7 +11,6 @@ interface RequestReading {
 
 /** Routes on which a tenant may request a zone of another tenant. */
 const ZONE_ROUTES = ["edge_history", "edge_lever"] as const;
-type ZoneRoute = (typeof ZONE_ROUTES)[number];
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 35];
@@ -28,17 +27,17 @@ export class ApiMetrics extends MetricGroup {
     REQUEST_SECONDS,
     "route",
   );
-  readonly #faults = this.counter(
+  readonly failed = this.counting(
     "svc_api_faults_total",
     "Requests that ended in an unexpected error; the log has the details.",
     "route",
   );
-  readonly #bindingsRefused = this.counter(
+  readonly bindingRefused = this.counting(
     "svc_api_node_binding_refused_total",
     "Requests with a node-bound token that named another node, or none.",
     "route",
   );
-  readonly #zonesRefused = this.counterOf(
+  readonly zoneRefused = this.countingOf(
     "svc_api_zone_refused_total",
     "Requests with a tenant's token for a zone of another tenant.",
     "route",
@@ -76,17 +75,5 @@ export class ApiMetrics extends MetricGroup {
     this.#connections.set(count.open);
     this.#connectionsReset.inc({ bound: "address" }, count.closedOfAddress);
     this.#connectionsReset.inc({ bound: "total" }, count.closedOfTotal);
-  }
-
-  bindingRefused(route: string): void {
-    this.#bindingsRefused.inc({ route });
-  }
-
-  zoneRefused(route: ZoneRoute): void {
-    this.#zonesRefused.inc({ route });
-  }
-
-  failed(route: string): void {
-    this.#faults.inc({ route });
   }
 }

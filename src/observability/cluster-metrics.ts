@@ -34,12 +34,12 @@ export class ClusterMetrics extends MetricGroup {
     "Orders that brains share, by what has become of them here.",
     "state",
   );
-  readonly #refused = this.counter(
+  readonly recordRefused = this.counting(
     "svc_cluster_refused_records_total",
     "Records of other brains that were not taken.",
     "cause",
   );
-  readonly #refusedPeers = this.counter(
+  readonly connectionRefused = this.counting(
     "svc_cluster_refused_connections_total",
     "Connections of callers that are no other brain, or that failed before that was known.",
   );
@@ -48,12 +48,12 @@ export class ClusterMetrics extends MetricGroup {
     "Connections to another brain that ended or did not come about.",
     "brain",
   );
-  readonly #dropped = this.counter(
+  readonly messageDropped = this.counting(
     "svc_cluster_dropped_messages_total",
     "Messages between brains that were dropped.",
     "cause",
   );
-  readonly #endsDropped = this.counter(
+  readonly endsDropped = this.adding(
     "svc_cluster_dropped_ends_total",
     "Ends of orders that were forgotten before their time, as there were too many.",
     "table",
@@ -72,23 +72,7 @@ export class ClusterMetrics extends MetricGroup {
     for (const [state, count] of Object.entries(orders)) this.#orders.set({ state }, count);
   }
 
-  recordRefused(cause: string): void {
-    this.#refused.inc({ cause });
-  }
-
-  connectionRefused(): void {
-    this.#refusedPeers.inc();
-  }
-
   linkFailed(brain: string): void {
     this.#failures.inc({ brain });
-  }
-
-  messageDropped(cause: string): void {
-    this.#dropped.inc({ cause });
-  }
-
-  endsDropped(table: string, count: number): void {
-    this.#endsDropped.inc({ table }, count);
   }
 }

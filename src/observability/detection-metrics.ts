@@ -1,6 +1,6 @@
 /** Ticks and attacks. */
 
-import { VECTORS, type Vector } from "../detection/attack/vector.ts";
+import { VECTORS } from "../detection/attack/vector.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import { MetricGroup, setCounter } from "./metric-group.ts";
 
@@ -46,9 +46,9 @@ export class DetectionMetrics extends MetricGroup {
     "svc_sampled_windows_refused_total",
     "Times that the samples of a host, hostgroup or prefix above a threshold were judged in one window only, because the samples of too many others are added up.",
   );
-  readonly #tickFaults = this.counter("svc_tick_faults_total", "Ticks that failed.");
+  readonly tickFailed = this.counting("svc_tick_faults_total", "Ticks that failed.");
   readonly #active = this.gauge("svc_attacks_active", "Attacks in progress.", "metric");
-  readonly #started = this.counterOf("svc_attacks_total", "Attacks that started.", "metric", METRICS);
+  readonly attackStarted = this.countingOf("svc_attacks_total", "Attacks that started.", "metric", METRICS);
   readonly #refused = this.counter(
     "svc_attacks_refused_total",
     "Detections that were not opened because too many attacks are in progress.",
@@ -57,7 +57,7 @@ export class DetectionMetrics extends MetricGroup {
     "svc_attacks_replaced_total",
     "Calm or small attacks that ended early because too many attacks are in progress and a larger one started.",
   );
-  readonly #classified = this.counterOf(
+  readonly attackClassified = this.countingOf(
     "svc_attacks_classified_total",
     "Classifications of attacks, first and changed ones.",
     "vector",
@@ -68,18 +68,6 @@ export class DetectionMetrics extends MetricGroup {
     this.#foldSeconds.observe(reading.foldSeconds);
     this.#busySeconds.observe(reading.busySeconds);
     this.#screenedRows.set(reading.screenedRows);
-  }
-
-  tickFailed(): void {
-    this.#tickFaults.inc();
-  }
-
-  attackStarted(metric: Metric): void {
-    this.#started.inc({ metric });
-  }
-
-  attackClassified(vector: Vector): void {
-    this.#classified.inc({ vector });
   }
 
   setActive(attacks: Iterable<{ readonly metric: Metric }>): void {

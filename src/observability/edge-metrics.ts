@@ -13,13 +13,10 @@ interface EdgeReading {
 }
 
 const LEVER_CHANGES = ["set", "cleared", "expired", "refused"] as const;
-type LeverChange = (typeof LEVER_CHANGES)[number];
 
 const ACME_CALLS = ["slot_granted", "slot_held", "slot_released", "published", "refused", "unknown_zone"] as const;
-type AcmeCall = (typeof ACME_CALLS)[number];
 
 const UNSAVED_EDGE_STATE = ["levers", "clearance_masters"] as const;
-type UnsavedEdgeState = (typeof UNSAVED_EDGE_STATE)[number];
 
 export class EdgeMetrics extends MetricGroup {
   readonly #nodes = this.gauge(
@@ -36,26 +33,26 @@ export class EdgeMetrics extends MetricGroup {
     "svc_edge_document_bytes",
     "Bytes of zone documents that are kept; beyond the bound the oldest are written again for each poll.",
   );
-  readonly #leverChanges = this.counterOf(
+  readonly lever = this.countingOf(
     "svc_edge_lever_changes_total",
     "Levers that were set, cleared, expired or refused.",
     "change",
     LEVER_CHANGES,
   );
-  readonly #acmeCalls = this.counterOf(
+  readonly acme = this.countingOf(
     "svc_edge_acme_calls_total",
     "Calls of edge nodes for slots and challenges, by result.",
     "end",
     ACME_CALLS,
   );
-  readonly #saveFailures = this.counterOf(
+  readonly saveFailed = this.countingOf(
     "svc_edge_save_failures_total",
     "Times that levers or clearance masters could not be saved; saving is tried again.",
     "what",
     UNSAVED_EDGE_STATE,
   );
-  readonly #reports = this.counter("svc_edge_reports_total", "Reports of edge nodes.");
-  readonly #reportsLeftOut = this.counter(
+  readonly reported = this.counting("svc_edge_reports_total", "Reports of edge nodes.");
+  readonly reportLeftOut = this.counting(
     "svc_edge_reports_left_out_total",
     "Reports whose windows and changes are not in the history, because it was too slow or the node reports too often.",
   );
@@ -66,25 +63,5 @@ export class EdgeMetrics extends MetricGroup {
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
     for (const [kind, value] of Object.entries(items)) this.#documentItems.set({ kind }, value);
     this.#documentBytes.set(documentBytes);
-  }
-
-  reported(): void {
-    this.#reports.inc();
-  }
-
-  reportLeftOut(): void {
-    this.#reportsLeftOut.inc();
-  }
-
-  lever(change: LeverChange): void {
-    this.#leverChanges.inc({ change });
-  }
-
-  acme(end: AcmeCall): void {
-    this.#acmeCalls.inc({ end });
-  }
-
-  saveFailed(what: UnsavedEdgeState): void {
-    this.#saveFailures.inc({ what });
   }
 }

@@ -3,18 +3,17 @@ import { ETCD_FAULTS, type EtcdFaultKind } from "../cluster/etcd/etcd-fault.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 const ORDER_ENDS = ["written", "superseded", "failed", "left_out"] as const;
-type EtcdOrderEnd = (typeof ORDER_ENDS)[number];
 
 export class EtcdMetrics extends MetricGroup {
   readonly #calls = this.counterOf("svc_cluster_etcd_calls_total", "Calls of etcd, by result.", "end", [
     "done",
     ...ETCD_FAULTS,
   ]);
-  readonly #moves = this.counter(
+  readonly moved = this.counting(
     "svc_cluster_etcd_moves_total",
     "Times that calls went on at another member of etcd, as one failed.",
   );
-  readonly #orders = this.counterOf(
+  readonly order = this.countingOf(
     "svc_cluster_etcd_orders_total",
     "Orders for etcd: written, superseded by a newer one there, failed (tried again), or left out until the next comparison.",
     "end",
@@ -44,14 +43,6 @@ export class EtcdMetrics extends MetricGroup {
 
   called(fault: EtcdFaultKind | null): void {
     this.#calls.inc({ end: fault ?? "done" });
-  }
-
-  moved(): void {
-    this.#moves.inc();
-  }
-
-  order(end: EtcdOrderEnd): void {
-    this.#orders.inc({ end });
   }
 
   compared({ given, unusable }: { readonly given: number; readonly unusable: number }): void {

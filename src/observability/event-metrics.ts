@@ -12,7 +12,7 @@ export class EventMetrics extends MetricGroup {
     "reason",
     ENDS,
   );
-  readonly #refused = this.counter(
+  readonly refused = this.counting(
     "svc_api_event_streams_refused_total",
     "Event streams that were refused because too many are open.",
   );
@@ -30,10 +30,6 @@ export class EventMetrics extends MetricGroup {
   ended(reason: (typeof ENDS)[number]): void {
     this.#streams.dec();
     this.#ended.inc({ reason });
-  }
-
-  refused(): void {
-    this.#refused.inc();
   }
 
   sent(event: (typeof EVENTS)[number]): void {

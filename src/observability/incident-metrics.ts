@@ -3,16 +3,16 @@ import { MetricGroup } from "./metric-group.ts";
 
 export class IncidentMetrics extends MetricGroup {
   readonly #incidents = this.gauge("svc_incidents", "Incidents kept, by state.", "state");
-  readonly #opened = this.counter("svc_incidents_opened_total", "Incidents that began.");
-  readonly #dropped = this.counter(
+  readonly opened = this.counting("svc_incidents_opened_total", "Incidents that began.");
+  readonly dropped = this.counting(
     "svc_incidents_dropped_total",
     "Closed incidents that were forgotten because too many were kept.",
   );
-  readonly #unplaced = this.counter(
+  readonly unplaced = this.counting(
     "svc_incident_attacks_unplaced_total",
     "Attacks that are in no incident because too many incidents are open.",
   );
-  readonly #worked = this.counter(
+  readonly worked = this.counting(
     "svc_incident_orders_total",
     "Orders on incidents that were carried out: owner, acknowledgement, classification, note.",
   );
@@ -29,22 +29,6 @@ export class IncidentMetrics extends MetricGroup {
 
   set(counts: Readonly<Record<"active" | "quiet" | "closed", number>>): void {
     for (const [state, count] of Object.entries(counts)) this.#incidents.set({ state }, count);
-  }
-
-  opened(): void {
-    this.#opened.inc();
-  }
-
-  dropped(): void {
-    this.#dropped.inc();
-  }
-
-  unplaced(): void {
-    this.#unplaced.inc();
-  }
-
-  worked(): void {
-    this.#worked.inc();
   }
 
   refused(reason: string): void {

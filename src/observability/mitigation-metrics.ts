@@ -46,7 +46,7 @@ export class MitigationMetrics extends MetricGroup {
     "From the moment the rules of an attack are needed, for the first time or for newer packets, until they are found.",
     FOUND_SECONDS,
   );
-  readonly #ruleThreadFaults = this.counter(
+  readonly ruleThreadFailed = this.counting(
     "svc_rule_thread_faults_total",
     "Times that a thread that finds rules failed: until the next one runs, the others find them, or the event loop.",
   );
@@ -69,8 +69,12 @@ export class MitigationMetrics extends MetricGroup {
   readonly #diversions = this.gauge("svc_diversions", "Prefixes by what the scrubbing hook does for them.", "phase");
   readonly #wanted = this.gauge("svc_bgp_routes_wanted", "Routes in the wanted set.");
   readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
-  readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
-  readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
+  /** The BGP adapter reports through these two. */
+  readonly fault = this.counting("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
+  readonly stateWriteFailed = this.counting(
+    "svc_state_write_failures_total",
+    "Writes that the state database refused.",
+  );
   readonly #unsaved = this.gauge(
     "svc_state_unsaved",
     "Changes in force that are not in the state database yet, by table.",
@@ -111,20 +115,12 @@ export class MitigationMetrics extends MetricGroup {
     this.#rulesFound.observe(seconds);
   }
 
-  ruleThreadFailed(): void {
-    this.#ruleThreadFaults.inc();
-  }
-
   setUnsaved(counts: UnsavedReading): void {
     for (const [table, changes] of Object.entries(counts)) this.#unsaved.set({ table }, changes);
   }
 
   stateWasDamaged(): void {
     this.#damaged.set(1);
-  }
-
-  stateWriteFailed(): void {
-    this.#writeFailures.inc();
   }
 
   /** For the first ban of an attack. */
@@ -146,11 +142,6 @@ export class MitigationMetrics extends MetricGroup {
     for (const { state } of neighbors) this.#neighbors.inc({ state });
     this.#wanted.set(routesWanted);
     this.#announced.set(routesAnnounced);
-  }
-
-  /** The BGP adapter reports through these two. */
-  fault(operation: string): void {
-    this.#speakerFaults.inc({ operation });
   }
 
   announced(latencyMs: number): void {

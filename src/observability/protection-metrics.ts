@@ -10,7 +10,7 @@ export class ProtectionMetrics extends MetricGroup {
     "chosen_by",
     "state",
   );
-  readonly #changes = this.counterOf(
+  readonly changed = this.countingOf(
     "svc_protection_changes_total",
     "Protection profiles that were chosen or removed.",
     "change",
@@ -32,10 +32,6 @@ export class ProtectionMetrics extends MetricGroup {
       this.#choices.set({ chosen_by, state: "active" }, active);
       this.#choices.set({ chosen_by, state: "inactive" }, inactive);
     }
-  }
-
-  changed(change: "chosen" | "removed"): void {
-    this.#changes.inc({ change });
   }
 
   refused(reason: string): void {

@@ -28,11 +28,11 @@ export class ScrubMetrics extends MetricGroup {
     "Scrub nodes that refuse rules of bans, or did not put in time in force what they got.",
     "cause",
   );
-  readonly #moves = this.counter(
+  readonly moved = this.counting(
     "svc_scrub_moves_total",
     "Diverted bans moved to another scrub node because theirs was lost, does not enforce their rules, or does not accept them any more.",
   );
-  readonly #reports = this.counter("svc_scrub_reports_total", "Reports of scrub nodes.");
+  readonly reported = this.counting("svc_scrub_reports_total", "Reports of scrub nodes.");
 
   set(nodes: Iterable<ScrubReading>): void {
     const count = { alive: 0, not_seen: 0, unknown: 0, lost: 0 };
@@ -51,13 +51,5 @@ export class ScrubMetrics extends MetricGroup {
     this.#rules.set({ form: "left_out" }, leftOut);
     this.#notEnforcing.set({ cause: "refused" }, refusing);
     this.#notEnforcing.set({ cause: "not_applied" }, late);
-  }
-
-  moved(): void {
-    this.#moves.inc();
-  }
-
-  reported(): void {
-    this.#reports.inc();
   }
 }

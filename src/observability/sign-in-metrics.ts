@@ -26,27 +26,19 @@ const ENDS: Readonly<Record<SessionEnd, true>> = {
 };
 
 export class SignInMetrics extends MetricGroup {
-  readonly #signIns = this.counterOf(
+  readonly signIn = this.countingOf(
     "svc_sign_ins_total",
     "Sign-ins by the identity provider, by how they ended.",
     "result",
     Object.keys(RESULTS),
   );
   readonly #sessions = this.gauge("svc_browser_sessions", "Browsers in which a user is signed in.");
-  readonly #ended = this.counterOf(
+  readonly ended = this.countingOf(
     "svc_browser_sessions_ended_total",
     "Sessions of browsers that ended, by why.",
     "reason",
     Object.keys(ENDS),
   );
-
-  signIn(result: SignInResult): void {
-    this.#signIns.inc({ result });
-  }
-
-  ended(reason: SessionEnd): void {
-    this.#ended.inc({ reason });
-  }
 
   setSessions(sessions: number): void {
     this.#sessions.set(sessions);

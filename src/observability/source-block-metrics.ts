@@ -19,7 +19,7 @@ export class SourceBlockMetrics extends MetricGroup {
     "svc_source_block_slots_free",
     "Free policy slots for pairs, without the slots reserved for bans.",
   );
-  readonly #orders = this.counter(
+  readonly ordered = this.counting(
     "svc_source_blocks_ordered_total",
     "Commands that blocked a source or refreshed its block.",
   );
@@ -41,10 +41,6 @@ export class SourceBlockMetrics extends MetricGroup {
   set({ virtual, installed, missing, slotsFree }: SourceBlockReading): void {
     for (const [state, blocks] of Object.entries({ virtual, installed, missing })) this.#live.set({ state }, blocks);
     this.#slots.set(slotsFree);
-  }
-
-  ordered(): void {
-    this.#orders.inc();
   }
 
   refused(reason: string): void {

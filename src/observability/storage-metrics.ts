@@ -9,7 +9,7 @@ export class StorageMetrics extends MetricGroup {
   readonly #queued = new Map<string, number>();
 
   readonly #up = this.gauge("svc_storage_up", "1 while the history store is open.");
-  readonly #openFailures = this.counter(
+  readonly openFailed = this.counting(
     "svc_storage_open_failures_total",
     "Times that the history store could not be opened.",
   );
@@ -20,17 +20,17 @@ export class StorageMetrics extends MetricGroup {
     STORE_SECONDS,
     "kind",
   );
-  readonly #writeFailures = this.counter(
+  readonly writeFailed = this.counting(
     "svc_storage_write_failures_total",
     "Writes that failed; they are tried again.",
     "kind",
   );
-  readonly #dropped = this.counter(
+  readonly dropped = this.adding(
     "svc_storage_dropped_records_total",
     "Records lost: the queue was full, the store refused them, or the service stopped.",
     "kind",
   );
-  readonly #auditLate = this.counter(
+  readonly auditLate = this.counting(
     "svc_storage_audit_late_total",
     "Commands that were answered before their audit row was written.",
   );
@@ -40,16 +40,16 @@ export class StorageMetrics extends MetricGroup {
     STORE_SECONDS,
     "query",
   );
-  readonly #queryFailures = this.counter(
+  readonly askFailed = this.counting(
     "svc_storage_query_failures_total",
     "Queries of the history store that failed or took too long.",
     "query",
   );
-  readonly #maintenanceFailures = this.counter(
+  readonly maintenanceFailed = this.counting(
     "svc_storage_maintenance_failures_total",
     "Times that old history could not be moved or removed.",
   );
-  readonly #givenUp = this.counter(
+  readonly givenUp = this.adding(
     "svc_storage_given_up_records_total",
     "Stored records that were removed for later ones, since their cause had used its bytes: the oldest of the tenant with the most; and rows of the oldest days of tables in ClickHouse.",
     "cause",
@@ -59,7 +59,7 @@ export class StorageMetrics extends MetricGroup {
     "1 while writes of a kind of history fail: the disk is full or nearly so, or the store does not answer.",
     "kind",
   );
-  readonly #hostsCut = this.counter(
+  readonly hostsCut = this.adding(
     "svc_storage_hosts_cut_total",
     "Rows left out of traffic snapshots because there were too many; the busiest hosts are kept.",
   );
@@ -82,10 +82,6 @@ export class StorageMetrics extends MetricGroup {
     this.#up.set(isUp ? 1 : 0);
   }
 
-  openFailed(): void {
-    this.#openFailures.inc();
-  }
-
   setQueued(kind: string, records: number): void {
     this.#queued.set(kind, records);
   }
@@ -95,36 +91,8 @@ export class StorageMetrics extends MetricGroup {
     this.#writeSeconds.observe({ kind }, seconds);
   }
 
-  writeFailed(kind: string): void {
-    this.#writeFailures.inc({ kind });
-  }
-
-  dropped(kind: string, records: number): void {
-    this.#dropped.inc({ kind }, records);
-  }
-
-  auditLate(): void {
-    this.#auditLate.inc();
-  }
-
   queried(query: string, seconds: number): void {
     this.#querySeconds.observe({ query }, seconds);
-  }
-
-  askFailed(query: string): void {
-    this.#queryFailures.inc({ query });
-  }
-
-  givenUp(cause: string, records: number): void {
-    this.#givenUp.inc({ cause }, records);
-  }
-
-  maintenanceFailed(): void {
-    this.#maintenanceFailures.inc();
-  }
-
-  hostsCut(rows: number): void {
-    this.#hostsCut.inc(rows);
   }
 
   setPaused(kind: string, isPaused: boolean): void {

@@ -1,5 +1,5 @@
 /** Flow telemetry: what arrives at each port, and what each exporter sends, loses and does not say. */
-import { EXPORTER_FAULTS, type FaultKind } from "../telemetry/exporter-faults.ts";
+import { EXPORTER_FAULTS } from "../telemetry/exporter-faults.ts";
 import { countStates, EXPORTER_STATES, type ExporterView } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import { MetricGroup } from "./metric-group.ts";
@@ -26,7 +26,7 @@ export class TelemetryMetrics extends MetricGroup {
   );
   readonly #exporters = this.gauge("svc_telemetry_exporters", "Exporters by state.", "state");
   readonly #state = this.gauge("svc_telemetry_exporter_state", "Exporters of a name by state.", "exporter", "state");
-  readonly #faults = this.counterOf(
+  readonly faultBegan = this.countingOf(
     "svc_telemetry_faults_total",
     "Faults of exporters that began.",
     "fault",
@@ -97,10 +97,6 @@ export class TelemetryMetrics extends MetricGroup {
     "listen",
     "how",
   );
-
-  faultBegan(kind: FaultKind): void {
-    this.#faults.inc({ fault: kind });
-  }
 
   setListeners(listeners: readonly ListenerReading[]): void {
     for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed, this.#adjusted])

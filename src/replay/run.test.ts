@@ -1,13 +1,12 @@
 /** `floodwall replay`: captures through the packet counter, detection and the bans, as text and as JSON Lines. */
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { Value } from "@sinclair/typebox/value";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { ASN_FILE, COUNTRY_FILE } from "../../test/fixtures/origin-file.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { datagram, flood, replayed } from "../../test/fixtures/replay-command.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { AttackWire } from "../http/wire/attack.ts";
 import { BanWire } from "../http/wire/ban.ts";
 
@@ -230,25 +229,21 @@ test("of a damaged capture reports what came before and why it ends, with an exi
 });
 
 test("reports where the sources of an attack are", async () => {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-origins-${process.pid}-`));
-  const [asn, country] = [join(directory, "asn.mmdb"), join(directory, "country.mmdb")];
-  try {
-    writeFileSync(asn, ASN_FILE());
-    writeFileSync(country, COUNTRY_FILE());
-    const config = `${CONFIG}samples: { asn_file: ${asn}, country_file: ${country} }\n`;
-    const capture = flood(datagram(VICTIM), 5000, 2);
-    const sample = (await events(capture, config)).first("attack_ended")?.attack.sample;
-    const { packets = 0, bytes = 0 } = sample?.top_sources[0] ?? {};
-    expect(packets).toBeGreaterThan(0);
-    const origin = { asn: 64500, as_name: "Example Net", country: "DE" };
-    expect(sample?.top_sources).toEqual([{ key: "198.51.100.9", packets, bytes, ...origin }]);
-    expect(sample?.top_asns).toEqual([{ key: "AS64500 Example Net", packets, bytes }]);
-    expect(sample?.top_countries).toEqual([{ key: "DE", packets, bytes }]);
-    const text = (await replayed(capture, config)).lines.join("\n");
-    expect(text).toContain("from 198.51.100.9 100 % (AS64500 Example Net 100 %, DE 100 %), ports");
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  using directory = new TemporaryFolder("origins");
+  const [asn, country] = [directory.at("asn.mmdb"), directory.at("country.mmdb")];
+  writeFileSync(asn, ASN_FILE());
+  writeFileSync(country, COUNTRY_FILE());
+  const config = `${CONFIG}samples: { asn_file: ${asn}, country_file: ${country} }\n`;
+  const capture = flood(datagram(VICTIM), 5000, 2);
+  const sample = (await events(capture, config)).first("attack_ended")?.attack.sample;
+  const { packets = 0, bytes = 0 } = sample?.top_sources[0] ?? {};
+  expect(packets).toBeGreaterThan(0);
+  const origin = { asn: 64500, as_name: "Example Net", country: "DE" };
+  expect(sample?.top_sources).toEqual([{ key: "198.51.100.9", packets, bytes, ...origin }]);
+  expect(sample?.top_asns).toEqual([{ key: "AS64500 Example Net", packets, bytes }]);
+  expect(sample?.top_countries).toEqual([{ key: "DE", packets, bytes }]);
+  const text = (await replayed(capture, config)).lines.join("\n");
+  expect(text).toContain("from 198.51.100.9 100 % (AS64500 Example Net 100 %, DE 100 %), ports");
 });
 
 describe("a replay", () => {

@@ -1,12 +1,12 @@
 /** `floodwall replay --suggest`: what it proposes for a capture, and that the false alarms that it reports are real ones. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CapturedFrame, evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { datagram, floodwall, replayed } from "../../test/fixtures/replay-command.ts";
+import { TemporaryFolder } from "../../test/fixtures/temporary-folder.ts";
 import { parseConfig } from "../config/load/load.ts";
 import type { SuggestionWire } from "./suggest-text.ts";
 
@@ -139,20 +139,16 @@ test("proposes nothing without traffic of the networks, and says what to do", as
 });
 
 test("refuses a pipe, which cannot be read twice, as capture and as configuration", () => {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-suggest-${process.pid}-`));
-  try {
-    const [pipe, path] = [join(directory, "pipe"), join(directory, "c.yaml")];
-    execFileSync("mkfifo", [pipe]);
-    writeFileSync(path, CONFIG);
-    const refused = floodwall("replay", pipe, "--config", path, "--suggest");
-    expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining("save it to a file first") });
-    writeFileSync(join(directory, "capture.pcap"), capture(steady(datagram("203.0.113.7"), 10, 1)));
-    const script = 'cat c.yaml | "$0" "$1" replay capture.pcap --config /dev/stdin --suggest';
-    const main = join(import.meta.dir, "../main.ts");
-    const piped = Bun.spawnSync(["sh", "-c", script, process.execPath, main], { cwd: directory });
-    expect(piped.exitCode).toBe(1);
-    expect(piped.stderr.toString()).toContain("name a file, not a pipe");
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  using directory = new TemporaryFolder("suggest");
+  const [pipe, path] = [directory.at("pipe"), directory.at("c.yaml")];
+  execFileSync("mkfifo", [pipe]);
+  writeFileSync(path, CONFIG);
+  const refused = floodwall("replay", pipe, "--config", path, "--suggest");
+  expect(refused).toMatchObject({ exitCode: 1, errors: expect.stringContaining("save it to a file first") });
+  writeFileSync(directory.at("capture.pcap"), capture(steady(datagram("203.0.113.7"), 10, 1)));
+  const script = 'cat c.yaml | "$0" "$1" replay capture.pcap --config /dev/stdin --suggest';
+  const main = join(import.meta.dir, "../main.ts");
+  const piped = Bun.spawnSync(["sh", "-c", script, process.execPath, main], { cwd: directory.path });
+  expect(piped.exitCode).toBe(1);
+  expect(piped.stderr.toString()).toContain("name a file, not a pipe");
 });

@@ -16,7 +16,7 @@ import {
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
 import { floodPackets, ordinaryPackets, sampledPacket } from "../../test/fixtures/packets/sampled-packets.ts";
-import { QUIET } from "../../test/fixtures/scrub/quiet-observer.ts";
+import { quietly } from "../../test/fixtures/scrub/quiet-observer.ts";
 import { scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
@@ -43,16 +43,9 @@ let engine: ReturnType<typeof harness>["engine"];
 let changes: string[];
 
 function open(stored: readonly Ban[] = []): void {
-  const clock = new ManualClock();
   changes = [];
   reads = 0;
-  nodes = new ScrubNodes({
-    config: scrubbing({ name: "old" }, { name: "new" }),
-    now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
-    mbpsOf: () => null,
-    groupOf: () => "global",
-    observer: QUIET,
-  });
+  nodes = new ScrubNodes(quietly(scrubbing({ name: "old" }, { name: "new" }), new ManualClock()));
   const watcher: DocumentWatcher = {
     documentsChanged: (change) => {
       changes.push(change);

@@ -29,7 +29,7 @@ import {
 import type { ScrubReport, StoredReport } from "./scrub-report.ts";
 import { nextHopFor, type ScrubbingConfig, type ScrubNodeConfig } from "./scrubbing-config.ts";
 
-interface ScrubNodesOptions {
+export interface ScrubNodesOptions {
   /** null: no scrubbing is configured. */
   readonly config: ScrubbingConfig | null;
   readonly now: () => Now;

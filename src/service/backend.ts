@@ -1,68 +1,30 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
 import type { Tenant } from "../access/fair-queue.ts";
-import { noSharedLinks, type SharedLinks } from "../access/guest-links.ts";
-import type { Principal } from "../access/principal.ts";
+import { noSharedLinks } from "../access/guest-links.ts";
 import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
-import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
-import type { RuleCounts } from "../dataplane/rule-counts.ts";
-import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
-import type { AttackSeries } from "../detection/attack/attack-series.ts";
-import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";
-import { NO_PACKETS, type PacketCounts } from "../detection/attack/outcome-rings.ts";
-import type { Edge } from "../edge/edge.ts";
-import type {
-  AttacksView,
-  AttackView,
-  Backend,
-  BanPreview,
-  BanTable,
-  BanView,
-  BgpView,
-  Configured,
-  Dropping,
-  EdgeHistory,
-  FilterRulePreview,
-  GroupRatesView,
-  HostView,
-  SourceBlockPreview,
-  StatusView,
-} from "../http/backend.ts";
+import { sourcesOf } from "../detection/attack/attack-sources.ts";
+import { NO_PACKETS } from "../detection/attack/outcome-rings.ts";
+import type { Backend, BanView, BgpView, Dropping, StatusView } from "../http/backend.ts";
 import type { NotifyTargets } from "../http/notify-targets.ts";
-import type { OrderSources } from "../http/order-sources.ts";
-import type { ReloadOutcome, ReloadPreview } from "../http/reload-views.ts";
-import type { SignInSource } from "../http/routes/sign-in.ts";
 import { SETTLED } from "../http/wire/saved.ts";
 import type { Incidents } from "../incident/incidents.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
-import type { MaintenanceWindows } from "../mitigation/maintenance/maintenance-windows.ts";
-import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
-import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import type { BanOrder, ManyOrders } from "../mitigation/order/ban-order.ts";
-import type { Protections } from "../mitigation/protection/protections.ts";
+import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
+import type { BanOrder } from "../mitigation/order/ban-order.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
-import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { Update } from "../release/update-check.ts";
-import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
-import type { BlockRefusal } from "../sourceblock/admission.ts";
-import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
-import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import { pairName } from "../sourceblock/source-block.ts";
+import type { SourceBlockView } from "../sourceblock/source-blocks.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
-import type { Commander } from "../system/standing-orders.ts";
 import { countStates } from "../telemetry/exporters.ts";
-import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
-import type { PacketOutcome } from "../traffic/packet-outcome.ts";
-import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
-import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
-import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
-import type { PeaksQuery, TrafficPeaks } from "../traffic/traffic-peaks.ts";
 import { shownBan } from "./attack-ids.ts";
 import { attackView, attackViews, endedViews } from "./attack-views.ts";
 import type { BackendSources, History } from "./backend-sources.ts";
@@ -92,16 +54,16 @@ export class ServiceBackend implements Backend {
   readonly #availableUpdate: () => Update | null;
   readonly #machineProblems: () => readonly Item[] | null;
   readonly #faultyFiles: () => readonly FileFaultView[];
-  readonly protections: Protections;
-  readonly sharedLinks: SharedLinks;
-  readonly signIn: SignInSource;
-  readonly prefixSets: () => readonly PrefixSetView[];
-  readonly notifyTargets: () => NotifyTargets;
-  readonly orders: OrderSources;
-  readonly maintenance: MaintenanceWindows;
-  readonly scrub: ScrubNodes;
-  readonly edge: Edge;
-  readonly edgeHistory: EdgeHistory | null;
+  readonly protections: Backend["protections"];
+  readonly sharedLinks: Backend["sharedLinks"];
+  readonly signIn: Backend["signIn"];
+  readonly prefixSets: Backend["prefixSets"];
+  readonly notifyTargets: Backend["notifyTargets"];
+  readonly orders: Backend["orders"];
+  readonly maintenance: Backend["maintenance"];
+  readonly scrub: Backend["scrub"];
+  readonly edge: Backend["edge"];
+  readonly edgeHistory: Backend["edgeHistory"];
   readonly #hosts: HostReadings;
   readonly #moving: MovingTraffic;
   readonly #configuredStatus = new ConfiguredStatus();
@@ -136,13 +98,9 @@ export class ServiceBackend implements Backend {
     this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 
-  isReady(): boolean {
-    return this.ready;
-  }
+  isReady = (): boolean => this.ready;
 
-  isDryRun(): boolean {
-    return this.#floodwall.config.dryRun;
-  }
+  isDryRun = (): boolean => this.#floodwall.config.dryRun;
 
   /** Created once for each configuration. */
   tenancy(): Tenancy {
@@ -151,7 +109,7 @@ export class ServiceBackend implements Backend {
     return this.#tenancy.tenancy;
   }
 
-  status(tenant: string | null): StatusView {
+  status(tenant: Tenant): ReturnType<Backend["status"]> {
     const { config, packetPath, dataPlane } = this.#floodwall;
     const telemetry = this.telemetry();
     return {
@@ -184,78 +142,66 @@ export class ServiceBackend implements Backend {
     };
   }
 
-  attacks(): AttacksView {
-    return attackViews(this.#floodwall);
-  }
+  attacks: Backend["attacks"] = () => attackViews(this.#floodwall);
 
-  attack(id: string, asker: Tenant): Promise<AttackView | null> {
-    return attackView(id, this.#floodwall, { history: this.#history, asker });
-  }
+  attack: Backend["attack"] = (id, asker) => attackView(id, this.#floodwall, { history: this.#history, asker });
 
-  endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null> {
-    return endedViews(question, this.#floodwall, { history: this.#history, asker });
-  }
+  endedAttacks: Backend["endedAttacks"] = (question, asker) =>
+    endedViews(question, this.#floodwall, { history: this.#history, asker });
 
   get incidents(): Incidents {
     return this.#floodwall.incidents;
   }
 
-  attackSeries = (id: string): AttackSeries | null => this.#floodwall.detector.meters.seriesOf(this.#ownId(id));
+  attackSeries: Backend["attackSeries"] = (id) => this.#floodwall.detector.meters.seriesOf(this.#ownId(id));
 
-  attackSources(id: string): AttackSources {
-    return this.#floodwall.packetPath?.sourcesOf({ id: this.#ownId(id) }) ?? sourcesOf([], { top: 0, originOf: null });
-  }
+  attackSources: Backend["attackSources"] = (id) =>
+    this.#floodwall.packetPath?.sourcesOf({ id: this.#ownId(id) }) ?? sourcesOf([], { top: 0, originOf: null });
 
-  attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[] {
-    return this.#floodwall.packetPath?.recentPacketsOf({ id: this.#ownId(id) }, outcome) ?? [];
-  }
+  attackPackets: Backend["attackPackets"] = (id, outcome) =>
+    this.#floodwall.packetPath?.recentPacketsOf({ id: this.#ownId(id) }, outcome) ?? [];
 
-  attackPacketCounts(id: string): PacketCounts {
-    return this.#floodwall.packetPath?.recentCountsOf({ id: this.#ownId(id) }) ?? NO_PACKETS;
-  }
+  attackPacketCounts: Backend["attackPacketCounts"] = (id) =>
+    this.#floodwall.packetPath?.recentCountsOf({ id: this.#ownId(id) }) ?? NO_PACKETS;
 
-  async traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null> {
+  traffic: Backend["traffic"] = async (question, asker) => {
     if (this.#history === null) return null;
     const recent = (await this.#recorder?.recent(question.key, question.direction)) ?? [];
     const older = storedQuery(question, recent);
     const stored = older === null ? [] : await orHistoryFault(this.#history.ask("trafficPoints", older, asker));
     return joined(stored, recent, question);
-  }
+  };
 
-  async trafficTop(question: TopQuery, asker: Tenant): Promise<readonly TopPart[] | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question, asker));
-  }
+  trafficTop: Backend["trafficTop"] = async (question, asker) =>
+    this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question, asker));
 
-  async trafficPeaks(question: PeaksQuery): Promise<TrafficPeaks | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPeaks", question, null));
-  }
+  trafficPeaks: Backend["trafficPeaks"] = async (question) =>
+    this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPeaks", question, null));
 
-  async auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer> {
+  auditEvents: Backend["auditEvents"] = async (question, asker) => {
     if (this.#history === null) return { available: false };
     return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question, asker)) };
-  }
+  };
 
-  hosts = (): Iterable<HostView> => this.#hosts.hosts();
+  hosts: Backend["hosts"] = () => this.#hosts.hosts();
 
-  groupRates = (): GroupRatesView[] | null => this.#hosts.groupRates();
+  groupRates: Backend["groupRates"] = () => this.#hosts.groupRates();
 
-  telemetry = (): TelemetryView | null => this.#floodwall.telemetry?.view() ?? null;
+  telemetry: Backend["telemetry"] = () => this.#floodwall.telemetry?.view() ?? null;
 
-  configured(): Configured {
+  configured: Backend["configured"] = () => {
     const { config, reloader, groupSettings } = this.#floodwall;
     return { ...config, needsRestart: reloader.needsRestart, groupSettings: groupSettings.all() };
-  }
+  };
 
-  bans(): BanTable {
-    return { bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban) };
-  }
+  bans: Backend["bans"] = () => ({ bans: this.#floodwall.bans.all(), viewOf: (ban) => this.#banView(ban) });
 
   async ban(order: BanOrder, by: Holder = ADMINISTRATOR): Promise<BanView> {
     const { bans } = this.#floodwall;
     return this.#answered(await bans.ban(order, () => this.#floodwall.now().wallMs, by));
   }
 
-  banPreview(order: BanOrder, by: Holder): BanPreview {
+  banPreview: Backend["banPreview"] = (order, by) => {
     const { bans, config } = this.#floodwall;
     const { prefix } = order;
     const ban = bans.preview(order, this.#floodwall.now().wallMs, by);
@@ -266,15 +212,12 @@ export class ServiceBackend implements Backend {
       isRefresh: bans.active.has(prefix.text),
       replaces: bans.operators.replacedBy(ban),
     };
-  }
+  };
 
-  bannedPrefix(target: IpAddress | Prefix): Prefix | null {
-    return this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
-  }
+  bannedPrefix: Backend["bannedPrefix"] = (target) => this.#floodwall.bans.operators.inForce(target)?.prefix ?? null;
 
-  bansPreview(many: ManyOrders, by: Holder): readonly Ban[] {
-    return this.#floodwall.bans.operators.previewAll(many, this.#floodwall.now().wallMs, by);
-  }
+  bansPreview: Backend["bansPreview"] = (many, by) =>
+    this.#floodwall.bans.operators.previewAll(many, this.#floodwall.now().wallMs, by);
 
   async unban(target: IpAddress | Prefix, by?: NonNullable<Ban["endedBy"]>): Promise<BanView | null> {
     const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs, by);
@@ -289,42 +232,40 @@ export class ServiceBackend implements Backend {
     }
   }
 
-  blockRefusal({ source, victim }: Parameters<Backend["blockRefusal"]>[0], by: Holder): BlockRefusal | null {
+  blockRefusal: Backend["blockRefusal"] = ({ source, victim }, by) => {
     const { sourceBlocks } = this.#floodwall;
     return source === null ? sourceBlocks.refusalOfVictim(victim, by) : sourceBlocks.refusalOf({ source, victim }, by);
-  }
+  };
 
-  blockSource(order: BlockRequest): Promise<BlockAnswer> {
-    return orKernelFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
-  }
+  blockSource: Backend["blockSource"] = (order) =>
+    orKernelFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
 
-  unblockSource(pair: Pair, by: Commander): Promise<UnblockAnswer> {
-    return orKernelFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs, by));
-  }
+  unblockSource: Backend["unblockSource"] = (pair, by) =>
+    orKernelFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs, by));
 
   get filterRules(): FilterRules {
     return this.#floodwall.filterRules;
   }
 
-  filterRuleCounts = (): ReadonlyMap<string, RuleCounts> | null => this.#floodwall.dataPlane?.operatorCounts() ?? null;
+  filterRuleCounts: Backend["filterRuleCounts"] = () => this.#floodwall.dataPlane?.operatorCounts() ?? null;
 
-  orderFilterRule = (order: RuleOrder, rule: OperatorRule, by: Commander): Promise<RuleOrderAnswer> =>
-    this.#floodwall.filterRules.order(order, rule, by);
+  orderFilterRule: Backend["orderFilterRule"] = (...order) => this.#floodwall.filterRules.order(...order);
 
-  filterRulePreview(order: RuleOrder, rule: OperatorRule): FilterRulePreview {
-    return { ...this.filterRules.preview(order, rule), effect: filterRuleEffect(rule, this.#floodwall) };
-  }
+  filterRulePreview: Backend["filterRulePreview"] = (order, rule) => ({
+    ...this.filterRules.preview(order, rule),
+    effect: filterRuleEffect(rule, this.#floodwall),
+  });
 
-  sourceBlockPreview = (order: BlockRequest, by: Principal): SourceBlockPreview =>
+  sourceBlockPreview: Backend["sourceBlockPreview"] = (order, by) =>
     sourceBlockPreview(order, this.#floodwall, (host) => this.tenancy().owns(by, host));
 
-  reload = (): Promise<ReloadOutcome> => this.#floodwall.reload();
+  reload: Backend["reload"] = () => this.#floodwall.reload();
 
   setGroup: Backend["setGroup"] = (...order) => this.#floodwall.groupSettings.set(...order);
 
-  reloadPreview = (): Promise<ReloadPreview> => this.#floodwall.reloader.preview();
+  reloadPreview: Backend["reloadPreview"] = () => this.#floodwall.reloader.preview();
 
-  #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {
+  #countsOf(tenant: Tenant): Pick<StatusView, "activeAttacks" | "activeBans"> {
     const { detector, bans } = this.#floodwall;
     if (tenant === null) return { activeAttacks: detector.active.size, activeBans: bans.active.size };
     const tenancy = this.tenancy();

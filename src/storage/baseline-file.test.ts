@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { knownOf, learnedRates } from "../../test/fixtures/baselines.ts";
+import { folder } from "../../test/fixtures/folders.ts";
 import type { LearnedRates } from "../detection/baseline/learned-rates.ts";
 import { BaselineFile } from "./baseline-file.ts";
 
-let root = "";
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), `floodwall-baselines-${process.pid}-`));
-});
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = folder("baselines");
 
 const table = (directions: 1 | 2 = 2, capacity = 20_000) => learnedRates({ capacity, directions });
 const file = () => new BaselineFile(mkdtempSync(join(root, "state-")));

@@ -2,12 +2,12 @@
  * Keeps baselines over a restart: one file in `state_dir`, replaced as a whole, so that a reader finds the old or the
  * new file. Baselines can be learned again, so an unreadable file is ignored and is no reason to stop.
  */
-import { type FileHandle, open, rename } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { SEASON_IDLE_SECONDS } from "../detection/baseline/baselines.ts";
 import type { LearnedRates } from "../detection/baseline/learned-rates.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
-import { inTurn } from "../system/stored-file.ts";
+import { inTurn, openIfThere, replaceFile } from "../system/stored-file.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
 
 /**
@@ -38,7 +38,7 @@ export class BaselineFile implements BaselineKeeper {
   }
 
   save(rates: LearnedRates, nowSeconds: number): Promise<void> {
-    return inTurn(() => this.#save(rates, nowSeconds));
+    return inTurn(() => replaceFile(this.path, (file) => write(file, rates, nowSeconds)));
   }
 
   /** Rows that are known already do not change. */
@@ -62,32 +62,24 @@ export class BaselineFile implements BaselineKeeper {
       await file.close();
     }
   }
+}
 
-  async #save(rates: LearnedRates, nowSeconds: number): Promise<void> {
-    const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o600);
-    try {
-      const { count, directions } = rates.stats();
-      const seasons = rates.seasonRows();
-      const version = seasons.length === 0 ? VERSION : SEASONS_VERSION;
-      await file.write(words(MAGIC, version, directions, count));
-      for (let row = 0; row < count; row += SLICE_ROWS) {
-        const bytes = new Uint8Array(Math.min(SLICE_ROWS, count - row) * rowBytes(directions));
-        rates.copyRows(row, nowSeconds, bytes);
-        await file.write(bytes);
-      }
-      if (version === SEASONS_VERSION) await file.write(words(seasons.length));
-      for (let i = 0; i < seasons.length; i += SLICE_SEASONS) {
-        const rows = seasons.subarray(i, i + SLICE_SEASONS);
-        const bytes = new Uint8Array(rows.length * seasonBytes(directions));
-        rates.copySeasons(rows, bytes);
-        await file.write(bytes);
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, this.path);
+async function write(file: FileHandle, rates: LearnedRates, nowSeconds: number): Promise<void> {
+  const { count, directions } = rates.stats();
+  const seasons = rates.seasonRows();
+  const version = seasons.length === 0 ? VERSION : SEASONS_VERSION;
+  await file.write(words(MAGIC, version, directions, count));
+  for (let row = 0; row < count; row += SLICE_ROWS) {
+    const bytes = new Uint8Array(Math.min(SLICE_ROWS, count - row) * rowBytes(directions));
+    rates.copyRows(row, nowSeconds, bytes);
+    await file.write(bytes);
+  }
+  if (version === SEASONS_VERSION) await file.write(words(seasons.length));
+  for (let i = 0; i < seasons.length; i += SLICE_SEASONS) {
+    const rows = seasons.subarray(i, i + SLICE_SEASONS);
+    const bytes = new Uint8Array(rows.length * seasonBytes(directions));
+    rates.copySeasons(rows, bytes);
+    await file.write(bytes);
   }
 }
 
@@ -112,15 +104,6 @@ export function words(...values: number[]): Uint8Array {
   const view = new DataView(new ArrayBuffer(4 * values.length));
   for (const [i, value] of values.entries()) view.setUint32(4 * i, value, true);
   return new Uint8Array(view.buffer);
-}
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, "r");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw cause;
-  }
 }
 
 async function readWords(file: FileHandle, bytes: number): Promise<number[]> {

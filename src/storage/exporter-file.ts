@@ -4,9 +4,8 @@
  */
 
 import { readFileSync, renameSync, statSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { inTurn } from "../system/stored-file.ts";
+import { inTurn, replaceFile } from "../system/stored-file.ts";
 import type { ExporterKeeper, SavedExporters } from "../telemetry/exporter-memory.ts";
 import { words } from "./baseline-file.ts";
 
@@ -28,7 +27,7 @@ export class ExporterFile implements ExporterKeeper {
   }
 
   save(saved: SavedExporters): Promise<void> {
-    return inTurn(() => this.#save(fileOf(saved)));
+    return inTurn(() => replaceFile(this.path, (file) => file.writeFile(fileOf(saved))));
   }
 
   /** Blocks, since it must be known before the first datagram. Throws for a damaged file. */
@@ -43,18 +42,6 @@ export class ExporterFile implements ExporterKeeper {
       renameSync(this.path, aside);
       throw new Error(`${this.path} is damaged and was moved to ${aside}`, { cause });
     }
-  }
-
-  async #save(bytes: Uint8Array): Promise<void> {
-    const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, this.path);
   }
 }
 

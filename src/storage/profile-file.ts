@@ -2,14 +2,15 @@
  * Keeps what hosts received before attacks over a restart: one file in `state_dir`, replaced as a whole. It can be
  * learned again, so a damaged file is set aside and is no reason to stop.
  */
-import { open, readFile, rename } from "node:fs/promises";
+import { type FileHandle, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProfileKeeper } from "../detection/attack/profile-loop.ts";
 import type { TrafficProfiles } from "../detection/attack/traffic-profile.ts";
 import { PROFILE_RECORD, PROFILE_ROW } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
-import { inTurn } from "../system/stored-file.ts";
+import { inTurn, openIfThere, replaceFile } from "../system/stored-file.ts";
 import { nextTurn } from "../system/timers.ts";
+import { words } from "./baseline-file.ts";
 
 /** "FWTP" and a version, little endian; then hosts: address, number of packets, packets; then a host without address. */
 const MAGIC = 0x50545746;
@@ -29,7 +30,7 @@ export class ProfileFile implements ProfileKeeper {
   }
 
   save(profiles: TrafficProfiles): Promise<void> {
-    return inTurn(() => this.#save(profiles));
+    return inTurn(() => replaceFile(this.path, (file) => write(file, profiles)));
   }
 
   /** Returns the number of hosts. */
@@ -48,24 +49,13 @@ export class ProfileFile implements ProfileKeeper {
       throw new Error(`${this.path} is damaged and was set aside: profiles are learned again`, { cause });
     }
   }
+}
 
-  async #save(profiles: TrafficProfiles): Promise<void> {
-    const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o600);
-    try {
-      const header = new DataView(new ArrayBuffer(HEADER_BYTES));
-      header.setUint32(0, MAGIC, true);
-      header.setUint32(4, VERSION, true);
-      await file.write(new Uint8Array(header.buffer));
-      for (const { rows, count } of profiles.counted()) await file.write(packed(rows, count));
-      for (const { host, records } of profiles.restored()) await file.write(hostBytes(addressToBytes(host), records));
-      await file.write(END);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, this.path);
-  }
+async function write(file: FileHandle, profiles: TrafficProfiles): Promise<void> {
+  await file.write(words(MAGIC, VERSION));
+  for (const { rows, count } of profiles.counted()) await file.write(packed(rows, count));
+  for (const { host, records } of profiles.restored()) await file.write(hostBytes(addressToBytes(host), records));
+  await file.write(END);
 }
 
 function hostBytes(address: Uint8Array, records: Uint8Array): Uint8Array {
@@ -117,16 +107,15 @@ function checked(records: Uint8Array): Uint8Array {
 }
 
 async function readIfThere(path: string): Promise<Uint8Array | null> {
+  const file = await openIfThere(path);
+  if (file === null) return null;
   try {
-    const file = await open(path, "r");
     const { size } = await file.stat();
-    await file.close();
     if (size > FILE_BYTES_MAX) throw new Error(`${path} is larger than a file of profiles can be`);
     // A slice of a Buffer would be a view.
-    const { buffer, byteOffset, length } = await readFile(path);
+    const { buffer, byteOffset, length } = await file.readFile();
     return new Uint8Array(buffer, byteOffset, length);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw cause;
+  } finally {
+    await file.close();
   }
 }

@@ -2,7 +2,7 @@
  * A file that is replaced as a whole, without blocking the event loop: a reader, also after a crash, finds the old
  * content or the new one. Does not know what the content is.
  */
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 const MODE = 0o600;
@@ -27,7 +27,8 @@ export class StoredFile {
     if (this.#waiting === null) {
       this.#waiting = inTurn(() => {
         this.#waiting = null;
-        return replaceFile(this.path, this.#newest);
+        const content = this.#newest;
+        return replaceFile(this.path, (file) => file.writeFile(content));
       });
       this.#settled = this.#waiting.catch(() => {});
     }
@@ -52,14 +53,15 @@ export function inTurn(write: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+/** Replaces a file of this path by the one that `write` fills. Rejects if it cannot; it has its old content then. */
+export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const unfinished = `${path}.new`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // An existing file would keep its mode.
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", MODE);
   try {
-    await file.writeFile(content);
+    await write(file);
     await file.sync();
   } finally {
     await file.close();
@@ -71,5 +73,15 @@ async function replaceFile(path: string, content: string | Uint8Array): Promise<
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/** To read it; null: there is none. */
+export async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw cause;
   }
 }

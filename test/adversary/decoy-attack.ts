@@ -2,14 +2,12 @@
  * An attacker who knows the code: small attacks on ever other hosts reach every bound of the service, then a flood
  * begins on another host. The whole service runs on simulated time, beside a simulated speaker.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Ban, banChangeKind } from "../../src/mitigation/ban.ts";
 import { plainOrder } from "../../src/mitigation/order/ban-order.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
+import { TemporaryFolder } from "../fixtures/temporary-folder.ts";
 import { simulatedNative } from "../simulation/simulated-counter.ts";
 import { SimulatedService } from "../simulation/simulated-service.ts";
 import { ASN, NEIGHBORS, SimulatedSpeaker } from "../simulation/simulated-speaker.ts";
@@ -76,14 +74,13 @@ export interface DecoyOutcome {
 export async function attackWithDecoys(seed: number): Promise<{ plan: DecoyPlan; outcome: DecoyOutcome }> {
   const chance = new Chance(seededRandom(seed));
   const plan = drawPlan(chance);
-  const directory = mkdtempSync(join(tmpdir(), "floodwall-decoys-"));
+  using directory = new TemporaryFolder("decoys");
   let attack: DecoyAttack | null = null;
   try {
-    attack = new DecoyAttack(plan, chance, directory);
+    attack = new DecoyAttack(plan, chance, directory.path);
     return { plan, outcome: await attack.run() };
   } finally {
     attack?.close();
-    rmSync(directory, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Communities of every kind, from each gobgpd that operators run to a real BIRD, and back to a service that starts again. */
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { ROUTE_FAMILIES } from "../../src/bgp/route-family.ts";
 import { attributesOf, toOwnPath } from "../../src/bgp/route-path.ts";
@@ -7,6 +7,8 @@ import { BgpLab, bgpConfig, blackhole, established, flow, type TestAnnouncer, un
 import type { Bird } from "../fixtures/bgp/bird.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { communitiesOf } from "../fixtures/networks.ts";
+
+setDefaultTimeout(60_000);
 
 /** Enough for a speaker on a busy machine. */
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
@@ -92,7 +94,6 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       await announced(next, routesWith());
       await until("none in BIRD", async () => Bun.deepEquals(await received(bird), { communities: [] }));
     },
-    60_000,
   );
 
   test.skipIf(gobgpd === null)(
@@ -115,6 +116,5 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       const cause = "IPv6 rules cannot redirect to 192.0.2.99";
       expect(speaker.announcer.routeState(refused)).toEqual({ kind: "failed", cause });
     },
-    60_000,
   );
 });

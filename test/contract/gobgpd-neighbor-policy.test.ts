@@ -1,6 +1,6 @@
 /** What each neighbor gets by policies and orders, from each gobgpd that operators run to real BIRDs. */
 
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
@@ -26,6 +26,8 @@ import type { BirdRoute } from "../fixtures/bgp/bird-tables.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { communitiesOf } from "../fixtures/networks.ts";
+
+setDefaultTimeout(90_000);
 
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
 const HOSTS = [2, 3, 4] as const;
@@ -118,7 +120,6 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       next.announcer.reload(bgpConfig({ neighbors: both }));
       await until("all again", async () => String(await three.prefixes()) === "203.0.113.1/32");
     },
-    90_000,
   );
 
   test.skipIf(gobgpd === null)(
@@ -187,7 +188,6 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
         [VICTIMS[0], "192.0.2.66", "65001:7", undefined, undefined, 50, path],
       ]);
     },
-    90_000,
   );
 
   test.skipIf(gobgpd === null)(
@@ -228,6 +228,5 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       expect(now[0]).toBeCloseTo(since[0] ?? 0, 1);
       expect(now[1]).toBeCloseTo(since[1] ?? 0, 1);
     },
-    60_000,
   );
 });

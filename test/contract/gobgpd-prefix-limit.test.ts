@@ -2,8 +2,9 @@
  * A neighbor with a limit on our routes, for the oldest and the newest gobgpd: only their logs say why a session ended, and
  * their policies decide what a neighbor gets.
  */
-import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { DEFAULT_TIMES, type GobgpAnnouncer } from "../../src/bgp/gobgp-announcer.ts";
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { GobgpAnnouncer } from "../../src/bgp/gobgp-announcer.ts";
+import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { TAKEN_MS } from "../../src/bgp/speaker/neighbor-limits.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
 import {
@@ -20,6 +21,8 @@ import {
 import type { Bird } from "../fixtures/bgp/bird.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { communitiesOf } from "../fixtures/networks.ts";
+
+setDefaultTimeout(150_000);
 
 /** gobgpd is polled often, so that the attempts of a neighbor that comes back at once are not missed. */
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
@@ -74,42 +77,38 @@ async function largeShown(bird: Bird): Promise<readonly string[]> {
 }
 
 describe.each(versions.ends)("gobgpd $title", ({ gobgpd }) => {
-  test.skipIf(gobgpd === null)(
-    "sends a neighbor with a limit the most valuable routes alone",
-    async () => {
-      const routes = BANNED.map((text) => blackhole(text, { communities: COMMUNITIES }));
-      const { announcer, free, bird, faults } = await limited(gobgpd, "restart", routes);
-      await until("the neighbor's reason", () => announcer.status().neighbors[1]?.fault !== null);
-      expect(announcer.status().neighbors[1]?.fault).toStartWith("cease: maximum number of prefixes reached");
-      const hasMost = async () => String(await bird.prefixes()) === String(BANNED.slice(0, LIMIT));
-      // Too many, then as many as BIRD takes after some time, then one more.
-      await until("the limit is found", () => faults.length === 2);
-      await until("the most valuable at the limit", hasMost);
-      await expectSteady(bird, hasMost);
-      expect(missing(announcer, routes[LIMIT])).toBe(`takes at most ${LIMIT} IPv4 unicast routes`);
-      expect(missing(announcer, routes[LIMIT - 1])).toBeUndefined();
-      expect(announcer.routeState(routes[8] as Route).kind).toBe("announced");
-      expect(faults).toEqual(["prefix_limit", "prefix_limit"]);
-      expect(await free.prefixes()).toEqual(BANNED);
-      expect(await withdrawals(free)).toBe(0);
-      // Of the operator, and no mark.
-      expect(await largeShown(free)).toEqual([SHOWN]);
-      expect(await largeShown(bird)).toEqual([SHOWN]);
+  test.skipIf(gobgpd === null)("sends a neighbor with a limit the most valuable routes alone", async () => {
+    const routes = BANNED.map((text) => blackhole(text, { communities: COMMUNITIES }));
+    const { announcer, free, bird, faults } = await limited(gobgpd, "restart", routes);
+    await until("the neighbor's reason", () => announcer.status().neighbors[1]?.fault !== null);
+    expect(announcer.status().neighbors[1]?.fault).toStartWith("cease: maximum number of prefixes reached");
+    const hasMost = async () => String(await bird.prefixes()) === String(BANNED.slice(0, LIMIT));
+    // Too many, then as many as BIRD takes after some time, then one more.
+    await until("the limit is found", () => faults.length === 2);
+    await until("the most valuable at the limit", hasMost);
+    await expectSteady(bird, hasMost);
+    expect(missing(announcer, routes[LIMIT])).toBe(`takes at most ${LIMIT} IPv4 unicast routes`);
+    expect(missing(announcer, routes[LIMIT - 1])).toBeUndefined();
+    expect(announcer.routeState(routes[8] as Route).kind).toBe("announced");
+    expect(faults).toEqual(["prefix_limit", "prefix_limit"]);
+    expect(await free.prefixes()).toEqual(BANNED);
+    expect(await withdrawals(free)).toBe(0);
+    // Of the operator, and no mark.
+    expect(await largeShown(free)).toEqual([SHOWN]);
+    expect(await largeShown(bird)).toEqual([SHOWN]);
 
-      // A more valuable ban takes the place of the least valuable one, without one route too many in between.
-      const manual = blackhole("203.0.113.0/32");
-      announcer.want([manual, ...routes]);
-      const before = await bird.establishedSince("speaker");
-      const replaced = [manual.prefix.text, ...BANNED.slice(0, LIMIT - 1)];
-      await until("replaced", async () => String(await bird.prefixes()) === String(replaced));
-      announcer.want(routes.slice(LIMIT));
-      const rest = String(BANNED.slice(LIMIT));
-      await until("all that are left", async () => String(await bird.prefixes()) === rest);
-      await until("all that are left at the other", async () => String(await free.prefixes()) === rest);
-      expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
-    },
-    150_000,
-  );
+    // A more valuable ban takes the place of the least valuable one, without one route too many in between.
+    const manual = blackhole("203.0.113.0/32");
+    announcer.want([manual, ...routes]);
+    const before = await bird.establishedSince("speaker");
+    const replaced = [manual.prefix.text, ...BANNED.slice(0, LIMIT - 1)];
+    await until("replaced", async () => String(await bird.prefixes()) === String(replaced));
+    announcer.want(routes.slice(LIMIT));
+    const rest = String(BANNED.slice(LIMIT));
+    await until("all that are left", async () => String(await bird.prefixes()) === rest);
+    await until("all that are left at the other", async () => String(await free.prefixes()) === rest);
+    expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
+  });
 
   test.skipIf(gobgpd === null)(
     "sends the most valuable rules alone, also after the service was started again",
@@ -146,7 +145,6 @@ describe.each(versions.ends)("gobgpd $title", ({ gobgpd }) => {
       expect([...faults, ...next.faults].every((fault) => fault === "prefix_limit")).toBe(true);
       expect(await largeShown(free)).toEqual([SHOWN]);
     },
-    150_000,
   );
 });
 

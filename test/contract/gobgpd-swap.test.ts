@@ -1,5 +1,5 @@
 /** A gobgpd of another major version takes the place of the one that runs, and the service goes on with all routes. */
-import { afterAll, afterEach, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
@@ -7,7 +7,8 @@ import type { Bird } from "../fixtures/bgp/bird.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
 
-const DEADLINE_MS = 60_000;
+setDefaultTimeout(60_000);
+
 const V4 = "203.0.113.9/32";
 const V6 = "2001:db8::9/128";
 /** One route is for each version alone, so that none of the version before may be left. */
@@ -29,56 +30,44 @@ const swaps = [
   [older ?? "", 3],
 ] as const;
 
-swap(
-  `a managed gobgpd is killed and started as another major version, and back${lacking}`,
-  async () => {
-    const bird = await lab.bird();
-    let speaker: TestAnnouncer | null = null;
-    for (const [gobgpd, major] of swaps) {
-      // As an upgraded package, which the next start takes.
-      lab.gobgpd = gobgpd;
-      if (speaker === null) speaker = lab.announcer(bgpConfig());
-      else process.kill(lab.gobgpdPid(), "SIGKILL");
-      const { announcer } = speaker;
-      await wantedAre(announcer, bird, major);
-    }
-  },
-  DEADLINE_MS,
-);
+swap(`a managed gobgpd is killed and started as another major version, and back${lacking}`, async () => {
+  const bird = await lab.bird();
+  let speaker: TestAnnouncer | null = null;
+  for (const [gobgpd, major] of swaps) {
+    // As an upgraded package, which the next start takes.
+    lab.gobgpd = gobgpd;
+    if (speaker === null) speaker = lab.announcer(bgpConfig());
+    else process.kill(lab.gobgpdPid(), "SIGKILL");
+    const { announcer } = speaker;
+    await wantedAre(announcer, bird, major);
+  }
+});
 
-swap(
-  `an external gobgpd is replaced by another major version, and back${lacking}`,
-  async () => {
-    lab.gobgpd = older ?? "";
-    const operator = await OperatorGobgpd.start(lab);
-    const bird = await lab.bird();
-    const config = bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] });
-    const { announcer } = lab.announcer(config);
-    for (const [gobgpd, major] of swaps) {
-      await operator.kill();
-      await operator.start(gobgpd);
-      await wantedAre(announcer, bird, major);
-      expect(await operator.routes()).toEqual([`${WANTED[major]} of ${INSTANCE}`, `${V4} of ${INSTANCE}`]);
-    }
-  },
-  DEADLINE_MS,
-);
-
-swap(
-  `a connection to one version finds that another one answers${lacking}`,
-  async () => {
-    lab.gobgpd = older ?? "";
-    const operator = await OperatorGobgpd.start(lab);
-    const client = await connectGobgp({ target: { kind: "unix", path: operator.socket }, deadlineMs: 2_000 });
-    lab.onEnd(async () => client.close());
+swap(`an external gobgpd is replaced by another major version, and back${lacking}`, async () => {
+  lab.gobgpd = older ?? "";
+  const operator = await OperatorGobgpd.start(lab);
+  const bird = await lab.bird();
+  const config = bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] });
+  const { announcer } = lab.announcer(config);
+  for (const [gobgpd, major] of swaps) {
     await operator.kill();
-    await operator.start(newer ?? "");
-    const fault = () =>
-      client.listPeers().then(String, (error: unknown) => (error instanceof SpeakerFault ? error.kind : "bug"));
-    await until("another API", async () => (await fault()) === "unknown_call");
-  },
-  DEADLINE_MS,
-);
+    await operator.start(gobgpd);
+    await wantedAre(announcer, bird, major);
+    expect(await operator.routes()).toEqual([`${WANTED[major]} of ${INSTANCE}`, `${V4} of ${INSTANCE}`]);
+  }
+});
+
+swap(`a connection to one version finds that another one answers${lacking}`, async () => {
+  lab.gobgpd = older ?? "";
+  const operator = await OperatorGobgpd.start(lab);
+  const client = await connectGobgp({ target: { kind: "unix", path: operator.socket }, deadlineMs: 2_000 });
+  lab.onEnd(async () => client.close());
+  await operator.kill();
+  await operator.start(newer ?? "");
+  const fault = () =>
+    client.listPeers().then(String, (error: unknown) => (error instanceof SpeakerFault ? error.kind : "bug"));
+  await until("another API", async () => (await fault()) === "unknown_call");
+});
 
 async function wantedAre(announcer: TestAnnouncer["announcer"], bird: Bird, major: 3 | 4): Promise<void> {
   announcer.want([blackhole(V4), flow(V4), blackhole(WANTED[major]), flow(V6)]);

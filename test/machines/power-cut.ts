@@ -146,17 +146,13 @@ async function main(): Promise<number> {
   const seed = Number(process.env["SEED"] || Math.floor(Math.random() * 2 ** 31));
   const kernel = await kernelImage("bookworm");
   console.log(`power cuts on Linux ${kernel.release}, seed ${seed}`);
-  const undo = new Undo();
-  try {
-    const socket = join(undo.folder("disk"), "socket");
-    const cuts = new PowerCuts({ kernel, socket, chance: new Chance(seededRandom(seed)) });
-    undo.add(() => cuts.stop());
-    await cuts.begin();
-    for (let number = 1; number <= count; number++) await cuts.cut(number);
-    return cuts.report() ? 0 : 1;
-  } finally {
-    await undo.all();
-  }
+  await using undo = new Undo();
+  const socket = join(undo.folder("disk"), "socket");
+  const cuts = new PowerCuts({ kernel, socket, chance: new Chance(seededRandom(seed)) });
+  undo.add(() => cuts.stop());
+  await cuts.begin();
+  for (let number = 1; number <= count; number++) await cuts.cut(number);
+  return cuts.report() ? 0 : 1;
 }
 
 const unavailable = virtualMachineUnavailable();

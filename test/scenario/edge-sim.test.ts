@@ -3,12 +3,12 @@
  * report adds up.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fleet } from "../../bench/edge-sim/fleet.ts";
 import { FleetConfig } from "../../bench/edge-sim/fleet-config.ts";
 import { COUNT_NAMES, type ReportWire, type ZoneWire } from "../../bench/edge-sim/node-report.ts";
+import { folder } from "../fixtures/folders.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 
 const SHAPE = { nodes: 20, zones: 40, groups: 4, seed: Date.now() & 0xffff };
@@ -20,13 +20,12 @@ const admin = config.adminSecret;
 const ZONES = Array.from({ length: SHAPE.zones }, (_, i) => config.zoneName(i));
 /** Every report that the service took, by node. */
 const taken = new Map<string, ReportWire[]>(config.nodes.map(({ name }) => [name, []]));
-let directory: string;
+const directory = folder("edge-sim");
 let service: ServiceProcess;
 let fleet: Fleet;
 
 beforeAll(async () => {
   console.log(`seed ${SHAPE.seed}`);
-  directory = mkdtempSync(join(tmpdir(), `floodwall-edge-sim-${process.pid}-`));
   writeFileSync(join(directory, "zones.yaml"), config.zonesText());
   service = await ServiceProcess.start({
     config: config.text(join(directory, "zones.yaml")),
@@ -47,7 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet.stop();
   await service.remove();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** By the configuration, without a look at what the service says. */

@@ -3,8 +3,7 @@
  * as they are seen on the wire, and one line of each recorded capture where a folder is named.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rulesText } from "../../src/mitigation/rules/rule.ts";
 import { mixFaultOf } from "../fixtures/captures/capture-accuracy.ts";
@@ -14,6 +13,7 @@ import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { ethernet, type IpPacket, icmp, ip, TCP_FLAGS, type Transport, tcp, udp } from "../fixtures/packets/frames.ts";
 import { Dice } from "../fixtures/packets/labelled-packets.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
+import { TemporaryFolder } from "../fixtures/temporary-folder.ts";
 
 const FOLDER = process.env["CAPTURES"];
 const VICTIM = "203.0.113.7";
@@ -25,17 +25,13 @@ setDefaultTimeout(120_000);
 function captureOf(packetOf: (dice: Dice) => Transport): VictimCapture {
   const dice = new Dice(seededRandom(3));
   const packet = (): IpPacket => ip({ src: dice.address(4), dst: VICTIM }, packetOf(dice));
-  const directory = mkdtempSync(join(tmpdir(), "floodwall-recorded-"));
-  try {
-    const path = join(directory, "attack.pcap");
-    writeFileSync(path, pcapBytes(evenly(Array.from({ length: 3000 }, () => ethernet(packet(), { padTo: 60 })))));
-    const capture = victimCapture(path);
-    if (capture === null) throw new Error("the capture has no packets");
-    // As fast as a replay takes it.
-    return { ...capture, packetsPerSecond: 0 };
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  using directory = new TemporaryFolder("recorded");
+  const path = directory.at("attack.pcap");
+  writeFileSync(path, pcapBytes(evenly(Array.from({ length: 3000 }, () => ethernet(packet(), { padTo: 60 })))));
+  const capture = victimCapture(path);
+  if (capture === null) throw new Error("the capture has no packets");
+  // As fast as a replay takes it.
+  return { ...capture, packetsPerSecond: 0 };
 }
 
 const answer = (sourcePort: number, destinationPort: number, bytes: number) =>

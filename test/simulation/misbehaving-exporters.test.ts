@@ -5,9 +5,9 @@
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { type DetectionPolicy, Detector } from "../../src/detection/judge/detector.ts";
+import { Detector } from "../../src/detection/judge/detector.ts";
 import { type HostRowFields, hostRows } from "../fixtures/host-rows.ts";
-import { hostgroup } from "../fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../fixtures/hostgroups.ts";
 import { flush, harness } from "../fixtures/mitigation/ban-engine.ts";
 
 const TOOL = join(import.meta.dir, "../../build/addon/misbehaving_rates");
@@ -40,15 +40,8 @@ interface Case {
 
 /** What is banned in dry run by these rates: a ban for each entry, by its host. */
 async function bansBy(ticks: readonly (readonly HostTick[])[]): Promise<{ bans: string[]; lasting: number }> {
-  const policy: DetectionPolicy = {
-    hostgroups: [hostgroup(THRESHOLDS)],
-    windowMs: 1000,
-    tickMs: TICK_MS,
-    sustainMs: 0,
-    confidence: 0.99999999,
-    hysteresisMs: () => HYSTERESIS_MS,
-    maxActive: 100,
-  };
+  const changes = { tickMs: TICK_MS, hysteresisMs: () => HYSTERESIS_MS, maxActive: 100 };
+  const policy = policyFor([hostgroup(THRESHOLDS)], changes);
   let ids = 0;
   const detector = new Detector(policy, () => `a${++ids}`);
   const banned = new Map<string, string>();

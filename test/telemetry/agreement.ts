@@ -80,43 +80,39 @@ export async function watch(
   readers: readonly ReaderKind[],
   watched: Watched,
 ): Promise<Agreement> {
-  const undo = new Undo();
+  await using undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
-  try {
-    const world = ++worlds;
-    const [attacker, router] = [namespaces.add(`attacker${world}`), namespaces.add(`router${world}`)];
-    namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: router, device: "up0" });
-    const ports = readers.map((_, i) => FIRST_READER_PORT + i);
-    const others = await Promise.all(
-      readers.map((kind, i) => kind.start({ namespace: router, port: ports[i] ?? 0, isSflow: exporter.isSflow, undo })),
-    );
-    const options = { port: OUR_PORT, networks: [NETWORK], exporters: ["127.0.0.1/32"], receiveBuffer: RECEIVE_BUFFER };
-    const ours = await Collector.start(router, { ...options, keepsTotals: true });
-    undo.add(() => ours.stop());
-    const to = [OUR_PORT, ...ports].map(String);
-    const relay = new LineProcess(router.command([process.execPath, RELAY, String(EXPORT_PORT), ...to]));
-    undo.add(() => relay.end());
-    await relay.line();
-    const { sampling, hosts } = watched;
-    const probe = await exporter.start({ namespace: router, device: "up0", port: EXPORT_PORT, sampling, undo });
-    await sendFrom(attacker, {
-      ...{ profile: "udp", target: FIRST_HOST, hosts, sources: 20, path: "socket", pps: watched.pps },
-      ...{ bytes: watched.frameBytes, count: watched.packets, seconds: 60 },
-    });
-    await probe.flush();
-    const counts = await ours.settledCounts();
-    const datagrams = Number(await relay.ask("datagrams"));
-    const lostBefore = socketAt(router, EXPORT_PORT)?.drops ?? 0;
-    const drops = ports.map((port) => socketAt(router, port)?.drops ?? 0);
-    const said = await Promise.all(
-      others.map(async (reader, i) => ({
-        ...{ name: reader.name, isNear: readers[i]?.isNear === true },
-        ...{ totals: await reader.totals(), drops: drops[i] ?? 0 },
-      })),
-    );
-    return { ours: counts, readers: said, datagrams, lostBefore };
-  } finally {
-    await undo.all();
-  }
+  const world = ++worlds;
+  const [attacker, router] = [namespaces.add(`attacker${world}`), namespaces.add(`router${world}`)];
+  namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: router, device: "up0" });
+  const ports = readers.map((_, i) => FIRST_READER_PORT + i);
+  const others = await Promise.all(
+    readers.map((kind, i) => kind.start({ namespace: router, port: ports[i] ?? 0, isSflow: exporter.isSflow, undo })),
+  );
+  const options = { port: OUR_PORT, networks: [NETWORK], exporters: ["127.0.0.1/32"], receiveBuffer: RECEIVE_BUFFER };
+  const ours = await Collector.start(router, { ...options, keepsTotals: true });
+  undo.add(() => ours.stop());
+  const to = [OUR_PORT, ...ports].map(String);
+  const relay = new LineProcess(router.command([process.execPath, RELAY, String(EXPORT_PORT), ...to]));
+  undo.add(() => relay.end());
+  await relay.line();
+  const { sampling, hosts } = watched;
+  const probe = await exporter.start({ namespace: router, device: "up0", port: EXPORT_PORT, sampling, undo });
+  await sendFrom(attacker, {
+    ...{ profile: "udp", target: FIRST_HOST, hosts, sources: 20, path: "socket", pps: watched.pps },
+    ...{ bytes: watched.frameBytes, count: watched.packets, seconds: 60 },
+  });
+  await probe.flush();
+  const counts = await ours.settledCounts();
+  const datagrams = Number(await relay.ask("datagrams"));
+  const lostBefore = socketAt(router, EXPORT_PORT)?.drops ?? 0;
+  const drops = ports.map((port) => socketAt(router, port)?.drops ?? 0);
+  const said = await Promise.all(
+    others.map(async (reader, i) => ({
+      ...{ name: reader.name, isNear: readers[i]?.isNear === true },
+      ...{ totals: await reader.totals(), drops: drops[i] ?? 0 },
+    })),
+  );
+  return { ours: counts, readers: said, datagrams, lostBefore };
 }

@@ -27,66 +27,53 @@ const unavailable = namespacesUnavailable();
 const skipped = unavailable === null ? "" : ` (skipped: ${unavailable})`;
 
 test.skipIf(unavailable !== null)(`recorded datagrams of real exporters are understood whole${skipped}`, async () => {
-  const undo = new Undo();
+  await using undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
-  try {
-    const namespace = namespaces.add("collector");
-    const options = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.4.0/24"], receiveBuffer: 4 << 20 };
-    const collector = await Collector.start(namespace, { ...options, keepsTotals: false });
-    undo.add(() => collector.stop());
-    const names = readdirSync(FOLDER)
-      .filter((name) => name.endsWith(".flows"))
-      .sort();
-    const files = names.map((name) => join(FOLDER, name));
-    const command = namespace.command([
-      process.execPath,
-      join(import.meta.dir, "flow-replay.ts"),
-      String(PORT),
-      ...files,
-    ]);
-    await outputOf({ name: "replay", command });
-    const { exporters } = await collector.counts();
-    const said = names.map((name, i) => {
-      const exporter = exporters.find(({ address }) => address === `127.0.4.${i + 1}`);
-      expect(exporter, name).toMatchObject({
-        undecoded: [],
-        waitingForTemplate: 0,
-        withoutTemplate: 0,
-        lostRecords: 0,
-      });
-      expect(exporter?.counted, name).toBe(exporter?.records ?? 0);
-      return [name, [exporter?.records ?? 0, exporter?.samplings[0]?.rate ?? 0]];
+  const namespace = namespaces.add("collector");
+  const options = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.4.0/24"], receiveBuffer: 4 << 20 };
+  const collector = await Collector.start(namespace, { ...options, keepsTotals: false });
+  undo.add(() => collector.stop());
+  const names = readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".flows"))
+    .sort();
+  const files = names.map((name) => join(FOLDER, name));
+  const command = namespace.command([
+    process.execPath,
+    join(import.meta.dir, "flow-replay.ts"),
+    String(PORT),
+    ...files,
+  ]);
+  await outputOf({ name: "replay", command });
+  const { exporters } = await collector.counts();
+  const said = names.map((name, i) => {
+    const exporter = exporters.find(({ address }) => address === `127.0.4.${i + 1}`);
+    expect(exporter, name).toMatchObject({
+      undecoded: [],
+      waitingForTemplate: 0,
+      withoutTemplate: 0,
+      lostRecords: 0,
     });
-    expect(Object.fromEntries(said)).toEqual(EXPECTED);
-  } finally {
-    await undo.all();
-  }
+    expect(exporter?.counted, name).toBe(exporter?.records ?? 0);
+    return [name, [exporter?.records ?? 0, exporter?.samplings[0]?.rate ?? 0]];
+  });
+  expect(Object.fromEntries(said)).toEqual(EXPECTED);
 });
 
 test.skipIf(unavailable !== null)(
   `a packet that is reported as it comes in and as it leaves counts once${skipped}`,
   async () => {
-    const undo = new Undo();
+    await using undo = new Undo();
     const namespaces = new Namespaces();
     undo.add(() => namespaces.close());
-    try {
-      const namespace = namespaces.add("collector");
-      const options = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.4.0/24"], receiveBuffer: 4 << 20 };
-      const collector = await Collector.start(namespace, { ...options, direction: "ingress", keepsTotals: false });
-      undo.add(() => collector.stop());
-      const file = join(FOLDER, "open-vswitch-ipfix.flows");
-      const command = namespace.command([
-        process.execPath,
-        join(import.meta.dir, "flow-replay.ts"),
-        String(PORT),
-        file,
-      ]);
-      await outputOf({ name: "replay", command });
-      const { exporters } = await collector.counts();
-      expect(exporters[0]).toMatchObject({ records: 11, counted: 7, leftOut: { direction: 4 } });
-    } finally {
-      await undo.all();
-    }
+    const namespace = namespaces.add("collector");
+    const options = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.4.0/24"], receiveBuffer: 4 << 20 };
+    const collector = await Collector.start(namespace, { ...options, direction: "ingress", keepsTotals: false });
+    undo.add(() => collector.stop());
+    const file = join(FOLDER, "open-vswitch-ipfix.flows");
+    const command = namespace.command([process.execPath, join(import.meta.dir, "flow-replay.ts"), String(PORT), file]);
+    await outputOf({ name: "replay", command });
+    const { exporters } = await collector.counts();
+    expect(exporters[0]).toMatchObject({ records: 11, counted: 7, leftOut: { direction: 4 } });
   },
 );

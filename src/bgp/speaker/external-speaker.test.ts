@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
@@ -10,75 +10,63 @@ import { DEFAULT_TIMES } from "../gobgp-announcer.ts";
 import { WITHOUT_INSTANCE } from "../instance.ts";
 import { attributesOf, toOwnPath, toWithdrawal } from "../route-path.ts";
 
-const DEADLINE_MS = 60_000;
+setDefaultTimeout(60_000);
 const NO_GRPC = "SOCKET answers, but not as a gRPC server";
 
 const lab = new BgpLab();
 afterEach(() => lab.end());
 
-test(
-  "a service killed at any moment finds its routes in the speaker",
-  async () => {
-    const operator = await OperatorGobgpd.start(lab);
-    operator.addRoute("198.51.100.1/32");
-    // What a service had announced when it was killed.
-    await operator.send(toPath(blackhole("203.0.113.1/32"), INSTANCE), toPath(blackhole("203.0.113.2/32"), INSTANCE));
+test("a service killed at any moment finds its routes in the speaker", async () => {
+  const operator = await OperatorGobgpd.start(lab);
+  operator.addRoute("198.51.100.1/32");
+  // What a service had announced when it was killed.
+  await operator.send(toPath(blackhole("203.0.113.1/32"), INSTANCE), toPath(blackhole("203.0.113.2/32"), INSTANCE));
 
-    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
-    announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
-    const settled = "198.51.100.1/32,203.0.113.2/32 of 1,203.0.113.3/32 of 1";
-    await until("settled", async () => String(await operator.routes()) === settled);
-  },
-  DEADLINE_MS,
-);
+  const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
+  announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
+  const settled = "198.51.100.1/32,203.0.113.2/32 of 1,203.0.113.3/32 of 1";
+  await until("settled", async () => String(await operator.routes()) === settled);
+});
 
-test(
-  "takes over the routes of a build without instances once, without a gap, and leaves later ones alone",
-  async () => {
-    const operator = await OperatorGobgpd.start(lab);
-    const bird = await lab.bird();
-    const old = (text: string) => toPath(blackhole(text), WITHOUT_INSTANCE);
-    await operator.send(old("203.0.113.1/32"), old("203.0.113.2/32"));
-    await until("both in BIRD", async () => (await bird.routes()).length === 2);
-    const config = bgpConfig({ speaker: "external", grpc: operator.socket, instance: 7 });
-    const first = lab.announcer(config).announcer;
-    first.want([blackhole("203.0.113.2/32")]);
-    let hasGap = false;
-    await until("taken over", async () => {
-      hasGap ||= !(await bird.hasRoute("203.0.113.2/32"));
-      return String(await operator.routes()) === "203.0.113.2/32 of 7";
-    });
-    expect(hasGap).toBe(false);
-    await first.stop({ withdraw: false });
+test("takes over the routes of a build without instances once, without a gap, and leaves later ones alone", async () => {
+  const operator = await OperatorGobgpd.start(lab);
+  const bird = await lab.bird();
+  const old = (text: string) => toPath(blackhole(text), WITHOUT_INSTANCE);
+  await operator.send(old("203.0.113.1/32"), old("203.0.113.2/32"));
+  await until("both in BIRD", async () => (await bird.routes()).length === 2);
+  const config = bgpConfig({ speaker: "external", grpc: operator.socket, instance: 7 });
+  const first = lab.announcer(config).announcer;
+  first.want([blackhole("203.0.113.2/32")]);
+  let hasGap = false;
+  await until("taken over", async () => {
+    hasGap ||= !(await bird.hasRoute("203.0.113.2/32"));
+    return String(await operator.routes()) === "203.0.113.2/32 of 7";
+  });
+  expect(hasGap).toBe(false);
+  await first.stop({ withdraw: false });
 
-    const late = `203.0.113.3/32 of ${WITHOUT_INSTANCE}`;
-    await operator.send(old("203.0.113.3/32"));
-    // With a number of its own again, it takes over what it announced as 7.
-    const second = lab.announcer({ ...config, instance: null }).announcer;
-    second.want([blackhole("203.0.113.4/32")]);
-    const routes = async () => (await operator.routes()).map((text) => text.replace(/ of \d{5,}$/, " of its own"));
-    const settled = ["203.0.113.3/32 of its own", "203.0.113.4/32 of its own"];
-    await until("settled", async () => String(await routes()) === String(settled));
-    expect(await operator.routes()).toContain(late);
-  },
-  DEADLINE_MS,
-);
+  const late = `203.0.113.3/32 of ${WITHOUT_INSTANCE}`;
+  await operator.send(old("203.0.113.3/32"));
+  // With a number of its own again, it takes over what it announced as 7.
+  const second = lab.announcer({ ...config, instance: null }).announcer;
+  second.want([blackhole("203.0.113.4/32")]);
+  const routes = async () => (await operator.routes()).map((text) => text.replace(/ of \d{5,}$/, " of its own"));
+  const settled = ["203.0.113.3/32 of its own", "203.0.113.4/32 of its own"];
+  await until("settled", async () => String(await routes()) === String(settled));
+  expect(await operator.routes()).toContain(late);
+});
 
-test(
-  "puts a route that the speaker lost back, and takes strangers with our mark out",
-  async () => {
-    const operator = await OperatorGobgpd.start(lab);
-    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500, leaseMs: 30_000 };
-    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
-    announcer.want([blackhole("203.0.113.1/32")]);
-    await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
+test("puts a route that the speaker lost back, and takes strangers with our mark out", async () => {
+  const operator = await OperatorGobgpd.start(lab);
+  const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500, leaseMs: 30_000 };
+  const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
+  announcer.want([blackhole("203.0.113.1/32")]);
+  await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
 
-    await operator.send(toWithdrawal("203.0.113.1/32", INSTANCE));
-    await operator.send(toPath(blackhole("203.0.113.9/32"), INSTANCE));
-    await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
-  },
-  DEADLINE_MS,
-);
+  await operator.send(toWithdrawal("203.0.113.1/32", INSTANCE));
+  await operator.send(toPath(blackhole("203.0.113.9/32"), INSTANCE));
+  await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
+});
 
 test("a path comes back from the speaker with the attributes it was sent with", async () => {
   const operator = await OperatorGobgpd.start(lab);

@@ -1,5 +1,5 @@
 /** Loading any file results in a Config, or in errors with a line. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TSchema } from "@sinclair/typebox";
@@ -10,7 +10,7 @@ import { parseConfig } from "./load.ts";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 40);
 /** Only to detect a hang: a busy machine takes seconds where an idle one takes a fraction. */
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const SEED = Number(process.env["SEED"] ?? 20_261_120);
 const FULL = readFileSync(join(import.meta.dir, "../../../test/fixtures/config/good-full.yaml"), "utf8");
 
@@ -133,44 +133,32 @@ const SNIPPETS = [
 ]);
 
 describe(`with seed ${SEED}`, () => {
-  test(
-    "a file with random edits",
-    () => {
-      const generator = new Generator();
-      const verdicts = new Set<string>();
-      for (let round = 0; round < ROUNDS; round++) {
-        const text = generator.mutated(FULL);
-        verdicts.add(expectVerdict(new TextEncoder().encode(text), `round ${round}:\n${text}`));
-      }
-      expect([...verdicts].sort()).toEqual(["invalid", "valid"]);
-    },
-    TIMEOUT_MS,
-  );
+  test("a file with random edits", () => {
+    const generator = new Generator();
+    const verdicts = new Set<string>();
+    for (let round = 0; round < ROUNDS; round++) {
+      const text = generator.mutated(FULL);
+      verdicts.add(expectVerdict(new TextEncoder().encode(text), `round ${round}:\n${text}`));
+    }
+    expect([...verdicts].sort()).toEqual(["invalid", "valid"]);
+  });
 
-  test(
-    "a file with random bytes in it",
-    () => {
-      const generator = new Generator();
-      for (let round = 0; round < ROUNDS; round++) {
-        const bytes = new TextEncoder().encode(FULL);
-        for (let i = 0; i < 3; i++) bytes[generator.below(bytes.length)] = generator.below(256);
-        expectVerdict(bytes, `round ${round}`);
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test("a file with random bytes in it", () => {
+    const generator = new Generator();
+    for (let round = 0; round < ROUNDS; round++) {
+      const bytes = new TextEncoder().encode(FULL);
+      for (let i = 0; i < 3; i++) bytes[generator.below(bytes.length)] = generator.below(256);
+      expectVerdict(bytes, `round ${round}`);
+    }
+  });
 
-  test(
-    "random values under the known keys",
-    () => {
-      const generator = new Generator();
-      for (let round = 0; round < ROUNDS; round++) {
-        const text = stringify(generator.value(ConfigFile));
-        expectVerdict(new TextEncoder().encode(text), `round ${round}:\n${text}`);
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test("random values under the known keys", () => {
+    const generator = new Generator();
+    for (let round = 0; round < ROUNDS; round++) {
+      const text = stringify(generator.value(ConfigFile));
+      expectVerdict(new TextEncoder().encode(text), `round ${round}:\n${text}`);
+    }
+  });
 });
 
 test.each(["{a: ", "[", "- ", "? ", "a:\n ", "&a [", "!!seq [", "'", '"\\', "|\n", "*a ", "{", ", "])(
@@ -179,5 +167,4 @@ test.each(["{a: ", "[", "- ", "? ", "a:\n ", "&a [", "!!seq [", "'", '"\\', "|\n
     for (const count of [1, 100, 3000])
       expectVerdict(new TextEncoder().encode(text.repeat(count)), `${count} times ${text}`);
   },
-  TIMEOUT_MS,
 );

@@ -1,11 +1,11 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { COUNTING_FAULTS } from "../../../test/fixtures/config/counting-faults.ts";
 import { MITIGATION_FAULTS } from "../../../test/fixtures/config/mitigation-faults.ts";
 import { SERVICE_FAULTS } from "../../../test/fixtures/config/service-faults.ts";
 import { TEXT_FAULTS } from "../../../test/fixtures/config/text-faults.ts";
+import { folder } from "../../../test/fixtures/folders.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { PREFIXES_MAX } from "../../limits.ts";
@@ -21,7 +21,7 @@ import { CONFIG_VALUES_MAX } from "./yaml-document.ts";
 const DROPPING = { action: { kind: "discard" }, communities: communitiesOf("no-export") };
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
 /** Only to detect a hang: files of the maximum size take seconds on a busy machine. */
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 
 function problemsIn(loaded: LoadedConfig): string[] {
@@ -287,55 +287,39 @@ describe("limits", () => {
     Array.from({ length: count }, (_, i) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32`).join(",");
   const thresholds = "thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}";
 
-  test(
-    `takes ${PREFIXES_MAX} networks, and not one more`,
-    () => {
-      expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
-      expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
-        `2: networks: must have at most ${PREFIXES_MAX} items`,
-      ]);
-    },
-    TIMEOUT_MS,
-  );
+  test(`takes ${PREFIXES_MAX} networks, and not one more`, () => {
+    expect(configOf(`networks: [${ips(PREFIXES_MAX)}]\n${thresholds}`).networks.length).toBe(PREFIXES_MAX);
+    expect(problemsOf(`${thresholds}\nnetworks: [${ips(PREFIXES_MAX + 1)}]`)).toEqual([
+      `2: networks: must have at most ${PREFIXES_MAX} items`,
+    ]);
+  });
 
-  test(
-    "counts the networks of hostgroups with them",
-    () => {
-      const networks = new Array<string>(PREFIXES_MAX - 1).fill("10.0.0.1/32");
-      expect([...prefixesAreBounded({ networks: ["10.0.0.0/8"], hostgroups: [{ networks }] })]).toEqual([]);
-      const group = `hostgroups:\n  - {name: all, networks: [${ips(PREFIXES_MAX)}]}`;
-      expect(problemsOf(`${thresholds}\nnetworks: [10.0.0.0/8]\n${group}`)).toEqual([
-        `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
-      ]);
-    },
-    TIMEOUT_MS,
-  );
+  test("counts the networks of hostgroups with them", () => {
+    const networks = new Array<string>(PREFIXES_MAX - 1).fill("10.0.0.1/32");
+    expect([...prefixesAreBounded({ networks: ["10.0.0.0/8"], hostgroups: [{ networks }] })]).toEqual([]);
+    const group = `hostgroups:\n  - {name: all, networks: [${ips(PREFIXES_MAX)}]}`;
+    expect(problemsOf(`${thresholds}\nnetworks: [10.0.0.0/8]\n${group}`)).toEqual([
+      `3: hostgroups: ${PREFIXES_MAX + 1} prefixes with those of networks, but ${PREFIXES_MAX} is the most`,
+    ]);
+  });
 
-  test(
-    "refuses a file over the bound, and reads one at it",
-    () => {
-      const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
-      expect(problemsOf(atBound)).toEqual([]);
-      expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
-    },
-    TIMEOUT_MS,
-  );
+  test("refuses a file over the bound, and reads one at it", () => {
+    const atBound = BASE + "#".repeat(CONFIG_BYTES_MAX - BASE.length);
+    expect(problemsOf(atBound)).toEqual([]);
+    expect(problemsOf(`${atBound}#`)).toEqual([`1: larger than ${CONFIG_BYTES_MAX} bytes`]);
+  });
 
-  test(
-    "refuses aliases that multiply",
-    () => {
-      const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
-      for (let i = 0; i < 9; i++) {
-        const name = String.fromCharCode(98 + i);
-        const previous = String.fromCharCode(97 + i);
-        rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
-      }
-      const problems = problemsOf(`${BASE}${rows.join("\n")}`);
-      expect(problems.length).toBe(1);
-      expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
-    },
-    TIMEOUT_MS,
-  );
+  test("refuses aliases that multiply", () => {
+    const rows = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+    for (let i = 0; i < 9; i++) {
+      const name = String.fromCharCode(98 + i);
+      const previous = String.fromCharCode(97 + i);
+      rows.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${previous}`).join(", ")}]`);
+    }
+    const problems = problemsOf(`${BASE}${rows.join("\n")}`);
+    expect(problems.length).toBe(1);
+    expect(problems[0]).toEndWith(`: more than ${CONFIG_VALUES_MAX} values, aliases resolved: use fewer aliases`);
+  });
 
   test("says what is nested too deeply for the parser itself", () => {
     expect(problemsOf(`ban: ${"[".repeat(100_000)}`)).toEqual(["1: nested too deeply"]);
@@ -358,8 +342,7 @@ describe("aliases", () => {
 });
 
 describe("a file that cannot be read", () => {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-${process.pid}-`));
-  afterAll(() => rmSync(directory, { recursive: true }));
+  const directory = folder("load");
 
   test.each([
     ["/nonexistent/floodwall.yaml", "no such file"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { address, hostRows } from "../../../test/fixtures/host-rows.ts";
-import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples, SAMPLER_OPTIONS } from "../../../test/fixtures/packets/header-samples.ts";
@@ -19,16 +19,7 @@ function harness() {
   const headers = new FakeHeaderSamples();
   headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
   let ids = 0;
-  const policy = {
-    hostgroups: [hostgroup({ pps: 10 })],
-    windowMs: 1000,
-    tickMs: 100,
-    sustainMs: 0,
-    confidence: 0.99999999,
-    hysteresisMs: () => 0,
-    maxActive: 10,
-  };
-  const detector = new Detector(policy, () => `a${++ids}`);
+  const detector = new Detector(policyFor([hostgroup({ pps: 10 })]), () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
   /** How much was seen when other work had its turn. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { knownOf, learnedRates } from "../../../test/fixtures/baselines.ts";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
-import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../../../test/fixtures/hostgroups.ts";
 import { loadAddon } from "../../dataplane/addon.ts";
 import { CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
@@ -28,13 +28,7 @@ const CLASSIFIED = { type: "udp_flood", confidence: 1, sourcePort: null, parts: 
 
 function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
-    hostgroups: [hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })],
-    windowMs: 1000,
-    tickMs: 100,
-    sustainMs: 0,
-    confidence: 0.99999999,
-    hysteresisMs: () => 0,
-    maxActive: 1000,
+    ...policyFor([hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })], { maxActive: 1000 }),
     carpet: CARPET,
     networks: NETWORKS,
     networkOf: (ip) => NETWORKS.findIndex((network) => prefixContains(network, ip)),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type HostRowFields, hostRows } from "../../../test/fixtures/host-rows.ts";
-import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
@@ -62,10 +62,7 @@ function write(fields: readonly HostRowFields[], out: HostRows) {
   out.incoming.set(rows.incoming);
 }
 
-const policyWith = (sustainMs: number) => ({
-  ...{ hostgroups: [hostgroup({ pps: 10 })], windowMs: 1000, tickMs: 100, maxActive: 10 },
-  ...{ sustainMs, confidence: 0.99999999, hysteresisMs: () => 0 },
-});
+const policyWith = (sustainMs: number) => policyFor([hostgroup({ pps: 10 })], { sustainMs });
 
 function harness({ capacity = 8, sustainMs = 0 } = {}) {
   const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
-import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../../../test/fixtures/hostgroups.ts";
 import { calmOf } from "../attack/attack.ts";
 import { AttackLog } from "../attack/attack-log.ts";
 import { type AttackChange, type DetectionPolicy, Detector } from "./detector.ts";
@@ -12,16 +12,7 @@ const SHOP = hostgroup({ pps: 50, mbps: 100, flows_per_sec: 500 }, { name: "shop
 
 function detector(overrides: Partial<DetectionPolicy> = {}) {
   let ids = 0;
-  const policy = {
-    hostgroups: [GLOBAL, SHOP],
-    windowMs: 1000,
-    tickMs: 100,
-    sustainMs: 0,
-    confidence: 0.99999999,
-    hysteresisMs: () => 300,
-    maxActive: 3,
-    ...overrides,
-  };
+  const policy = policyFor([GLOBAL, SHOP], { hysteresisMs: () => 300, maxActive: 3, ...overrides });
   const made = new Detector(policy, () => `attack-${++ids}`);
   const tick = (monotonicMs: number, ...hosts: HostRowFields[]) =>
     made
@@ -161,18 +152,7 @@ describe("outgoing detection", () => {
   const named = ({ kind, attack }: AttackChange) => `${kind} ${attack.direction} ${attack.target} ${attack.threshold}`;
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
-    const made = new Detector(
-      {
-        hostgroups,
-        windowMs: 1000,
-        tickMs: 100,
-        sustainMs: 0,
-        confidence: 0.99999999,
-        hysteresisMs: () => 0,
-        maxActive: 9,
-      },
-      () => `a${++ids}`,
-    );
+    const made = new Detector(policyFor(hostgroups), () => `a${++ids}`);
     return (...hosts: HostRowFields[]) =>
       made.judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }).map(named);
   };
@@ -207,23 +187,14 @@ describe("a hostgroup judged as a whole", () => {
   const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", calculation: "total" });
   const setUp = () => {
     let ids = 0;
-    const policy = {
-      hostgroups: [GLOBAL, WHOLE],
-      windowMs: 1000,
-      tickMs: 100,
-      sustainMs: 0,
-      confidence: 0.99999999,
-      hysteresisMs: () => 0,
-      maxActive: 9,
-    };
-    const made = new Detector(policy, () => `a${++ids}`);
+    const made = new Detector(policyFor([GLOBAL, WHOLE]), () => `a${++ids}`);
     const judge = (pps: number, ...hosts: HostRowFields[]) => {
       const sums = hostRows({ target: "0.0.0.0", rates: {} }, { target: "0.0.0.0", rates: { pps } });
       return made
         .judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }, sums)
         .map(({ kind, attack: { scope, target, group } }) => `${kind} ${scope} ${target} ${group}`);
     };
-    return { made, judge, policy };
+    return { made, judge };
   };
 
   test("is attacked when the sum of its hosts is over its thresholds", () => {
@@ -239,9 +210,9 @@ describe("a hostgroup judged as a whole", () => {
   });
 
   test("ends its attack when a reload takes the group away", () => {
-    const { made, judge, policy } = setUp();
+    const { made, judge } = setUp();
     judge(1001);
-    made.reconfigure({ ...policy, hostgroups: [GLOBAL] });
+    made.reconfigure(policyFor([GLOBAL]));
     expect(made.groupsToRead).toBe(1);
     expect(judge(1001)).toEqual(["ended group null whole"]);
     expect(made.groupsToRead).toBe(0);
@@ -263,16 +234,7 @@ describe("a learned limit", () => {
   const setUp = (learnedSeconds: number, pps: number) => {
     let ids = 0;
     const baselines = openBaselines();
-    const policy = {
-      hostgroups: [GROUP],
-      windowMs: 1000,
-      tickMs: 100,
-      sustainMs: 0,
-      confidence: 0.99999999,
-      hysteresisMs: () => 0,
-      maxActive: 9,
-    };
-    const made = new Detector(policy, () => `a${++ids}`, baselines);
+    const made = new Detector(policyFor([GROUP]), () => `a${++ids}`, baselines);
     const rows = hostRows({ target: "192.0.2.1", rates: { pps } });
     const learner = { keys: rows.addresses, at: 0, group: GROUP, direction: "incoming" } as const;
     const moment = { nowSeconds: 0, seconds: learnedSeconds };

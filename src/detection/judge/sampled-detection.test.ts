@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
-import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { hostgroup, policyFor } from "../../../test/fixtures/hostgroups.ts";
 import {
   alarmsPerYear,
   detectionTimes,
@@ -14,16 +14,7 @@ import { type DetectionPolicy, Detector } from "./detector.ts";
 const GLOBAL = hostgroup({ pps: 1000, mbps: 100, flows_per_sec: 500 });
 
 function detector(overrides: Partial<DetectionPolicy> = {}, baselines?: ReturnType<typeof openBaselines>) {
-  const policy = {
-    hostgroups: [GLOBAL],
-    windowMs: 1000,
-    tickMs: 100,
-    sustainMs: 0,
-    confidence: 0.99999999,
-    hysteresisMs: () => 300,
-    maxActive: 3,
-    ...overrides,
-  };
+  const policy = policyFor([GLOBAL], { hysteresisMs: () => 300, maxActive: 3, ...overrides });
   const made = new Detector(policy, () => "a1", baselines);
   const tick = (monotonicMs: number, ...hosts: HostRowFields[]) =>
     made

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
-import { QUIET } from "../../../test/fixtures/scrub/quiet-observer.ts";
+import { quietly } from "../../../test/fixtures/scrub/quiet-observer.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
@@ -26,14 +26,7 @@ class LaboriousNodes extends ScrubNodes {
 
 beforeEach(() => {
   clock = new ManualClock();
-  const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
-  nodes = new LaboriousNodes({
-    config: scrubbing({ name: "s1" }),
-    now,
-    mbpsOf: () => null,
-    groupOf: () => "global",
-    observer: QUIET,
-  });
+  nodes = new LaboriousNodes(quietly(scrubbing({ name: "s1" }), clock));
   const metrics = { parked() {}, ended() {}, refused() {} };
   const timers = new ManualTimers(clock);
   polls = new RulePolls({ nodes, metrics, clock, timers, nextTurn: () => Promise.resolve() });

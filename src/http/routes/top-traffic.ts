@@ -9,8 +9,8 @@ import type { Backend, Configured } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
-import { invalidQuery, parameter } from "../server/query.ts";
-import { step, timeRange } from "../time-range.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
+import { steppedRange } from "../time-range.ts";
 import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
 
 /** Autonomous systems, countries, prefixes and interfaces in an answer, of each kind. */
@@ -49,23 +49,19 @@ export function topTrafficRoute(
       },
     },
     handle: async ({ query }) => {
-      const text = parameter(query, "by");
-      const by = PART_KINDS.find((kind) => kind === text);
-      if (by === undefined)
-        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      const by = partKind(query);
+      if (typeof by !== "string") return by;
       const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
       if (!WHOLE.test(limit) || Number(limit) > PART_KEYS_MAX) {
         return invalidQuery(`limit must be a whole number from 1 to ${PART_KEYS_MAX}: ${limit}`);
       }
-      const range = timeRange(query, clock.wallMs());
+      const range = steppedRange(query, clock.wallMs());
       if (range.kind !== "range") return range;
-      const stepped = step(query, range);
-      if (stepped.kind !== "step") return stepped;
-      const { fromMs, toMs } = range;
+      const { fromMs, toMs, stepSeconds } = range;
       const all = { key: totalSeries({ kind: "all" }), direction: "incoming", fromMs, toMs } as const;
       const [parts, totals] = await Promise.all([
         backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }, null),
-        backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }, null),
+        backend.traffic({ ...all, stepSeconds }, null),
       ]);
       if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
       return jsonAnswer(
@@ -79,6 +75,12 @@ export function topTrafficRoute(
       );
     },
   };
+}
+
+function partKind(query: URLSearchParams): PartKind | InvalidQuery {
+  const text = parameter(query, "by");
+  const by = PART_KINDS.find((kind) => kind === text);
+  return by ?? invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
 }
 
 /** The keys that the configuration lacks for parts of this kind; null: none. */
@@ -130,21 +132,15 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
       },
     },
     handle: async ({ query }) => {
-      const text = parameter(query, "by");
-      const by = PART_KINDS.find((kind) => kind === text);
-      if (by === undefined) {
-        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
-      }
+      const by = partKind(query);
+      if (typeof by !== "string") return by;
       const key = parameter(query, "key") ?? "";
       if (key === "" || Array.from(key).length > KEY_CHARACTERS_MAX) {
         return invalidQuery(`key is required: 1 to ${KEY_CHARACTERS_MAX} characters`);
       }
-      const range = timeRange(query, clock.wallMs());
+      const range = steppedRange(query, clock.wallMs());
       if (range.kind !== "range") return range;
-      const stepped = step(query, range);
-      if (stepped.kind !== "step") return stepped;
-      const { fromMs, toMs } = range;
-      const { stepSeconds } = stepped;
+      const { fromMs, toMs, stepSeconds } = range;
       const question = { key: partSeries(by, key), direction: "incoming", fromMs, toMs, stepSeconds } as const;
       const points = await backend.traffic(question, null);
       if (points === null) return jsonAnswer(200, { available: false, points: [] });

@@ -17,7 +17,7 @@ import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
-import { step, timeRange } from "../time-range.ts";
+import { steppedRange } from "../time-range.ts";
 import { AddressText } from "../wire/request-texts.ts";
 import { TotalTrafficWire, TrafficWire, totalTrafficToWire, trafficToWire } from "../wire/traffic/traffic.ts";
 
@@ -123,10 +123,8 @@ function bucketsOf(
   if (direction !== "incoming" && direction !== "outgoing") {
     return invalidQuery(`direction must be incoming or outgoing: ${direction}`);
   }
-  const range = timeRange(query, nowMs);
+  const range = steppedRange(query, nowMs);
   if (range.kind !== "range") return range;
-  const stepped = step(query, range);
-  if (stepped.kind !== "step") return stepped;
-  const { fromMs, toMs } = range;
-  return { kind: "buckets", of: { direction, fromMs, toMs, stepSeconds: stepped.stepSeconds } };
+  const { kind: _, ...buckets } = range;
+  return { kind: "buckets", of: { direction, ...buckets } };
 }

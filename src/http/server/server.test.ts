@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { RawHttp, rawRequest } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
+import { TemporaryFolder } from "../../../test/fixtures/temporary-folder.ts";
 import { ListenError } from "./listen-error.ts";
 
 const COMMAND_HEAD = "POST /api/v1/ban HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
@@ -136,8 +135,8 @@ describe("start and stop", () => {
   });
 
   test("a stop ends the polls also while the port cannot be opened again for a renewed certificate", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "floodwall-renewed-"));
-    const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
+    using folder = new TemporaryFolder("renewed");
+    const files = { certFile: folder.at("cert.pem"), keyFile: folder.at("key.pem") };
     const put = ({ cert, key }: { cert: string; key: string }) => {
       writeFileSync(files.certFile, cert);
       writeFileSync(files.keyFile, key);
@@ -165,7 +164,6 @@ describe("start and stop", () => {
     serve.mockRestore();
     await http.stop();
     expect([clock.pending, (await poll).status]).toEqual([0, 304]);
-    rmSync(folder, { recursive: true });
   });
 
   /** A command whose body waits for its second half. */

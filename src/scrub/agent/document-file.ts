@@ -2,10 +2,9 @@
  * Stores the last rule document on disk, so that a node can start without its controller. The file is replaced as a
  * whole: a reader finds the old or the new one. An unusable file is reported and ignored.
  */
-import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder } from "../../system/private-folder.ts";
-import { StoredFile } from "../../system/stored-file.ts";
+import { openIfThere, StoredFile } from "../../system/stored-file.ts";
 import { RULE_DOCUMENT_BYTES_MAX } from "./rule-document.ts";
 
 export interface SavedDocument {
@@ -72,13 +71,8 @@ export class DocumentFile {
 }
 
 async function readBounded(path: string): Promise<string | null> {
-  let file: Awaited<ReturnType<typeof open>>;
-  try {
-    file = await open(path, "r");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw cause;
-  }
+  const file = await openIfThere(path);
+  if (file === null) return null;
   try {
     const { size } = await file.stat();
     if (size > FILE_BYTES_MAX) throw new Error(`${path} has more than ${FILE_BYTES_MAX} bytes`);
