@@ -9,7 +9,7 @@ import type { Backend, Configured } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { RANGE_PARAMETERS, STEP_PARAMETER } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
-import { invalidQuery, parameter } from "../server/query.ts";
+import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
 import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
 
@@ -17,8 +17,15 @@ import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } 
 const PART_KEYS_MAX = 100;
 
 const DEFAULT_LIMIT = 10;
-const KEY_CHARACTERS_MAX = 200;
+/** Characters. */
+const KEY = { minLength: 1, maxLength: 200 } as const;
 const WHOLE = /^[1-9]\d{0,3}$/;
+
+function partKind(query: URLSearchParams): PartKind | InvalidQuery {
+  const text = parameter(query, "by");
+  const found = PART_KINDS.find((kind) => kind === text);
+  return found ?? invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+}
 
 /** For tokens without a tenant: samples are of the hosts of all tenants together. */
 export function topTrafficRoute(
@@ -49,10 +56,8 @@ export function topTrafficRoute(
       },
     },
     handle: async ({ query }) => {
-      const text = parameter(query, "by");
-      const by = PART_KINDS.find((kind) => kind === text);
-      if (by === undefined)
-        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      const by = partKind(query);
+      if (typeof by !== "string") return by;
       const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
       if (!WHOLE.test(limit) || Number(limit) > PART_KEYS_MAX) {
         return invalidQuery(`limit must be a whole number from 1 to ${PART_KEYS_MAX}: ${limit}`);
@@ -115,7 +120,7 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
         by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
         key: {
           text: "As the largest parts have it.",
-          schema: Type.String({ minLength: 1, maxLength: KEY_CHARACTERS_MAX }),
+          schema: Type.String(KEY),
           isRequired: true,
         },
         ...RANGE_PARAMETERS,
@@ -130,15 +135,12 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
       },
     },
     handle: async ({ query }) => {
-      const text = parameter(query, "by");
-      const by = PART_KINDS.find((kind) => kind === text);
-      if (by === undefined) {
-        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
-      }
+      const by = partKind(query);
+      if (typeof by !== "string") return by;
       const key = parameter(query, "key") ?? "";
-      if (key === "" || Array.from(key).length > KEY_CHARACTERS_MAX) {
-        return invalidQuery(`key is required: 1 to ${KEY_CHARACTERS_MAX} characters`);
-      }
+      const { length } = Array.from(key);
+      if (length < KEY.minLength || length > KEY.maxLength)
+        return invalidQuery(`key is required: ${KEY.minLength} to ${KEY.maxLength} characters`);
       const range = timeRange(query, clock.wallMs());
       if (range.kind !== "range") return range;
       const stepped = step(query, range);
