@@ -261,6 +261,10 @@ test("the token comes from a file, and options come before the environment", asy
   const tokenOf = async (words: string[], env: Record<string, string>) =>
     (await run(["status", ...words], { "GET /status": {} }, env)).tokens;
   expect(await tokenOf([], {})).toEqual([null]);
+  const refused = Response.json({ error: "unknown token" }, { status: 401 });
+  expect((await run(["status"], { "GET /status": refused }, {})).complaint).toEndWith(
+    ": unknown token: give a token by FLOODWALL_TOKEN or --token-file FILE",
+  );
   expect(await tokenOf([], { FLOODWALL_TOKEN: "variable" })).toEqual(["Bearer variable"]);
   expect(await tokenOf([], inFile)).toEqual(["Bearer one"]);
   expect(await tokenOf(["--token-file", fileOf("two")], inFile)).toEqual(["Bearer two"]);
