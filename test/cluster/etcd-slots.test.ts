@@ -83,6 +83,8 @@ describe.skipIf(reason !== null)(`what brains agree on${reason === null ? "" : `
     const away = callsOf(etcd, { endpoints: [new URL(`http://127.0.0.1:${await freePort()}`)] });
     const issuance = new AgreedIssuance(acme, new EtcdSlots(away, PREFIX), () => 0);
     expect(await issuance.requestSlot("e1", ZONE)).toEqual({ kind: "unavailable" });
+    const order = { zone: ZONE, token: "t", keyAuthorization: "t.k" };
+    expect(await issuance.publish("e1", order)).toEqual({ kind: "refused", refusal: "no_slot" });
     await issuance.releaseSlot("e1", null);
     expect(acme.grants).toEqual([]);
   });
