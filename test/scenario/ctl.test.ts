@@ -133,15 +133,6 @@ describe("commands that order", () => {
     const viewer = await run(["ban", "203.0.113.7"], SECRETS.EYE);
     expect(viewer.code).toBe(EXIT.refused);
   });
-
-  test("reload says what is in force, and of a file with errors which", async () => {
-    expect((await run(["reload"])).out).toBe("reloaded, in dry run");
-    service.writeConfig(`${CONFIG}nonsense: 1\n`);
-    const { code, complaint } = await run(["reload"]);
-    service.writeConfig(CONFIG);
-    expect(code).toBe(EXIT.refused);
-    expect(complaint).toContain("nonsense");
-  });
 });
 
 test("report writes a page and, by Chromium, a PDF, and refuses what is no attack or no time", async () => {

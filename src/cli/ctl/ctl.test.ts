@@ -118,7 +118,8 @@ test("how long is --for, or --ttl, of each order, and a reload has a reason", as
     expect(rule.asked[0]?.body).toEqual({ name: "a", action: "drop", ttl_seconds: 3600 });
   }
   expect((await run(["rules", "--for", "1h"])).complaint).toContain("--for go with rules add alone");
-  const reload = await run(["reload", "--reason", "ticket 7"], { "POST /config/reload": {} });
+  const reload = await run(["reload", "--reason", "ticket 7"], { "POST /config/reload": { dry_run: true } });
+  expect(reload.text).toBe("reloaded, in dry run");
   expect(reload.asked).toEqual([{ line: "POST /config/reload", body: { reason: "ticket 7" } }]);
 });
 
