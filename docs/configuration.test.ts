@@ -111,8 +111,11 @@ describe.each(CHAPTERS.map((chapter) => [chapter.title, chapter] as const))("%s"
 
   test.each(sections.map((section) => [section.name, section] as const))("the examples of %p load", (_, section) => {
     expect(section.examples).not.toBeEmpty();
-    for (const example of section.examples)
-      load(chapter, { ...MINIMAL[title], ...parse(exampleText(section, example)) });
+    for (const example of section.examples) {
+      const config = load(chapter, { ...MINIMAL[title], ...parse(exampleText(section, example)) });
+      // Code asks for null alone.
+      expect(Bun.inspect(config, { depth: 20 })).not.toContain(": undefined");
+    }
   });
 
   test("the loader uses the printed defaults, and other values make a difference", () => {

@@ -106,6 +106,13 @@ describe("an unusable source is refused with its path and the remedy:", () => {
     expect(() => prefixesOf(list(path))).toThrow("is not a file");
   });
 
+  test("more prefixes in all sets together than the bound", () => {
+    const sets = ["a", "b"].map((name) => prefixSet(name, list(written(name, "1.1.1.1\n"))));
+    expect(prefixSetFindings(sets, 2)).toEqual([]);
+    const rule = "2 prefixes in all are more than 1: take smaller lists";
+    expect(prefixSetFindings(sets, 1)).toEqual([{ path: ["prefix_sets"], rule }]);
+  });
+
   test("more bytes than the bound", () => {
     const path = written("big", "1.1.1.1\n");
     truncateSync(path, PREFIX_LIST_BYTES_MAX + 1);

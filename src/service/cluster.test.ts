@@ -5,12 +5,22 @@ import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import { Cluster } from "./cluster.ts";
 
 const FILE = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
 
+function opened(config: string, state: StateStore, clock: ManualClock) {
+  const metrics = new Metrics("1");
+  const cluster = Cluster.open(configOf(config), {
+    ...{ state, clock, metrics, timers: new ManualTimers(clock), version: "1", environment: { read: () => null } },
+    ...{ limiter: new Limiter(clock), random: () => 0.5 },
+    log: openLog({ level: "error", clock, destination: { write: () => {} } }),
+  });
+  return { cluster, metrics };
+}
+
 test("without a cluster no table is shared, and the stamps of one that was there go", async () => {
-  const config = configOf(FILE);
   const clock = new ManualClock();
   const memory = memoryStore();
   const order = {
@@ -23,13 +33,17 @@ test("without a cluster no table is shared, and the stamps of one that was there
   } as const;
   memory.file.rows.cluster_orders.set("levers a.example", order);
   const again = memoryStore(memory.file, clock);
-  const opened = Cluster.open(config, {
-    ...{ state: again.store, clock, timers: new ManualTimers(clock), metrics: new Metrics("1"), version: "1" },
-    environment: { read: () => null },
-    ...{ limiter: new Limiter(clock), random: () => 0.5, log: openLog({ level: "error", clock }) },
-  });
-  expect(opened).toBeNull();
+  expect(opened(FILE, again.store, clock).cluster).toBeNull();
   expect(again.store.table("levers").sharing).toBeUndefined();
   await again.flush();
   expect(memory.file.names("cluster_orders")).toEqual([]);
+});
+
+test("a brain that cannot be reached is counted", async () => {
+  const files = "certificate: /none, key: /none, authority: /none";
+  const section = `cluster: { name: a, listen: "127.0.0.1:1", ${files}, brains: [{ name: b, address: "127.0.0.1:2" }] }`;
+  const { cluster, metrics } = opened(FILE + section, memoryStore().store, new ManualClock());
+  await cluster?.peers.start();
+  expect(await metrics.text()).toContain('svc_cluster_link_failures_total{brain="b"} 1\n');
+  await cluster?.stop();
 });

@@ -68,15 +68,6 @@ test("datagrams that a full buffer lost, and those of strangers, are logged with
   ]);
 });
 
-test("exporters that fall silent all at once are reported up to a bound", () => {
-  const names = Array.from({ length: 30 }, (_, i) => `edge${i}`);
-  const { changes, logged, read } = watch(names.map((name, i) => exporterConfig({ name, address: `198.51.100.${i}` })));
-  const silent = names.map((name, i) => exporterReading({ name, address: address(`198.51.100.${i}`), silentMs: 1e6 }));
-  read({ listeners: [], exporters: silent });
-  expect(changes).toHaveLength(20);
-  expect(logged().at(-1)).toMatchObject({ level: "warn", more: 10 });
-});
-
 test("of many faults at once, those whose begin was reported have their end reported, and no others", () => {
   const names = Array.from({ length: 100 }, (_, i) => `edge${i}`);
   const { changes, logged, read } = watch(names.map((name, i) => exporterConfig({ name, address: `198.51.100.${i}` })));

@@ -5,7 +5,7 @@ import { EtcdSlots } from "../../src/cluster/etcd/etcd-slots.ts";
 import type { EtcdConfig } from "../../src/cluster/etcd-config.ts";
 import { AcmeIssuance } from "../../src/edge/zones/acme-issuance.ts";
 import { AgreedIssuance } from "../../src/edge/zones/agreed-issuance.ts";
-import { CLEARANCE_MASTERS_KEPT } from "../../src/limits.ts";
+import { CLEARANCE_MASTERS_KEPT, SLOT_LEASE_MS } from "../../src/limits.ts";
 import { itemLine } from "../../src/machine/item.ts";
 import { etcdItems } from "../../src/service/etcd-items.ts";
 import { systemClock } from "../../src/system/clock.ts";
@@ -43,6 +43,10 @@ describe.skipIf(reason !== null)(`what brains agree on${reason === null ? "" : `
   test("a zone has one slot, at whichever brain nodes request it, until it is returned #acme-slots-of-a-cluster", async () => {
     const [one, two] = [brain(), brain()];
     expect((await one.requestSlot("e1", ZONE)).kind).toBe("granted");
+    // The slot at the brain is over first.
+    const { record } = await callsOf(etcd).read(`${PREFIX}acme/slots/${ZONE}`);
+    const { lease } = JSON.parse(record?.value ?? "") as { lease: string };
+    expect(await callsOf(etcd).keepLease(lease)).toBeGreaterThan(SLOT_LEASE_MS / 1000);
     expect(await two.requestSlot("e2", ZONE)).toEqual({ kind: "held", holder: "e1", retryAfterSeconds: 30 });
     expect((await two.requestSlot("e1", ZONE)).kind).toBe("granted");
     expect(await one.requestSlot("e1", "other.example.net")).toEqual({ kind: "unknown_zone" });
@@ -79,6 +83,8 @@ describe.skipIf(reason !== null)(`what brains agree on${reason === null ? "" : `
     const away = callsOf(etcd, { endpoints: [new URL(`http://127.0.0.1:${await freePort()}`)] });
     const issuance = new AgreedIssuance(acme, new EtcdSlots(away, PREFIX), () => 0);
     expect(await issuance.requestSlot("e1", ZONE)).toEqual({ kind: "unavailable" });
+    const order = { zone: ZONE, token: "t", keyAuthorization: "t.k" };
+    expect(await issuance.publish("e1", order)).toEqual({ kind: "refused", refusal: "no_slot" });
     await issuance.releaseSlot("e1", null);
     expect(acme.grants).toEqual([]);
   });

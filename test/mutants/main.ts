@@ -16,7 +16,7 @@ import { TestProcesses } from "./test-process.ts";
 import { mutantsFolder, TreeCopy } from "./tree-copy.ts";
 
 const TESTS_MAX = 25;
-const CODE_FOLDERS = ["src", "test", "bench", "dashboard", "deploy", "setup"];
+const CODE_FOLDERS = ["src", "test", "bench", "dashboard", "deploy", "docs", "setup"];
 const INTERRUPTED = 130;
 const text = { type: "string" } as const;
 const { values } = parseArgs({ options: { seed: text, count: text, only: text, jobs: text, before: text } });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { blackhole, flow, INSTANCE, toPath } from "../../../test/fixtures/bgp/bgp.ts";
 import { communitiesOf, prefix } from "../../../test/fixtures/networks.ts";
 import { COMMUNITIES_MAX } from "../../limits.ts";
@@ -8,15 +9,16 @@ import { sortedCommunities } from "../../net/community.ts";
 import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import { markOf } from "../neighbor-mark.ts";
-import type { RouteFamily } from "../route-family.ts";
+import { familyNumbers, type RouteFamily } from "../route-family.ts";
 import { attributesOf, keyOf, sendable, toOwnPath, toPaths, toWithdrawal } from "../route-path.ts";
 import type { ListedPath, PathChange } from "../speaker/speaker-client.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
 import { gobgp3Api } from "./gobgp3-api.ts";
 import { gobgp4Api } from "./gobgp4-api.ts";
-import { AddPathStreamRequestSchema as AddPaths3 } from "./proto/gobgp3_pb.ts";
-import { AddPathStreamRequestSchema as AddPaths4 } from "./proto/gobgp4_pb.ts";
+import { MultiProtocolCapabilitySchema } from "./proto/gobgp_pb.ts";
+import { AddPathStreamRequestSchema as AddPaths3, PeerSchema as Peer3 } from "./proto/gobgp3_pb.ts";
+import { AddPathStreamRequestSchema as AddPaths4, CapabilitySchema, PeerSchema as Peer4 } from "./proto/gobgp4_pb.ts";
 
 const V4 = Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}/32`);
 const V6 = Array.from({ length: 1000 }, (_, i) => `2001:db8:ffff:ffff:ffff:ffff:ffff:${(0xf000 + i).toString(16)}/128`);
@@ -138,6 +140,27 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
     const [withdrawn] = sent([encode(withdrawal)], withdrawal).paths;
     expect(withdrawn).toMatchObject({ nlri: change.nlri, identifier: change.identifier, isWithdraw: true });
   });
+});
+
+/** RFC 4760: the multiprotocol capabilities say which families a neighbor takes, other capabilities nothing of them. */
+test.each<[string, (RouteFamily | null)[], RouteFamily[]]>([
+  ["no capability", [], ["ipv4-unicast"]],
+  ["capabilities of other kinds", [null, null], ["ipv4-unicast"]],
+  ["a family besides", [null, "ipv6-unicast"], ["ipv6-unicast"]],
+])("a neighbor that announces %s takes %p", (_, announced, families) => {
+  const other = create(AnySchema, { typeUrl: "apipb.RouteRefreshCapability" });
+  const capabilities = announced.map((family) =>
+    family === null ? null : create(MultiProtocolCapabilitySchema, { family: familyNumbers(family) }),
+  );
+  const packed = capabilities.map((value) => (value === null ? other : anyPack(MultiProtocolCapabilitySchema, value)));
+  const tagged = capabilities.map((value) =>
+    create(CapabilitySchema, value === null ? {} : { cap: { case: "multiProtocol", value } }),
+  );
+  const peers = [
+    gobgp3Api.toSpeakerPeer(create(Peer3, { state: { remoteCap: packed } })),
+    gobgp4Api.toSpeakerPeer(create(Peer4, { state: { remoteCap: tagged } })),
+  ];
+  expect(peers.map(({ remoteFamilies }) => remoteFamilies)).toEqual([families, families]);
 });
 
 test("no paths, no message", () => {

@@ -61,15 +61,12 @@ export class Api {
 
   /** @param query undefined values are left out. */
   get(path: string, query: Readonly<Record<string, string | undefined>> = {}): Promise<Json> {
-    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    return this.#ask("GET", given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`);
+    return this.#ask("GET", withQuery(path, query));
   }
 
   /** A page for people. @param query undefined values are left out. */
   async page(path: string, query: Readonly<Record<string, string | undefined>> = {}): Promise<string> {
-    const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const full = given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
-    const { status, text, request, doubt } = await this.#answer("GET", full, null);
+    const { status, text, request, doubt } = await this.#answer("GET", withQuery(path, query), null);
     if (status < 200 || status >= 300) answered(status, text, { request, doubt });
     return text;
   }
@@ -110,6 +107,11 @@ export class Api {
     }
     return { status, text, request: `${method} ${url}/api/v1${path}`, doubt };
   }
+}
+
+function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
 /** @param doubt said where the answer is not of the service, but of a proxy before it, say. */

@@ -17,8 +17,15 @@ import { PartTrafficWire, partTrafficToWire, TopTrafficWire, topTrafficToWire } 
 const PART_KEYS_MAX = 100;
 
 const DEFAULT_LIMIT = 10;
-const KEY_CHARACTERS_MAX = 200;
+/** Characters. */
+const KEY = { minLength: 1, maxLength: 200 } as const;
 const WHOLE = /^[1-9]\d{0,3}$/;
+
+function partKind(query: URLSearchParams): PartKind | InvalidQuery {
+  const text = parameter(query, "by");
+  const found = PART_KINDS.find((kind) => kind === text);
+  return found ?? invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+}
 
 /** For tokens without a tenant: samples are of the hosts of all tenants together. */
 export function topTrafficRoute(
@@ -77,12 +84,6 @@ export function topTrafficRoute(
   };
 }
 
-function partKind(query: URLSearchParams): PartKind | InvalidQuery {
-  const text = parameter(query, "by");
-  const by = PART_KINDS.find((kind) => kind === text);
-  return by ?? invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
-}
-
 /** The keys that the configuration lacks for parts of this kind; null: none. */
 function missingFor(by: PartKind, { configured, telemetry }: MissingFrom): string | null {
   const { samples } = configured();
@@ -117,7 +118,7 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
         by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
         key: {
           text: "As the largest parts have it.",
-          schema: Type.String({ minLength: 1, maxLength: KEY_CHARACTERS_MAX }),
+          schema: Type.String(KEY),
           isRequired: true,
         },
         ...RANGE_PARAMETERS,
@@ -135,9 +136,9 @@ export function partTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<
       const by = partKind(query);
       if (typeof by !== "string") return by;
       const key = parameter(query, "key") ?? "";
-      if (key === "" || Array.from(key).length > KEY_CHARACTERS_MAX) {
-        return invalidQuery(`key is required: 1 to ${KEY_CHARACTERS_MAX} characters`);
-      }
+      const { length } = Array.from(key);
+      if (length < KEY.minLength || length > KEY.maxLength)
+        return invalidQuery(`key is required: ${KEY.minLength} to ${KEY.maxLength} characters`);
       const range = steppedRange(query, clock.wallMs());
       if (range.kind !== "range") return range;
       const { fromMs, toMs, stepSeconds } = range;

@@ -2,7 +2,9 @@ import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { MemoryState, memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
-import { FilterRules, type RuleOrder } from "./filter-rules.ts";
+import { FILTER_RULE_ORDERS_MAX } from "../../limits.ts";
+import { ANY_MATCH } from "../rules/match.ts";
+import { FilterRules, type FilterRulesPolicy, RULE_ORDER_REFUSALS, type RuleOrder } from "./filter-rules.ts";
 
 const NETWORKS = [prefix("192.0.2.0/24")];
 const POLICY = { configured: [operatorRule({ name: "own" })], networks: NETWORKS, hasDataplane: true, sets: [] };
@@ -50,6 +52,25 @@ test("an order is on disk before it is in force, and is there after a restart", 
   expect(await answer).toMatchObject({ kind: "done", isSaved: true, view: { rule: { name: "a" } } });
   expect([names(rules), changes()]).toEqual([["a", "own"], 1]);
   expect(names(made(file).rules)).toEqual(["a", "own"]);
+});
+
+test("an order is refused for the first reason that there is, in their order", async () => {
+  const { rules } = made();
+  const names = Array.from({ length: FILTER_RULE_ORDERS_MAX }, (_, i) => `r${i}`);
+  for (const name of names) await rules.order(order(name), operatorRule({ name }));
+  const destinations = [prefix("198.51.100.1/32")];
+  const wrong = operatorRule({ name: "own", destinations, match: { ...ANY_MATCH, inSets: ["bogons"] } });
+  let policy: FilterRulesPolicy = { ...POLICY, hasDataplane: false };
+  const refusals = [
+    ...[{}, { hasDataplane: true }, { configured: [] }, { networks: [...NETWORKS, ...destinations] }],
+    { sets: ["bogons"] },
+  ].map((mended) => {
+    policy = { ...policy, ...mended };
+    rules.reconfigure(policy);
+    return rules.preview(order("own"), wrong).refusal;
+  });
+  expect(refusals).toEqual([...RULE_ORDER_REFUSALS]);
+  expect(rules.preview(order("r0"), { ...wrong, name: "r0" }).refusal).toBeNull();
 });
 
 test("an order ends by its time, by a command, and moves with the clock", async () => {

@@ -128,11 +128,13 @@ test("a refused write is retried each second, and the report names what is in fo
 });
 
 test("in dry run nothing is dropped, and what a process before left goes at once", async () => {
-  await start({ dryRun: true });
+  const agent = await start({ dryRun: true });
   expect(bench.filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
   await answer(document());
   expect(bench.filter.rules).toEqual([]);
   expect(bench.desk.reports[0]?.body).toMatchObject({ dry_run: true });
+  agent.read();
+  expect(await bench.metrics.text()).toContain("svc_dry_run 1\n");
 });
 
 test("reports at once and then every so often, real load and drops; never two at a time", async () => {

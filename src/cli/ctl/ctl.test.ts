@@ -1,17 +1,32 @@
-/** Orders of `floodwall ctl`: what it asks of the service, and what it prints of the answer. */
-import { expect, test } from "bun:test";
-import { ctl } from "../../src/cli/ctl/ctl.ts";
-import { orderOf } from "../../src/http/wire/ban-order.ts";
-import { prefix } from "../fixtures/networks.ts";
+/** `floodwall ctl` beside a service that a test answers for: how it is called, what it asks, and what it prints of the answer. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { prefix } from "../../../test/fixtures/networks.ts";
+import { Undo } from "../../../test/fixtures/undo.ts";
+import { orderOf } from "../../http/wire/ban-order.ts";
+import { OWN, SHELLS } from "./completion.ts";
+import { COMMANDS, COMMON, ctl, EXIT } from "./ctl.ts";
+import { manualPage } from "./help.ts";
 
 interface Asked {
   readonly line: string;
   readonly body: unknown;
 }
 
+/** Where no service listens. */
+const NOWHERE = "http://127.0.0.1:1";
+const undo = new Undo();
+afterAll(() => undo.all());
+
 /** @param answers by method and path; others are 404 */
-async function run(words: readonly string[], answers: Readonly<Record<string, object>>) {
+async function run(
+  words: readonly string[],
+  answers: Readonly<Record<string, object>> = {},
+  env: Readonly<Record<string, string | undefined>> = { FLOODWALL_TOKEN: "a-token" },
+) {
   const asked: Asked[] = [];
+  const tokens: (string | null)[] = [];
   const server = Bun.serve({
     ...{ port: 0, hostname: "127.0.0.1" },
     fetch: async (request) => {
@@ -19,18 +34,21 @@ async function run(words: readonly string[], answers: Readonly<Record<string, ob
       const line = `${request.method} ${pathname.replace("/api/v1", "")}${search}`;
       const text = await request.text();
       asked.push({ line, body: text === "" ? null : JSON.parse(text) });
+      tokens.push(request.headers.get("authorization"));
       const answer = answers[line];
       if (answer === undefined) return Response.json({ error: "unknown" }, { status: 404 });
+      if (answer instanceof Response) return answer;
       return Response.json(answer, { status: "error" in answer || "reason" in answer ? 409 : 200 });
     },
   });
   const [printed, complaints]: [string[], string[]] = [[], []];
-  const code = await ctl([...words, "--url", `http://127.0.0.1:${server.port}`], {
-    ...{ env: { FLOODWALL_TOKEN: "a-token" }, clock: { wallMs: () => 0 }, sleep: async () => {} },
+  const code = await ctl(words, {
+    ...{ env: { FLOODWALL_URL: `http://127.0.0.1:${server.port}`, ...env } },
+    ...{ clock: { wallMs: () => 0 }, sleep: async () => {} },
     ...{ print: (line: string) => printed.push(line), complain: (line: string) => complaints.push(line) },
   });
   await server.stop(true);
-  return { code, asked, text: printed.join("\n"), complaint: complaints.join("\n") };
+  return { code, asked, tokens, text: printed.join("\n"), complaint: complaints.join("\n") };
 }
 
 test("all bans inside a prefix end in one order", async () => {
@@ -50,7 +68,7 @@ test("all bans inside a prefix end in one order", async () => {
   const none = await run(["unban", "--inside", inside], { [list]: { bans: [] } });
   expect([none.code, none.complaint]).toEqual([1, `floodwall ctl: no ban is in force inside ${inside}`]);
   for (const words of [["unban"], ["unban", "203.0.113.7", "--inside", inside]]) {
-    expect(await run(words, {})).toMatchObject({ code: 2, asked: [] });
+    expect(await run(words)).toMatchObject({ code: 2, asked: [] });
   }
 });
 
@@ -68,7 +86,11 @@ test("more bans than one order may have end in several", async () => {
 });
 
 test("a refusal says what to do, in the words of the service or by its reason, and nothing of JSON", async () => {
-  const refusal = async (answer: object) => (await run(["ban", "203.0.113.53"], { "POST /ban": answer })).complaint;
+  const refusal = async (answer: object) => {
+    const { code, complaint } = await run(["ban", "203.0.113.53"], { "POST /ban": answer });
+    expect(code).toBe(EXIT.refused);
+    return complaint;
+  };
   const remedy = "order a prefix beside it, or remove it from protected_whitelist";
   const complaint = `floodwall ctl: 203.0.113.53: whitelisted: ${remedy}`;
   expect(await refusal({ state: "rejected", reason: "whitelisted" })).toBe(complaint);
@@ -95,15 +117,15 @@ test("how long is --for, or --ttl, of each order, and a reload has a reason", as
     const rule = await run(["rules", "add", "{name: a, action: drop}", option, "1h"], { "POST /filter-rules": {} });
     expect(rule.asked[0]?.body).toEqual({ name: "a", action: "drop", ttl_seconds: 3600 });
   }
-  expect((await run(["block", "198.51.100.9", "203.0.113.7"], {})).complaint).toContain("--for is missing");
-  expect((await run(["rules", "--for", "1h"], {})).complaint).toContain("--for go with rules add alone");
-  const reload = await run(["reload", "--reason", "ticket 7"], { "POST /config/reload": {} });
+  expect((await run(["rules", "--for", "1h"])).complaint).toContain("--for go with rules add alone");
+  const reload = await run(["reload", "--reason", "ticket 7"], { "POST /config/reload": { dry_run: true } });
+  expect(reload.text).toBe("reloaded, in dry run");
   expect(reload.asked).toEqual([{ line: "POST /config/reload", body: { reason: "ticket 7" } }]);
 });
 
 test("the rules in the help of ban are what the service takes", async () => {
-  const [, written = ""] = /'(\[\{.*\}\])'/.exec((await run(["help", "ban"], {})).text) ?? [];
-  const asked = (await run(["ban", "203.0.113.7", "--rules", written], {})).asked[0]?.body as Record<string, unknown>;
+  const [, written = ""] = /'(\[\{.*\}\])'/.exec((await run(["help", "ban"])).text) ?? [];
+  const asked = (await run(["ban", "203.0.113.7", "--rules", written])).asked[0]?.body as Record<string, unknown>;
   const { ip: _, ...order } = asked;
   expect(orderOf(prefix("203.0.113.7/32"), order, new Map())).toMatchObject({ kind: "order" });
 });
@@ -132,7 +154,7 @@ test("settings of a hostgroup are set, taken back and shown", async () => {
     ["group", "acme", "--pps", "x"],
     ["group", "acme", "--pps", "7", "--reset"],
   ]) {
-    expect(await run(words, {})).toMatchObject({ code: 2, asked: [] });
+    expect(await run(words)).toMatchObject({ code: 2, asked: [] });
   }
 });
 
@@ -198,7 +220,7 @@ test("an attack is printed with its timeline", async () => {
     "GET /attacks/a1/timeline": { timeline: [1] },
   });
   expect([code, JSON.parse(text)]).toEqual([0, { id: "a1", timeline: [1] }]);
-  expect((await run(["attack", "none"], {})).code).toBe(1);
+  expect((await run(["attack", "none"])).code).toBe(1);
 });
 
 test("the status names what is in dry run beside a service that is live, and diversions their bans", async () => {
@@ -225,6 +247,95 @@ test("bans show why they were ordered, and a wrong option is named without the w
   const ended = { ...ban, prefix: "203.0.113.8/32", state: "withdrawn", reason: "manual unban" };
   const listed = await run(["bans", "--all"], { "GET /bans": { bans: [ban, ended] } });
   expect(listed.text).toMatch(/203\.0\.113\.7.*ticket 7 *\n.*203\.0\.113\.8.*manual unban/);
-  const wrong = await run(["maintenance", "--gruop", "acme"], {});
+  const wrong = await run(["maintenance", "--gruop", "acme"]);
   expect(wrong.complaint).toBe("floodwall ctl: Unknown option '--gruop'; see floodwall ctl help maintenance");
+});
+
+test("the token comes from a file, and options come before the environment", async () => {
+  const folder = undo.folder("ctl");
+  const fileOf = (text: string) => {
+    const path = join(folder, text.slice(0, 3));
+    writeFileSync(path, text);
+    return path;
+  };
+  const inFile = { FLOODWALL_TOKEN: "variable", FLOODWALL_TOKEN_FILE: fileOf("one\n") };
+  const tokenOf = async (words: string[], env: Record<string, string>) =>
+    (await run(["status", ...words], { "GET /status": {} }, env)).tokens;
+  expect(await tokenOf([], {})).toEqual([null]);
+  const refused = Response.json({ error: "unknown token" }, { status: 401 });
+  expect((await run(["status"], { "GET /status": refused }, {})).complaint).toEndWith(
+    ": unknown token: give a token by FLOODWALL_TOKEN or --token-file FILE",
+  );
+  expect(await tokenOf([], { FLOODWALL_TOKEN: "variable" })).toEqual(["Bearer variable"]);
+  expect(await tokenOf([], inFile)).toEqual(["Bearer one"]);
+  expect(await tokenOf(["--token-file", fileOf("two")], inFile)).toEqual(["Bearer two"]);
+  for (const path of [fileOf("two words\n"), join(folder, "absent")])
+    expect(await run(["status", "--token-file", path])).toMatchObject({ code: EXIT.usage, text: "" });
+});
+
+test("an order without an answer may have been carried out, and it says so", async () => {
+  const order = await run(["ban", "203.0.113.7", "--url", NOWHERE]);
+  expect(order.code).toBe(EXIT.unreachable);
+  expect(order.complaint).toContain("whether it was carried out is not known");
+  const read = await run(["status", "--url", NOWHERE]);
+  expect(`${read.code} ${read.complaint.includes("not known")}`).toBe(`${EXIT.unreachable} false`);
+});
+
+test.each([
+  [504, "<html>", /is answered 504; whether it was carried out is not known/],
+  [200, "[]", /is not answered by Floodwall: the answer is no JSON; whether it was carried out is not known/],
+])("an answer of a proxy before the service says nothing of the order: %d %s", async (status, text, words) => {
+  const { code, complaint } = await run(["ban", "203.0.113.7"], { "POST /ban": new Response(text, { status }) });
+  expect(code).toBe(EXIT.unreachable);
+  expect(complaint).toMatch(words);
+});
+
+test.each([
+  [[], "a command is missing"],
+  [["dance"], "unknown command dance: one of status, attacks"],
+  [["ban"], "ban needs ADDRESS|PREFIX..."],
+  [["status", "now"], "status does not take now"],
+  [["status", "--fast"], "see floodwall ctl help status"],
+  [["block", "198.51.100.9", "203.0.113.7"], "--for is missing"],
+  [["block", "198.51.100.9", "203.0.113.7", "--ttl", "soon"], "--ttl soon: write a time as 90s, 15m, 1h or 2d"],
+  [["audit", "--from", "yesterday"], "--from yesterday: write a time as"],
+  [["rules", "add", "a: [", "--ttl", "1h"], "the rule is no YAML"],
+  [["rules", "show"], "rules takes nothing, add RULE, or remove NAME"],
+  [["rules", "remove", "a", "--preview"], "--preview and --for go with rules add alone"],
+  [["status", "--url", "ftp://here"], "ftp://here is not a URL of the service"],
+])("%p is wrong usage, and the reason is the last that is said", async (words, reason) => {
+  const { code, text, complaint } = await run(words);
+  expect({ code, text }).toEqual({ code: EXIT.usage, text: "" });
+  expect(complaint.split("\n").at(-1)).toContain(reason);
+});
+
+describe("help, completion and the manual page", () => {
+  test("name every command and every option", async () => {
+    const help = (await run(["help"])).text;
+    const manual = manualPage([...COMMANDS, ...OWN], COMMON, "1.0.0");
+    for (const { name, options } of [...COMMANDS, ...OWN]) {
+      expect(help).toMatch(new RegExp(`^  ${name} `, "m"));
+      const own = (await run(["help", name])).text;
+      if (!OWN.some((word) => word.name === name)) expect((await run([name, "--help"])).text).toBe(own);
+      for (const shell of SHELLS)
+        expect((await run(["completion", shell])).text, shell).toMatch(new RegExp(`\\b${name}\\b`));
+      expect(manual).toContain(`.SS floodwall ctl ${name.replaceAll("-", "\\-")}`);
+      for (const option of [...options, ...COMMON]) {
+        if (!OWN.some((word) => word.name === name)) expect(own).toContain(`--${option.name}`);
+        expect(manual).toContain(`\\-\\-${option.name.replaceAll("-", "\\-")}`);
+      }
+    }
+  });
+
+  test("of bash completes commands and their options", async () => {
+    const script = (await run(["completion", "bash"])).text;
+    const completed = (...words: string[]) => {
+      const list = words.map((word) => `'${word}'`).join(" ");
+      const code = `${script}\nCOMP_WORDS=(${list}) COMP_CWORD=${words.length - 1}\n_floodwall\necho "\${COMPREPLY[@]}"`;
+      return Bun.spawnSync(["bash", "-c", code]).stdout.toString().trim();
+    };
+    expect(completed("floodwall", "ctl", "un")).toBe("unban unblock");
+    expect(completed("floodwall", "ctl", "ban", "--re")).toBe("--reason");
+    expect(completed("floodwall", "ctl", "completion", "f")).toBe("fish");
+  });
 });
