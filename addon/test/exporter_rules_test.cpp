@@ -25,7 +25,12 @@ InterfaceRole roleOf(std::optional<InterfaceList> external, std::optional<Interf
 }  // namespace
 
 TEST_CASE("a pattern matches the whole name, and its stars any text") {
-  for (const auto& [pattern, text, matches] : std::vector<std::tuple<const char*, const char*, bool>>{
+  struct Case {
+    const char* pattern;
+    const char* text;
+    bool matches;
+  };
+  for (const Case& each : std::vector<Case>{
            {"xe-0/0/1", "xe-0/0/1", true},
            {"xe-0/0/1", "xe-0/0/10", false},
            {"xe-*", "xe-0/0/1", true},
@@ -38,9 +43,9 @@ TEST_CASE("a pattern matches the whole name, and its stars any text") {
            {"a**", "a", true},
            {"", "a", false},
        }) {
-    CAPTURE(pattern);
-    CAPTURE(text);
-    CHECK(matchesPattern(pattern, text) == matches);
+    CAPTURE(each.pattern);
+    CAPTURE(each.text);
+    CHECK(matchesPattern(each.pattern, each.text) == each.matches);
   }
 }
 

@@ -185,9 +185,7 @@ TEST_CASE("flow templates: a template that ends too soon, has no length or too m
 
 TEST_CASE("flow templates: sets whose length lies end the datagram, and trailing zeros are nothing") {
   const Bytes good = netflow9Template(256, kPlainFields) + flowSet(256, plainRecord());
-  const auto receivedOf = [&](const Bytes& more) {
-    return std::move(Received().feed(netflow9({}, good + more)).undecoded());
-  };
+  const auto receivedOf = [&](const Bytes& more) { return Received().feed(netflow9({}, good + more)).undecoded(); };
   CHECK(receivedOf(Bytes(60, 0)) == "");
   CHECK(receivedOf(number(256, 2) + number(3, 2)) == "set or sample 256 of domain 0 has length 3 x1");
   CHECK(receivedOf(number(256, 2) + number(9, 2) + Bytes(4, 1)) == "set or sample 256 of domain 0 has length 9 x1");

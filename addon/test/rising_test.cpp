@@ -170,7 +170,8 @@ TEST_CASE("a look is never ahead of the next fold, and lacks nothing but hosts t
   Random random;
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> shapes = {
       {1000, 100}, {200, 20}, {2000, 100}, {1000, 1000}, {5000, 100}};
-  for (const auto& [windowMs, tickMs] : shapes) {
+  for (const auto& shape : shapes) {
+    const std::uint32_t windowMs = shape.first, tickMs = shape.second;
     CAPTURE(windowMs);
     CAPTURE(tickMs);
     RisingFixture fixture({.windowMs = windowMs, .tickMs = tickMs, .countOutgoing = true});

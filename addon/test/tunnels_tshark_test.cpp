@@ -96,8 +96,9 @@ std::string hexOf(std::uint32_t value) {
 
 /// What tshark must say of the frame that comes out.
 std::string lineOf(const Went& went) {
-  const auto& [tunnel, isInnerIpv4, carried] = went;
-  const bool isOuterIpv4 = tunnel.isOuterIpv4, isSyn = carried == Carried::syn;
+  const auto& tunnel = went.tunnel;
+  const auto carried = went.carried;
+  const bool isInnerIpv4 = went.isInnerIpv4, isOuterIpv4 = tunnel.isOuterIpv4, isSyn = carried == Carried::syn;
   // Of the outer header, then of the inner one.
   const auto both = [&](bool isIpv4, const std::string& outer, const std::string& inner) {
     const std::string first = isOuterIpv4 == isIpv4 ? outer : "", second = isInnerIpv4 == isIpv4 ? inner : "";

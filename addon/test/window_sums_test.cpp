@@ -76,7 +76,8 @@ TEST_CASE("sums agree with an exact model over random traffic, ticks and gaps") 
   Random random;
   const std::vector<std::pair<std::uint32_t, std::uint32_t>> shapes = {
       {1000, 100}, {200, 20}, {2000, 100}, {5000, 100}, {60'000, 1000}, {4600, 200}, {1000, 1000}};
-  for (const auto& [windowMs, tickMs] : shapes) {
+  for (const auto& shape : shapes) {
+    const std::uint32_t windowMs = shape.first, tickMs = shape.second;
     CAPTURE(windowMs);
     CAPTURE(tickMs);
     Window window(windowMs, tickMs);
