@@ -15,7 +15,7 @@ const SPEAKING = [
   ...["mitigation/operator/rule-findings", "mitigation/order/order-policy", "mitigation/order/remedies"],
   ...["mitigation/protection/choice", "mitigation/rules/flowspec-support", "mitigation/scrub/filter-words"],
   ...["bgp/gobgp-announcer", "bgp/neighbor-policies", "bgp/route-ledger", "traffic/own-infrastructure"],
-  ...["divert/diversions", "divert/hook"],
+  ...["divert/diversions", "divert/hook", "notify/secret"],
   ...["sourceblock/source-blocks", "telemetry/exporter-faults", "cluster/cluster-faults"],
 ];
 /** Calls whose texts are for developers and logs. */
