@@ -16,7 +16,7 @@ export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: V
 }
 
 /** ` (± 12 % at most)` after means and sums: more samples than the peak has are behind them. Empty: they are exact. */
-export function errorAtMost({ peak_sampling_error: error }: VolumeWire): string {
+export function errorAtMost({ peak_sampling_error: error }: Pick<VolumeWire, "peak_sampling_error">): string {
   return error === undefined ? "" : t` (± ${percent(error)} at most)`;
 }
 
