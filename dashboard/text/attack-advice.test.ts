@@ -58,7 +58,7 @@ describe("what to do now", () => {
     ],
     ["over", attack({ active: false }), undefined, /^Nothing: the attack is over/],
     ["over, and still banned", attack({ active: false }), ban({ manual: true }), /^Lift the ban/],
-    ["without a ban", attack(), undefined, /^Ban the victim by hand .* nothing mitigates it\.$/],
+    ["without a ban", attack(), undefined, /^Ban the victim by hand .* it has no ban\.$/],
     ["lifted", attack({ ban_state: "withdrawn" }), ban({ state: "withdrawn" }), /its ban has ended/],
     ["refused otherwise", refused, ban({ reason: "odd" }), /^Ban .*: its ban was refused: odd\.$/],
     ["in dry run", attack({ ban_state: "active", dry_run: true }), ban({ dry_run: true }), /^Decide whether/],

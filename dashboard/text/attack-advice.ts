@@ -57,7 +57,7 @@ export function adviceOf(asked: Asked): Advice {
   }
   switch (attack.ban_state) {
     case undefined:
-      return byHand(asked, t`nothing mitigates it`);
+      return byHand(asked, t`it has no ban`);
     case "withdrawn":
       return byHand(asked, t`its ban has ended, and this attack places no other`);
     case "rejected":
