@@ -90,7 +90,7 @@ function Attack({ attack, shared }: { readonly attack: AttackWire; readonly shar
             [t`State`, active ? <Badge tone="danger">{t`in progress`}</Badge> : <Badge tone="none">{t`ended`}</Badge>],
             [t`Detected`, <Moment at={detected} />],
             ended === undefined ? null : [t`Ended`, <Moment at={ended} />],
-            ...(volume === undefined ? [] : volumeFacts(volume, serviceNow())),
+            ...(volume === undefined ? [] : volumeFacts(volume, serviceNow(), attack.scope)),
           ]}
         />
       </Panel>

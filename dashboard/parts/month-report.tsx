@@ -53,7 +53,7 @@ function MonthReport({ customer: { kind, name }, onClose }: MonthReportProps) {
       />
       <div class="dialog-buttons">
         <Button onClick={onClose}>{t`Cancel`}</Button>
-        <Button isBusy={isBusy} onClick={() => void save()}>{t`Save`}</Button>
+        <Button look="primary" isBusy={isBusy} onClick={() => void save()}>{t`Save`}</Button>
       </div>
     </Dialog>
   );

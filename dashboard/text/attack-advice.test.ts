@@ -11,6 +11,14 @@ const ban = (changes: Partial<BanWire> = {}) =>
 const banned = attack({ ban_state: "active" });
 const refused = attack({ ban_state: "rejected" });
 const announced = ban({ announced: true, announcement: "announced", sent_to: ["192.0.2.251"] });
+const LADDER = {
+  started_at: "2026-03-01T12:00:00.000Z",
+  escalation_step: 0,
+  escalation: [
+    { after_seconds: 0, action: "flowspec" as const },
+    { after_seconds: 60, action: "blackhole" as const },
+  ],
+};
 const ALL: Accepted = { ban: null, block: null };
 
 const held = (verdict: "yes" | "no" | "unknown", share: number) =>
@@ -23,6 +31,18 @@ const held = (verdict: "yes" | "no" | "unknown", share: number) =>
 describe("what to do now", () => {
   test.each([
     ["held", banned, announced, /^No action: route at 1 of 1 router, and the ban ends by itself\.$/],
+    [
+      "held, and escalated all the same",
+      banned,
+      { ...announced, ...LADDER },
+      /^No action: route at 1 of 1 router\. While the attack lasts, the escalation goes on to Blackhole\.$/,
+    ],
+    [
+      "held, and only escalated if it is not",
+      banned,
+      { ...announced, ...LADDER, escalation: LADDER.escalation.map((rung) => ({ ...rung, unless_held: true })) },
+      /, and the ban ends by itself\.$/,
+    ],
     [
       "held with users in the rules",
       held("no", 0.23),
@@ -58,7 +78,7 @@ describe("what to do now", () => {
     ],
     ["over", attack({ active: false }), undefined, /^Nothing: the attack is over/],
     ["over, and still banned", attack({ active: false }), ban({ manual: true }), /^Lift the ban/],
-    ["without a ban", attack(), undefined, /^Ban the victim by hand .* nothing mitigates it\.$/],
+    ["without a ban", attack(), undefined, /^Ban the victim by hand .* it has no ban\.$/],
     ["lifted", attack({ ban_state: "withdrawn" }), ban({ state: "withdrawn" }), /its ban has ended/],
     ["refused otherwise", refused, ban({ reason: "odd" }), /^Ban .*: its ban was refused: odd\.$/],
     ["in dry run", attack({ ban_state: "active", dry_run: true }), ban({ dry_run: true }), /^Decide whether/],

@@ -5,7 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
-import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
+import { isWaitingForRules, isWatchedOnly, rungsOf } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { reachedOf, standingOf } from "./standing.ts";
 
@@ -57,7 +57,7 @@ export function adviceOf(asked: Asked): Advice {
   }
   switch (attack.ban_state) {
     case undefined:
-      return byHand(asked, t`nothing mitigates it`);
+      return byHand(asked, t`it has no ban`);
     case "withdrawn":
       return byHand(asked, t`its ban has ended, and this attack places no other`);
     case "rejected":
@@ -200,8 +200,17 @@ function lackAdvice(ban: BanWire): Advice | null {
 function adviceHeld(attack: AttackWire, ban: BanWire): Advice {
   const spares = sparesText(attack);
   if (spares !== null) return { text: t`No action, ${spares}.`, action: null };
-  const standing = standingOf(attack, ban).text;
-  return { text: t`No action: ${lowered(standing)}, and the ban ends by itself.`, action: null };
+  const standing = lowered(standingOf(attack, ban).text);
+  const next = nextStep(ban);
+  const text =
+    next === null || isNextIfUnheld(ban)
+      ? t`No action: ${standing}, and the ban ends by itself.`
+      : t`No action: ${standing}. While the attack lasts, the escalation goes on to ${methodName(next.action)}.`;
+  return { text, action: null };
+}
+
+function isNextIfUnheld(ban: BanWire): boolean {
+  return rungsOf(ban).find(({ at }) => at !== null)?.isIfUnheld === true;
 }
 
 /** null: its rules are known to spare users, or there are none. */

@@ -34,7 +34,7 @@ export function attackReport({ attack, timeline, sources, nowMs, localTime }: Re
     volume === undefined ? null : [t`Began`, both(volume.began_at)],
     [t`Detected`, both(begin)],
     [t`Ended`, end === undefined ? t`not yet, as of ${utc(new Date(nowMs).toISOString())}` : both(end)],
-    ...(volume === undefined ? [[t`Size`, t`not known`] as const] : sizeFacts(volume)),
+    ...(volume === undefined ? [[t`Size`, t`not known`] as const] : sizeFacts(volume, attack.scope)),
   ];
   const lines = [
     t`DDoS attack on ${attackSubject(attack)}`,
@@ -61,7 +61,7 @@ function factLines(facts: readonly Fact[]): string[] {
   return facts.map(([name, value]) => `${`${name}:`.padEnd(width)}${value}`);
 }
 
-function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
+function sizeFacts(volume: NonNullable<AttackWire["volume"]>, scope: AttackWire["scope"]): Fact[] {
   const proofs = proofText(volume);
   const missed = missedText(volume, (ms) => utc(new Date(ms).toISOString()));
   return [
@@ -69,7 +69,7 @@ function sizeFacts(volume: NonNullable<AttackWire["volume"]>): Fact[] {
     [t`Peak`, `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`],
     [t`Mean`, `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(volume)}`],
     [t`Total`, `${amountText(volume.packets, volume.bits)}${errorAtMost(volume)}`],
-    [t`Passed here`, passedText(volume)],
+    [t`Passed here`, passedText(volume, scope)],
     ...(proofs === null ? [] : [[t`Challenged`, proofs] as const]),
     ...(missed === null ? [] : [[t`Not counted`, missed] as const]),
   ];

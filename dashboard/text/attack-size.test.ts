@@ -57,6 +57,21 @@ test("where only the drops of its ban's rules are known, what passed is a bound,
   ]);
 });
 
+test("of an attack on several hosts, and of traffic by other links, it is not said what became of it here", () => {
+  expect(volumeFacts(VOLUME, NOW, "group").at(-1)?.[1]).toStartWith("not known: of an attack on several hosts");
+  const dropped = {
+    dropped_packets: 601_544,
+    dropped_bits: 1e9,
+    passed_packets: 2e6,
+    passed_bits: 28e9,
+    dropped_by: {},
+  };
+  const mixed = { ...VOLUME, ...dropped, peak_sampling_error: 0.12 };
+  expect(volumeFacts(mixed, NOW).at(-1)?.[1]).toEndWith(
+    "at most, with what came by links that this machine does not filter",
+  );
+});
+
 test("mean and total of sampled traffic have an error as well, which is no larger than that of the peak", () => {
   expect(volumeFacts({ ...VOLUME, peak_sampling_error: 0.12 }, NOW).slice(1, 3)).toEqual([
     ["Mean", "210 kpps, 2.35 Gbit/s (± 12 % at most)"],

@@ -1,5 +1,6 @@
 /** The size of an attack, in words. Pure. */
 import type { DropCause } from "../../src/detection/attack/attack-volume.ts";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { t } from "../language.ts";
 import { bitRate, byteCount, decimal, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
@@ -16,12 +17,16 @@ export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: V
 }
 
 /** ` (± 12 % at most)` after means and sums: more samples than the peak has are behind them. Empty: they are exact. */
-export function errorAtMost({ peak_sampling_error: error }: VolumeWire): string {
+export function errorAtMost({ peak_sampling_error: error }: Pick<VolumeWire, "peak_sampling_error">): string {
   return error === undefined ? "" : t` (± ${percent(error)} at most)`;
 }
 
 /** Names and values. */
-export function volumeFacts(volume: VolumeWire, nowMs: number): readonly (readonly [string, string])[] {
+export function volumeFacts(
+  volume: VolumeWire,
+  nowMs: number,
+  scope: AttackWire["scope"] = "host",
+): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
     [t`Peak`, `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
@@ -34,7 +39,7 @@ export function volumeFacts(volume: VolumeWire, nowMs: number): readonly (readon
     const causes = causesText(volume);
     if (causes !== null) facts.push([t`Dropped by`, causes]);
   }
-  facts.push([t`Passed here`, passedText(volume)]);
+  facts.push([t`Passed here`, passedText(volume, scope)]);
   const proofs = proofText(volume);
   if (proofs !== null) facts.push([t`Challenged`, proofs]);
   const missed = missedText(volume, (ms) => momentText(ms, nowMs));
@@ -69,16 +74,27 @@ export function proofText({ challenged_packets: asked, validated_sources: proved
   return t`${scaled(asked)} packets; ${scaled(proved ?? 0)} sources proved real`;
 }
 
+/**
+ * Whether no more is known of what passed than the most that it is: the drops of the ban's rules alone are known, or a
+ * part of the packets was sampled, so came by a link that this machine does not filter.
+ */
+export function isPassedAtMost({ dropped_by: by, peak_sampling_error: error }: VolumeWire): boolean {
+  return by === undefined || error !== undefined;
+}
+
 /** How much got through this machine, which is not what reached the victim where routers drop too. */
-export function passedText(volume: VolumeWire): string {
+export function passedText(volume: VolumeWire, scope: AttackWire["scope"]): string {
   const { packets, passed_packets: passed, passed_bits: bits, dropped_by: by } = volume;
   if (passed === undefined || bits === undefined) {
-    return t`not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack`;
+    return scope === "group"
+      ? t`not known: of an attack on several hosts only the drops of its ban's rules are counted here, and there are none`
+      : t`not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack`;
   }
-  if (by === undefined) {
-    return t`${amountText(passed, bits)} (${shareText(passed, packets)}) at most; what other causes or routers dropped is not known of it`;
-  }
-  return t`${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
+  const [amount, share] = [amountText(passed, bits), shareText(passed, packets)];
+  if (by === undefined) return t`${amount} (${share}) at most; what other causes or routers dropped is not known of it`;
+  return isPassedAtMost(volume)
+    ? t`${amount} (${share}) at most, with what came by links that this machine does not filter`
+    : t`${amount} (${share}); what routers drop is not known here`;
 }
 
 /** Times in which the service did not run: their traffic is in no number. null: all was counted. */

@@ -89,13 +89,27 @@ type BanEnd =
   | { readonly kind: "outlasts"; readonly at: string }
   | { readonly kind: "ended" };
 
-const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
+interface AttackIndex {
+  readonly byId: ReadonlyMap<string, AttackWire>;
+  readonly byTarget: ReadonlyMap<AttackWire["target"], readonly AttackWire[]>;
+}
 
-/** The attacks in progress that keep the ban. Indexes the list once, not for each ban. */
+const INDEXES = new WeakMap<readonly AttackWire[], AttackIndex>();
+
+/** Made once for a list, not for each ban. */
+function indexOf(active: readonly AttackWire[]): AttackIndex {
+  const known = INDEXES.get(active);
+  if (known !== undefined) return known;
+  const byId = new Map(active.map((attack) => [attack.id, attack]));
+  const index = { byId, byTarget: Map.groupBy(active, ({ target }) => target) };
+  INDEXES.set(active, index);
+  return index;
+}
+
+/** The attacks in progress that keep the ban. */
 export function attacksOf({ attacks = [] }: BanWire, active: readonly AttackWire[]): AttackWire[] {
-  const index = ATTACKS_BY_ID.get(active) ?? new Map(active.map((attack) => [attack.id, attack]));
-  ATTACKS_BY_ID.set(active, index);
-  return attacks.map((id) => index.get(id)).filter((attack) => attack !== undefined);
+  const { byId } = indexOf(active);
+  return attacks.map((id) => byId.get(id)).filter((attack) => attack !== undefined);
 }
 
 /** @param active the attacks in progress. */
@@ -105,7 +119,7 @@ export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   const isHeldShorter = !ban.manual && holdUntil !== undefined && Date.parse(holdUntil) < Date.parse(expiresAt);
   // An attack that has just ended may still be named, and of a new ban by hand none is yet.
   const named = attacksOf(ban, active);
-  const held = ban.manual && named.length === 0 ? active.filter(({ target }) => target === ban.target) : named;
+  const held = ban.manual && named.length === 0 ? (indexOf(active).byTarget.get(ban.target) ?? []) : named;
   if (held.length > 0) {
     const calm = held.map(calmText);
     const ofSeconds = Math.max(...held.map(({ ends_after_seconds: seconds = 0 }) => seconds));

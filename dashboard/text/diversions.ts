@@ -4,6 +4,7 @@ import type { DiversionsWire } from "../../src/http/wire/diversions.ts";
 import { t } from "../language.ts";
 import type { Tone } from "../parts/callout.tsx";
 import { wholeNumber } from "./format/numbers.ts";
+import { said } from "./service-words.ts";
 
 export type DiversionRow = Static<typeof DiversionsWire>["diversions"][number];
 
@@ -34,7 +35,13 @@ export function bansOf({ bans }: DiversionRow): string {
   return [...bans.slice(0, NAMED), ...(more > 0 ? [t`${wholeNumber(more)} more`] : [])].join(", ") || t`none any more`;
 }
 
+/** `the hook answered 503 (3 times)`; undefined: none. */
+export function lastError({ error, attempts }: DiversionRow): string | undefined {
+  if (error === undefined) return undefined;
+  return attempts > 1 ? t`${said(error)} (${attempts} times)` : said(error);
+}
+
 /** By which a search finds it. */
 export function diversionText(row: DiversionRow): string {
-  return [row.prefix, diversionState(row).text, ...row.bans, row.error ?? ""].join(" ");
+  return [row.prefix, diversionState(row).text, ...row.bans, lastError(row) ?? ""].join(" ");
 }

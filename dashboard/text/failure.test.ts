@@ -9,6 +9,7 @@ test("a failed reading is titled as one, not as an empty list", () => {
 
 test("promises nothing that the page may not do", () => {
   expect(failureText({ kind: "unreachable" })).toBe("Floodwall does not answer.");
+  expect(failureText(refused("invalid JSON body: template: there is no x"))).toBe("template: there is no x");
   expect(failureText(refused("your share is taken", 429))).toBe("your share is taken. Try again in a moment.");
 });
 

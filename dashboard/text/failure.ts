@@ -12,7 +12,7 @@ export function failedTitle(what: string): string {
 export function failureText(failure: Failure): string {
   if (failure.kind === "unreachable") return t`Floodwall does not answer.`;
   const { status } = failure;
-  const text = said(failure.text);
+  const text = said(failure.text.replace(/^invalid JSON body: /, ""));
   switch (status) {
     case 401:
       return t`${text}. Sign in again.`;

@@ -2,6 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
+import { isPassedAtMost } from "./attack-size.ts";
 import { banMethodText, banWhy, routeWord } from "./bans.ts";
 import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
@@ -145,10 +146,10 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   if (dropped === undefined) return "–";
   if (isOnlyCounted(measure)) return `${scaled(dropped)} ${t`would be dropped`}`;
   if (measure.kind === "node") return `${scaled(dropped)} ${t`dropped`}`;
-  const { passed_packets: passed, dropped_by: by } = attack?.volume ?? {};
-  // Without causes only the drops of the ban are known, and what passed is a bound.
-  const bound = by === undefined ? "≤ " : "";
-  return t`${scaled(dropped)} dropped${passed === undefined ? "" : t`, ${bound + scaled(passed)} passed`}`;
+  const volume = attack?.volume;
+  if (volume?.passed_packets === undefined) return `${scaled(dropped)} ${t`dropped`}`;
+  const bound = isPassedAtMost(volume) ? "≤ " : "";
+  return t`${scaled(dropped)} dropped${t`, ${bound + scaled(volume.passed_packets)} passed`}`;
 }
 
 /** The operator or cause that ordered it. */

@@ -36,9 +36,10 @@ test("when it applies", () => {
 });
 
 test("the filter, part by part", () => {
-  const some = filterFacts({ allowed: ["tcp/80", "icmp"], validators: ["a", "b"], limits: [], counts_only: true });
+  const allowed = ["tcp/80", "udp/from 53,123", "udp/443 from 53", "icmp at 100 packets/s"];
+  const some = filterFacts({ allowed, validators: ["a", "b"], limits: [], counts_only: true });
   expect(some).toEqual([
-    ["Passes", "tcp/80 · icmp"],
+    ["Passes", "tcp/80 · udp from port 53,123 · udp/443 from port 53 · icmp at 100 packets/s"],
     ["Proof", "a · b"],
     ["Limits", "none"],
     ["Dry run", "nothing is dropped, only counted"],

@@ -51,11 +51,25 @@ export function whenText({ when, cause }: Pick<ProtectionWire, "when" | "cause">
 export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
   const { allowed, validators, limits, counts_only: countsOnly } = filter;
   return [
-    [t`Passes`, allowed === undefined ? t`any traffic` : allowed.length === 0 ? t`nothing` : allowed.join(" · ")],
+    [t`Passes`, passesText(allowed)],
     [t`Proof`, validators.length === 0 ? t`none` : validators.map(said).join(" · ")],
     [t`Limits`, limits.length === 0 ? t`none` : limits.map(said).join(" · ")],
     ...(countsOnly === true ? [[t`Dry run`, t`nothing is dropped, only counted`] as const] : []),
   ];
+}
+
+function passesText(allowed: FilterWire["allowed"]): string {
+  if (allowed === undefined) return t`any traffic`;
+  return allowed.length === 0 ? t`nothing` : allowed.map(serviceText).join(" · ");
+}
+
+/** `udp/443 from 53 at 100 packets/s`, as the service writes it. */
+const SERVICE = /^(\S+?)(?:[/ ]from (\S+))?(?: at (\d+) packets\/s)?$/;
+
+function serviceText(service: string): string {
+  const [, to = service, from, rate] = SERVICE.exec(service) ?? [];
+  const text = from === undefined ? to : `${to}${t` from port ${from}`}`;
+  return rate === undefined ? text : t`${text} at ${rate} packets/s`;
 }
 
 /** `tcp/443 61 % · udp/53 20 %`, of the packets of the last minute. */

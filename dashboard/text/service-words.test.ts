@@ -15,16 +15,17 @@ const SPEAKING = [
   ...["mitigation/operator/rule-findings", "mitigation/order/order-policy", "mitigation/order/remedies"],
   ...["mitigation/protection/choice", "mitigation/rules/flowspec-support", "mitigation/scrub/filter-words"],
   ...["bgp/gobgp-announcer", "bgp/neighbor-policies", "bgp/route-ledger", "traffic/own-infrastructure"],
-  ...["divert/diversions", "divert/hook"],
+  ...["divert/diversions", "divert/hook", "notify/email", "notify/exec", "notify/http-post", "notify/reach"],
+  ...["notify/secret", "notify/syslog", "notify/telegram"],
   ...["sourceblock/source-blocks", "telemetry/exporter-faults", "cluster/cluster-faults"],
 ];
 /** Calls whose texts are for developers and logs. */
 const SILENT = new Set(["log", "info", "warn", "error", "Error", "described"]);
 /** At least two words. */
 const SENTENCE = /[a-z]{2,}.* .*[a-z]{2,}/s;
-/** Beside sentences one reason of a single word. */
+/** Beside sentences two reasons of a single word. */
 const KEYS = new Set([
-  "whitelisted",
+  ...["whitelisted", "answered {0}"],
   ...SPEAKING.flatMap((name) => {
     const source = readFileSync(join(import.meta.dir, `../../src/${name}.ts`), "utf8");
     return sentencesIn(parseAst(source, { lang: "ts" }));

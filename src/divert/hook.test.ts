@@ -50,7 +50,7 @@ describe("a program", () => {
     const late = await outcome(askHook(config(program("sleep 60"), 1), REQUEST, around()));
     expect(late).toBe("no answer within 1 s");
     const none = await outcome(askHook(config({ kind: "command", command: "/no/such" }), REQUEST, around()));
-    expect(none).toBe("ENOENT");
+    expect(none).toBe("the program could not be run: ENOENT");
   });
 });
 

@@ -6,6 +6,7 @@ import { runProgram } from "../notify/exec.ts";
 import { secretOf, urlOf } from "../notify/secret.ts";
 import { signature } from "../notify/webhook.ts";
 import type { Environment } from "../system/environment.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
 import type { HookConfig } from "./divert-config.ts";
 
@@ -47,7 +48,7 @@ export async function askHook(
   const cancel = timers.after(timeoutSeconds * 1000, () => aborter.abort());
   const { signal } = aborter;
   try {
-    if (target.kind === "command") return codeAnswer(await runProgram(target.command, lineOf(request), signal));
+    if (target.kind === "command") return codeAnswer(await ended(target.command, request, signal));
     const url = urlOf(environment, target.urlEnv);
     const secret = target.secretEnv === null ? null : secretOf(environment, target.secretEnv);
     return await posted(url, request, { secret, unixSeconds: Math.floor(wallMs() / 1000), signal });
@@ -59,8 +60,12 @@ export async function askHook(
   }
 }
 
-function lineOf(request: HookRequest): string {
-  return `${JSON.stringify(request)}\n`;
+async function ended(command: string, request: HookRequest, signal: AbortSignal): Promise<number> {
+  try {
+    return await runProgram(command, `${JSON.stringify(request)}\n`, signal);
+  } catch (cause) {
+    throw new HookFault(`the program could not be run: ${messageOf(cause)}`, { cause });
+  }
 }
 
 function codeAnswer(code: number): HookAnswer {

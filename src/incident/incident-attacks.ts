@@ -340,7 +340,8 @@ function sumsOf(attack: Attack): Sums {
     droppedPackets: Math.min(packets, dropped?.packets ?? 0),
     droppedBits: Math.min(bits, dropped?.bits ?? 0),
     unmeasured: 0,
-    unaccounted: dropped === null ? 1 : 0,
+    // Without causes only the drops of its ban's rules are known.
+    unaccounted: dropped?.by === undefined ? 1 : 0,
     uncounted: notCounted === undefined ? 0 : 1,
   };
 }

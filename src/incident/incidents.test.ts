@@ -5,7 +5,7 @@ import { IncidentWorld } from "../../test/fixtures/incident-world.ts";
 import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import { classification, NOON } from "../../test/fixtures/views.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { AttackVolume } from "../detection/attack/attack-volume.ts";
+import { type AttackVolume, NO_DROPS } from "../detection/attack/attack-volume.ts";
 import { INCIDENTS_KEPT } from "../limits.ts";
 import { INCIDENT_QUIET_MS, type Sums } from "./incident.ts";
 import { INCIDENT_MEMBERS_KEPT } from "./incident-attacks.ts";
@@ -14,7 +14,8 @@ import { NO_WORK } from "./work.ts";
 const ADMIN = { operator: "noc", tenant: null };
 
 function volume(packets: number, dropped: number | null = null): AttackVolume {
-  const amount = dropped === null ? null : { packets: dropped, bits: dropped * 1000 };
+  const known = { packets: dropped ?? 0, bits: (dropped ?? 0) * 1000 };
+  const amount = dropped === null ? null : { ...known, by: { ...NO_DROPS, rules: known } };
   const size = { packets, bits: packets * 1000, beganAt: NOON, durationMs: 1000, peakOverMs: 100 };
   return { ...size, peakPps: packets, peakBps: packets * 1000, dropped: amount };
 }
@@ -114,6 +115,8 @@ describe("an incident", () => {
     expect(world.only().sums).toMatchObject({ packets: 250, unmeasured: 0, unaccounted: 1 });
     world.end("c", { volume: null });
     expect(world.only().sums).toMatchObject({ packets: 200, unmeasured: 1, unaccounted: 1 });
+    world.start("d", { volume: { ...volume(50), dropped: { packets: 0, bits: 0 } } });
+    expect(world.only().sums).toMatchObject({ packets: 250, unaccounted: 2 });
   });
 
   test("says of how many attacks the sums lack a part", () => {

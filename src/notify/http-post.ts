@@ -106,7 +106,8 @@ function isUnreached(cause: Error): boolean {
 
 function refusal(status: number, pauseMs: number | null): DeliveryFault {
   const isRedirect = status >= 300 && status < 400;
-  return new DeliveryFault(`answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`, {
+  const reason = isRedirect ? `answered ${status}, and redirects are not followed` : `answered ${status}`;
+  return new DeliveryFault(reason, {
     isFinal: FINAL_STATUSES.has(status),
     retryAfterMs: pauseMs,
   });

@@ -58,7 +58,7 @@ test("an operator sets the lever, who is shown what visitors will see, and clear
   await dialog.getByLabel("For").selectOption("900");
   await dialog.getByLabel("Reason").fill("ticket 7");
   expect(await opened.violations()).toEqual([]);
-  await dialog.getByRole("button", { name: "Challenge", exact: true }).click();
+  await dialog.getByRole("button", { name: "Challenge visitors", exact: true }).click();
   const panel = page.getByRole("region", { name: "Challenge", exact: true });
   await panel.getByRole("status").getByText("1 of its 3 nodes is alive and informed at once.").waitFor();
   await panel.getByText("ticket 7").waitFor();
@@ -80,7 +80,7 @@ test("an order that the service refuses, since the zone has changed meanwhile, s
   await page.route("**/challenge", (route) => route.fulfill({ status: 409, json: { error } }));
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "Challenge", exact: true }).click();
+  await dialog.getByRole("button", { name: "Challenge visitors", exact: true }).click();
   await dialog.getByRole("alert").getByText(error).waitFor();
 });
 
@@ -132,7 +132,7 @@ test("a tenant sees its own zones, pulls their lever, and sees neither nodes nor
   expect(await page.getByLabel("Node").count()).toBe(0);
   expect(await page.getByRole("heading", { name: "Events" }).count()).toBe(0);
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Challenge", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Challenge visitors", exact: true }).click();
   await page.getByText(/^Visitors are challenged from now on/).waitFor();
   await page.getByRole("button", { name: `Clear override of the challenge of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear override", exact: true }).click();

@@ -75,9 +75,9 @@ function timeFacts(attack: AttackWire) {
   ];
 }
 
-function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire) {
+function sizeFacts({ volume, scope, active, rates, sampling_error: error }: AttackWire) {
   const size: (readonly [string, string])[] =
-    volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume, serviceNow())];
+    volume === undefined ? [[t`Size`, t`not known`]] : [...volumeFacts(volume, serviceNow(), scope)];
   const packets = packetRate(rates.pps) + plusMinus(error?.pps);
   const bits = bitRate(rates.mbps) + plusMinus(error?.mbps);
   return active

@@ -13,6 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
+import { isPassedAtMost } from "../../text/attack-size.ts";
 import {
   bitRate,
   byteCount,
@@ -106,8 +107,8 @@ const SIZE: readonly Column<Row>[] = [
   }),
   numberColumn(t`Total`, ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
   numberColumn(t`Passed`, ({ attack }) => passedShare(attack.volume), {
-    // Without causes only the drops of its ban are known, and this is a bound.
-    format: (share, { attack }) => `${attack.volume?.dropped_by === undefined ? "≤ " : ""}${percent(share)}`,
+    format: (share, { attack: { volume } }) =>
+      `${volume !== undefined && isPassedAtMost(volume) ? "≤ " : ""}${percent(share)}`,
     width: "wide",
   }),
 ];

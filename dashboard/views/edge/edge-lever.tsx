@@ -110,7 +110,7 @@ function LeverDialog({ zone, onDone, onFound, onClose }: LeverButtonProps & { re
   return (
     <Confirm<Lever>
       title={t`Challenge visitors of ${zone.zone}?`}
-      verb={t`Challenge`}
+      verb={t`Challenge visitors`}
       isDangerous
       act={() => command(leverPath(zone), order)}
       look={overrideLook(zone, ({ override }) => override?.mode === mode)}

@@ -13,7 +13,7 @@ import { SearchedTable } from "../../parts/searched-table.tsx";
 import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { amountText } from "../../text/attack-size.ts";
+import { amountText, errorAtMost } from "../../text/attack-size.ts";
 import { customerOf, customerSteps } from "../../text/customers.ts";
 import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
@@ -98,7 +98,7 @@ function Head({ incident }: Props) {
           [t`Peak`, `${bitRate(incident.peak_mbps)}, ${packetRate(incident.peak_pps)}${plusMinus(error)}`],
           packets === undefined || bits === undefined
             ? [t`Size`, t`not known of each attack`]
-            : [t`Size`, amountText(packets, bits)],
+            : [t`Size`, amountText(packets, bits) + errorAtMost(incident)],
           uncounted === undefined
             ? null
             : [t`Not counted`, t`in part: ${counted(uncounted, "attack")}, while Floodwall did not run`],

@@ -12,7 +12,7 @@ import type { Column } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
-import { bansOf, type DiversionRow, diversionState, diversionText } from "../../text/diversions.ts";
+import { bansOf, type DiversionRow, diversionState, diversionText, lastError } from "../../text/diversions.ts";
 
 const EVERY_MS = 5000;
 
@@ -68,9 +68,5 @@ const COLUMNS: readonly Column<DiversionRow>[] = [
   sinceColumn(t`Since`, ({ since }) => since),
   textColumn(t`For the bans of`, bansOf, "medium"),
   momentColumn(t`Requested at`, ({ begun_at: at }) => at, "wide"),
-  textColumn(
-    t`Last error`,
-    ({ error, attempts }) => error && (attempts > 1 ? t`${error} (${attempts} times)` : error),
-    "medium",
-  ),
+  textColumn(t`Last error`, lastError, "medium"),
 ];

@@ -120,7 +120,7 @@ function ResetButton({ group: { name }, settings, onChanged }: ResetProps) {
       onFound={onChanged}
       onDone={(answer) => changed(answer, onChanged)}
     >
-      <p>{t`The hostgroup is as the configuration says again. This was set: ${settingsText(settings)}.`}</p>
+      <p>{t`The hostgroup follows the configuration again. Set until now: ${settingsText(settings)}.`}</p>
     </CommandButton>
   );
 }

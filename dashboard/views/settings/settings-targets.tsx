@@ -13,6 +13,7 @@ import { showOutcome } from "../../parts/outcome.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { failureText } from "../../text/failure.ts";
 import { TARGET_KINDS, wordOf } from "../../text/interface-words.ts";
+import { said } from "../../text/service-words.ts";
 import { RouteForm } from "./settings-routes.tsx";
 
 type Targets = Static<typeof NotifyTargetsWire>;
@@ -32,7 +33,7 @@ export function TargetsPanel() {
     textColumn(t`Kind`, ({ kind }) => wordOf(TARGET_KINDS, kind), "medium"),
     textColumn(t`Waiting`, ({ waiting }) => String(waiting), "medium"),
     momentColumn(t`Delivered`, ({ delivered_at: at }) => at),
-    textColumn(t`Failure`, ({ failure = "" }) => failure),
+    textColumn(t`Failure`, ({ failure = "" }) => said(failure)),
     ...(mayAct() ? [test] : []),
   ];
   return (

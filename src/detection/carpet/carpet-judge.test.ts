@@ -308,7 +308,7 @@ test("a larger carpet attack replaces the smallest one when there are too many, 
   ]);
   const calm = many.slice(40);
   expect(pass(...spread("10.201.0", 9000), ...calm, ...spread("10.202.0", 1100)).slice(CARPETS_MAX)).toEqual([
-    "ended 10.1.0.0/24 0 global 0",
+    "ended 10.1.0.0/24 20 global 0",
     "started 10.202.0.0/24 20 global 1100",
   ]);
   expect(judge.replaced).toBe(2);

@@ -290,7 +290,11 @@ export class CarpetJudge {
       this.#meters.ended(judged.id);
       return { kind: "ended", attack: { ...judged, rates: attack.rates, volume } };
     }
-    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, weights, windowMs) };
+    // A calm attack keeps the number of hosts that it had: before its end there would be none.
+    const hosts = isAttacked ? spread.carpet.hosts : (attack.carpet?.hosts ?? 0);
+    const carpet = { ...spread.carpet, hosts };
+    const samplingError = errorsOf(spread.rates, weights, windowMs);
+    const observed = { ...judged, ...spread, carpet, volume, samplingError };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }

@@ -134,11 +134,11 @@ function numbersOf(volume: VolumeWire | undefined): Html {
   if (volume === undefined) return html`<p>Not known.</p>`;
   const { peak_pps: pps, peak_mbps: mbps, peak_over_ms: overMs, peak_sampling_error: fraction } = volume;
   const { dropped_packets: dropped, passed_packets: passed, dropped_by: by, packets } = volume;
-  // Without causes only the drops of its ban's rules are known.
+  // Without causes only the drops of its ban's rules are known. What was sampled came by a link that is not filtered here.
   const [ofBan, atMost] =
     by === undefined
       ? [", by the rules of its ban", " at most: what other causes dropped is not known of it"]
-      : ["", ""];
+      : ["", fraction === undefined ? "" : " at most, with what came by links that this machine does not filter"];
   const shareOf = (part: number) =>
     `${short(part)} packets, ${percent(part / Math.max(1, packets))} of the total${errorAtMost(fraction)}`;
   return facts([
