@@ -194,7 +194,7 @@ test("a ban with terms of its own is previewed for each neighbor; a window is op
   await open.getByLabel("Name").fill("tonight");
   await open.getByLabel("Opens").fill("tonight");
   await open.getByText("Like 2026-03-01 04:30.").waitFor();
-  expect(await open.getByRole("button", { name: "Open", exact: true }).isDisabled()).toBe(true);
+  await open.getByRole("button", { name: "Open", exact: true, disabled: true }).waitFor();
   await open.getByLabel("Opens").fill("23:59");
   await open.getByText(/^\d{4}-\d\d-\d\d 23:59:00$/).waitFor();
   await open.getByLabel("Opens").fill("2020-03-01 04:30");
