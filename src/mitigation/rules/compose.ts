@@ -69,7 +69,8 @@ function withinRoom(rules: OperatorKernelRules, room: number): OperatorKernelRul
     ...list,
     rules: list.rules.filter((one) => kept.has(one)),
   }));
-  return { rules: [...kept], destinations, leftOut: rules.leftOut + rules.rules.length - kept.size };
+  const shortened = destinations.filter((list, i) => list.rules.length < (rules.destinations[i]?.rules.length ?? 0));
+  return { rules: [...kept], destinations, leftOut: rules.leftOut + shortened.length };
 }
 
 /** Without rules whose match takes a record of details beyond the room for such; what else their bans have stays. */
