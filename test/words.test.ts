@@ -23,7 +23,7 @@ const BANNED: Readonly<Record<string, readonly string[]>> = {
   news: ["news"],
   "doorbell, to ring": ["door ?bells?", "rang", "to ring", "rings (?:it|the|them)"],
   "quarrel, peace, aftermath (of a session)": ["quarrel(?:s|ed)?", "peace(?:ful)?", "aftermath"],
-  "an operator's word, an order": [
+  "an operator's word or order": [
     "operator'?s' ?(?:own )?(?:words?|orders?)",
     "operator's (?:own )?(?:words?|orders?)",
   ],

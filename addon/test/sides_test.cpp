@@ -16,6 +16,26 @@ concept ChangesRows = requires(T& rows) {
   rows.hot(0).epoch = 1;
 };
 template <typename T>
+concept ChangesColdRows = requires(T& rows) {
+  rows.cold(0).synBytes = 1;
+};
+template <typename T>
+concept ChangesOutgoing = requires(T& rows) {
+  rows.outgoing(0) = Counters{};
+};
+template <typename T>
+concept ChangesWideRows = requires(T& rows) {
+  rows.wide(0, 0) = WideRow{};
+};
+template <typename T>
+concept CountsIncoming = requires(T& rows, const Packet& packet) {
+  rows.countIncoming(0, packet, false);
+};
+template <typename T>
+concept AddsIncoming = requires(T& rows, const Counters& delta) {
+  rows.addIncoming(0, delta);
+};
+template <typename T>
 concept CountsUntracked = requires(T& view, const Counters& delta) {
   view.add(Direction::incoming, 0, delta);
 };
@@ -65,6 +85,11 @@ using State = std::remove_cvref_t<decltype(std::declval<const Fold&>().state())>
 // Only a worker changes rows and counters of what has none.
 static_assert(ChangesRows<HostRows>);
 static_assert(!ChangesRows<decltype(ShardFoldSide::rows)>);
+static_assert(ChangesColdRows<HostRows> && !ChangesColdRows<decltype(ShardFoldSide::rows)>);
+static_assert(ChangesOutgoing<HostRows> && !ChangesOutgoing<decltype(ShardFoldSide::rows)>);
+static_assert(ChangesWideRows<HostRows> && !ChangesWideRows<decltype(ShardFoldSide::rows)>);
+static_assert(CountsIncoming<HostRows> && !CountsIncoming<decltype(ShardFoldSide::rows)>);
+static_assert(AddsIncoming<HostRows> && !AddsIncoming<decltype(ShardFoldSide::rows)>);
 static_assert(CountsUntracked<ShardView>);
 static_assert(!CountsUntracked<const ShardView>);
 static_assert(CountsFrames<Shard>);

@@ -11,7 +11,10 @@ const BRAIN_CHARACTERS_MAX = 63;
 const RECORD_CHARACTERS_MAX = 2 * BODY_BYTES_MAX;
 /** For tables that have thousands of orders, each of a few short texts; further fields are those of a newer build. */
 const SMALL_CHARACTERS_MAX = 8192;
-const SMALL: ReadonlySet<SharedTable> = new Set(["source_blocks", "protections", "levers"]);
+const IS_SMALL: Readonly<Record<SharedTable, boolean>> = {
+  ...{ source_blocks: true, protections: true, levers: true },
+  ...{ bans: false, filter_rules: false, maintenance: false },
+};
 
 const Shape = Type.Object({
   table: Type.Unsafe<SharedTable>(Type.Union(SHARED_TABLES.map((table) => Type.Literal(table)))),
@@ -41,7 +44,7 @@ export function recordFault({ table: name, key, record, endedBy }: SharedRecord,
   if (!table.isKey(key)) return `${name}: a key that no order of the table has`;
   if (record === null) return null;
   if (endedBy !== undefined) return `${name} ${key}: in force and ended at once`;
-  const most = SMALL.has(name) ? SMALL_CHARACTERS_MAX : RECORD_CHARACTERS_MAX;
+  const most = IS_SMALL[name] ? SMALL_CHARACTERS_MAX : RECORD_CHARACTERS_MAX;
   if (JSON.stringify(record).length > most) return `${name} ${key}: a record that is too long`;
   return table.parse(record, key) === null ? `${name} ${key}: a record that cannot be read` : null;
 }

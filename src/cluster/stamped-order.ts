@@ -34,10 +34,13 @@ export function endedByOf(record: unknown): EndedBy {
   return { operator, reason };
 }
 
-/** Tables whose owners move the times of their orders when the wall clock is set. */
-const MOVED: ReadonlySet<SharedTable> = new Set(["bans", "source_blocks", "filter_rules", "maintenance"]);
+/** Whether the owner of the table moves the times of its orders when the wall clock is set. */
+const MOVED: Readonly<Record<SharedTable, boolean>> = {
+  ...{ bans: true, source_blocks: true, filter_rules: true, maintenance: true },
+  ...{ protections: false, levers: false },
+};
 
 /** An order of the brain `own` by whose times others act: those that were published are of the clock of then. */
 export function hasOwnTimes({ table, stamp, state, endedBy }: StampedOrder, own: string): boolean {
-  return stamp.brain === own && (state === "ended" ? endedBy !== undefined : MOVED.has(table));
+  return stamp.brain === own && (state === "ended" ? endedBy !== undefined : MOVED[table]);
 }

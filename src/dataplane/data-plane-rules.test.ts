@@ -127,7 +127,7 @@ test("they take the room of rules of bans", () => {
   ];
   begin();
   expect(kernel.rules.length).toBe(2);
-  expect(plane.leftOut).toBe(1);
+  expect(plane.leftOut).toEqual({ max_dynamic_rules: 1 });
 });
 
 test("rules that ask for a set beyond the room for such are left out and counted, and a ban without all is not in force", () => {
@@ -150,20 +150,24 @@ test("rules that ask for a set beyond the room for such are left out and counted
   const [first, second] = [blocking({ target: "192.0.2.1" }), blocking({ target: "192.0.2.2" })];
   state.bans = [first];
   begin();
-  expect([plane.leftOut, plane.isInForce(first)]).toEqual([0, true]);
+  expect([plane.leftOut, plane.isInForce(first)]).toEqual([{}, true]);
   state.bans = [first, second];
   changed();
-  expect([plane.leftOut, plane.isInForce(first), plane.isInForce(second)]).toEqual([1, true, false]);
+  expect([plane.leftOut, plane.isInForce(first), plane.isInForce(second)]).toEqual([
+    { detailed_matches: 1 },
+    true,
+    false,
+  ]);
   expect(kernel.rules).toHaveLength(DETAILED_RULES_MAX);
   state.rules = [];
   changed();
-  expect([plane.leftOut, plane.isInForce(second)]).toEqual([0, true]);
+  expect([plane.leftOut, plane.isInForce(second)]).toEqual([{}, true]);
   // Of the operator's own rules those beyond the room are counted, too, and hold up none of a ban.
   state.rules = Array.from({ length: DETAILED_RULES_MAX + 2 }, (_, i) =>
     operatorRule({ name: `r${i}`, match: { ...ANY_MATCH, inSets: ["known"] } }),
   );
   changed();
-  expect([plane.destinationsLeftOut, plane.leftOut]).toEqual([2, 2]);
+  expect([plane.destinationsLeftOut, plane.leftOut]).toEqual([1, { detailed_matches: 2 }]);
 });
 
 test("more of them than the kernel takes hold up no rules of bans", () => {

@@ -13,6 +13,7 @@ import {
 import { type Composed, compose } from "../mitigation/rules/compose.ts";
 import type { OwnedRule, SetBitOf } from "../mitigation/rules/kernel-rule.ts";
 import { kernelRulesOf, rulesOfBans } from "../mitigation/rules/kernel-rules.ts";
+import { type LeftOutByLimit, leftOutByLimit } from "../mitigation/rules/room-limit.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 import { countsByName, type RuleCounts } from "./rule-counts.ts";
@@ -51,8 +52,8 @@ interface DataPlaneRulesOptions {
   readonly after: (ms: number, fn: () => void) => () => void;
   readonly monotonicMs: () => number;
   readonly onFault: (cause: unknown) => void;
-  /** Called for each change of the number. */
-  readonly onLeftOut: (rules: number) => void;
+  /** Called for each change of the numbers. */
+  readonly onLeftOut: (rules: LeftOutByLimit) => void;
   /** As destinationsLeftOut. */
   readonly onDestinationsLeftOut: (destinations: number) => void;
 }
@@ -65,7 +66,7 @@ const HELD_MS = 10;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
-const NOTHING_YET: Composed = { operators: NO_OPERATOR_RULES, rules: [], waiting: [], leftOut: 0 };
+const NOTHING_YET: Composed = { operators: NO_OPERATOR_RULES, rules: [], waiting: [], leftOut: [] };
 
 export class DataPlaneRules {
   readonly #options: DataPlaneRulesOptions;
@@ -76,6 +77,7 @@ export class DataPlaneRules {
   #tookMs = 0;
   /** The rules in the kernel. */
   #composed: Composed = NOTHING_YET;
+  #leftOut: LeftOutByLimit = {};
   #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */
   readonly #past = new Map<string, Dropped>();
@@ -85,9 +87,9 @@ export class DataPlaneRules {
     this.#options = options;
   }
 
-  /** Number of rules that do not fit into the kernel. */
-  get leftOut(): number {
-    return this.#composed.leftOut;
+  /** Numbers of rules that do not fit into the kernel. */
+  get leftOut(): LeftOutByLimit {
+    return this.#leftOut;
   }
 
   /** Sets all rules in a filter that was just opened, and keeps them up to date. */
@@ -107,6 +109,7 @@ export class DataPlaneRules {
     this.#past.clear();
     this.#readings = null;
     this.#composed = NOTHING_YET;
+    this.#leftOut = {};
     this.#operatorReadings = null;
   }
 
@@ -195,7 +198,10 @@ export class DataPlaneRules {
       const before = this.#composed;
       this.#composed = next;
       if (next.operators.leftOut !== before.operators.leftOut) onDestinationsLeftOut(next.operators.leftOut);
-      if (next.leftOut !== before.leftOut) onLeftOut(next.leftOut);
+      const leftOut = leftOutByLimit(next.leftOut);
+      const isSame = Bun.deepEquals(leftOut, this.#leftOut);
+      this.#leftOut = leftOut;
+      if (!isSame) onLeftOut(leftOut);
     } catch (cause) {
       onFault(cause);
       this.#putAt(monotonicMs() + RETRY_MS);

@@ -66,7 +66,7 @@ function make(config: Config = configOf(CONFIG)): DataPlane {
       down: (end) => events.push(`down ${end}`),
       fault: (operation, cause) => events.push(`${operation}: ${(cause as Error).message}`),
       interfaceChanged: (name, error) => events.push(`${name}: ${error}`),
-      leftOut: (rules) => events.push(`left out ${rules}`),
+      leftOut: (rules) => events.push(`left out ${JSON.stringify(rules)}`),
       filterRulesLeftOut: (destinations) => events.push(`filter rules left out ${destinations}`),
     },
   });
@@ -152,7 +152,7 @@ describe("the data plane", () => {
       state: "dry_run",
       filter: null,
       error: null,
-      rulesLeftOut: 0,
+      rulesLeftOut: {},
       filterRulesLeftOut: 0,
     });
     make(edited(CONFIG, "dataplane: {", "dataplane: { enabled: false,")).start();
@@ -342,11 +342,11 @@ describe("rules of bans", () => {
     bans = [ban(), ban({ id: "b2" })];
     make(edited(CONFIG, "allowlist: [198.51.100.53] }", small)).start();
     expect(kernel.rules).toHaveLength(1);
-    expect(plane.view().rulesLeftOut).toBe(1);
+    expect(plane.view().rulesLeftOut).toEqual({ max_dynamic_rules: 1 });
     kernel.kernel.removePairs([pair("198.51.100.1")]);
     clock.advance(1100);
     expect(kernel.rules).toHaveLength(2);
-    expect(events).toEqual(["left out 1", "up", "left out 0"]);
+    expect(events).toEqual(['left out {"max_dynamic_rules":1}', "up", "left out {}"]);
   });
 
   test("what they dropped is added up for their ban, also over a change of its rules", () => {

@@ -10,6 +10,7 @@ import type { MitigationSections } from "../mitigation/mitigation-config.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { ActiveChoice } from "../mitigation/protection/choice.ts";
+import { type LeftOutByLimit, leftOutInAll } from "../mitigation/rules/room-limit.ts";
 import { type StandingPlace, standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
 import { OPERATOR_ENTRIES_MAX } from "../native/constants.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -43,7 +44,7 @@ export interface DataPlaneObserver {
   fault(operation: DataPlaneOperation, cause: unknown): void;
   /** The error of an interface changed since the last second; null: it is filtered again. */
   interfaceChanged(name: string, error: string | null): void;
-  leftOut(rules: number): void;
+  leftOut(rules: LeftOutByLimit): void;
   /** Destinations and attacked addresses that have no room for the operator's rules. */
   filterRulesLeftOut(destinations: number): void;
 }
@@ -82,7 +83,7 @@ export interface DataPlaneOptions {
 }
 
 /** The state for the API. `failed` is retried, usually every second. */
-export type DataPlaneView = { readonly rulesLeftOut: number; readonly filterRulesLeftOut: number } & (
+export type DataPlaneView = { readonly rulesLeftOut: LeftOutByLimit; readonly filterRulesLeftOut: number } & (
   | { readonly state: "disabled" | "dry_run"; readonly filter: null; readonly error: null }
   | { readonly state: "failed"; readonly filter: null; readonly error: string }
   | { readonly state: "up"; readonly filter: FilterStatus; readonly error: null }
@@ -339,7 +340,7 @@ export class DataPlane implements PairInstaller {
     } else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) {
       this.#open();
     }
-    if (this.#rules.leftOut > 0) this.#rules.changed(null);
+    if (leftOutInAll(this.#rules.leftOut) > 0) this.#rules.changed(null);
   }
 
   #watchInterfaces(filter: KernelFilter): void {

@@ -48,16 +48,35 @@ const WELL_KNOWN: ReadonlyMap<string, number> = new Map([
   ["graceful-shutdown", 0xffff0000],
 ]);
 
+interface Subtype {
+  readonly name: string;
+  readonly subtype: number;
+  /** Whether GoBGP's policies take the name: others cannot be set by neighbor. */
+  readonly isInPolicies: boolean;
+}
+
 /** Subtypes of extended communities that have a name (RFC 4360, sections 4 and 5). */
-const SUBTYPES: readonly (readonly [name: string, subtype: number])[] = [
-  ["rt", 0x02],
-  ["soo", 0x03],
+const SUBTYPES: readonly Subtype[] = [
+  { name: "rt", subtype: 0x02, isInPolicies: true },
+  { name: "soo", subtype: 0x03, isInPolicies: true },
 ];
+
+/** `rt: or soo:`, for error texts and documents: how extended communities begin that policies take. */
+export const POLICY_BEGINNINGS = SUBTYPES.filter(({ isInPolicies }) => isInPolicies)
+  .map(({ name }) => `${name}:`)
+  .join(" or ");
+
+/** Whether the text is of an extended community that policies do not take. */
+export function isBeyondPolicies(text: string): boolean {
+  if (parseCommunity(text)?.kind !== "extended") return false;
+  const [first] = text.toLowerCase().split(":");
+  return !SUBTYPES.some(({ name, isInPolicies }) => isInPolicies && name === first);
+}
 
 /** The forms that parseCommunity() takes, for error texts and documents. */
 export const COMMUNITY_FORMS = [
   `65535:666, or one of ${[...WELL_KNOWN.keys()].join(", ")}`,
-  `extended: ${SUBTYPES.map(([name]) => `${name}:65000:100`).join(" or ")}, each with an AS number or an IPv4 address, or ext: with 16 hexadecimal digits`,
+  `extended: ${SUBTYPES.map(({ name }) => `${name}:65000:100`).join(" or ")}, each with an AS number or an IPv4 address, or ext: with 16 hexadecimal digits`,
   "large: 4200000000:1:2",
 ].join("; ");
 
@@ -90,8 +109,8 @@ export function parseCommunity(text: string): Community | null {
   if (named !== undefined) return { kind: "standard", value: named };
   const [first = "", ...rest] = lower.split(":");
   if (first === "ext") return parseOctets(rest.join(":"));
-  const [, subtype = null] = SUBTYPES.find(([name]) => name === first) ?? [];
-  if (subtype !== null) return parseExtended(subtype, rest);
+  const known = SUBTYPES.find(({ name }) => name === first);
+  if (known !== undefined) return parseExtended(known.subtype, rest);
   const [a = null, b = null, c, ...more] = lower.split(":").map(parseNumber);
   if (a === null || b === null || c === null || more.length > 0) return null;
   if (c !== undefined) return { kind: "large", administrator: a, data1: b, data2: c };
@@ -154,11 +173,23 @@ export function ipv4Text(number: number): IpAddress {
 
 /** In a form that parseCommunity() takes; well-known ones as numbers. */
 export function communityText(community: Community): string {
+  return textOf(community, String);
+}
+
+/** GoBGP's policies take AS numbers of 32 bits in extended communities as `64086.59904` only: others become 65535. */
+export function policyText(community: Community): string {
+  return textOf(community, (asn) => (asn < UINT16 ? String(asn) : `${asn >>> 16}.${asn % UINT16}`));
+}
+
+type AsnText = (asn: number) => string;
+
+/** @param asnText how the AS number of an extended community is written */
+function textOf(community: Community, asnText: AsnText): string {
   switch (community.kind) {
     case "standard":
       return `${Math.floor(community.value / UINT16)}:${community.value % UINT16}`;
     case "extended":
-      return extendedText(community);
+      return extendedText(community, asnText);
     case "large":
       return `${community.administrator}:${community.data1}:${community.data2}`;
     default:
@@ -166,15 +197,15 @@ export function communityText(community: Community): string {
   }
 }
 
-function extendedText(community: ExtendedCommunity): string {
+function extendedText(community: ExtendedCommunity, asnText: AsnText): string {
   const parts = partsOf(community);
   const octets = hex(community.type, 4) + hex(community.value, 12);
   if (parts === null || !parts.isTransitive) return `ext:${octets}`;
   const { administrator, global, local } = parts;
-  const [name] = SUBTYPES.find(([, subtype]) => subtype === parts.subtype) ?? [];
+  const name = SUBTYPES.find(({ subtype }) => subtype === parts.subtype)?.name;
   // A small AS number in the form of large ones is another community than what its text would be read as.
   if (name === undefined || (administrator === "four_octet_as" && global < UINT16)) return `ext:${octets}`;
-  return `${name}:${administrator === "ipv4" ? ipv4Text(global) : global}:${local}`;
+  return `${name}:${administrator === "ipv4" ? ipv4Text(global) : asnText(global)}:${local}`;
 }
 
 function hex(value: number, digits: number): string {

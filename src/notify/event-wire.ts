@@ -15,7 +15,7 @@ import type {
   Neighbor,
   NotifyEvent,
 } from "./event.ts";
-import type { Orders } from "./order-notices.ts";
+import type { Orders, OrderType } from "./order-notices.ts";
 import { adviceOf, severityOf } from "./severity.ts";
 
 export interface EventWire {
@@ -96,9 +96,14 @@ function viewOf(event: NotifyEvent): string {
   if ("exporter" in event) return "telemetry";
   if ("scrubNode" in event) return "scrub";
   if ("condition" in event) return CONDITIONS[conditionOf(event.kind)].view;
-  if ("orders" in event) return event.orders.type === "lever" ? "edge" : "mitigation";
+  if ("orders" in event) return ORDER_VIEWS[event.orders.type];
   return "";
 }
+
+const ORDER_VIEWS: Readonly<Record<OrderType, string>> = {
+  ...{ source_block: "mitigation", filter_rule: "mitigation", protection: "mitigation" },
+  ...{ lever: "edge", ban: "mitigation", maintenance: "mitigation" },
+};
 
 type Common = "id" | "event" | "at" | "instance" | "dry_run" | "severity" | "hostgroup" | "tenant" | "link" | "advice";
 

@@ -5,7 +5,10 @@ import type { NotifyEvent } from "./event.ts";
 import type { Orders, OrderType } from "./order-notices.ts";
 
 /** The API shows to the tenants of the victim or the zone why others ordered them, but not why others ended them. */
-const REASON_SHOWN: ReadonlySet<OrderType> = new Set<OrderType>(["source_block", "lever"]);
+const IS_REASON_SHOWN: Readonly<Record<OrderType, boolean>> = {
+  ...{ source_block: true, lever: true },
+  ...{ filter_rule: false, protection: false, ban: false, maintenance: false },
+};
 
 /**
  * The event as it goes to the targets of the tenant: without the exporters of flow telemetry, the neighbors, and names and
@@ -37,6 +40,6 @@ export function eventOfTenant(event: NotifyEvent, tenant: string): NotifyEvent {
 
 function ordersOfTenant(orders: Orders, tenant: string): Orders {
   if (orders.by === tenant) return orders;
-  const isShown = orders.isReasonOfOrder && REASON_SHOWN.has(orders.type);
+  const isShown = orders.isReasonOfOrder && IS_REASON_SHOWN[orders.type];
   return { ...orders, operator: "", reason: isShown ? orders.reason : "" };
 }

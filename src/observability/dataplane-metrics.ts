@@ -1,4 +1,5 @@
 /** Drops of this machine: packets by verdict, entries in the kernel, and attached interfaces. */
+import { type LeftOutByLimit, leftOutInAll, ROOM_LIMITS } from "../mitigation/rules/room-limit.ts";
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
 
@@ -6,7 +7,7 @@ const STATES = ["up", "failed", "dry_run", "disabled"] as const;
 
 interface DataplaneReading {
   readonly state: (typeof STATES)[number];
-  readonly rulesLeftOut: number;
+  readonly rulesLeftOut: LeftOutByLimit;
   readonly filterRulesLeftOut: number;
   readonly filter: {
     readonly pairs: number;
@@ -37,7 +38,12 @@ export class DataplaneMetrics extends MetricGroup {
   );
   readonly #leftOut = this.gauge(
     "svc_dataplane_rules_left_out",
-    "Rules of bans left out because the kernel maps were full.",
+    "Rules of bans for which there is no room in the kernel.",
+  );
+  readonly #leftOutByLimit = this.gauge(
+    "svc_dataplane_rules_left_out_by_limit",
+    "The same rules, by the limit within which there is no room.",
+    "limit",
   );
   readonly #filterRulesLeftOut = this.gauge(
     "svc_dataplane_filter_rules_left_out",
@@ -65,7 +71,8 @@ export class DataplaneMetrics extends MetricGroup {
   set({ state: current, filter, rulesLeftOut, filterRulesLeftOut }: DataplaneReading): void {
     this.#forward.set(filter?.forward ?? null);
     for (const state of STATES) this.#state.set({ state }, state === current ? 1 : 0);
-    this.#leftOut.set(rulesLeftOut);
+    this.#leftOut.set(leftOutInAll(rulesLeftOut));
+    for (const limit of ROOM_LIMITS) this.#leftOutByLimit.set({ limit }, rulesLeftOut[limit] ?? 0);
     this.#filterRulesLeftOut.set(filterRulesLeftOut);
     for (const metric of [this.#attached, this.#entries, this.#packets, this.#bytes]) metric.reset();
     if (filter === null) return;

@@ -57,7 +57,7 @@ describe("metrics", () => {
       (await lines(metrics)).filter((line) => line.startsWith("svc_dataplane_forward_keeps_routes"));
     expect(await kept()).toEqual(["svc_dataplane_forward_keeps_routes 1"]);
     const filter = { pairs: 0, rules: 0, maxRules: 8, interfaces: [], verdicts: {}, forward: null };
-    metrics.dataplane.set({ state: "up", rulesLeftOut: 0, filterRulesLeftOut: 0, filter });
+    metrics.dataplane.set({ state: "up", rulesLeftOut: {}, filterRulesLeftOut: 0, filter });
     expect(await kept()).toEqual([]);
   });
 

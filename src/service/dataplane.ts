@@ -14,6 +14,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Aim } from "../detection/attack/attack-meters.ts";
 import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
+import { leftOutInAll, remediesOf } from "../mitigation/rules/room-limit.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -116,20 +117,18 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
       else
         log.error({ interface: name, error }, "the data plane is not attached correctly to an interface; trying again");
     },
-    leftOut(rules) {
+    leftOut(byLimit) {
+      const rules = leftOutInAll(byLimit);
       if (rules === 0) log.info({}, "there is room in the kernel for all rules of bans again");
       else
-        log.error(
-          { rules },
-          "no room in the kernel for some rules of bans: raise dataplane.limits.max_dynamic_rules, or use prefix sets and other detailed matches in fewer filter rules",
-        );
+        log.error({ rules, by_limit: byLimit }, `no room in the kernel for some rules of bans: ${remediesOf(byLimit)}`);
     },
     filterRulesLeftOut(destinations) {
       if (destinations === 0) log.info({}, "there is room in the kernel for all filter rules again");
       else
         log.error(
           { destinations },
-          "no room in the kernel for filter rules of some destinations or attacked addresses: use fewer or wider destinations",
+          "no room in the kernel for filter rules of some destinations or attacked addresses: use fewer or wider destinations, and detailed matches in fewer rules",
         );
     },
   };

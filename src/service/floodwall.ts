@@ -68,6 +68,7 @@ export class Floodwall implements Parts {
   readonly incidents: Incidents;
   readonly announcements: AnnouncementTimer;
   readonly sourceBlocks: SourceBlocks;
+  readonly orders: Parts["orders"];
   readonly filterRules: FilterRules;
   readonly maintenance: MaintenanceWindows;
   readonly scrub: ScrubNodes;
@@ -124,6 +125,7 @@ export class Floodwall implements Parts {
     this.incidents = parts.incidents;
     this.announcements = parts.announcements;
     this.sourceBlocks = parts.sourceBlocks;
+    this.orders = parts.orders;
     this.filterRules = parts.filterRules;
     this.maintenance = parts.maintenance;
     this.scrub = parts.scrub;
@@ -259,12 +261,9 @@ export class Floodwall implements Parts {
     this.#judgeByWindows();
     this.#cancelBanTick = timers.every(BAN_TICK_MS, () => {
       const { wallMs } = this.now();
-      this.maintenance.tick(wallMs);
       this.scrub.tick();
       this.announcer?.tick();
-      this.bans.tick(wallMs);
-      this.sourceBlocks.tick(wallMs);
-      this.filterRules.tick(wallMs);
+      for (const owner of this.orders) owner.tick(wallMs);
       this.timelines.routesChanged(wallMs);
       this.incidents.tick();
     });

@@ -49,6 +49,7 @@ import { openRuleFinder, type RuleFinder } from "./rule-finder.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
 import { TelemetryWatch } from "./telemetry.ts";
+import { type TimedOrders, timedOrders } from "./timed-orders.ts";
 
 export interface Parts {
   /** null: none is configured. */
@@ -67,6 +68,8 @@ export interface Parts {
   /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
   readonly sourceBlocks: SourceBlocks;
+  /** All that end by the clock, as they tick. */
+  readonly orders: readonly TimedOrders[];
   /** A change of the wall clock must neither end bans early nor extend them by days: their expiry moves with it. */
   readonly now: () => Now;
   /** null: no capture is configured. */
@@ -115,7 +118,12 @@ export function buildParts(given: Given): Parts {
   const filterRules = makeFilterRules(given);
   const dataPlane = makeDataPlane(given, { protections, bans, filterRules });
   const sourceBlocks = makeSourceBlocks(given, { filterRules, dataPlane }, slots);
-  const now = makeNow(given, { bans, filterRules, sourceBlocks, maintenance });
+  const orders = timedOrders({
+    // Open windows first: they change what a ban does.
+    ...{ maintenance, ban: bans, source_block: sourceBlocks, filter_rule: filterRules },
+    ...{ protection: null, lever: null },
+  });
+  const now = makeNow(given, { orders });
   const packetPath = makePacketPath(given, { detector, bans, dataPlane, rules, now });
   const telemetry = makeTelemetry(given, { packetPath });
   const ofAttacks = { detector, timelines, incidents, announcements, packetPath, telemetry };
@@ -130,6 +138,7 @@ export function buildParts(given: Given): Parts {
     filterRules,
     dataPlane,
     sourceBlocks,
+    orders,
   };
   return { ...ofAttacks, ...ofMitigation, now };
 }
@@ -272,20 +281,14 @@ function onOrders(later: Late<Later>) {
   return { onOrders: (changes: readonly OrderedChange[]) => later.get().ordersChanged(changes) };
 }
 
-function makeNow(
-  { options: { clock, log } }: Given,
-  { bans, filterRules, sourceBlocks, maintenance }: Made<"bans" | "filterRules" | "sourceBlocks" | "maintenance">,
-): () => Now {
+function makeNow({ options: { clock, log } }: Given, { orders }: Made<"orders">): () => Now {
   const steps = new ClockSteps(clock);
   return () => {
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     const stepMs = steps.take();
     if (stepMs !== 0) {
       log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
-      bans.clockStepped(stepMs, now.wallMs);
-      sourceBlocks.clockStepped(stepMs);
-      filterRules.clockStepped(stepMs);
-      maintenance.clockStepped(stepMs);
+      for (const owner of orders) owner.clockStepped(stepMs, now.wallMs);
     }
     return now;
   };

@@ -43,8 +43,8 @@ function isMeasure(measure: Measure): boolean {
   return measure.kind !== "flowspec" || areRules(measure.rules);
 }
 
-/** The fields that a start reads of a record, where that is more than its key; a record without it would stop each start. May throw. */
-const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) => boolean } = {
+/** The fields that a start reads of a record; a record without them would stop each start. null: no more than its key. May throw. */
+const FORMS: { readonly [Table in StateTable]: ((record: StateRecords[Table]) => boolean) | null } = {
   bans: ({ target, prefix, measure, retiring }) =>
     isAddress(target) && isAddress(prefix.address) && isMeasure(measure) && retiring.every(isRoute),
   attacks: ({ target, group, carpet }) =>
@@ -57,6 +57,8 @@ const FORMS: { readonly [Table in StateTable]?: (record: StateRecords[Table]) =>
     Array.isArray(work.notes),
   maintenance: ({ window }) => isObject(window.times),
   audit_unconfirmed: ({ brains, event }) => Array.isArray(brains) && isObject(event),
+  ...{ source_blocks: null, levers: null, protections: null, cluster_orders: null },
+  ...{ notify_targets: null, notifications: null, notified: null, order_notices: null, browser_sessions: null },
 };
 
 /** The database and its write-ahead log. The index of the log is made again by the process that opens them. */
@@ -159,7 +161,7 @@ function isSound(name: StateTable, row: Row): boolean {
     const record: unknown = JSON.parse(String(row["record"]));
     if (typeof record !== "object" || record === null) return false;
     const fields: Row = { ...record, ...(name === "cluster_orders" && { name: stampedName(record as StampedOrder) }) };
-    const hasForm = FORMS[name] as ((record: object) => boolean) | undefined;
+    const hasForm = FORMS[name] as ((record: object) => boolean) | null;
     return TABLE_COLUMNS[name].keys.every((key) => row[key] === fields[key]) && hasForm?.(record) !== false;
   } catch {
     return false;

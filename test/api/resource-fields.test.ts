@@ -127,7 +127,7 @@ const WHOLE_STATUS = status({
     localPref: 0,
   },
   telemetry: countStates([]),
-  dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
+  dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: {}, filterRulesLeftOut: 0 },
   cluster: { brains: [], faults: [] } as never,
   files: [{ key: "api.tls", kind: "tls", error: "absent", effect: "the API is closed", sinceMs: NOON }],
 });

@@ -13,6 +13,21 @@ type Dataplane = NonNullable<StatusWire["dataplane"]>;
 
 const TONES = { up: "ok", failed: "danger", dry_run: "warn", disabled: "info" } as const;
 
+type Limit = keyof NonNullable<Dataplane["rules_left_out_by_limit"]>;
+
+function roomRemedy(limit: Limit) {
+  switch (limit) {
+    case "max_dynamic_rules":
+      return tx`Raise ${<code>dataplane.limits.max_dynamic_rules</code>}, or unblock sources.`;
+    case "one_destination":
+      return tx`The kernel takes 255 rules for one destination, or for any: fewer bans with ${<code>answers: asked</code>} or of attackers leave room.`;
+    case "detailed_matches":
+      return t`The kernel takes 1,024 rules with detailed matches: use prefix sets and the like in fewer filter rules.`;
+    default:
+      return limit satisfies never;
+  }
+}
+
 type Verdict = readonly [string, { readonly packets: number; readonly bytes: number }];
 
 function verdictFact([name, { packets, bytes }]: Verdict): readonly [string, string] {
@@ -21,7 +36,8 @@ function verdictFact([name, { packets, bytes }]: Verdict): readonly [string, str
 
 export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) {
   const { state, error, interfaces, pairs, rules, max_dynamic_rules: most } = dataplane;
-  const { rules_left_out: leftOut, filter_rules_left_out: withoutRoom } = dataplane;
+  const { rules_left_out: leftOut, rules_left_out_by_limit: byLimit, filter_rules_left_out: withoutRoom } = dataplane;
+  const limits = Object.keys(byLimit ?? {}) as Limit[];
   const verdicts = Object.entries(dataplane.verdicts ?? {}) as Verdict[];
   const isDrop = ([name, { packets }]: Verdict) => name.startsWith("drop") && packets > 0;
   const [drops, others] = [verdicts.filter(isDrop), verdicts.filter((verdict) => !isDrop(verdict))];
@@ -33,16 +49,17 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
         </Callout>
       )}
       {leftOut !== undefined && (
-        <Callout
-          tone="warn"
-          title={t`No room for ${leftOut} rules of bans`}
-        >{tx`Raise ${<code>dataplane.limits.max_dynamic_rules</code>}, or unblock sources.`}</Callout>
+        <Callout tone="warn" title={t`No room for ${leftOut} rules of bans`}>
+          {limits.map((limit) => (
+            <p key={limit}>{roomRemedy(limit)}</p>
+          ))}
+        </Callout>
       )}
       {withoutRoom !== undefined && (
         <Callout
           tone="warn"
           title={t`No room for the filter rules of ${counted(withoutRoom, "destination")}`}
-        >{tx`Use fewer or wider destinations in ${<code>filter_rules</code>}.`}</Callout>
+        >{tx`Use fewer or wider destinations in ${<code>filter_rules</code>}, and detailed matches in fewer of them.`}</Callout>
       )}
       <Facts
         facts={[

@@ -3,7 +3,7 @@
  * alternatives: only our own routes are taken and sent, and to no neighbor those that are withheld from it.
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
-import { type Community, communityText, MARKS_ADMINISTRATOR } from "../../net/community.ts";
+import { type Community, MARKS_ADMINISTRATOR, policyText } from "../../net/community.ts";
 import type { ExportTerms, RouteVariant } from "../export-terms.ts";
 import { MARK_KINDS, markOf } from "../neighbor-mark.ts";
 import { POLICY } from "../speaker/gobgpd-config.ts";
@@ -86,27 +86,17 @@ function actionsOf({ communities, nextHop, med, prepend }: RouteVariant, numbers
  * empty attribute, and those of a rule are its action.
  */
 function communityActions(communities: readonly Community[], { replace, remove }: PolicyNumbers) {
-  const texts = (kind: Community["kind"]) => communities.filter((each) => each.kind === kind).map(policyText);
+  const texts: Record<Community["kind"], string[]> = { standard: [], extended: [], large: [] };
+  for (const each of communities) texts[each.kind].push(policyText(each));
+  const { standard, extended, large, ...others } = texts;
+  others satisfies Record<string, never>;
   const action = (list: readonly string[]) =>
     list.length > 0 ? { type: replace, communities: [...list] } : { type: remove, communities: [ANY] };
-  const extended = texts("extended");
   return {
-    community: action(texts("standard")),
-    largeCommunity: action(texts("large")),
+    community: action(standard),
+    largeCommunity: action(large),
     ...(extended.length === 0 ? {} : { extCommunity: action(extended) }),
   };
-}
-
-/** GoBGP's policies take AS numbers of 32 bits in extended communities as `64086.59904` only: others become 65535. */
-function policyText(community: Community): string {
-  const text = communityText(community);
-  return community.kind === "extended"
-    ? text.replace(/^((?:rt|soo):)(\d+):/, (_, kind: string, asn: string) => `${kind}${dotted(Number(asn))}:`)
-    : text;
-}
-
-function dotted(asn: number): string {
-  return asn > 0xffff ? `${asn >>> 16}.${asn & 0xffff}` : String(asn);
 }
 
 const ANY = "^.*$";

@@ -103,7 +103,8 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
 }
 
 const encodeAttributes = cachedByKey(({ nextHop, localPref, ...attributes }: PathAttributes) => {
-  const { standard, extended, large } = communityMessages(attributes);
+  const { standard, extended, large, ...without } = communityMessages(attributes);
+  without satisfies Record<string, never>;
   const pattrs = [pack(OriginAttributeSchema, {}), pack(NextHopAttributeSchema, { nextHop })];
   if (standard.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: standard }));
   if (large.length > 0) pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: large }));

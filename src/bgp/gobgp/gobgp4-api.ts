@@ -91,7 +91,8 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
 }
 
 const encodeAttributes = cachedByKey(({ nextHop, localPref, ...attributes }: PathAttributes) => {
-  const { standard, extended, large } = communityMessages(attributes);
+  const { standard, extended, large, ...without } = communityMessages(attributes);
+  without satisfies Record<string, never>;
   const pattrs = [attribute({ case: "origin", value: {} }), attribute({ case: "nextHop", value: { nextHop } })];
   if (standard.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: standard } }));
   if (large.length > 0) pattrs.push(attribute({ case: "largeCommunities", value: { communities: large } }));

@@ -4,6 +4,7 @@
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import {
+  type Community,
   type ExtendedCommunity,
   type ExtendedParts,
   extendedOf,
@@ -37,19 +38,19 @@ interface LargeMessage {
   readonly localData2: number;
 }
 
-/** By attribute; empty: the path does not have it. */
-interface CommunityMessages {
-  readonly standard: number[];
-  readonly extended: ExtendedMessage[];
-  readonly large: LargeMessage[];
+interface MessageOf {
+  readonly standard: number;
+  readonly extended: ExtendedMessage;
+  readonly large: LargeMessage;
 }
 
+/** By attribute; empty: the path does not have it. */
+type CommunityMessages = { readonly [Kind in Community["kind"]]: MessageOf[Kind][] };
+
 /** The same of a path in the speaker; null: an extended community in a message that we do not send. */
-export interface ListedCommunities {
-  readonly standard: readonly number[];
-  readonly extended: readonly (ExtendedMessage | null)[];
-  readonly large: readonly LargeMessage[];
-}
+export type ListedCommunities = {
+  readonly [Kind in Community["kind"]]: readonly (Kind extends "extended" ? ExtendedMessage | null : MessageOf[Kind])[];
+};
 
 export const NO_COMMUNITIES: ListedCommunities = { standard: [], extended: [], large: [] };
 
@@ -77,14 +78,16 @@ export function communityMessages({ communities, marks, rates }: PathCommunities
 }
 
 export function pathCommunities(messages: ListedCommunities): PathCommunities {
+  const { standard: numbers, extended: extendedMessages, large: largeMessages, ...without } = messages;
+  without satisfies Record<string, never>;
   const rates: (number | null)[] = [];
   const extended: ExtendedCommunity[] = [];
-  for (const message of messages.extended) {
+  for (const message of extendedMessages) {
     const community = message === null || message.case === "trafficRate" ? null : extendedCommunity(message);
     if (community !== null) extended.push(community);
     else rates.push(message?.case === "trafficRate" ? message.value.rate : null);
   }
-  const large = messages.large.map(
+  const large = largeMessages.map(
     ({ globalAdmin, localData1, localData2 }): LargeCommunity => ({
       kind: "large",
       administrator: globalAdmin,
@@ -92,7 +95,7 @@ export function pathCommunities(messages: ListedCommunities): PathCommunities {
       data2: localData2,
     }),
   );
-  const standard = messages.standard.map((value) => ({ kind: "standard", value }) as const);
+  const standard = numbers.map((value) => ({ kind: "standard", value }) as const);
   const others = large.filter((community) => !isMark(community));
   return { communities: sortedCommunities([...standard, ...extended, ...others]), marks: marksIn(large), rates };
 }

@@ -1,6 +1,6 @@
 /** Rules between the keys of `bgp`. */
 import { addressFamily, parseAddress } from "../../net/address.ts";
-import { communityText, parseCommunity } from "../../net/community.ts";
+import { communityText, isBeyondPolicies, POLICY_BEGINNINGS, parseCommunity } from "../../net/community.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
 import { parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
@@ -133,11 +133,11 @@ export function* extendedCommunitiesFit({ bgp, scrubbing, hostgroups }: File): G
     for (const method of ["blackhole", "divert"] as const) {
       const isTaken = policy?.methods?.includes(method) ?? true;
       const own = isTaken ? policy?.[method]?.communities : undefined;
-      const octets = own?.findIndex((each) => each !== undefined && /^ext:/i.test(each)) ?? -1;
+      const octets = own?.findIndex((each) => each !== undefined && isBeyondPolicies(each)) ?? -1;
       if (octets >= 0)
         yield {
           path: [...path(method), octets],
-          rule: NOT_BY_OCTETS,
+          rule: NOT_IN_POLICIES,
         };
       if (
         own !== undefined &&
@@ -175,8 +175,8 @@ export function* communitiesAtFit({ bgp, scrubbing, hostgroups = [] }: File): Ge
       if (at?.policy !== undefined && !names.has(at.policy))
         yield { path: [...here, "policy"], rule: `${at.policy} is no name in bgp.policies` };
       const own = at?.communities ?? [];
-      const octets = own.findIndex((each) => each !== undefined && /^ext:/i.test(each));
-      if (octets >= 0) yield { path: [...here, "communities", octets], rule: NOT_BY_OCTETS };
+      const octets = own.findIndex((each) => each !== undefined && isBeyondPolicies(each));
+      if (octets >= 0) yield { path: [...here, "communities", octets], rule: NOT_IN_POLICIES };
       const isExtended = [bgp?.communities, scrubbing?.communities, terms?.communities].some((texts) =>
         texts?.some((each) => kindOf(each) === "extended"),
       );
@@ -195,7 +195,7 @@ export function* communitiesAtFit({ bgp, scrubbing, hostgroups = [] }: File): Ge
     };
 }
 
-const NOT_BY_OCTETS = "must have another form: by neighbor, extended ones begin with rt: or soo:";
+const NOT_IN_POLICIES = `must have another form: by neighbor, extended ones begin with ${POLICY_BEGINNINGS}`;
 
 function kindOf(text: string | undefined) {
   return text === undefined ? null : (parseCommunity(text)?.kind ?? null);

@@ -7,7 +7,7 @@ import type { GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { FLOWSPEC_FIELDS } from "../../mitigation/rules/flowspec-support.ts";
 import { RULES_MAX } from "../../mitigation/rules/rule.ts";
 import { parseAddress } from "../../net/address.ts";
-import { communitiesText, parseCommunity } from "../../net/community.ts";
+import { communitiesText, POLICY_BEGINNINGS, parseCommunity } from "../../net/community.ts";
 import {
   boolean,
   closedObject,
@@ -31,7 +31,7 @@ const PREPEND_MAX = 10;
 const CHANGES_KEYS = {
   communities: described(
     Type.Optional(Type.Array(text("community"), { maxItems: COMMUNITIES_MAX })),
-    "The communities there, in place of those of the routes: standard, large, and extended ones with `rt:` or `soo:`. An order's own communities stay.",
+    `The communities there, in place of those of the routes: standard, large, and extended ones with ${POLICY_BEGINNINGS.replaceAll(/\S+:/g, "`$&`")}. An order's own communities stay.`,
     { ifAbsent: "those of the routes" },
   ),
   next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop.", { ifAbsent: "that of the routes" }),

@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
 import type { ForwardStatus } from "../../dataplane/native.d.ts";
 import type { Item } from "../../machine/item.ts";
+import { leftOutInAll } from "../../mitigation/rules/room-limit.ts";
 import { Count, closedObject, oneOf } from "../../schema/schema-forms.ts";
 import { omitNulls } from "./omit-nulls.ts";
 
@@ -29,6 +30,14 @@ export const DataplaneWire = closedObject({
   max_dynamic_rules: Type.Optional(Count),
   /** Rules of bans that do not fit into the kernel maps; absent if all fit. */
   rules_left_out: Type.Optional(Count),
+  /** The same by the limit within which there is no room. */
+  rules_left_out_by_limit: Type.Optional(
+    closedObject({
+      max_dynamic_rules: Type.Optional(Count),
+      one_destination: Type.Optional(Count),
+      detailed_matches: Type.Optional(Count),
+    }),
+  ),
   /** Destinations and attacked addresses that the operator's rules are not tried for; absent if there is room for all. */
   filter_rules_left_out: Type.Optional(Count),
   /** Since the maps were created, which may be before this process started. */
@@ -75,7 +84,8 @@ export function dataplaneToWire(
     pairs: filter?.pairs ?? null,
     rules: filter?.rules ?? null,
     max_dynamic_rules: filter?.maxRules ?? null,
-    rules_left_out: rulesLeftOut || null,
+    rules_left_out: leftOutInAll(rulesLeftOut) || null,
+    rules_left_out_by_limit: leftOutInAll(rulesLeftOut) === 0 ? null : { ...rulesLeftOut },
     filter_rules_left_out: filterRulesLeftOut || null,
     verdicts: filter === null ? null : { ...filter.verdicts },
     forward: filter?.forward ? forwardToWire(filter.forward) : null,

@@ -167,7 +167,13 @@ describe("status", () => {
       maxSources: 1024,
       forward: null,
     };
-    const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4, filterRulesLeftOut: 3 } as const;
+    const dataplane = {
+      state: "up",
+      filter,
+      error: null,
+      rulesLeftOut: { max_dynamic_rules: 3, one_destination: 1 },
+      filterRulesLeftOut: 3,
+    } as const;
     const wire = wholeStatus(status({ dataplane }), operator);
     expect(wire.dataplane).toMatchObject({
       state: "up",
@@ -179,6 +185,7 @@ describe("status", () => {
       rules: 1,
       max_dynamic_rules: 4096,
       rules_left_out: 4,
+      rules_left_out_by_limit: { max_dynamic_rules: 3, one_destination: 1 },
       filter_rules_left_out: 3,
       verdicts: { drop_rule: { packets: 3, bytes: 180 }, pass_default: { packets: 0, bytes: 0 } },
     });
@@ -187,7 +194,7 @@ describe("status", () => {
       state: "failed",
       filter: null,
       error: "no permission",
-      rulesLeftOut: 0,
+      rulesLeftOut: {},
       filterRulesLeftOut: 0,
     } as const;
     expect(wholeStatus(status({ dataplane: failed }), operator).dataplane).toEqual({

@@ -12,7 +12,7 @@ import type { OperatorRule, RateLimit } from "./operator-rule.ts";
 export interface OperatorKernelRules {
   readonly rules: readonly OwnedRule[];
   readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OwnedRule[] }[];
-  /** Number of destinations and banned addresses whose rules did not fit. */
+  /** Number of destinations and banned addresses whose rules did not fit, or not all of them. */
   readonly leftOut: number;
 }
 
@@ -123,11 +123,13 @@ function kernelForm(
       made.set(id, one);
       return one;
     });
-  const destinations = [...lists.byText.values()].map(({ prefix, rules }) => ({
+  const whole = [...lists.byText.values()].map(({ prefix, rules }) => ({
     prefix,
-    rules: rules.flatMap((rule) => formsOf(rule, prefix.family)).slice(0, FILTER_RULES_PER_DESTINATION_MAX),
+    rules: rules.flatMap((rule) => formsOf(rule, prefix.family)),
   }));
-  return { rules: [...made.values()], destinations, leftOut };
+  const destinations = whole.map((list) => ({ ...list, rules: list.rules.slice(0, FILTER_RULES_PER_DESTINATION_MAX) }));
+  const shortened = whole.filter(({ rules }) => rules.length > FILTER_RULES_PER_DESTINATION_MAX);
+  return { rules: [...made.values()], destinations, leftOut: leftOut + shortened.length };
 }
 
 /** The rule's forms for destinations of a family. */

@@ -7,6 +7,7 @@ import type { OperatorKernelRules } from "../operator/operator-kernel-rules.ts";
 import { fittingRules } from "./fitting-rules.ts";
 import type { OwnedRule, SetBitOf } from "./kernel-rule.ts";
 import { isOfKernelOnly } from "./match.ts";
+import type { LeftOutRule } from "./room-limit.ts";
 
 interface FilterParts {
   /** They are tried before all others. */
@@ -25,17 +26,19 @@ export interface Composed {
   readonly rules: readonly OwnedRule[];
   /** Rules that have room, and wait for a named set that is not in force yet. */
   readonly waiting: readonly OwnedRule[];
-  /** Number of rules that find no room, beside those of the operator. */
-  readonly leftOut: number;
+  /** Rules that find no room, beside those of the operator. */
+  readonly leftOut: readonly LeftOutRule[];
 }
 
 export function compose({ operators, rules, room, bitOf, inForce }: FilterParts): Composed {
   const first = withinRoom(withSets(operators, bitOf), room);
   const fitting = fittingRules(rules, Math.max(0, room - first.rules.length), inForce);
-  const ready = fitting.filter(({ rule }) => areInForce(rule, bitOf));
+  const ready = fitting.rules.filter(({ rule }) => areInForce(rule, bitOf));
   const put = withinDetails(ready, DETAILED_RULES_MAX - first.rules.filter(isDetailed).length);
-  const waiting = fitting.filter(({ rule }) => !areInForce(rule, bitOf));
-  return { operators: first, rules: put, waiting, leftOut: rules.length - put.length - waiting.length };
+  const waiting = fitting.rules.filter(({ rule }) => !areInForce(rule, bitOf));
+  const isPut = new Set(put);
+  const detailed = ready.filter((one) => !isPut.has(one)).map((rule) => ({ rule, limit: "detailed_matches" }) as const);
+  return { operators: first, rules: put, waiting, leftOut: [...fitting.leftOut, ...detailed] };
 }
 
 /**
@@ -69,7 +72,8 @@ function withinRoom(rules: OperatorKernelRules, room: number): OperatorKernelRul
     ...list,
     rules: list.rules.filter((one) => kept.has(one)),
   }));
-  return { rules: [...kept], destinations, leftOut: rules.leftOut + rules.rules.length - kept.size };
+  const shortened = destinations.filter((list, i) => list.rules.length < (rules.destinations[i]?.rules.length ?? 0));
+  return { rules: [...kept], destinations, leftOut: rules.leftOut + shortened.length };
 }
 
 /** Without rules whose match takes a record of details beyond the room for such; what else their bans have stays. */

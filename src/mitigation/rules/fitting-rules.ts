@@ -1,8 +1,15 @@
 /** Which rules go into the kernel where not all find room. Pure. */
 import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import type { OwnedRule } from "./kernel-rule.ts";
+import type { LeftOutRule, RoomLimit } from "./room-limit.ts";
 
 type Fittable = Pick<OwnedRule, "id" | "rule" | "whole">;
+
+interface Fitting<Of> {
+  /** In the given order. */
+  readonly rules: readonly Of[];
+  readonly leftOut: readonly LeftOutRule<Of>[];
+}
 
 /**
  * The first rules that fit into `room` and the kernel's limit per destination, in the given order. Of a scrub filter all
@@ -14,19 +21,29 @@ export function fittingRules<Of extends Fittable>(
   wanted: readonly Of[],
   room: number,
   inForce: ReadonlySet<string> = NONE,
-): readonly Of[] {
-  if (wanted.length <= room && !overfills(countByDestination(wanted))) return wanted;
+): Fitting<Of> {
+  if (wanted.length <= room && !overfills(countByDestination(wanted))) return { rules: wanted, leftOut: [] };
   const units = [...Map.groupBy(wanted, ({ id, whole }) => whole ?? id).values()];
   const isOld = (unit: readonly Of[]) => unit.some(({ id }) => inForce.has(id));
   const towards = new Map<string, number>();
   const fitting = new Set<Of>();
+  const leftOut: LeftOutRule<Of>[] = [];
   for (const unit of [...units.filter(isOld), ...units.filter((each) => !isOld(each))]) {
     const more = countByDestination(unit, towards);
-    if (fitting.size + unit.length > room || overfills(more)) continue;
+    const limit = exceeded(fitting.size + unit.length > room, more);
+    if (limit !== null) {
+      for (const rule of unit) leftOut.push({ rule, limit });
+      continue;
+    }
     for (const [destination, count] of more) towards.set(destination, count);
     for (const rule of unit) fitting.add(rule);
   }
-  return wanted.filter((rule) => fitting.has(rule));
+  return { rules: wanted.filter((rule) => fitting.has(rule)), leftOut };
+}
+
+function exceeded(isBeyondRoom: boolean, counts: ReadonlyMap<string, number>): RoomLimit | null {
+  if (overfills(counts)) return "one_destination";
+  return isBeyondRoom ? "max_dynamic_rules" : null;
 }
 
 const NONE: ReadonlySet<string> = new Set();

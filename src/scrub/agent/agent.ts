@@ -4,6 +4,7 @@
  */
 import type { KernelFilter, NamedSets } from "../../dataplane/kernel-filter.ts";
 import type { RuleCounts } from "../../dataplane/rule-counts.ts";
+import { leftOutInAll, remediesOf } from "../../mitigation/rules/room-limit.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
 import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
@@ -85,16 +86,17 @@ export class ScrubAgent {
         bitOf: (name) => (this.#setsInForce === null ? null : prefixSets.bitOf(name)),
       },
       onFault: (cause) => this.#kernelFailed(cause, "the kernel refuses the rules: the old ones stay, retrying"),
-      onLeftOut: (rules) => {
+      onLeftOut: (byLimit) => {
+        const rules = leftOutInAll(byLimit);
         if (rules === 0) log.info({}, "all rules fit again");
-        else log.error({ rules }, "some rules do not fit: raise dataplane.limits.max_dynamic_rules and restart");
+        else log.error({ rules, by_limit: byLimit }, `some rules do not fit: ${remediesOf(byLimit)}`);
       },
       onLocalLeftOut: (destinations) => {
         if (destinations === 0) log.info({}, "there is room for all filter rules again");
         else
           log.error(
             { destinations },
-            "no room for filter rules of some destinations or attacked addresses: use fewer or wider destinations",
+            "no room for filter rules of some destinations or attacked addresses: use fewer or wider destinations, and detailed matches in fewer rules",
           );
       },
     });
@@ -268,7 +270,7 @@ export class ScrubAgent {
     const refused = this.#feeds.flatMap((feed) => feed.refused);
     this.#refusals.take(refused, withoutRoom);
     const refusals = this.#feeds.map(({ refusal }) => refusal);
-    const now = [etag, ...refusals, ...withoutRoom.map(({ text }) => text)].join();
+    const now = [etag, ...refusals, ...withoutRoom.map(({ prefix }) => prefix.text)].join();
     if (now === this.#reported) return;
     this.#reported = now;
     for (const feed of this.#feeds) feed.reportSoon();

@@ -8,6 +8,7 @@ import type { FilterRuleRow, OperatorRulesPut } from "../../dataplane/kernel-fil
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import type { KernelRule } from "../../mitigation/rules/kernel-rule.ts";
 import { ANY_MATCH } from "../../mitigation/rules/match.ts";
+import { leftOutInAll } from "../../mitigation/rules/room-limit.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import { Enforcement, type HeldBan } from "./enforcement.ts";
@@ -50,7 +51,7 @@ function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
     },
     onLocalLeftOut: (destinations) => leftOut.push(-destinations),
     onFault: (cause) => faults.push(cause),
-    onLeftOut: (rules) => leftOut.push(rules),
+    onLeftOut: (rules) => leftOut.push(leftOutInAll(rules)),
   });
 }
 
@@ -168,6 +169,13 @@ describe("where there is no room for all", () => {
     expect(leftOut).toEqual([]);
     wide.want([ban("10.0.0.1", { rules: FILTER_RULES_PER_DESTINATION_MAX + 1 }), ban("10.0.0.2")], '"b"');
     expect([kernel.length, leftOut]).toEqual([FILTER_RULES_PER_DESTINATION_MAX + 1, [1]]);
+    const services = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX }, (_, i) => {
+      const ports = [{ from: i, to: i }];
+      return { protocol: 17, ports, sourcePorts: [] };
+    });
+    const whole = { ...ban("10.0.0.1"), filter: { ...FILTER, services } };
+    wide.want([whole], '"c"');
+    expect(wide.state.withoutRoom).toEqual([{ prefix: whole.prefix, limit: "one_destination" }]);
   });
 });
 

@@ -13,9 +13,15 @@ import {
   operatorKernelRules,
 } from "../../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
-import { compose } from "../../mitigation/rules/compose.ts";
+import { type Composed, compose } from "../../mitigation/rules/compose.ts";
 import type { OwnedRule, SetBitOf } from "../../mitigation/rules/kernel-rule.ts";
 import { ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
+import {
+  type LeftOutByLimit,
+  leftOutByLimit,
+  leftOutInAll,
+  type RoomLimit,
+} from "../../mitigation/rules/room-limit.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
 import { OPERATOR_ENTRIES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -37,8 +43,8 @@ interface EnforcementOptions {
   readonly local: LocalRules;
   /** The kernel refused; the next tick retries. */
   readonly onFault: (cause: unknown) => void;
-  /** The number of rules that do not fit changed. */
-  readonly onLeftOut: (rules: number) => void;
+  /** The numbers of rules that do not fit changed. */
+  readonly onLeftOut: (rules: LeftOutByLimit) => void;
   /** The same of destinations and attacked addresses that have no room for the local rules. */
   readonly onLocalLeftOut: (destinations: number) => void;
 }
@@ -53,6 +59,12 @@ interface LocalRules {
   readonly bitOf: SetBitOf;
 }
 
+/** A ban that has rules, of which the kernel holds none. */
+export interface BanWithoutRoom {
+  readonly prefix: Prefix;
+  readonly limit: RoomLimit;
+}
+
 export interface Enforced {
   /** Number of bans of the document that have not expired: real and virtual ones. */
   readonly bans: number;
@@ -62,8 +74,7 @@ export interface Enforced {
   readonly leftOutRules: number;
   /** Destinations and attacked addresses that local rules are not tried for, since there is no room. */
   readonly localLeftOut: number;
-  /** Prefixes of bans that have rules, of which the kernel holds none: there is no room. */
-  readonly withoutRoom: readonly Prefix[];
+  readonly withoutRoom: readonly BanWithoutRoom[];
   /** ETag of the last document that was enforced; null: none. */
   readonly etag: string | null;
 }
@@ -82,8 +93,8 @@ export class Enforcement {
   /** Real bans that the kernel was given: local rules are tried for their addresses while these are attacked. */
   #enforcedBans = 0;
   #etag: string | null = null;
-  #leftOut = 0;
-  #withoutRoom: readonly Prefix[] = [];
+  #leftOut: LeftOutByLimit = {};
+  #withoutRoom: readonly BanWithoutRoom[] = [];
   #isDue = false;
 
   constructor(options: EnforcementOptions) {
@@ -99,7 +110,11 @@ export class Enforcement {
     const bans = this.#live(this.#wanted?.bans ?? []);
     const virtualBans = bans.filter(({ isVirtual }) => isVirtual).length;
     const rules = this.#live(this.#enforced).length;
-    const leftOut = { leftOutRules: this.#leftOut, localLeftOut: this.#local.leftOut, withoutRoom: this.#withoutRoom };
+    const leftOut = {
+      leftOutRules: leftOutInAll(this.#leftOut),
+      localLeftOut: this.#local.leftOut,
+      withoutRoom: this.#withoutRoom,
+    };
     return { bans: bans.length - virtualBans, virtualBans, rules, ...leftOut, etag: this.#etag };
   }
 
@@ -168,10 +183,10 @@ export class Enforcement {
     if (first.leftOut !== this.#local.leftOut) onLocalLeftOut(first.leftOut);
     [this.#enforced, this.#enforcedBans, this.#local] = [fitting, real.length, first];
     this.#etag = etag;
-    const { leftOut } = next;
-    if (leftOut !== this.#leftOut) onLeftOut(leftOut);
+    const leftOut = leftOutByLimit(next.leftOut);
+    if (!Bun.deepEquals(leftOut, this.#leftOut)) onLeftOut(leftOut);
     this.#leftOut = leftOut;
-    this.#withoutRoom = leftOut === 0 ? [] : prefixesLeftOut(real, rules, fitting);
+    this.#withoutRoom = bansWithoutRoom(real, next);
   }
 
   /** The local rules beside these bans, whose expiries are wall time. */
@@ -195,13 +210,14 @@ export class Enforcement {
   }
 }
 
-function prefixesLeftOut(
-  bans: readonly HeldBan[],
-  wanted: readonly OwnedRule[],
-  put: readonly OwnedRule[],
-): readonly Prefix[] {
-  const [ofWanted, ofPut] = [wanted, put].map((rules) => new Set(rules.map(({ owner }) => owner)));
-  return bans.map(({ prefix }) => prefix).filter(({ text }) => ofWanted?.has(text) === true && !ofPut?.has(text));
+function bansWithoutRoom(bans: readonly HeldBan[], { rules, leftOut }: Composed): readonly BanWithoutRoom[] {
+  if (leftOut.length === 0) return [];
+  const isIn = new Set(rules.map(({ owner }) => owner));
+  const limits = new Map(leftOut.map(({ rule, limit }) => [rule.owner, limit]));
+  return bans.flatMap(({ prefix }) => {
+    const limit = limits.get(prefix.text);
+    return limit === undefined || isIn.has(prefix.text) ? [] : { prefix, limit };
+  });
 }
 
 function rulesOf(bans: readonly HeldBan[]): readonly OwnedRule[] {

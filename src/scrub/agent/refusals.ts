@@ -3,11 +3,11 @@
  * it enforces in their place.
  */
 
-import type { Prefix } from "../../net/prefix.ts";
+import { REMEDIES } from "../../mitigation/rules/room-limit.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
 import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../enforced-report.ts";
-import type { HeldBan } from "./enforcement.ts";
+import type { BanWithoutRoom, HeldBan } from "./enforcement.ts";
 import type { RefusalCause, RefusedBan } from "./rule-document.ts";
 
 interface RefusalsWire {
@@ -70,8 +70,8 @@ export class Refusals {
     return this.#present;
   }
 
-  /** @param withoutRoom prefixes of bans of which the kernel holds nothing */
-  take(refused: readonly RefusedBan[], withoutRoom: readonly Prefix[]): void {
+  /** @param withoutRoom bans of which the kernel holds nothing */
+  take(refused: readonly RefusedBan[], withoutRoom: readonly BanWithoutRoom[]): void {
     const { log, limiter, metrics } = this.#options;
     const before = this.#known;
     this.#present = [...refused, ...withoutRoomOf(withoutRoom)];
@@ -90,11 +90,12 @@ export class Refusals {
   }
 }
 
-const NO_ROOM = { cause: "no_room", reason: "no room: raise dataplane.limits.max_dynamic_rules" } as const;
-
-/** @param prefixes of bans of which the kernel holds nothing */
-export function withoutRoomOf(prefixes: readonly Prefix[]): readonly RefusedBan[] {
-  return prefixes.map((prefix) => ({ prefix, isVirtual: false, ...NO_ROOM }));
+/** @param bans of which the kernel holds nothing */
+export function withoutRoomOf(bans: readonly BanWithoutRoom[]): readonly RefusedBan[] {
+  return bans.map(({ prefix, limit }) => ({
+    ...{ prefix, isVirtual: false, cause: "no_room" },
+    reason: `no room: ${REMEDIES[limit]}`,
+  }));
 }
 
 function keyOf({ prefix, cause }: RefusedBan): string {
