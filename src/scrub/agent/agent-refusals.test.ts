@@ -2,6 +2,8 @@
 import { expect, test } from "bun:test";
 import { AgentBench } from "../../../test/fixtures/scrub/agent-bench.ts";
 import { AgentTable } from "../../../test/fixtures/scrub/agent-parts.ts";
+import { REMEDIES } from "../../mitigation/rules/room-limit.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import type { PollAnswer } from "./controller.ts";
 
 const bench = new AgentBench();
@@ -127,6 +129,30 @@ test("a ban without room in the kernel is reported by name, those in force stay"
     },
   ]);
   expect(new Set(inForce()).size).toBe(9);
+});
+
+test("a ban that another limit leaves out is reported and logged again, and counted once", async () => {
+  const most = { pin_path: "/none", limits: { max_dynamic_rules: 64 } };
+  await start({ more: { dataplane: { interfaces: ["eth1"], ...most } } });
+  const services = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX - 1 }, (_, i) => ({ proto: 17, dst_port: i }));
+  const scrubbed = { ...OTHER, flowspec: [], scrub: { services } };
+  const around = { prefix: "192.0.2.0/24", flowspec: [{ dst: OTHER.prefix, proto: 17, action: "discard" }] };
+  const until = (seconds: number) => new Date(bench.clock.wallMs() + seconds * 1000).toISOString();
+  const [first, other] = [until(70), until(600)];
+  await answer(
+    beside([
+      { ...around, expires_at: first },
+      { ...scrubbed, expires_at: other },
+    ]),
+  );
+  await pause();
+  expect(reported()).toMatchObject({ refused_bans: [{ reason: `no room: ${REMEDIES.one_destination}` }] });
+  bench.clock.advance(70_000);
+  await turn();
+  await pause();
+  expect(reported()).toMatchObject({ refused_bans: [{ reason: `no room: ${REMEDIES.max_dynamic_rules}` }] });
+  expect(said("a ban of the rule document is refused, the others are in force")).toHaveLength(2);
+  expect(await bench.metrics.text()).toContain('svc_scrub_agent_ban_refusals_total{cause="no_room"} 1\n');
 });
 
 test("a document that is refused as a whole is reported at once, too", async () => {

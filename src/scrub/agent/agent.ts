@@ -270,7 +270,7 @@ export class ScrubAgent {
     const refused = this.#feeds.flatMap((feed) => feed.refused);
     this.#refusals.take(refused, withoutRoom);
     const refusals = this.#feeds.map(({ refusal }) => refusal);
-    const now = [etag, ...refusals, ...withoutRoom.map(({ prefix }) => prefix.text)].join();
+    const now = [etag, ...refusals, ...withoutRoom.map(({ prefix, limit }) => `${prefix.text} ${limit}`)].join();
     if (now === this.#reported) return;
     this.#reported = now;
     for (const feed of this.#feeds) feed.reportSoon();

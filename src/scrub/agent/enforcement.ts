@@ -62,6 +62,7 @@ interface LocalRules {
 /** A ban that has rules, of which the kernel holds none. */
 export interface BanWithoutRoom {
   readonly prefix: Prefix;
+  /** That of the last of its rules. */
   readonly limit: RoomLimit;
 }
 

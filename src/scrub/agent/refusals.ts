@@ -56,7 +56,7 @@ interface RefusalsOptions {
   readonly metrics: { refusedBan(cause: RefusalCause): void };
 }
 
-/** Those of the present document. Each is counted and logged once, while it lasts. */
+/** Those of the present document. Each is counted once while it lasts, and logged once for each reason. */
 export class Refusals {
   readonly #options: RefusalsOptions;
   #known: ReadonlySet<string> = new Set();
@@ -75,11 +75,11 @@ export class Refusals {
     const { log, limiter, metrics } = this.#options;
     const before = this.#known;
     this.#present = [...refused, ...withoutRoomOf(withoutRoom)];
-    this.#known = new Set(this.#present.map(keyOf));
+    this.#known = new Set(this.#present.flatMap((ban) => [keyOf(ban), keyWithReason(ban)]));
     for (const ban of this.#present) {
       const { prefix, cause, reason } = ban;
-      if (before.has(keyOf(ban))) continue;
-      metrics.refusedBan(cause);
+      if (!before.has(keyOf(ban))) metrics.refusedBan(cause);
+      if (before.has(keyWithReason(ban))) continue;
       limiter.pass(`ban ${cause}`, (suppressed) =>
         log.warn(
           { ban: prefix?.text ?? "unreadable", reason, suppressed },
@@ -100,4 +100,8 @@ export function withoutRoomOf(bans: readonly BanWithoutRoom[]): readonly Refused
 
 function keyOf({ prefix, cause }: RefusedBan): string {
   return `${prefix?.text ?? ""} ${cause}`;
+}
+
+function keyWithReason(ban: RefusedBan): string {
+  return `${keyOf(ban)} ${ban.reason}`;
 }
