@@ -2,17 +2,28 @@
 
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
+import { operatorRule } from "../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
-import { ACTIVE_ATTACKS_MAX, DYNAMIC_RULES_MAX, HOST_IDLE_MS, HOSTGROUPS_MAX, PREFIXES_MAX } from "../limits.ts";
+import {
+  ACTIVE_ATTACKS_MAX,
+  DYNAMIC_RULES_MAX,
+  FILTER_RULE_ORDERS_MAX,
+  HOST_IDLE_MS,
+  HOSTGROUPS_MAX,
+  PREFIXES_MAX,
+} from "../limits.ts";
+import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import {
   CPU_NUMBER_MAX,
+  DETAILED_RULES_MAX,
   FILTER_ENTRIES_MAX,
   FILTER_RULES_PER_DESTINATION_MAX,
   FILTER_SOURCES_MAX,
   HOSTS_MAX,
+  OPERATOR_ENTRIES_MAX,
   QUEUE_NUMBER_MAX,
   SCREENED_ROWS_MAX,
   TABLE_PREFIXES_MAX,
@@ -139,6 +150,25 @@ describe("the engine", () => {
     expect(open(last + 1)).toThrow(new RangeError(`${key}[0] must be a whole number from 0 to ${last}`));
     expect(problemsOf(captureOf(`, ${key}: [${last + 1}]`))).toContainEqual(expect.stringContaining(`: capture.`));
   });
+});
+
+test("as many rules of the operator as can be configured and ordered fit into the list of one destination", () => {
+  const [most, names] = [100, (_: unknown, i: number) => `r${i}`];
+  const configured = (count: number) => {
+    const rules = Array.from({ length: count }, names).map((name) => `{name: ${name}, action: drop}`);
+    return problemsOf(`dataplane: {interfaces: [eth1]}\nfilter_rules: [${rules.join()}]`);
+  };
+  expect([configured(most).length, configured(most + 1).length]).toEqual([0, 1]);
+  const limit = { packetsPerSecond: 1, bytesPerSecond: 1000, isPerSource: true, ipv4Length: 32, ipv6Length: 64 };
+  const rules = Array.from({ length: most + FILTER_RULE_ORDERS_MAX }, names).map((name) =>
+    operatorRule({ name, action: "limit", limit }),
+  );
+  const networks = ["192.0.2.0/24", "2001:db8::/32"].map(prefix);
+  const made = operatorKernelRules({ rules, networks, attacked: [], wallMs: 0, room: OPERATOR_ENTRIES_MAX });
+  expect(made.rules).toHaveLength(4 * rules.length);
+  expect(made.rules.length).toBeLessThanOrEqual(DETAILED_RULES_MAX);
+  expect(made.destinations.map((list) => list.rules.length)).toEqual([2 * rules.length, 2 * rules.length]);
+  expect(2 * rules.length).toBeLessThanOrEqual(FILTER_RULES_PER_DESTINATION_MAX);
 });
 
 const skipped = bpfUnavailable === null ? "" : ` (${bpfUnavailable})`;

@@ -2,7 +2,6 @@
  * The operator's rules for the kernel: each destination gets one list with all rules that are for it, in their order,
  * so that one look-up finds them. Pure.
  */
-import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import { addressBits, type Prefix, prefixCovers } from "../../net/prefix.ts";
 import type { KernelAction } from "../rules/action.ts";
 import type { OwnedRule } from "../rules/kernel-rule.ts";
@@ -123,13 +122,11 @@ function kernelForm(
       made.set(id, one);
       return one;
     });
-  const whole = [...lists.byText.values()].map(({ prefix, rules }) => ({
+  const destinations = [...lists.byText.values()].map(({ prefix, rules }) => ({
     prefix,
     rules: rules.flatMap((rule) => formsOf(rule, prefix.family)),
   }));
-  const destinations = whole.map((list) => ({ ...list, rules: list.rules.slice(0, FILTER_RULES_PER_DESTINATION_MAX) }));
-  const shortened = whole.filter(({ rules }) => rules.length > FILTER_RULES_PER_DESTINATION_MAX);
-  return { rules: [...made.values()], destinations, leftOut: leftOut + shortened.length };
+  return { rules: [...made.values()], destinations, leftOut };
 }
 
 /** The rule's forms for destinations of a family. */
