@@ -128,7 +128,7 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
       else
         log.error(
           { destinations },
-          "no room in the kernel for filter rules of some destinations or attacked addresses: use fewer or wider destinations, and detailed matches in fewer rules",
+          "no room in the kernel for filter rules of some destinations or attacked addresses: use fewer or wider destinations, or raise dataplane.limits.max_dynamic_rules and restart",
         );
     },
   };

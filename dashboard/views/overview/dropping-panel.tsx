@@ -18,11 +18,11 @@ type Limit = keyof NonNullable<Dataplane["rules_left_out_by_limit"]>;
 function roomRemedy(limit: Limit) {
   switch (limit) {
     case "max_dynamic_rules":
-      return tx`Raise ${<code>dataplane.limits.max_dynamic_rules</code>}, or unblock sources.`;
+      return tx`Raise ${<code>dataplane.limits.max_dynamic_rules</code>} and restart Floodwall, or unblock sources.`;
     case "one_destination":
       return tx`The kernel takes 255 rules for one destination, or for any: fewer bans with ${<code>answers: asked</code>} or of attackers leave room.`;
     case "detailed_matches":
-      return t`The kernel takes 1,024 rules with detailed matches: use prefix sets and the like in fewer filter rules.`;
+      return tx`The kernel takes 1,024 rules with detailed matches: use prefix sets and the like in fewer filter rules, and ${<code>blocked_sets</code>} for fewer prefixes.`;
     default:
       return limit satisfies never;
   }
@@ -59,7 +59,7 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
         <Callout
           tone="warn"
           title={t`No room for the filter rules of ${counted(withoutRoom, "destination")}`}
-        >{tx`Use fewer or wider destinations in ${<code>filter_rules</code>}, and detailed matches in fewer of them.`}</Callout>
+        >{tx`Use fewer or wider destinations in ${<code>filter_rules</code>}, or raise ${<code>dataplane.limits.max_dynamic_rules</code>} and restart Floodwall.`}</Callout>
       )}
       <Facts
         facts={[

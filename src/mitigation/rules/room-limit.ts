@@ -5,16 +5,19 @@ import type { OwnedRule } from "./kernel-rule.ts";
 export const ROOM_LIMITS = ["max_dynamic_rules", "one_destination", "detailed_matches"] as const;
 export type RoomLimit = (typeof ROOM_LIMITS)[number];
 
-/** For log lines and reports, which take 120 characters. */
+/** For log lines, and for reports, which take 120 characters with `no room: `. */
 export const REMEDIES: Readonly<Record<RoomLimit, string>> = {
-  max_dynamic_rules: "raise dataplane.limits.max_dynamic_rules",
-  one_destination: `at most ${FILTER_RULES_PER_DESTINATION_MAX} for one destination or for any: fewer bans with answers: asked or of attackers`,
-  detailed_matches: `at most ${DETAILED_RULES_MAX} with detailed matches: use prefix sets and the like in fewer filter rules`,
+  max_dynamic_rules: "raise dataplane.limits.max_dynamic_rules and restart",
+  one_destination: `at most ${FILTER_RULES_PER_DESTINATION_MAX} for one destination or any: fewer services of a ban, or bans with answers: asked or of attackers`,
+  detailed_matches: `at most ${DETAILED_RULES_MAX} with detailed matches: these in fewer filter rules, blocked_sets for fewer prefixes`,
 };
 
 export interface LeftOutRule<Of = OwnedRule> {
   readonly rule: Of;
-  /** Where several leave it out, the one that a larger table would not help with. */
+  /**
+   * `one_destination` also where `max_dynamic_rules` leaves it out, since a larger table would not help;
+   * `detailed_matches` only where neither of them does.
+   */
   readonly limit: RoomLimit;
 }
 

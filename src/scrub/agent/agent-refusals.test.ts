@@ -124,7 +124,7 @@ test("a ban without room in the kernel is reported by name, those in force stay"
   await pause();
   expect(reported()?.["refused_bans"]).toEqual([
     {
-      reason: "no room: raise dataplane.limits.max_dynamic_rules",
+      reason: "no room: raise dataplane.limits.max_dynamic_rules and restart",
       prefixes: ["192.0.2.10/32", "192.0.2.11/32"],
     },
   ]);

@@ -96,7 +96,7 @@ export class ScrubAgent {
         else
           log.error(
             { destinations },
-            "no room for filter rules of some destinations or attacked addresses: use fewer or wider destinations, and detailed matches in fewer rules",
+            "no room for filter rules of some destinations or attacked addresses: use fewer or wider destinations",
           );
       },
     });

@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
+import { ROOM_LIMITS } from "../../mitigation/rules/room-limit.ts";
 import {
   REFUSAL_CHARACTERS_MAX,
   REFUSAL_REASONS_MAX,
   REFUSED_BANS_LISTED_MAX,
   readEnforced,
 } from "../enforced-report.ts";
-import { refusalsToWire, withLastGood } from "./refusals.ts";
+import { refusalsToWire, withLastGood, withoutRoomOf } from "./refusals.ts";
 import type { RefusedBan } from "./rule-document.ts";
 
 /** Of the longest prefixes. */
@@ -48,6 +49,11 @@ test.each([REFUSED_BANS_LISTED_MAX - 1, REFUSED_BANS_LISTED_MAX, REFUSED_BANS_LI
     expect(JSON.stringify(wire).length).toBeLessThan(BODY_BYTES_MAX - 8192);
   },
 );
+
+test.each(ROOM_LIMITS)("a report has room for the whole remedy of %s", (limit) => {
+  const [without] = withoutRoomOf([{ prefix: prefix("192.0.2.1/32"), limit }]);
+  expect(without?.reason.length).toBeLessThanOrEqual(REFUSAL_CHARACTERS_MAX);
+});
 
 test("a refused ban keeps its rules from before, and none once it is to be in dry run", () => {
   const [asked, before] = [prefix("192.0.2.1/32"), prefix("192.0.2.2/32")];
