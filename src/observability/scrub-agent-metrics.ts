@@ -47,7 +47,10 @@ export class ScrubAgentMetrics extends MetricGroup {
   );
   readonly #bans = this.gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
   readonly #rules = this.gauge("svc_scrub_agent_rules", "Rules in the kernel.");
-  readonly #leftOut = this.gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
+  readonly #leftOut = this.gauge(
+    "svc_scrub_agent_rules_left_out",
+    "Rules of bans for which there is no room in the kernel.",
+  );
   readonly #refused = this.gauge(
     "svc_scrub_agent_bans_refused",
     "Bans of the last rule document that this node refuses; the others are in force.",
