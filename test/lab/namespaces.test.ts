@@ -18,9 +18,9 @@ afterEach(() => {
 
 const isThere = (name: string) => existsSync(`/run/netns/${name}`);
 
-/** Starts a program; resolves when it has printed a line. */
+/** Starts a program; resolves when it has printed a line. Its input is open until the test ends it. */
 async function started(command: readonly string[]) {
-  const child = Bun.spawn([...command], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...command], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
   for await (const line of linesOf(child.stdout)) return { child, line };
   throw new Error("the program printed nothing");
 }
@@ -62,9 +62,10 @@ describe.skipIf(unavailable !== null)(`namespaces${unavailable === null ? "" : `
   });
 
   test.each(["SIGTERM", "SIGINT", "SIGHUP", "exit"] as const)("removes its namespaces on %s", async (end) => {
-    const { child, line } = await (end === "exit" ? owner("setTimeout(() => process.exit(3), 100)") : owner());
+    const { child, line } = await (end === "exit" ? owner("await Bun.stdin.text(); process.exit(3)") : owner());
     expect(isThere(line)).toBe(true);
-    if (end !== "exit") child.kill(end);
+    if (end === "exit") void child.stdin.end();
+    else child.kill(end);
     await child.exited;
     expect(isThere(line)).toBe(false);
   });
