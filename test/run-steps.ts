@@ -47,13 +47,17 @@ const recorded = [...new Glob("test/telemetry/recorded/*.flows").scanSync()];
 
 /** Tests that spend their time on the timers of routers and on parked requests: one after the other, beside all others. */
 const WAITING = ["test/contract/", "src/bgp/", "test/deploy/nginx.test.ts"];
-/** The same for those that wait until a brain or an etcd counts as lost. */
-const WAITING_FOR_BRAINS = [
-  ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts"],
+/** The same for those that wait until a brain, an etcd, a node or a disk counts as lost, or for other programs. */
+const WAITING_FOR_LOSSES = [
+  ...["test/scenario/joined-brains.test.ts", "test/scenario/brains.test.ts", "test/cluster/services.test.ts"],
   ...["test/cluster/etcd-lease.test.ts", "test/cluster/etcd-orders.test.ts", "test/cluster/etcd-slots.test.ts"],
+  ...["test/cluster/etcd-access.test.ts", "test/scenario/slow-disk.test.ts", "test/scenario/bgp.test.ts"],
+  ...["test/scenario/scrub-faults.test.ts", "test/scenario/scrub-agent.test.ts", "test/scenario/scrub-here.test.ts"],
+  ...["test/scenario/outcomes.test.ts", "test/adversary/dead-service.test.ts", "test/deploy/package.test.ts"],
+  ...["src/dataplane/filter-attachment.test.ts", "src/dataplane/source-faults.test.ts"],
 ];
 // The first of them is that of bunfig.toml, which these take the place of.
-const notWaiting = ["build/", ...WAITING, ...WAITING_FOR_BRAINS].map(
+const notWaiting = ["build/", ...WAITING, ...WAITING_FOR_LOSSES].map(
   (path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`,
 );
 
@@ -132,8 +136,8 @@ const BESIDE_OTHERS: readonly Step[] = [
     after: PROGRAMS_BUILD.name,
   },
   {
-    name: "TypeScript tests that wait for brains",
-    command: [...bunTests, "--parallel=1", ...WAITING_FOR_BRAINS],
+    name: "TypeScript tests that wait for losses",
+    command: [...bunTests, "--parallel=1", ...WAITING_FOR_LOSSES],
     environment,
     counts: bunTest,
     again: failedFilesAgain,
