@@ -108,7 +108,12 @@ function Next({ attack, ban }: Row) {
   }
   const next = ban === undefined ? null : nextStep(ban);
   if (next === null) return <span class="muted">{t`None`}</span>;
-  return <>{tx`${methodName(next.action)} in ${<Until at={next.at} />}`}</>;
+  return (
+    <>
+      {tx`${methodName(next.action)} in ${<Until at={next.at} />}`}
+      {next.isIfUnheld && t` if the attack is not stopped by then`}
+    </>
+  );
 }
 
 function Action({ attack: { target }, ban }: Row) {
