@@ -14,7 +14,7 @@ import { t, tx } from "./language.ts";
 import { Badge } from "./parts/badge.tsx";
 import { now, Since } from "./parts/moment.tsx";
 import { linkTo } from "./router.ts";
-import { isPassedAtMost } from "./text/attack-size.ts";
+import { passedMark } from "./text/attack-size.ts";
 import { bitRate, packetRate, plusMinus, rateOf, scaled } from "./text/format/numbers.ts";
 import { FIRST_RANGE } from "./text/format/ranges.ts";
 import { zonedTime } from "./text/format/times.ts";
@@ -98,9 +98,7 @@ function WallAttack({ attack, ban }: { readonly attack: AttackWire; readonly ban
         <small>
           {volume?.passed_packets === undefined
             ? t`passed here: not known`
-            : isPassedAtMost(volume)
-              ? t`passed here: at most ${scaled(volume.passed_packets)} packets`
-              : t`passed here: ${scaled(volume.passed_packets)} packets`}
+            : t`passed here: ${passedMark(volume) + scaled(volume.passed_packets)} packets`}
         </small>
       </span>
     </li>

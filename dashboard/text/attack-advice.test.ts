@@ -19,6 +19,11 @@ const LADDER = {
     { after_seconds: 60, action: "blackhole" as const },
   ],
 };
+const SKIPPING = [
+  { after_seconds: 0, action: "scrub" as const },
+  { after_seconds: 60, action: "divert" as const, unless_held: true },
+  { after_seconds: 600, action: "blackhole" as const },
+];
 const ALL: Accepted = { ban: null, block: null };
 
 const held = (verdict: "yes" | "no" | "unknown", share: number) =>
@@ -41,6 +46,18 @@ describe("what to do now", () => {
       "held, and only escalated if it is not",
       banned,
       { ...announced, ...LADDER, escalation: LADDER.escalation.map((rung) => ({ ...rung, unless_held: true })) },
+      /, and the ban ends by itself\.$/,
+    ],
+    [
+      "held, and escalated behind a rung that is skipped then",
+      banned,
+      { ...announced, ...LADDER, escalation: SKIPPING },
+      /\. While the attack lasts, the escalation goes on to Blackhole\.$/,
+    ],
+    [
+      "held by hand, and over before the rung behind the one that is skipped",
+      banned,
+      { ...announced, ...LADDER, escalation: SKIPPING, manual: true, expires_at: "2026-03-01T12:10:00.000Z" },
       /, and the ban ends by itself\.$/,
     ],
     [

@@ -5,7 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { t } from "../language.ts";
 import { nextStep } from "./bans.ts";
 import { methodName } from "./format/words.ts";
-import { isWaitingForRules, isWatchedOnly, rungsOf } from "./ladder.ts";
+import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
 import { said } from "./service-words.ts";
 import { reachedOf, standingOf } from "./standing.ts";
 
@@ -201,16 +201,12 @@ function adviceHeld(attack: AttackWire, ban: BanWire): Advice {
   const spares = sparesText(attack);
   if (spares !== null) return { text: t`No action, ${spares}.`, action: null };
   const standing = lowered(standingOf(attack, ban).text);
-  const next = nextStep(ban);
+  const next = nextStep(ban, { isHeld: true });
   const text =
-    next === null || isNextIfUnheld(ban)
+    next === null
       ? t`No action: ${standing}, and the ban ends by itself.`
       : t`No action: ${standing}. While the attack lasts, the escalation goes on to ${methodName(next.action)}.`;
   return { text, action: null };
-}
-
-function isNextIfUnheld(ban: BanWire): boolean {
-  return rungsOf(ban).find(({ at }) => at !== null)?.isIfUnheld === true;
 }
 
 /** null: its rules are known to spare users, or there are none. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { causesText, missedText, secondsText, volumeFacts } from "./attack-size.ts";
+import { causesText, missedText, passedMark, secondsText, volumeFacts } from "./attack-size.ts";
 
 const NOW = Date.parse("2026-03-01T13:00:00Z");
 const VOLUME = {
@@ -57,19 +57,33 @@ test("where only the drops of its ban's rules are known, what passed is a bound,
   ]);
 });
 
-test("of an attack on several hosts, and of traffic by other links, it is not said what became of it here", () => {
+test("of an attack on several hosts it is not said what became of it here", () => {
   expect(volumeFacts(VOLUME, NOW, "group").at(-1)?.[1]).toStartWith("not known: of an attack on several hosts");
+});
+
+test("of sampled traffic what passed is an estimate, and no bound", () => {
   const dropped = {
     dropped_packets: 601_544,
     dropped_bits: 1e9,
     passed_packets: 2e6,
     passed_bits: 28e9,
-    dropped_by: {},
+    peak_sampling_error: 0.12,
   };
-  const mixed = { ...VOLUME, ...dropped, peak_sampling_error: 0.12 };
-  expect(volumeFacts(mixed, NOW).at(-1)?.[1]).toEndWith(
-    "at most, with what came by links that this machine does not filter",
+  const sampled = { ...VOLUME, ...dropped, dropped_by: { rules: 601_544 } };
+  expect(volumeFacts(sampled, NOW).slice(-3)).toEqual([
+    ["Dropped here", "602 k packets, 125 MB (≈ 23 %)"],
+    ["Dropped by", "rules of bans and protections ≈ 23 %"],
+    [
+      "Passed here",
+      "≈ 2.00 M packets, 3.50 GB (≈ 77 %), not known exactly: the estimated total less what was dropped here",
+    ],
+  ]);
+  expect(volumeFacts({ ...VOLUME, ...dropped }, NOW).at(-1)?.[1]).toStartWith(
+    "≈ 2.00 M packets, 3.50 GB (≈ 77 %) at most; ",
   );
+  const { peak_sampling_error: _, ...counted } = sampled;
+  const volumes = [counted, sampled, { ...VOLUME, ...dropped }];
+  expect(volumes.map(passedMark)).toEqual(["", "≈ ", "≤ ≈ "]);
 });
 
 test("mean and total of sampled traffic have an error as well, which is no larger than that of the peak", () => {

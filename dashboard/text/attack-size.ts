@@ -17,8 +17,23 @@ export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: V
 }
 
 /** ` (± 12 % at most)` after means and sums: more samples than the peak has are behind them. Empty: they are exact. */
-export function errorAtMost({ peak_sampling_error: error }: Pick<VolumeWire, "peak_sampling_error">): string {
+export function errorAtMost({ peak_sampling_error: error }: Sampled): string {
   return error === undefined ? "" : t` (± ${percent(error)} at most)`;
+}
+
+type Sampled = Pick<VolumeWire, "peak_sampling_error">;
+
+/** `≈ ` before a number that is computed from an estimated total; empty: every packet was counted. */
+export function aboutMark({ peak_sampling_error: error }: Sampled = {}): string {
+  return error === undefined ? "" : "≈ ";
+}
+
+/**
+ * `≤ `, `≈ ` or both before a number of packets that passed: the drops of the ban's rules alone are known, or the total
+ * is estimated.
+ */
+export function passedMark(volume: VolumeWire): string {
+  return (volume.dropped_by === undefined ? "≤ " : "") + aboutMark(volume);
 }
 
 /** Names and values. */
@@ -35,7 +50,7 @@ export function volumeFacts(
     [t`Flood lasted`, secondsText(volume.duration_seconds)],
   ];
   if (dropped !== undefined && droppedBits !== undefined) {
-    facts.push([t`Dropped here`, `${amountText(dropped, droppedBits)} (${shareText(dropped, packets)})`]);
+    facts.push([t`Dropped here`, `${amountText(dropped, droppedBits)} (${shareText(dropped, volume)})`]);
     const causes = causesText(volume);
     if (causes !== null) facts.push([t`Dropped by`, causes]);
   }
@@ -60,12 +75,13 @@ const CAUSE_TEXTS: Readonly<Record<DropCause, string>> = {
  * `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: nothing was dropped, or nothing
  * is known of it.
  */
-export function causesText({ dropped_by: by, dropped_packets: dropped, packets }: VolumeWire): string | null {
+export function causesText(volume: VolumeWire): string | null {
+  const { dropped_by: by, dropped_packets: dropped } = volume;
   if (by === undefined)
     return dropped === undefined ? null : t`rules of its ban; what other causes dropped is not known of it`;
   const causes = (Object.keys(CAUSE_TEXTS) as DropCause[]).filter((cause) => by[cause] !== undefined);
   if (causes.length === 0) return null;
-  return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, packets)}`).join(", ");
+  return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, volume)}`).join(", ");
 }
 
 /** `800 k packets; 310 sources proved real`: these had to send again. null: none was challenged. */
@@ -75,25 +91,20 @@ export function proofText({ challenged_packets: asked, validated_sources: proved
 }
 
 /**
- * Whether no more is known of what passed than the most that it is: the drops of the ban's rules alone are known, or a
- * part of the packets was sampled, so came by a link that this machine does not filter.
+ * How much got through this machine, which is not what reached the victim where routers drop too. Sampled
+ * traffic does not show which of its packets came through the filter: the text says how the number is computed.
  */
-export function isPassedAtMost({ dropped_by: by, peak_sampling_error: error }: VolumeWire): boolean {
-  return by === undefined || error !== undefined;
-}
-
-/** How much got through this machine, which is not what reached the victim where routers drop too. */
 export function passedText(volume: VolumeWire, scope: AttackWire["scope"]): string {
-  const { packets, passed_packets: passed, passed_bits: bits, dropped_by: by } = volume;
+  const { passed_packets: passed, passed_bits: bits, dropped_by: by } = volume;
   if (passed === undefined || bits === undefined) {
     return scope === "group"
       ? t`not known: of an attack on several hosts only the drops of its ban's rules are counted here, and there are none`
       : t`not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack`;
   }
-  const [amount, share] = [amountText(passed, bits), shareText(passed, packets)];
+  const [amount, share] = [aboutMark(volume) + amountText(passed, bits), shareText(passed, volume)];
   if (by === undefined) return t`${amount} (${share}) at most; what other causes or routers dropped is not known of it`;
-  return isPassedAtMost(volume)
-    ? t`${amount} (${share}) at most, with what came by links that this machine does not filter`
+  return volume.peak_sampling_error !== undefined
+    ? t`${amount} (${share}), not known exactly: the estimated total less what was dropped here`
     : t`${amount} (${share}); what routers drop is not known here`;
 }
 
@@ -104,8 +115,8 @@ export function missedText({ not_counted: spans }: VolumeWire, textOf: (ms: numb
   return t`not known from ${texts.join(", ")}: Floodwall did not run`;
 }
 
-function shareText(part: number, whole: number): string {
-  return percent(whole === 0 ? 0 : Math.min(1, part / whole));
+function shareText(part: number, volume: VolumeWire): string {
+  return aboutMark(volume) + percent(volume.packets === 0 ? 0 : Math.min(1, part / volume.packets));
 }
 
 /** `0.4 s`, `12.5 s`, `95 s`. */

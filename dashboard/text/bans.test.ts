@@ -20,6 +20,18 @@ test("why: what the service says, else what it is for", () => {
   expect(banWhy(ban())).toBe("");
 });
 
+test("a rung that waits for an attack that is not held is no next step of one that is", () => {
+  const escalation = [
+    { after_seconds: 0, action: "scrub" as const },
+    { after_seconds: 60, action: "divert" as const, unless_held: true as const },
+    { after_seconds: 300, action: "blackhole" as const },
+  ];
+  const climbing = ban({ escalation, escalation_step: 0 });
+  expect(nextStep(climbing)).toMatchObject({ action: "divert", isIfUnheld: true });
+  expect(nextStep(climbing, { isHeld: true })).toMatchObject({ action: "blackhole", isIfUnheld: false });
+  expect(nextStep(ban({ escalation: escalation.slice(0, 2), escalation_step: 0 }), { isHeld: true })).toBeNull();
+});
+
 test("the next step is the first rung that has not come", () => {
   const escalation = [
     { after_seconds: 0, action: "none" as const },
@@ -29,6 +41,7 @@ test("the next step is the first rung that has not come", () => {
   expect(nextStep(ban({ escalation, escalation_step: 0 }))).toEqual({
     action: "flowspec",
     at: "2026-03-01T12:01:00.000Z",
+    isIfUnheld: false,
   });
   expect(nextStep(ban({ escalation, escalation_step: 2 }))).toBeNull();
   expect(nextStep(ban({ escalation, escalation_step: 0, state: "withdrawn" }))).toBeNull();

@@ -70,14 +70,20 @@ interface NextStep {
   readonly action: string;
   /** RFC 3339. */
   readonly at: string;
+  /** It comes only if the attack is not held until then. */
+  readonly isIfUnheld: boolean;
 }
 
-/** The next rung if the ban lasts until then; null: there is none. A ban for an active attack may be extended. */
-export function nextStep(ban: BanWire): NextStep | null {
-  const next = rungsOf(ban).find(({ at }) => at !== null);
+/**
+ * The next rung if the ban lasts until then; null: there is none. A ban for an active attack may be extended.
+ * @param isHeld the attack is held: rungs that wait for one that is not are skipped.
+ */
+export function nextStep(ban: BanWire, { isHeld = false } = {}): NextStep | null {
+  const next = rungsOf(ban).find(({ at, isIfUnheld }) => at !== null && !(isHeld && isIfUnheld));
   if (next === undefined || next.at === null) return null;
-  const isTooLate = ban.manual && Date.parse(next.at) >= Date.parse(ban.expires_at);
-  return isTooLate ? null : { action: next.action, at: next.at };
+  const { action, at, isIfUnheld } = next;
+  const isTooLate = ban.manual && Date.parse(at) >= Date.parse(ban.expires_at);
+  return isTooLate ? null : { action, at, isIfUnheld };
 }
 
 /** When a ban ends. `calm`: how far its attacks are from their end; null: one of them is above its threshold. */

@@ -8,6 +8,7 @@ import {
   incidentTitle,
   severityText,
   stoppedOf,
+  sumMark,
   victimsText,
 } from "./incidents.ts";
 
@@ -61,6 +62,8 @@ describe("an incident", () => {
     expect(stoppedOf(incident({ packets: 200, dropped_packets: 150 }))).toBe(0.75);
     expect(stoppedOf(incident({ packets: 200 }))).toBeUndefined();
     expect(stoppedOf(incident({ packets: 0, dropped_packets: 0 }))).toBeUndefined();
+    expect(sumMark(incident())).toBe("");
+    expect(sumMark(incident({ attacks_estimated: 1 }))).toBe("≈ ");
   });
 
   test("has a severity where the link is known, for a tenant without its share", () => {

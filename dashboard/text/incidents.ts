@@ -69,6 +69,11 @@ export function attacksText({ attacks, active_attacks: active }: IncidentRowWire
   return active === attacks ? wholeNumber(attacks) : t`${wholeNumber(active)} of ${wholeNumber(attacks)} active`;
 }
 
+/** `≈ ` before sums, and shares of them, of which a part is estimated from samples. */
+export function sumMark({ attacks_estimated: estimated }: IncidentRowWire): string {
+  return estimated === undefined ? "" : "≈ ";
+}
+
 /** The stopped share of its packets; undefined: not known. */
 export function stoppedOf({ packets, dropped_packets: dropped }: IncidentRowWire): number | undefined {
   return packets === undefined || dropped === undefined || packets === 0 ? undefined : Math.min(1, dropped / packets);

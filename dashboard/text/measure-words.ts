@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { t } from "../language.ts";
-import { isPassedAtMost } from "./attack-size.ts";
+import { passedMark } from "./attack-size.ts";
 import { banMethodText, banWhy, routeWord } from "./bans.ts";
 import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
@@ -148,8 +148,7 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   if (measure.kind === "node") return `${scaled(dropped)} ${t`dropped`}`;
   const volume = attack?.volume;
   if (volume?.passed_packets === undefined) return `${scaled(dropped)} ${t`dropped`}`;
-  const bound = isPassedAtMost(volume) ? "≤ " : "";
-  return t`${scaled(dropped)} dropped${t`, ${bound + scaled(volume.passed_packets)} passed`}`;
+  return t`${scaled(dropped)} dropped${t`, ${passedMark(volume) + scaled(volume.passed_packets)} passed`}`;
 }
 
 /** The operator or cause that ordered it. */

@@ -8,6 +8,11 @@ const attack = (packets = 1000, passed?: number) =>
     active: true,
     volume: { packets, ...(passed === undefined ? {} : { passed_packets: passed, dropped_by: {} }) },
   }) as AttackWire;
+const sampled = (packets: number, passed: number) =>
+  ({
+    active: true,
+    volume: { packets, passed_packets: passed, dropped_by: {}, peak_sampling_error: 0.1 },
+  }) as AttackWire;
 const ban = (changes: Partial<BanWire> = {}) =>
   ({ state: "active", method: "blackhole", dry_run: false, ...changes }) as BanWire;
 const announced = (neighbors: number, of: number, changes: Partial<BanWire> = {}) =>
@@ -79,6 +84,13 @@ describe("how far an attack is stopped", () => {
       ban({ dropped_packets: 400 }),
       "warn",
       "40 % stopped here by its ban",
+    ],
+    [
+      "this machine, of an estimated total",
+      sampled(1000, 0),
+      ban({ dropped_packets: 1200 }),
+      "ok",
+      "≈ 100 % stopped here",
     ],
     ["nearly all is not all", attack(100_000, 1), ban(), "ok", "99.9 % stopped here"],
     ["half of it", attack(1000, 500), ban(), "warn", "50 % stopped here"],

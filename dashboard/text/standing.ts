@@ -3,6 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { LiveAttack } from "../api/tables.ts";
 import { t } from "../language.ts";
+import { aboutMark } from "./attack-size.ts";
 import { decimal } from "./format/numbers.ts";
 import { capital } from "./format/words.ts";
 import { isWaitingForRules, isWatchedOnly } from "./ladder.ts";
@@ -54,10 +55,10 @@ export function stoppedShare({ volume, recent }: Counted): number | null {
   return Math.max(0, 1 - volume.passed_packets / volume.packets);
 }
 
-/** `98.7 %`: rounded down, so that 100 % is all. */
-export function stoppedText(share: number): string {
+/** `98.7 %`, of sampled traffic `≈ 98.7 %`: rounded down, so that 100 % is all. */
+export function stoppedText(share: number, { volume }: Counted): string {
   const tenths = Math.floor(1000 * share);
-  return `${decimal(tenths / 10, tenths % 10 === 0 ? 0 : 1)} %`;
+  return `${aboutMark(volume)}${decimal(tenths / 10, tenths % 10 === 0 ? 0 : 1)} %`;
 }
 
 /** Where the neighbors have the route; null: nothing is to be announced, or nothing announces. */
@@ -109,7 +110,8 @@ function stoppedPart(attack: AttackWire, route: Standing | null): Standing | nul
   if (share === null || (share === 0 && route !== null)) return null;
   // Without causes only the drops of its ban's rules are known.
   const isOfBan = attack.volume?.dropped_by === undefined;
-  const text = isOfBan ? t`${stoppedText(share)} stopped here by its ban` : t`${stoppedText(share)} stopped here`;
+  const stopped = stoppedText(share, attack);
+  const text = isOfBan ? t`${stopped} stopped here by its ban` : t`${stopped} stopped here`;
   if (share >= STOPPED_ENOUGH) return { tone: "ok", text };
   if (share < STOPPED_SOME && route?.tone !== "ok") return { tone: "danger", text };
   return { tone: "warn", text };

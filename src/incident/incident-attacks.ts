@@ -311,6 +311,7 @@ function grown(counted: Sums, last: Sums, now: Sums): Sums {
     unmeasured: now.unmeasured,
     unaccounted: now.unaccounted,
     uncounted: now.uncounted,
+    estimated: now.estimated,
   };
 }
 
@@ -325,6 +326,7 @@ function plus(a: Sums, b: Sums): Sums {
     unmeasured: a.unmeasured + b.unmeasured,
     unaccounted: a.unaccounted + b.unaccounted,
     uncounted: a.uncounted + b.uncounted,
+    estimated: a.estimated + b.estimated,
   };
 }
 
@@ -332,7 +334,7 @@ function plus(a: Sums, b: Sums): Sums {
 function sumsOf(attack: Attack): Sums {
   const { volume } = attack;
   if (volume === null) return isActive(attack) ? NO_SUMS : UNKNOWN;
-  const { packets, bits, dropped, notCounted } = volume;
+  const { packets, bits, dropped, notCounted, peakError } = volume;
   return {
     packets,
     bits,
@@ -343,6 +345,7 @@ function sumsOf(attack: Attack): Sums {
     // Without causes only the drops of its ban's rules are known.
     unaccounted: dropped?.by === undefined ? 1 : 0,
     uncounted: notCounted === undefined ? 0 : 1,
+    estimated: peakError === undefined ? 0 : 1,
   };
 }
 

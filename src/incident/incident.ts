@@ -38,6 +38,8 @@ export interface Sums {
   readonly unaccounted: number;
   /** Attacks that lasted while the service did not run: the sums lack that time. */
   readonly uncounted: number;
+  /** Attacks whose volume is estimated from samples. */
+  readonly estimated: number;
 }
 
 export const NO_SUMS: Sums = {
@@ -48,6 +50,7 @@ export const NO_SUMS: Sums = {
   unmeasured: 0,
   unaccounted: 0,
   uncounted: 0,
+  estimated: 0,
 };
 
 /** The highest rate of all attacks together. */

@@ -129,6 +129,15 @@ describe("an incident", () => {
     expect(world.only().sums).toMatchObject({ packets: 200, uncounted: 1 });
   });
 
+  test("says of how many attacks the sums are estimated, also where an exact one has the peak", () => {
+    const world = new IncidentWorld();
+    world.start("a", { volume: { ...volume(100, 60), peakError: 0.1 } });
+    world.start("b", { volume: { ...volume(100, 60), peakPps: 1e6, peakBps: 1e9 } });
+    expect(world.only().sums).toMatchObject({ packets: 200, estimated: 1 });
+    world.end("a", { volume: { ...volume(100, 60), peakError: 0.1 } });
+    expect(world.only().sums).toMatchObject({ packets: 200, estimated: 1 });
+  });
+
   test("has the peak of its attacks together, its error, and the worst attack", () => {
     const world = new IncidentWorld({ linkMbps: () => 100 });
     const error = { pps: 0.3, mbps: 0.4 };

@@ -19,8 +19,7 @@ export class StoredFile {
   }
 
   /**
-   * Resolves when this content is on disk, or a newer one that was given while this one waited. Rejects if it cannot be
-   * written; the file then has its old content.
+   * Resolves when this content is on disk, or a newer one that was given while this one waited. Rejects as `replaceFile`.
    */
   replace(content: string | Uint8Array): Promise<void> {
     this.#newest = content;
@@ -53,7 +52,10 @@ export function inTurn(write: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-/** Replaces a file of this path by the one that `write` fills. Rejects if it cannot; it has its old content then. */
+/**
+ * Replaces a file of this path by the one that `write` fills. Rejects if it cannot; it has its old content then, or the
+ * new one, which a crash may take back, if only the folder cannot be synced.
+ */
 export async function replaceFile(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const unfinished = `${path}.new`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

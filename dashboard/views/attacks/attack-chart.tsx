@@ -183,6 +183,7 @@ function linesOf(
   points: ReturnType<typeof drawnPoints>["points"],
 ): Series[] {
   const outcomes = outcomesOf(metric, points);
+  const error = Math.max(0, ...points.map((point) => point?.max_sampling_error ?? 0));
   const constant = (label: string, color: string, value: number): Series => ({
     label,
     color,
@@ -192,7 +193,7 @@ function linesOf(
   return [
     { label: t`Offered`, color: "--chart-rate", values: points.map((point) => point?.rate ?? null), form: "shade" },
     {
-      label: nameWithError(t`Highest`, Math.max(0, ...points.map((point) => point?.max_sampling_error ?? 0))),
+      label: nameWithError(t`Highest`, error),
       color: "--chart-rate",
       values: points.map((point) => point?.rate_max ?? null),
     },
@@ -200,7 +201,7 @@ function linesOf(
       ? []
       : [
           { label: t`Dropped here`, color: "--chart-icmp", values: outcomes.dropped },
-          { label: t`Passed`, color: "--chart-tcp", values: outcomes.passed },
+          { label: (error > 0 ? "≈ " : "") + t`Passed`, color: "--chart-tcp", values: outcomes.passed },
         ]),
     constant(t`Threshold`, "--chart-threshold", threshold),
     ...(baseline === undefined ? [] : [constant(t`Normal`, "--chart-baseline", baseline)]),

@@ -77,7 +77,7 @@ function Deeds({ attack, deeds }: { readonly attack: AttackWire; readonly deeds:
   if (share > 0) {
     return (
       <Empty
-        title={t`No order was given for it: ${stoppedText(share)} of it is stopped here`}
+        title={t`No order was given for it: ${stoppedText(share, attack)} of it is stopped here`}
       >{t`Filter rules, source blocks and limits that were in force before do that.`}</Empty>
     );
   }

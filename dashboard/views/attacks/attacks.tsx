@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { isPassedAtMost } from "../../text/attack-size.ts";
+import { passedMark } from "../../text/attack-size.ts";
 import {
   bitRate,
   byteCount,
@@ -107,8 +107,7 @@ const SIZE: readonly Column<Row>[] = [
   }),
   numberColumn(t`Total`, ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
   numberColumn(t`Passed`, ({ attack }) => passedShare(attack.volume), {
-    format: (share, { attack: { volume } }) =>
-      `${volume !== undefined && isPassedAtMost(volume) ? "≤ " : ""}${percent(share)}`,
+    format: (share, { attack: { volume } }) => `${volume === undefined ? "" : passedMark(volume)}${percent(share)}`,
     width: "wide",
   }),
 ];

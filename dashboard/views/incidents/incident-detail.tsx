@@ -13,7 +13,7 @@ import { SearchedTable } from "../../parts/searched-table.tsx";
 import { ShareButton } from "../../parts/share-button.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { amountText, errorAtMost } from "../../text/attack-size.ts";
+import { amountText } from "../../text/attack-size.ts";
 import { customerOf, customerSteps } from "../../text/customers.ts";
 import { bitRate, packetRate, percent, plusMinus } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
@@ -28,6 +28,7 @@ import {
   STATE_WORDS,
   severityText,
   stoppedOf,
+  sumMark,
   VERDICTS,
   victimsText,
 } from "../../text/incidents.ts";
@@ -98,11 +99,11 @@ function Head({ incident }: Props) {
           [t`Peak`, `${bitRate(incident.peak_mbps)}, ${packetRate(incident.peak_pps)}${plusMinus(error)}`],
           packets === undefined || bits === undefined
             ? [t`Size`, t`not known of each attack`]
-            : [t`Size`, amountText(packets, bits) + errorAtMost(incident)],
+            : [t`Size`, sumMark(incident) + amountText(packets, bits)],
           uncounted === undefined
             ? null
             : [t`Not counted`, t`in part: ${counted(uncounted, "attack")}, while Floodwall did not run`],
-          [t`Stopped here`, stopped === undefined ? t`not known of each attack` : percent(stopped)],
+          [t`Stopped here`, stopped === undefined ? t`not known of each attack` : sumMark(incident) + percent(stopped)],
           severity === undefined ? null : [t`Severity`, severity],
           worst === undefined ? null : [t`Worst`, <a href={linkTo(["attacks", worst])}>{t`the largest attack`}</a>],
         ]}

@@ -14,6 +14,7 @@ import {
   SEVERITY_TONES,
   STATE_WORDS,
   stoppedOf,
+  sumMark,
   verdictText,
   victimsText,
 } from "../../text/incidents.ts";
@@ -73,7 +74,10 @@ const SIZE: readonly Column<Row>[] = [
     format: (rate, row) => packetRate(rate) + plusMinus(row.peak_sampling_error),
     width: "wider",
   }),
-  numberColumn(t`Stopped here`, stoppedOf, { format: percent, width: "wider" }),
+  numberColumn(t`Stopped here`, stoppedOf, {
+    format: (share, row) => sumMark(row) + percent(share),
+    width: "wider",
+  }),
   {
     key: "severity",
     title: t`Severity`,

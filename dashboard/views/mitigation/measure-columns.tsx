@@ -140,7 +140,10 @@ function Wanted({ measure }: { readonly measure: Measure }) {
       {next !== null && (
         <>
           {", "}
-          <span class="muted">{tx`${methodName(next.action)} in ${<Until at={next.at} />}`}</span>
+          <span class="muted">
+            {tx`${methodName(next.action)} in ${<Until at={next.at} />}`}
+            {next.isIfUnheld && t` if the attack is not stopped by then`}
+          </span>
         </>
       )}
     </>

@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Until } from "../../parts/moment.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { linkTo } from "../../router.ts";
-import { isPassedAtMost } from "../../text/attack-size.ts";
+import { aboutMark, passedMark } from "../../text/attack-size.ts";
 import { nextStep } from "../../text/bans.ts";
 import { bitRate, packetRate, percent, plusMinus, scaled } from "../../text/format/numbers.ts";
 import { vectorName } from "../../text/format/vectors.ts";
@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ attack: { volume } }) =>
       volume?.passed_packets === undefined
         ? "–"
-        : `${isPassedAtMost(volume) ? "≤ " : ""}${scaled(volume.passed_packets)} (${percent(volume.passed_packets / Math.max(1, volume.packets))})`,
+        : `${passedMark(volume)}${scaled(volume.passed_packets)} (${aboutMark(volume)}${percent(volume.passed_packets / Math.max(1, volume.packets))})`,
     isNumber: true,
     width: "medium",
   },
@@ -108,7 +108,12 @@ function Next({ attack, ban }: Row) {
   }
   const next = ban === undefined ? null : nextStep(ban);
   if (next === null) return <span class="muted">{t`None`}</span>;
-  return <>{tx`${methodName(next.action)} in ${<Until at={next.at} />}`}</>;
+  return (
+    <>
+      {tx`${methodName(next.action)} in ${<Until at={next.at} />}`}
+      {next.isIfUnheld && t` if the attack is not stopped by then`}
+    </>
+  );
 }
 
 function Action({ attack: { target }, ban }: Row) {

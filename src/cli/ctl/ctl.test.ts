@@ -214,6 +214,19 @@ test("a preview of a divert of the wider prefix itself says of what the blackhol
   expect(text).toContain("replaces the blackhole of 203.0.113.0/24 for 203.0.113.7/32");
 });
 
+test("what was stopped of an attack is a bound or an estimate where no more is known", async () => {
+  const volume = { packets: 1000, dropped_packets: 900 };
+  const active = [
+    { id: "a1", volume: { ...volume, dropped_by: {} } },
+    { id: "a2", volume: { ...volume, dropped_by: {}, peak_sampling_error: 0.1 } },
+    { id: "a3", volume },
+    { id: "a4" },
+  ];
+  const { text } = await run(["attacks"], { "GET /attacks?state=active": { active, recent: [] } });
+  const stopped = [...text.matchAll(/none +(\S.*\S) +a\d/g)].map(([, shown]) => shown);
+  expect(stopped).toEqual(["90.0 %", "about 90.0 %", "at least 90.0 %", "not known"]);
+});
+
 test("an attack is printed with its timeline", async () => {
   const { text, code } = await run(["attack", "a1"], {
     "GET /attacks/a1": { id: "a1" },

@@ -35,9 +35,11 @@ function mitigationOf(attack: Json): string {
 }
 
 function stoppedOf(attack: Json): string {
-  const { packets, dropped_packets: dropped } = partOf(attack, "volume");
+  const { packets, dropped_packets: dropped, dropped_by: by, peak_sampling_error: error } = partOf(attack, "volume");
   if (typeof packets !== "number" || typeof dropped !== "number" || packets === 0) return "not known";
-  return `${Math.min(100, (100 * dropped) / packets).toFixed(1)} %`;
+  // Without causes only the drops of its ban's rules are known; of sampled traffic the total is an estimate.
+  const mark = `${by === undefined ? "at least " : ""}${error === undefined ? "" : "about "}`;
+  return `${mark}${Math.min(100, (100 * dropped) / packets).toFixed(1)} %`;
 }
 
 const incidentColumns = (nowMs: number): readonly Column[] => [

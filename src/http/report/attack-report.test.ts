@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { attack, NOON } from "../../../test/fixtures/views.ts";
 import { timestamp } from "../../schema/timestamp.ts";
-import { attackToWire } from "../wire/attack.ts";
+import { type AttackWire, attackToWire } from "../wire/attack.ts";
 import type { SeriesWire } from "../wire/attack-series.ts";
 import { attackReport } from "./attack-report.ts";
 
@@ -13,15 +13,18 @@ function point(afterMs: number, seconds: number, pps: number): Point {
   return { at: timestamp(NOON + afterMs), seconds, ...rates, dropped_pps: pps / 2, passed_pps: pps / 2 };
 }
 
-function chartOf(points: Point[]) {
-  const wire = attackToWire({ attack: attack(), ban: null });
-  const text = attackReport({
+function reportOf(wire: AttackWire, points: Point[] = []): string {
+  return attackReport({
     attack: wire,
     series: { available: true, id: wire.id, metric: "pps", threshold: 1, started_at: wire.started_at, points },
     timeline: { id: wire.id, entries: [] },
     sources: { available: false } as never,
     nowMs: NOON,
   });
+}
+
+function chartOf(points: Point[]) {
+  const text = reportOf(attackToWire({ attack: attack(), ban: null }), points);
   return {
     unknown: /Not known from \S+ (\S+) UTC to \S+ (\S+) UTC/.exec(text)?.slice(1) ?? [],
     labels: [...text.matchAll(/text-anchor="(?:start|middle|end)">(\d\d:\d\d:\d\d)</g)].map(([, label]) => label),
@@ -46,4 +49,30 @@ test("few points are a bar each, and a time without points has none", () => {
 test("a time before the first point is unknown, not what the rounding of times makes", () => {
   expect(chartOf([point(999, 1, 100)]).unknown).toEqual([]);
   expect(chartOf([point(1000, 1, 100)]).unknown).toEqual(["12:00:00", "12:00:01"]);
+});
+
+test("of sampled traffic shares and what passed are estimates; where the causes are not known, what passed is a bound", () => {
+  const volume = {
+    ...{ began_at: timestamp(NOON), duration_seconds: 1, packets: 1000, bits: 8e6 },
+    ...{ peak_pps: 1000, peak_mbps: 8, peak_over_ms: 100, mean_pps: 1000, mean_mbps: 8 },
+    ...{ dropped_packets: 900, dropped_bits: 72e5, passed_packets: 100, passed_bits: 8e5 },
+  };
+  const partsOf = (changes: object) => {
+    const wire = attackToWire({ attack: attack(), ban: null });
+    const text = reportOf({ ...wire, volume: { ...volume, ...changes } });
+    return ["Dropped here", "Passed here"].map(
+      (name) => new RegExp(`>${name}<[^>]*>\\s*<[^>]*>([^<]*)`).exec(text)?.[1],
+    );
+  };
+  const sampled = { peak_sampling_error: 0.12 };
+  expect(partsOf({ dropped_by: {} })).toEqual(["900 packets, 90 % of the total", "100 packets, 10 % of the total"]);
+  expect(partsOf({ dropped_by: {}, ...sampled })).toEqual([
+    "900 packets, about 90 % of the total",
+    "about 100 packets, about 10 % of the total, not known exactly: the estimated total less what was dropped here",
+  ]);
+  expect(partsOf({})).toEqual([
+    "900 packets, 90 % of the total, by the rules of its ban",
+    "at most 100 packets, 10 % of the total: what other causes dropped is not known of it",
+  ]);
+  expect(partsOf(sampled)[1]).toStartWith("at most about 100 packets, about 10 % of the total: ");
 });

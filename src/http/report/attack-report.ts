@@ -134,22 +134,31 @@ function numbersOf(volume: VolumeWire | undefined): Html {
   if (volume === undefined) return html`<p>Not known.</p>`;
   const { peak_pps: pps, peak_mbps: mbps, peak_over_ms: overMs, peak_sampling_error: fraction } = volume;
   const { dropped_packets: dropped, passed_packets: passed, dropped_by: by, packets } = volume;
-  // Without causes only the drops of its ban's rules are known. What was sampled came by a link that is not filtered here.
-  const [ofBan, atMost] =
-    by === undefined
-      ? [", by the rules of its ban", " at most: what other causes dropped is not known of it"]
-      : ["", fraction === undefined ? "" : " at most, with what came by links that this machine does not filter"];
-  const shareOf = (part: number) =>
-    `${short(part)} packets, ${percent(part / Math.max(1, packets))} of the total${errorAtMost(fraction)}`;
+  // Without causes only the drops of its ban's rules are known.
+  const ofBan = by === undefined ? ", by the rules of its ban" : "";
   return facts([
     ["Flood lasted", seconds(volume.duration_seconds)],
     ["Peak", `${bitRate(mbps)}${error(fraction)}, ${packetRate(pps)}${error(fraction)}, over ${Math.round(overMs)} ms`],
     ["Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}${errorAtMost(fraction)}`],
     ["Total", `${amount(packets, volume.bits)}${errorAtMost(fraction)}`],
-    ["Dropped here", dropped === undefined ? "not known" : shareOf(dropped) + ofBan],
-    ["Passed here", passed === undefined ? "not known" : shareOf(passed) + atMost],
+    ["Dropped here", dropped === undefined ? "not known" : partOf(dropped, volume) + ofBan],
+    ["Passed here", passed === undefined ? "not known" : passedOf(passed, volume)],
     ["Not counted", missedOf(volume)],
   ]);
+}
+
+/** The total, and with it the share, is an estimate where traffic is sampled. */
+function partOf(part: number, { packets, peak_sampling_error: fraction }: VolumeWire): string {
+  const about = fraction === undefined ? "" : "about ";
+  return `${short(part)} packets, ${about}${percent(part / Math.max(1, packets))} of the total`;
+}
+
+/** Sampled traffic does not show which of its packets came through the filter: only the computation is known. */
+function passedOf(passed: number, volume: VolumeWire): string {
+  const { dropped_by: by, peak_sampling_error: fraction } = volume;
+  const part = `${fraction === undefined ? "" : "about "}${partOf(passed, volume)}`;
+  if (by === undefined) return `at most ${part}: what other causes dropped is not known of it`;
+  return fraction === undefined ? part : `${part}, not known exactly: the estimated total less what was dropped here`;
 }
 
 /** null: all of it was counted. */

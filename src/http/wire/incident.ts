@@ -63,6 +63,8 @@ const ROW = {
   passed_bits: Type.Optional(Count),
   /** Attacks with times in which the service did not run, which these lack. Absent where there is none. */
   attacks_not_counted: Type.Optional(Count),
+  /** Attacks whose part of these is estimated from samples. Absent where there is none. */
+  attacks_estimated: Type.Optional(Count),
   /** Absent where the capacity of the links is not known. */
   severity: Type.Optional(oneOf("low", "medium", "high", "critical")),
   /** Peak as a fraction of that capacity; absent for tenants. */
@@ -223,6 +225,7 @@ function sumsToWire(sums: Sums) {
     passed_packets: isAccounted ? Math.max(0, packets - droppedPackets) : null,
     passed_bits: isAccounted ? Math.max(0, bits - droppedBits) : null,
     attacks_not_counted: sums.uncounted === 0 ? null : sums.uncounted,
+    attacks_estimated: sums.estimated === 0 ? null : sums.estimated,
   };
 }
 
