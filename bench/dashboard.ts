@@ -126,7 +126,7 @@ interface StartedAttack {
 }
 
 export const dashboardFrames: Bench = {
-  question: `dashboard: the longest frame while lists of ${CROWD} attacks and ${BANS} bans change`,
+  question: `dashboard: the longest frame while ${CROWD} attacks and ${BANS} bans change, with the service behind the browser`,
   run: withBrowser(async (browser) => {
     const crowd = crowdWorld(CROWD, 180);
     const base = `${crowd.base}\n`

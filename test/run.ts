@@ -25,14 +25,6 @@ const STOLEN_MAX = 0.05;
 const AFTER_STANDSTILL = { tries: 2, filesMax: 8 };
 const BESIDE_OTHERS = { tries: 1, filesMax: 4 };
 
-/**
- * Most processes of the tests end before it pays to optimize their code, which takes a fifth of their CPU time: it is
- * optimized when it has run twenty times as often as by default.
- */
-const OPTIMIZED_LATER = Object.fromEntries(
-  ["AfterWarmUp", "AfterLongWarmUp", "Soon"].map((when) => [`BUN_JSC_thresholdForOptimize${when}`, "20000"]),
-);
-
 const machine = withoutNode();
 process.on("exit", () => machine.remove());
 
@@ -107,7 +99,7 @@ function partition<T>(values: readonly T[], isFirst: (value: T) => boolean): [T[
 }
 
 async function run({ environment, counts }: Step, command: Command, isShown: boolean): Promise<Result> {
-  const env = { ...machine.environment, ...OPTIMIZED_LATER, ...environment };
+  const env = { ...machine.environment, ...environment };
   const child = Bun.spawn([...command], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const output = (await Promise.all([child.stdout, child.stderr].map((stream) => textOf(stream, isShown)))).join("\n");
   const ok = (await child.exited) === 0;

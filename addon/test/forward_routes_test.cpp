@@ -193,6 +193,25 @@ TEST_CASE("kept routes: for their time, and only while the owner comes by") {
   });
 }
 
+TEST_CASE("kept routes: the kernel is shown a packet by the next look-up, not while the route is kept") {
+  if (cannotRunXdp("kept routes, refreshes")) return;
+  inNewNamespace([] {
+    const Keeping box(kHourNs);
+    const ForwardProgram brief(box.forwarder.maps(), {.refreshNs = 0, .keepNs = 1'000'000});
+    const ForwardProgram eager(box.forwarder.maps(), {.refreshNs = 1, .keepNs = 1'000'000});
+    CHECK(nextMacOf(box.send(kFrame6)) == kNextMac);
+    CHECK(nextMacOf(ForwardBox::run(kFrame, brief.fd())) == kNextMac);
+    // The clock of the program goes on with the jiffies.
+    shell("sleep 0.02");
+    CHECK(nextMacOf(ForwardBox::run(kFrame6, eager.fd())) == kNextMac);
+    CHECK(box.count(FORWARD_KERNEL_REFRESH) == 0);
+    const Outcome came = ForwardBox::run(kFrame, eager.fd());
+    CHECK(came.action == XDP_PASS);
+    CHECK(came.frame == kFrame);
+    CHECK(box.count(FORWARD_KERNEL_REFRESH) == 1);
+  });
+}
+
 TEST_CASE("kept routes: not where policy rules decide, and again once they are gone") {
   if (cannotRunXdp("kept routes, rules")) return;
   inNewNamespace([] {

@@ -16,7 +16,7 @@ using namespace floodwall::test;
 namespace {
 
 constexpr std::uint32_t kCountedHosts = 3000;
-/// Of the destination's address, in a frame over Ethernet and IPv4.
+/// Where the destination's address lies in a frame over Ethernet and IPv4.
 constexpr std::size_t kDestinationAt = 14 + 16;
 constexpr std::uint64_t kMs = 1'000'000;
 /// TSan makes all of it many times slower, and finds a race that has done no harm yet.

@@ -17,7 +17,6 @@ const HOST = addressToBytes(address("10.0.0.1"));
 const SECOND = { nowSeconds: 1, seconds: 1, hour: 0, intoSeconds: 1, idleSeconds: 0, windowMs: 1000 };
 
 const native = loadAddon();
-const directory = folder("learning");
 let engine: Engine;
 let rates: LearnedRates;
 
@@ -33,6 +32,8 @@ beforeAll(() => {
   engine.openReplay(path).advance();
 });
 afterAll(() => engine.close());
+// After the engine: Bun runs these in the order of the file.
+const directory = folder("learning");
 
 function opened(): LearnedRates {
   rates = native.openBaselines({ capacity: 16, directions: 1 });

@@ -1,6 +1,8 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { Authority } from "../../test/fixtures/cluster/authority.ts";
 import { configOf } from "../../test/fixtures/config/parsed-config.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { eventually, freePort } from "../../test/fixtures/service.ts";
 import { memoryStore } from "../../test/fixtures/storage/memory-state.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
@@ -8,6 +10,8 @@ import { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { Cluster } from "./cluster.ts";
 
+const authority = new Authority();
+afterAll(() => authority.remove());
 const FILE = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
 
 function opened(config: string, state: StateStore, clock: ManualClock) {
@@ -40,10 +44,17 @@ test("without a cluster no table is shared, and the stamps of one that was there
 });
 
 test("a brain that cannot be reached is counted", async () => {
-  const files = "certificate: /none, key: /none, authority: /none";
-  const section = `cluster: { name: a, listen: "127.0.0.1:1", ${files}, brains: [{ name: b, address: "127.0.0.1:2" }] }`;
-  const { cluster, metrics } = opened(FILE + section, memoryStore().store, new ManualClock());
+  authority.issue("a");
+  const section = {
+    ...{ name: "a", listen: `127.0.0.1:${await freePort()}`, ...authority.files("a") },
+    // No program listens there.
+    brains: [{ name: "b", address: "127.0.0.1:1" }],
+  };
+  const config = `${FILE}cluster: ${JSON.stringify(section)}\n`;
+  const { cluster, metrics } = opened(config, memoryStore().store, new ManualClock());
   await cluster?.peers.start();
+  await eventually(() => cluster?.peers.states()[0]?.problem !== null, "the attempt has not failed");
+  expect(cluster?.peers.states()[0]?.problem).toContain("ECONNREFUSED");
   expect(await metrics.text()).toContain('svc_cluster_link_failures_total{brain="b"} 1\n');
   await cluster?.stop();
 });

@@ -20,7 +20,6 @@ const admin = config.adminSecret;
 const ZONES = Array.from({ length: SHAPE.zones }, (_, i) => config.zoneName(i));
 /** Every report that the service took, by node. */
 const taken = new Map<string, ReportWire[]>(config.nodes.map(({ name }) => [name, []]));
-const directory = folder("edge-sim");
 let service: ServiceProcess;
 let fleet: Fleet;
 
@@ -47,6 +46,8 @@ afterAll(async () => {
   await fleet.stop();
   await service.remove();
 });
+// After the service: Bun runs these in the order of the file.
+const directory = folder("edge-sim");
 
 /** By the configuration, without a look at what the service says. */
 function zonesOf(node: number): string[] {

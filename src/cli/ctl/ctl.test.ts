@@ -100,6 +100,22 @@ test("a refusal says what to do, in the words of the service or by its reason, a
   );
 });
 
+test("a rule is removed by its name, with the reason", async () => {
+  const order = "DELETE /filter-rules/a%2Fb";
+  const { code, asked, text } = await run(["rules", "remove", "a/b", "--reason", "r"], { [order]: {} });
+  expect(asked).toEqual([{ line: order, body: { reason: "r" } }]);
+  expect([code, text]).toEqual([EXIT.done, "the rule a/b is removed"]);
+});
+
+test.each([
+  ["POST /unban", ["unban", "203.0.113.50"], "203.0.113.50: ", "no active ban for 203.0.113.50"],
+  ["DELETE /filter-rules/a", ["rules", "remove", "a"], "", "no rule of this name was ordered"],
+  ["POST /config/reload", ["reload"], "", "floodwall.yaml:8: nonsense: unknown key"],
+])("a refusal of %s is said in the words of the service", async (line, words, target, error) => {
+  const { code, text, complaint } = await run(words, { [line]: { error } });
+  expect([code, text, complaint]).toEqual([EXIT.refused, "", `floodwall ctl: ${target}${error}`]);
+});
+
 test("a ban says until when, without parts of a second", async () => {
   const answer = { prefix: "203.0.113.7/32", route: "203.0.113.7/32", expires_at: "2026-03-01T13:00:00.123Z" };
   const { text } = await run(["ban", "203.0.113.7", "--for", "1h"], { "POST /ban": answer });
