@@ -160,8 +160,8 @@ test("a rule over which a neighbor resets its session twice is kept back, from l
   announcer.want([good, bad()]);
   await until("in BIRD", async () => (await bird.flowCount()) === 2);
   // On a busy machine the speaker may be late to answer.
-  const told = () => warnings.filter((warning) => !warning.startsWith("bgp speaker failed"));
-  await until("two warnings", () => told().length === 2, 30_000);
+  const ofTheRule = () => warnings.filter((warning) => !warning.startsWith("bgp speaker failed"));
+  await until("two warnings", () => ofTheRule().length === 2, 30_000);
   await until("gone from BIRD", async () => String(await bird.flowMatches()) === "dst 203.0.113.1/32");
   await until("the other returned", () => picky.hasRule("203.0.113.1"), 30_000);
   // On a slow machine the second session may break by itself, or a third one starts before the rule is withdrawn.
@@ -171,9 +171,9 @@ test("a rule over which a neighbor resets its session twice is kept back, from l
     kind: "failed",
     cause: "kept back: a neighbor reset its session each time that it was sent",
   });
-  expect(told()[0]).toContain("bgp session broke right after rules were announced");
-  expect(told()[1]).toContain("keeping them back");
-  for (const warning of told()) {
+  expect(ofTheRule()[0]).toContain("bgp session broke right after rules were announced");
+  expect(ofTheRule()[1]).toContain("keeping them back");
+  for (const warning of ofTheRule()) {
     expect(warning).toContain(`"neighbor":"${loopback(3)}"`);
     expect(warning).not.toContain("203.0.113.1/32");
   }
