@@ -2,7 +2,7 @@
  * The whole service through simulated time: attacks, orders, reloads, restarts, a speaker and a disk that fail, and clocks
  * that are set, at random. SEED repeats a run; HOURS says how long one is.
  */
-import { afterEach, expect, spyOn, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Simulation } from "./simulation.ts";
 
@@ -25,6 +25,8 @@ const HAPPENS_IN_DAYS = [
   "order while deferring",
 ];
 const HOURS_FOR_ALL = 72;
+/** Ten times that of an hour on a machine with nothing else to do. */
+setDefaultTimeout(hours * 90_000);
 
 const undo: (() => void)[] = [];
 afterEach(() => {

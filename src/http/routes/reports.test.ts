@@ -96,7 +96,7 @@ describe("the report of an attack", () => {
     const half = "4.5 M packets, 50 % of the total";
     const text = await (await get("/attacks/prefix/report")).text();
     expect(text).toContain(`<dd>${half}, by the rules of its ban</dd>`);
-    expect(text).toContain(`<dd>${half} at most: what other causes dropped is not known of it</dd>`);
+    expect(text).toContain(`<dd>at most ${half}: what other causes dropped is not known of it</dd>`);
     expect((await (await get("/attacks/host/report")).text()).split(`<dd>${half}</dd>`)).toHaveLength(3);
   });
 
