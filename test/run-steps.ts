@@ -35,14 +35,7 @@ const jobs = `-j${availableParallelism()}`;
 const bunTests = [bun, "test", "--randomize", "--timeout", "60000"];
 /** What starts Floodwall starts this executable of it. */
 const PROGRAM = "build/test/floodwall";
-/**
- * Most processes of these tests end before it pays to optimize their code, which takes a fifth of their CPU time: it is
- * optimized when it has run twenty times as often as by default. Labs and the soak run as users do.
- */
-const OPTIMIZED_LATER = Object.fromEntries(
-  ["AfterWarmUp", "AfterLongWarmUp", "Soon"].map((when) => [`BUN_JSC_thresholdForOptimize${when}`, "20000"]),
-);
-const environment = { TEST_PROGRAM: join(process.cwd(), PROGRAM), ...OPTIMIZED_LATER };
+const environment = { TEST_PROGRAM: join(process.cwd(), PROGRAM) };
 const lab = [bun, "test/lab/demo/demo.ts", "--once"];
 const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
